@@ -1,0 +1,112 @@
+"""Everything the arena refuses, and how it says so: the rule, the value, the remedy."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+
+class ArenaError(Exception):
+    """Base of every refusal. Faults of the arena itself are `InternalError` instead."""
+
+
+class InvalidArgument(ArenaError, ValueError):
+    """A value that no rule allows.
+
+    `rule` says what must hold, `value` what was given, `remedy` what to do about it.
+    """
+
+    def __init__(self, rule: str, *, value: object = None, remedy: str = "") -> None:
+        self.rule = rule
+        self.value = value
+        self.remedy = remedy
+        message = rule if value is None else f"{rule}, got {value!r}"
+        super().__init__(f"{message}. {remedy}" if remedy else message)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.args[0], self.__dict__.copy()))
+
+
+class Unsupported(InvalidArgument):
+    """A request that makes sense but that this learner, class or protocol cannot meet."""
+
+
+class BudgetExceeded(ArenaError):
+    """A learner was asked for more than its budget (answers, rounds, halts) allows."""
+
+
+class ProtocolViolation(ArenaError):
+    """A player broke the protocol.
+
+    Attributes: `rule` (what the protocol says), `player` ("adversary" or "learner"), `round`
+    (0 is the training phase), `games` (the offending rows of the table), `expected`, `got`.
+    """
+
+    def __init__(
+        self,
+        rule: str,
+        *,
+        player: str,
+        round: int,
+        games: np.ndarray | Sequence[int] | None = None,
+        expected: object = None,
+        got: object = None,
+        remedy: str = "",
+    ) -> None:
+        self.rule = rule
+        self.player = player
+        self.round = round
+        self.games = None if games is None else [int(g) for g in games]
+        self.expected = expected
+        self.got = got
+        self.remedy = remedy
+        super().__init__(self._message())
+
+    def _message(self) -> str:
+        where = "the training phase" if self.round == 0 else f"round {self.round}"
+        parts = [f"{self.player}, {where}{_games(self.games)}: {self.rule}"]
+        if self.expected is not None:
+            parts.append(f"expected {self.expected}")
+        if self.got is not None:
+            parts.append(f"got {self.got}")
+        text = "; ".join(parts)
+        return f"{text}. {self.remedy}" if self.remedy else text
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (_rebuild, (type(self), self.args[0], self.__dict__.copy()))
+
+
+class PlayerError(ArenaError):
+    """A player raised an exception of its own; it is chained as the cause where the process allows."""
+
+    def __init__(self, player: str, name: str, round: int, error: str) -> None:
+        self.player = player
+        self.name = name
+        self.round = round
+        self.error = error
+        where = "the training phase" if round == 0 else f"round {round}"
+        super().__init__(f"{player} {name} raised {error} in {where}")
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.player, self.name, self.round, self.error))
+
+
+class InternalError(Exception):
+    """A fault of the arena, never of a player or a user."""
+
+
+def _games(games: list[int] | None) -> str:
+    if games is None:
+        return ""
+    shown = ", ".join(str(g) for g in games[:5])
+    more = f" and {len(games) - 5} more" if len(games) > 5 else ""
+    return f", game{'s' if len(games) > 1 else ''} {shown}{more}"
+
+
+def _rebuild(kind: type[ArenaError], message: str, state: dict[str, object]) -> ArenaError:
+    # Errors cross process boundaries by pickle; keyword-only constructors need help there.
+    error = kind.__new__(kind)
+    error.args = (message,)
+    error.__dict__.update(state)
+    return error

@@ -1,0 +1,114 @@
+"""The two kinds of player. Read this file to write either.
+
+A *learner* is a frozen attrs spec: parameters, its claim, its theorem. `spec.seat(games, rng)` returns the
+running state of n games, whose methods are those that its protocol asks for:
+
+    Figure1                          train(training), predict(x) -> labels, halted
+    Release                          release(training) -> value or Hypothesis
+    Oblivious, Adaptive, SpecialRound   hypothesis() -> Hypothesis, observe(x, y)
+
+An *adversary* is a frozen attrs spec with one generator, `play(games, rng)`: it yields moves, is sent
+replies, and may return a score (n,), higher = "looks like world 1".
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Generator
+from typing import Any, ClassVar, Protocol, TypeVar
+
+import attrs
+import numpy as np
+
+from arena.claims import Claim
+from arena.moves import Move
+from arena.replies import Hypothesis, Reply
+from arena.sample import Training
+
+Moves = Generator[Move, Any, "np.ndarray | None"]
+L = TypeVar("L", bound="Learner")
+
+
+@attrs.frozen
+class Learner(ABC):
+    """Spec of a learner: hashable, printable, and the same for every table it is seated at.
+
+    name: what the command line calls it.
+    protocols: names of the referees it can sit before, for instance ("Figure1",).
+    theorem: where its claim comes from.
+    """
+
+    name: ClassVar[str] = ""
+    protocols: ClassVar[tuple[str, ...]] = ()
+    theorem: ClassVar[str] = ""
+
+    @property
+    @abstractmethod
+    def claim(self) -> Claim:
+        """The privacy it promises, computed from its parameters."""
+
+    @abstractmethod
+    def seat(self, games: int, rng: np.random.Generator) -> Any:
+        """The running state of `games` independent games, all coins from `rng`."""
+
+    def sized_for(self: L, sample_size: int) -> L:
+        """The spec to use on a sample of `sample_size` examples; the same spec unless it has sizes to fit."""
+        return self
+
+
+@attrs.frozen
+class Adversary(ABC):
+    """Spec of an adversary.
+
+    A subclass that declares a field `learner` is given the opponent's *spec* (never the opponent);
+    one that declares a field `sample` is given the user's data, if there are any.
+    """
+
+    name: ClassVar[str] = ""
+    protocols: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        """Yield one move for all `games` games, be sent one reply; return the score (n,) or None."""
+
+
+class PredictorSeat(Protocol):
+    """What Figure 1 asks of a seated learner."""
+
+    @property
+    def halted(self) -> np.ndarray:
+        """(n,) bool: the games in which the learner has stopped answering. It never restarts."""
+
+    def train(self, training: Training) -> None:
+        """Receive the training sets and choose h_0."""
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Receive the queries x (n, ...), return the labels h_{r-1}(x), (n,) bool or int of 0 and 1."""
+
+
+class ReleaserSeat(Protocol):
+    """What Release asks of a seated learner."""
+
+    def release(self, training: Training) -> np.ndarray | Hypothesis:
+        """Receive the samples, release one value (n, ...) or one hypothesis a game."""
+
+
+class OnlineSeat(Protocol):
+    """What the online protocols ask of a seated learner."""
+
+    def hypothesis(self) -> Hypothesis:
+        """The hypothesis h_t of this round."""
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Receive this round's example: x (n, ...), y (n,) of 0 and 1."""
+
+
+__all__ = [
+    "Adversary",
+    "Learner",
+    "Moves",
+    "OnlineSeat",
+    "PredictorSeat",
+    "ReleaserSeat",
+    "Reply",
+]

@@ -1,0 +1,191 @@
+"""Training data: ordered lists of labelled examples, kept as runs of equal examples."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterator, Sequence
+from functools import cached_property
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.errors import InvalidArgument
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The same array, read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def as_points(points: Any) -> np.ndarray:
+    """`points` as an array of finite numbers, or a refusal."""
+    array = np.asarray(points)
+    if array.dtype.kind not in "biuf":
+        raise InvalidArgument("points must be numbers", value=array.dtype.name)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InvalidArgument("points must be finite: no NaN, no infinity", value=_odd(array))
+    return array
+
+
+def as_labels(labels: Any) -> np.ndarray:
+    """`labels` as int8 of 0 and 1, or a refusal."""
+    array = np.asarray(labels)
+    if array.dtype.kind not in "biuf" or not ((array == 0) | (array == 1)).all():
+        raise InvalidArgument("labels must be 0 or 1", value=np.unique(array)[:5].tolist())
+    return array.astype(np.int8)
+
+
+@attrs.frozen(eq=False, slots=False, repr=False)
+class Sample:
+    """An ordered list of labelled examples, as runs.
+
+    Shapes: points (k, ...), labels (k,) of 0 and 1, counts (k,) of at least 1: the list holds
+    `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on.
+
+    >>> Sample([0.5, 0.5, 2.0], [0, 1, 1], [3, 2, 1])
+    Sample(6 examples: 3 x (0.5, 0), 2 x (0.5, 1), 1 x (2, 1))
+    """
+
+    points: np.ndarray = attrs.field(converter=lambda p: frozen(as_points(p).copy()))
+    labels: np.ndarray = attrs.field(converter=lambda y: frozen(as_labels(y)))
+    counts: np.ndarray = attrs.field(default=None)
+
+    def __attrs_post_init__(self) -> None:
+        runs = len(self.points) if self.points.ndim else 0
+        counts = np.ones(runs, np.int64) if self.counts is None else np.asarray(self.counts)
+        if runs == 0:
+            raise InvalidArgument("a sample must hold at least one example", remedy="Give more data.")
+        if self.labels.shape != (runs,):
+            raise InvalidArgument(
+                f"a sample of {runs} points needs as many labels", value=self.labels.shape
+            )
+        if counts.shape != (runs,) or counts.dtype.kind not in "iu" or (counts < 1).any():
+            raise InvalidArgument(
+                "counts must be one whole number of at least 1 for each point", value=counts.tolist()[:5]
+            )
+        object.__setattr__(self, "counts", frozen(counts.astype(np.int64)))
+
+    @cached_property
+    def size(self) -> int:
+        """The number of examples, copies counted."""
+        return int(self.counts.sum())
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of the list itself, the same however its runs are cut."""
+        merged = self._runs_joined()
+        state = hashlib.sha256()
+        for array in merged:
+            state.update(f"{array.dtype.str}{array.shape}".encode())
+            state.update(np.ascontiguousarray(array).tobytes())
+        return state.hexdigest()[:16]
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sample) and self.digest == other.digest
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def __repr__(self) -> str:
+        return f"Sample({self.describe()})"
+
+    def describe(self, most: int = 4) -> str:
+        """A line for people: the size and the first runs."""
+        runs = [
+            f"{c:,} x ({_point(p)}, {y})"
+            for c, p, y in zip(self.counts[:most], self.points, self.labels, strict=False)
+        ]
+        more = f", and {len(self.counts) - most} runs more" if len(self.counts) > most else ""
+        return f"{self.size:,} examples: " + ", ".join(runs) + more
+
+    def replaced(self, run: int, point: Any, label: int) -> Sample:
+        """The neighbour in which the last example of run `run` is (point, label) instead.
+
+        >>> Sample([0.5, 2.0], [0, 1], [3, 1]).replaced(0, 0.5, 1)
+        Sample(4 examples: 2 x (0.5, 0), 1 x (0.5, 1), 1 x (2, 1))
+        """
+        counts = self.counts.copy()
+        counts[run] -= 1
+        points = np.insert(np.asarray(self.points, np.result_type(self.points, point)), run + 1, point, axis=0)
+        labels = np.insert(self.labels, run + 1, label)
+        counts = np.insert(counts, run + 1, 1)
+        kept = counts > 0
+        return Sample(points[kept], labels[kept], counts[kept])
+
+    def distinct(self) -> Sample:
+        """The same multiset with one run an example, sorted: what an order-blind learner needs."""
+        rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
+        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        counts = np.bincount(inverse.ravel(), weights=self.counts).round().astype(np.int64)
+        return Sample(self.points[first], self.labels[first], counts)
+
+    def rows(self) -> tuple[np.ndarray, np.ndarray]:
+        """Every example in order: points (size, ...), labels (size,)."""
+        return np.repeat(self.points, self.counts, axis=0), np.repeat(self.labels, self.counts)
+
+    def differences(self, other: Sample) -> int:
+        """At how many positions the two lists hold different examples (-1: they differ in length)."""
+        if self.size != other.size or self.points.shape[1:] != other.points.shape[1:]:
+            return -1
+        ends, mine, theirs = self._ends(), other._ends(), None
+        cuts = np.union1d(ends, mine)
+        lengths = np.diff(cuts, prepend=0)
+        here = np.searchsorted(ends, cuts)
+        there = np.searchsorted(mine, cuts)
+        del theirs
+        unlike = self.labels[here] != other.labels[there]
+        points = self.points[here] != other.points[there]
+        unlike |= points.reshape(len(points), -1).any(axis=1)
+        return int(lengths[unlike].sum())
+
+    def _ends(self) -> np.ndarray:
+        return np.cumsum(self.counts)
+
+    def _runs_joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        flat = self.points.reshape(len(self.points), -1)
+        new = np.ones(len(flat), bool)
+        new[1:] = (flat[1:] != flat[:-1]).any(axis=1) | (self.labels[1:] != self.labels[:-1])
+        starts = np.flatnonzero(new)
+        # Digests must not tell 1 from 1.0, which compare equal.
+        return self.points[starts].astype(np.float64), self.labels[starts], np.add.reduceat(self.counts, starts)
+
+
+@attrs.frozen(eq=False)
+class Training:
+    """What a learner receives in the training phase: the table's distinct samples, and who got which.
+
+    Shapes: which (n,) indexes `samples`. The order of `samples` says nothing about the worlds.
+    """
+
+    samples: tuple[Sample, ...]
+    which: np.ndarray
+
+    @classmethod
+    def of(cls, samples: Sequence[Sample], which: np.ndarray) -> Training:
+        """Game g is given `samples[which[g]]`; equal samples are merged and the order made neutral."""
+        ordered = sorted(set(samples), key=lambda s: s.digest)
+        place = {sample: i for i, sample in enumerate(ordered)}
+        return cls(tuple(ordered), frozen(np.array([place[s] for s in samples])[which]))
+
+    @property
+    def games(self) -> int:
+        return len(self.which)
+
+    def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
+        """Each sample with the games (row numbers) that were given it."""
+        for i, sample in enumerate(self.samples):
+            games = np.flatnonzero(self.which == i)
+            if len(games):
+                yield sample, games
+
+
+def _point(point: np.ndarray) -> str:
+    if np.ndim(point) == 0:
+        return f"{float(point):.6g}"
+    return "[" + " ".join(f"{float(v):.4g}" for v in np.ravel(point)[:4]) + "]"
+
+
+def _odd(array: np.ndarray) -> float:
+    return float(array[~np.isfinite(array)].flat[0])
