@@ -1,0 +1,1 @@
+"""Mechanisms on tables: noise, sparse vector, selection, and the arithmetic of composition."""
