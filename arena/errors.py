@@ -63,6 +63,18 @@ class ProtocolViolation(ArenaError):
         self.remedy = remedy
         super().__init__(self._message())
 
+    def in_games(self, games: list[int]) -> ProtocolViolation:
+        """The same violation, told of these rows of a larger table."""
+        return ProtocolViolation(
+            self.rule,
+            player=self.player,
+            round=self.round,
+            games=games,
+            expected=self.expected,
+            got=self.got,
+            remedy=self.remedy,
+        )
+
     def _message(self) -> str:
         where = "the training phase" if self.round == 0 else f"round {self.round}"
         parts = [f"{self.player}, {where}{_games(self.games)}: {self.rule}"]

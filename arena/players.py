@@ -15,7 +15,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from typing import Any, ClassVar, Protocol, TypeVar
+from typing import Any, ClassVar, Protocol, Self
 
 import attrs
 import numpy as np
@@ -26,7 +26,6 @@ from arena.replies import Hypothesis, Reply
 from arena.sample import Training
 
 Moves = Generator[Move, Any, "np.ndarray | None"]
-L = TypeVar("L", bound="Learner")
 
 
 @attrs.frozen
@@ -43,6 +42,11 @@ class Learner(ABC):
     theorem: ClassVar[str] = ""
 
     @property
+    def point_shape(self) -> tuple[int, ...]:
+        """The shape of one point: () for numbers, (d,) for vectors."""
+        return ()
+
+    @property
     @abstractmethod
     def claim(self) -> Claim:
         """The privacy it promises, computed from its parameters."""
@@ -51,7 +55,12 @@ class Learner(ABC):
     def seat(self, games: int, rng: np.random.Generator) -> Any:
         """The running state of `games` independent games, all coins from `rng`."""
 
-    def sized_for(self: L, sample_size: int) -> L:
+    @property
+    def sample_size(self) -> int | None:
+        """How many training examples it needs at least; None: any number will do."""
+        return None
+
+    def sized_for(self, sample_size: int) -> Self:
         """The spec to use on a sample of `sample_size` examples; the same spec unless it has sizes to fit."""
         return self
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -16,6 +17,10 @@ NO_LABEL = -1  # withheld, or the learner had halted
 @attrs.frozen(eq=False)
 class Reply:
     """Base of every reply."""
+
+    def of_game(self, game: int) -> Any:
+        """The reply as one game sees it: scalars where the table has arrays."""
+        return self
 
 
 @attrs.frozen(eq=False)
@@ -34,6 +39,9 @@ class Answer(Reply):
     label: np.ndarray
     halted: np.ndarray
 
+    def of_game(self, game: int) -> Answer:
+        return Answer(self.label[game], self.halted[game])
+
 
 @attrs.frozen(eq=False)
 class Hypothesis:
@@ -49,23 +57,39 @@ class Hypothesis:
         """(n,) bool: the label of x, one point for all games or (n, ...) with one for each game."""
         return self.concept_class.label(self.concepts, x)
 
+    def of_game(self, game: int) -> Callable[[Any], bool]:
+        """The hypothesis of one game: a function from a point to its label."""
+        alone = Hypothesis(self.concept_class, self.concepts[game : game + 1])
+        return lambda x: bool(alone(x)[0])
+
 
 @attrs.frozen(eq=False)
 class Released(Reply):
     """What the learner released under `Release`: a value (n, ...) or a hypothesis a game."""
 
-    value: np.ndarray | Hypothesis
+    value: Any
+
+    def of_game(self, game: int) -> Released:
+        if isinstance(self.value, Hypothesis):
+            return Released(self.value.of_game(game))
+        return Released(self.value[game])
 
 
 @attrs.frozen(eq=False)
 class Shown(Reply):
     """The hypothesis of the round (`Adaptive`, `SpecialRound`); None after the last round of `SpecialRound`."""
 
-    hypothesis: Hypothesis | None
+    hypothesis: Any
+
+    def of_game(self, game: int) -> Shown:
+        return Shown(None if self.hypothesis is None else self.hypothesis.of_game(game))
 
 
 @attrs.frozen(eq=False)
 class Stream(Reply):
     """All hypotheses h_1 ... h_T of `Oblivious`, in order."""
 
-    hypotheses: tuple[Hypothesis, ...]
+    hypotheses: tuple[Any, ...]
+
+    def of_game(self, game: int) -> Stream:
+        return Stream(tuple(h.of_game(game) for h in self.hypotheses))

@@ -11,30 +11,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-
-
-def frozen(array: np.ndarray) -> np.ndarray:
-    """The same array, read-only."""
-    array.setflags(write=False)
-    return array
-
-
-def as_points(points: Any) -> np.ndarray:
-    """`points` as an array of finite numbers, or a refusal."""
-    array = np.asarray(points)
-    if array.dtype.kind not in "biuf":
-        raise InvalidArgument("points must be numbers", value=array.dtype.name)
-    if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InvalidArgument("points must be finite: no NaN, no infinity", value=_odd(array))
-    return array
-
-
-def as_labels(labels: Any) -> np.ndarray:
-    """`labels` as int8 of 0 and 1, or a refusal."""
-    array = np.asarray(labels)
-    if array.dtype.kind not in "biuf" or not ((array == 0) | (array == 1)).all():
-        raise InvalidArgument("labels must be 0 or 1", value=np.unique(array)[:5].tolist())
-    return array.astype(np.int8)
+from arena.points import as_labels, as_points, frozen, point_text
 
 
 @attrs.frozen(eq=False, slots=False, repr=False)
@@ -58,9 +35,7 @@ class Sample:
         if runs == 0:
             raise InvalidArgument("a sample must hold at least one example", remedy="Give more data.")
         if self.labels.shape != (runs,):
-            raise InvalidArgument(
-                f"a sample of {runs} points needs as many labels", value=self.labels.shape
-            )
+            raise InvalidArgument(f"a sample of {runs} points needs as many labels", value=self.labels.shape)
         if counts.shape != (runs,) or counts.dtype.kind not in "iu" or (counts < 1).any():
             raise InvalidArgument(
                 "counts must be one whole number of at least 1 for each point", value=counts.tolist()[:5]
@@ -94,7 +69,7 @@ class Sample:
     def describe(self, most: int = 4) -> str:
         """A line for people: the size and the first runs."""
         runs = [
-            f"{c:,} x ({_point(p)}, {y})"
+            f"{c:,} x ({point_text(p)}, {y})"
             for c, p, y in zip(self.counts[:most], self.points, self.labels, strict=False)
         ]
         more = f", and {len(self.counts) - most} runs more" if len(self.counts) > most else ""
@@ -108,7 +83,9 @@ class Sample:
         """
         counts = self.counts.copy()
         counts[run] -= 1
-        points = np.insert(np.asarray(self.points, np.result_type(self.points, point)), run + 1, point, axis=0)
+        points = np.insert(
+            np.asarray(self.points, np.result_type(self.points, point)), run + 1, point, axis=0
+        )
         labels = np.insert(self.labels, run + 1, label)
         counts = np.insert(counts, run + 1, 1)
         kept = counts > 0
@@ -129,19 +106,14 @@ class Sample:
         """At how many positions the two lists hold different examples (-1: they differ in length)."""
         if self.size != other.size or self.points.shape[1:] != other.points.shape[1:]:
             return -1
-        ends, mine, theirs = self._ends(), other._ends(), None
-        cuts = np.union1d(ends, mine)
+        ends, other_ends = np.cumsum(self.counts), np.cumsum(other.counts)
+        cuts = np.union1d(ends, other_ends)
         lengths = np.diff(cuts, prepend=0)
-        here = np.searchsorted(ends, cuts)
-        there = np.searchsorted(mine, cuts)
-        del theirs
+        here, there = np.searchsorted(ends, cuts), np.searchsorted(other_ends, cuts)
         unlike = self.labels[here] != other.labels[there]
         points = self.points[here] != other.points[there]
         unlike |= points.reshape(len(points), -1).any(axis=1)
         return int(lengths[unlike].sum())
-
-    def _ends(self) -> np.ndarray:
-        return np.cumsum(self.counts)
 
     def _runs_joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         flat = self.points.reshape(len(self.points), -1)
@@ -149,7 +121,11 @@ class Sample:
         new[1:] = (flat[1:] != flat[:-1]).any(axis=1) | (self.labels[1:] != self.labels[:-1])
         starts = np.flatnonzero(new)
         # Digests must not tell 1 from 1.0, which compare equal.
-        return self.points[starts].astype(np.float64), self.labels[starts], np.add.reduceat(self.counts, starts)
+        return (
+            self.points[starts].astype(np.float64),
+            self.labels[starts],
+            np.add.reduceat(self.counts, starts),
+        )
 
 
 @attrs.frozen(eq=False)
@@ -179,13 +155,3 @@ class Training:
             games = np.flatnonzero(self.which == i)
             if len(games):
                 yield sample, games
-
-
-def _point(point: np.ndarray) -> str:
-    if np.ndim(point) == 0:
-        return f"{float(point):.6g}"
-    return "[" + " ".join(f"{float(v):.4g}" for v in np.ravel(point)[:4]) + "]"
-
-
-def _odd(array: np.ndarray) -> float:
-    return float(array[~np.isfinite(array)].flat[0])

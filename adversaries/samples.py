@@ -1,0 +1,107 @@
+"""Training sets that adversaries of Figure 1 choose when the user brings no data, and points worth asking about.
+
+An adversary knows the algorithm but not the coins: what is worked out here uses the learner's *spec*, seated at a table of the
+adversary's own.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import attrs
+import numpy as np
+
+from arena import InvalidArgument, Learner, Sample, Training
+
+_DEFAULT_SIZE = 1_000
+_SIMULATED_GAMES = 64
+_MOST_POINTS = 512
+
+
+def tied_sample(learner: Learner | None) -> Sample:
+    """One point of the domain, carrying both labels half the time, as many examples as the learner needs.
+
+    Every teacher trained on a few of these is a coin: the mean of T teachers is 1/2 ± 1/(2√T) there.
+    """
+    size = _needed(learner)
+    half = (size + 1) // 2
+    middle = _domain(learner)[1]
+    return Sample([middle, middle], [0, 1], [half, half])
+
+
+def split_sample(learner: Learner | None) -> Sample:
+    """Two points, the lower labelled 0 and the upper 1: consistent with a threshold, no vote in doubt."""
+    size = _needed(learner)
+    half = (size + 1) // 2
+    low, _, high = _domain(learner)
+    return Sample([low, high], [0, 1], [half, half])
+
+
+@attrs.frozen
+class Points:
+    """clear: a point where the votes agree. split: the point where they tie best. votes: the mean there, simulated."""
+
+    clear: float
+    split: float
+    votes: float
+
+
+@lru_cache(maxsize=32)
+def telling_points(learner: Learner | None, sample: Sample) -> Points:
+    """Where the learner's votes agree and where they tie, after training on `sample`.
+
+    Works from the votes of the spec, trained at a table of its own, if its seat tells them (`votes(x)`); otherwise
+    from the labels of the sample. Looks at the sample's points and just below the least of them.
+    """
+    points = _candidates(learner, sample)
+    votes = _simulated_votes(learner, sample, points)
+    # A tie must hold in every simulated game: judge a point by the game in which it is worst.
+    doubt = np.abs(votes - 0.5).max(axis=1)
+    sure = np.abs(votes - 0.5).min(axis=1)
+    split, clear = int(doubt.argmin()), int(sure.argmax())
+    if split == clear:
+        raise InvalidArgument(
+            "the votes must be clear at one point and tie at another, but they are the same at all",
+            remedy="Bring a sample with at least two points, or one whose labels disagree somewhere.",
+        )
+    return Points(float(points[clear]), float(points[split]), float(votes[split].mean()))
+
+
+def _simulated_votes(learner: Learner | None, sample: Sample, points: np.ndarray) -> np.ndarray:
+    """(points, games) mean votes."""
+    if learner is not None and "Figure1" in learner.protocols:
+        rng = np.random.default_rng(np.random.SeedSequence(0))
+        seat = learner.seat(_SIMULATED_GAMES, rng)
+        if hasattr(seat, "votes"):
+            seat.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
+            return np.stack([seat.votes(point) for point in points])
+    ones = sample.counts * sample.labels
+    left_ones = np.array([ones[sample.points <= p].sum() for p in points])
+    right_zeros = np.array([(sample.counts - ones)[sample.points > p].sum() for p in points])
+    total = np.maximum(left_ones + right_zeros, 1)
+    return (left_ones / total)[:, None]
+
+
+def _candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
+    domain = getattr(getattr(learner, "concepts", None), "domain", None)
+    if domain is not None:
+        return np.asarray(domain, float)
+    found = np.unique(sample.points)
+    if len(found) > _MOST_POINTS:
+        found = found[np.linspace(0, len(found) - 1, _MOST_POINTS).astype(int)]
+    return np.append(found, found[0] - 1.0) if np.isrealobj(found) else found
+
+
+def _domain(learner: Learner | None) -> tuple[float, float, float]:
+    """A low, a middle and a high point of the learner's domain."""
+    domain = getattr(getattr(learner, "concepts", None), "domain", None)
+    if domain is None:
+        return 0.0, 0.5, 1.0
+    points = [float(p) for p in domain]
+    if len(points) < 2:
+        raise InvalidArgument("the domain must have at least two points", value=points)
+    return points[0], points[len(points) // 2], points[-1]
+
+
+def _needed(learner: Learner | None) -> int:
+    return (learner.sample_size if learner is not None else None) or _DEFAULT_SIZE

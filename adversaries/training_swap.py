@@ -1,0 +1,43 @@
+"""training-swap: one training example has the other label, and the queries sit where that shows most."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from adversaries.samples import telling_points, tied_sample
+from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
+from arena.settings import at_least, whole
+
+
+@attrs.frozen
+class TrainingSwap(Adversary):
+    """The training sets differ in the label of one example at the decision point, which is then asked again and again.
+
+    In world 0 an example at `point` is labelled 0, in world 1 it is labelled 1. The score is the number of answers 1.
+    """
+
+    name = "training-swap"
+    protocols = ("Figure1",)
+
+    queries: int = setting(100, help="queries at the decision point", check=[whole, at_least(1)])
+    point: float | None = setting(None, unit="point", help="the decision point; default: where votes tie")
+    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
+    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample = self.sample or tied_sample(self.learner)
+        point = telling_points(self.learner, sample).split if self.point is None else self.point
+        run = _example_at(sample, point)
+
+        yield Train(sample.replaced(run, sample.points[run], 0), sample.replaced(run, sample.points[run], 1))
+        ones = np.zeros(games)
+        for _ in range(self.queries):
+            reply = yield Query(point)
+            ones += reply.label == 1
+        return ones
+
+
+def _example_at(sample: Sample, point: float) -> int:
+    """The run nearest to the point: the example whose label decides there."""
+    return int(np.abs(sample.points - point).argmin())

@@ -1,0 +1,68 @@
+"""The game: moves, replies, referees, engine, views, transcripts, concept classes, randomness, errors."""
+
+from arena.claims import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, Claim
+from arena.engine import Played, View, play
+from arena.errors import (
+    ArenaError,
+    BudgetExceeded,
+    InternalError,
+    InvalidArgument,
+    PlayerError,
+    ProtocolViolation,
+    Unsupported,
+)
+from arena.lift import GameAdversary, GameLearner
+from arena.moves import Commit, Example, Move, Query, Ready, Train
+from arena.players import Adversary, Learner, Moves
+from arena.referees import REFEREES, Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound
+from arena.replies import NO_LABEL, Answer, Hypothesis, Released, Reply, Shown, Stream, Trained
+from arena.sample import Sample, Training
+from arena.settings import setting
+from arena.transcript import Transcript
+
+__all__ = [
+    "NO_LABEL",
+    "QUERY",
+    "REFEREES",
+    "STREAM_EXAMPLE",
+    "TRAINING_EXAMPLE",
+    "Adaptive",
+    "Adversary",
+    "Answer",
+    "ArenaError",
+    "BudgetExceeded",
+    "Claim",
+    "Commit",
+    "Example",
+    "Figure1",
+    "GameAdversary",
+    "GameLearner",
+    "Hypothesis",
+    "InternalError",
+    "InvalidArgument",
+    "Learner",
+    "Move",
+    "Moves",
+    "Oblivious",
+    "Played",
+    "PlayerError",
+    "ProtocolViolation",
+    "Query",
+    "Ready",
+    "Referee",
+    "Release",
+    "Released",
+    "Reply",
+    "Sample",
+    "Shown",
+    "SpecialRound",
+    "Stream",
+    "Train",
+    "Trained",
+    "Training",
+    "Transcript",
+    "Unsupported",
+    "View",
+    "play",
+    "setting",
+]

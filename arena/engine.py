@@ -1,0 +1,233 @@
+"""The engine: seats a learner, lets an adversary play it before a referee, and returns what happened."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.errors import ArenaError, InvalidArgument, PlayerError, ProtocolViolation
+from arena.lift import GameAdversary
+from arena.moves import Move
+from arena.players import Adversary, Learner
+from arena.points import frozen
+from arena.randomness import Streams, block_seed, streams
+from arena.referees import Referee, Seats, Table
+from arena.replies import Reply
+from arena.transcript import Entry, Transcript
+
+
+@attrs.frozen(eq=False)
+class View:
+    """What the adversary saw: its replies in order, and the seed of its coins."""
+
+    replies: tuple[Reply, ...]
+    seed: np.random.SeedSequence
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Played:
+    """The outcome of a table of n games.
+
+    worlds: (n,) bool, which world each game was in.
+    score: (n,) float64, the adversary's score, or None.
+    flag: (n,) bool, where the worlds differed. challenges: what they differed in (see `arena.claims`).
+    halted: (n,) bool, or None where the protocol knows no halts.
+    mistakes: (n,) int, or None where the protocol counts none.
+    rounds: how many rounds were played.
+    view, transcript: None unless recorded.
+    """
+
+    worlds: np.ndarray
+    score: np.ndarray | None
+    flag: np.ndarray
+    challenges: frozenset[str]
+    halted: np.ndarray | None
+    mistakes: np.ndarray | None
+    rounds: int
+    view: View | None = None
+    transcript: Transcript | None = None
+
+
+def play(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    games: int,
+    seed: int | np.random.SeedSequence,
+    record: bool = False,
+) -> Played:
+    """Play `games` games in lockstep.
+
+    Games 2j and 2j + 1 are a pair: one in each world, by the referee's coin. An adversary in game style is
+    played one game after the other, each a table of its own.
+
+    Raises ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if
+    a player does not know the protocol.
+    """
+    check_protocol(learner, adversary, referee)
+    if games < 0:
+        raise InvalidArgument("the number of games must be at least 0", value=games)
+    root = block_seed(seed, 0) if isinstance(seed, int) else seed
+    coins = streams(root)
+    worlds = pair_worlds(games, coins.referee) if referee.two_worlds else np.zeros(games, bool)
+    if not isinstance(adversary, GameAdversary):
+        return _play_table(learner, adversary, referee, frozen(worlds), coins, root, record)
+    if record and games != 1:
+        raise InvalidArgument(
+            "an adversary in game style is recorded one game at a time", value=games, remedy="Use games=1."
+        )
+    alone = [_play_alone(learner, adversary, referee, worlds, g, root, record) for g in range(games)]
+    return alone[0] if games == 1 else _joined(alone, worlds)
+
+
+def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> None:
+    """Refuse players that do not know the protocol."""
+    for kind, player in (("learner", learner), ("adversary", adversary)):
+        if referee.name not in player.protocols:
+            raise InvalidArgument(
+                f"{kind} {player.name} does not play {referee.name}",
+                remedy=f"It plays {', '.join(player.protocols) or 'no protocol that it names'}.",
+            )
+
+
+def pair_worlds(games: int, rng: np.random.Generator) -> np.ndarray:
+    """(games,) bool: of games 2j and 2j + 1, one in each world."""
+    first = rng.integers(0, 2, size=(games + 1) // 2, dtype=np.int8).astype(bool)
+    return np.column_stack([first, ~first]).ravel()[:games]
+
+
+def _play_table(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    worlds: np.ndarray,
+    coins: Streams,
+    root: np.random.SeedSequence,
+    record: bool,
+) -> Played:
+    games = len(worlds)
+    log: list[Entry] | None = [] if record else None
+    seat = _seat(learner, games, coins.learner)
+    table = referee.open(Seats(seat, learner.name, learner.point_shape, worlds, log))
+    replies: list[Reply] | None = [] if record else None
+    score = _scores(_run(adversary, games, coins.adversary, table, replies), adversary, games, table.round)
+    table.close()
+    return Played(
+        worlds=worlds,
+        score=score,
+        flag=table.flag,
+        challenges=frozenset(table.challenges),
+        halted=table.halted,
+        mistakes=table.mistakes,
+        rounds=table.round,
+        view=None if replies is None else View(tuple(replies), root),
+        transcript=None if log is None else Transcript(tuple(log), worlds, score),
+    )
+
+
+def _seat(learner: Learner, games: int, rng: np.random.Generator) -> Any:
+    try:
+        return learner.seat(games, rng)
+    except ArenaError:
+        raise
+    except Exception as error:
+        raise PlayerError("learner", learner.name, 0, _told(error)) from error
+
+
+def _run(
+    adversary: Adversary,
+    games: int,
+    rng: np.random.Generator,
+    table: Table,
+    replies: list[Reply] | None,
+) -> object:
+    """Hand moves and replies to and fro until the adversary returns; its return value."""
+    moves = adversary.play(games, rng)
+    reply: Reply | None = None
+    while True:
+        try:
+            move = moves.send(reply) if reply is not None else next(moves)
+        except StopIteration as end:
+            return end.value
+        except ArenaError:
+            raise
+        except Exception as error:
+            raise PlayerError("adversary", adversary.name, table.round, _told(error)) from error
+        if not isinstance(move, Move):
+            raise ProtocolViolation(
+                "an adversary yields moves",
+                player="adversary",
+                round=table.round,
+                expected="a Move such as Train or Query",
+                got=type(move).__name__,
+            )
+        reply = table.take(move)
+        if replies is not None:
+            replies.append(reply)
+
+
+def _scores(returned: object, adversary: Adversary, games: int, round: int) -> np.ndarray | None:
+    if returned is None:
+        return None
+    score = np.asarray(returned)
+    if score.dtype.kind not in "biuf" or score.shape != (games,):
+        raise ProtocolViolation(
+            f"the score of {adversary.name} is one number a game",
+            player="adversary",
+            round=round,
+            expected=f"numbers of shape ({games},)",
+            got=f"{score.dtype.name} of shape {score.shape}",
+        )
+    score = score.astype(np.float64)
+    if np.isnan(score).any():
+        raise ProtocolViolation(
+            f"the score of {adversary.name} is a number",
+            player="adversary",
+            round=round,
+            games=np.flatnonzero(np.isnan(score)),
+            got="NaN",
+        )
+    return frozen(score)
+
+
+def _play_alone(
+    learner: Learner,
+    adversary: GameAdversary,
+    referee: Referee,
+    worlds: np.ndarray,
+    game: int,
+    root: np.random.SeedSequence,
+    record: bool,
+) -> Played:
+    own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
+    world = frozen(worlds[game : game + 1].copy())
+    try:
+        return _play_table(learner, adversary, referee, world, streams(own), own, record)
+    except ProtocolViolation as error:
+        raise error.in_games([game]) from error
+
+
+def _joined(alone: list[Played], worlds: np.ndarray) -> Played:
+    """The outcome of n single games as the outcome of one table."""
+
+    def joined(name: str) -> np.ndarray | None:
+        parts = [getattr(one, name) for one in alone]
+        return None if any(part is None for part in parts) else np.concatenate(parts or [np.zeros(0)])
+
+    flag = joined("flag")
+    return Played(
+        worlds=frozen(worlds),
+        score=joined("score"),
+        flag=np.zeros(0, bool) if flag is None else flag.astype(bool),
+        challenges=frozenset().union(*(one.challenges for one in alone)),
+        halted=joined("halted"),
+        mistakes=joined("mistakes"),
+        rounds=max((one.rounds for one in alone), default=0),
+    )
+
+
+def _told(error: Exception) -> str:
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

@@ -1,0 +1,55 @@
+"""Points and labels as arrays: what is accepted, and how it is shown."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from arena.errors import InvalidArgument
+
+
+def frozen(array: np.ndarray) -> np.ndarray:
+    """The same array, read-only."""
+    array.setflags(write=False)
+    return array
+
+
+def as_points(points: Any) -> np.ndarray:
+    """`points` as an array of finite numbers, or a refusal."""
+    array = np.asarray(points)
+    if array.dtype.kind not in "biuf":
+        raise InvalidArgument("points must be numbers", value=array.dtype.name)
+    if array.dtype.kind == "f" and not np.isfinite(array).all():
+        raise InvalidArgument("points must be finite: no NaN, no infinity", value=_odd(array))
+    return array
+
+
+def as_labels(labels: Any) -> np.ndarray:
+    """`labels` as int8 of 0 and 1, or a refusal."""
+    array = np.asarray(labels)
+    if array.dtype.kind not in "biuf" or not ((array == 0) | (array == 1)).all():
+        raise InvalidArgument("labels must be 0 or 1", value=np.unique(array)[:5].tolist())
+    return array.astype(np.int8)
+
+
+def shared(x: np.ndarray) -> bool:
+    """Whether x (n, ...) is one point broadcast to all games, so that work for it can be done once."""
+    return len(x) > 0 and x.strides[0] == 0
+
+
+def point_text(point: Any) -> str:
+    """A point for people.
+
+    >>> point_text(0.5), point_text([1.0, 2.0])
+    ('0.5', '[1 2]')
+    """
+    if np.ndim(point) == 0:
+        return f"{float(point):.6g}"
+    values = np.ravel(point)
+    more = " ..." if len(values) > 6 else ""
+    return "[" + " ".join(f"{float(v):.4g}" for v in values[:6]) + more + "]"
+
+
+def _odd(array: np.ndarray) -> float:
+    return float(array[~np.isfinite(array)].flat[0])

@@ -1,0 +1,22 @@
+"""Referees: one protocol each. None of them lets a player hold the other, the worlds, or the other's coins."""
+
+from arena.referees.base import Referee, Seats, Table
+from arena.referees.figure1 import Figure1
+from arena.referees.online import Adaptive, Oblivious, SpecialRound
+from arena.referees.release import Release
+
+REFEREES: dict[str, type[Referee]] = {
+    referee.name: referee for referee in (Figure1, Release, Oblivious, Adaptive, SpecialRound)
+}
+
+__all__ = [
+    "REFEREES",
+    "Adaptive",
+    "Figure1",
+    "Oblivious",
+    "Referee",
+    "Release",
+    "Seats",
+    "SpecialRound",
+    "Table",
+]

@@ -1,0 +1,174 @@
+"""Online games of T rounds: section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive Adversary."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from arena.claims import STREAM_EXAMPLE
+from arena.errors import InvalidArgument
+from arena.moves import Commit, Example, Move, Ready
+from arena.points import frozen
+from arena.referees.base import Referee, Seats, Table
+from arena.replies import Hypothesis, Reply, Shown, Stream
+from arena.transcript import Observed
+
+
+def _rounds(instance: object, attribute: object, value: int) -> None:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise InvalidArgument("an online game has T ≥ 1 rounds", value=value)
+
+
+@attrs.frozen
+class Oblivious(Referee):
+    """The adversary commits to all T examples before the learner's first hypothesis (section 2.1)."""
+
+    name: ClassVar[str] = "Oblivious"
+    two_worlds: ClassVar[bool] = False
+    T: int = attrs.field(default=100, validator=_rounds)
+
+    def open(self, seats: Seats) -> Table:
+        return _ObliviousTable(seats, self.T)
+
+
+@attrs.frozen
+class Adaptive(Referee):
+    """At round t the adversary, having seen h_1 … h_{t−1}, picks (x_t, y_t) while the learner picks h_t."""
+
+    name: ClassVar[str] = "Adaptive"
+    two_worlds: ClassVar[bool] = False
+    T: int = attrs.field(default=100, validator=_rounds)
+
+    def open(self, seats: Seats) -> Table:
+        return _AdaptiveTable(seats, self.T)
+
+
+@attrs.frozen
+class SpecialRound(Referee):
+    """Definition 2.4: each round the learner presents h_t and receives an example; at one round of the
+    adversary's choice there are two examples, one a world. The view is h_1 … h_T."""
+
+    name: ClassVar[str] = "SpecialRound"
+    T: int = attrs.field(default=100, validator=_rounds)
+
+    def open(self, seats: Seats) -> Table:
+        return _SpecialRoundTable(seats, self.T)
+
+
+class _OnlineTable(Table):
+    def __init__(self, seats: Seats, T: int) -> None:
+        super().__init__(seats)
+        self._T = T
+        self._mistakes = np.zeros(self.games, np.int64)
+
+    @property
+    def mistakes(self) -> np.ndarray:
+        return self._mistakes
+
+    def close(self) -> None:
+        if self.round != self._T:
+            raise self._refuse(
+                f"a game of T = {self._T} rounds is played to its end", expected=self._T, got=self.round
+            )
+
+    def _next_round(self) -> None:
+        self.round += 1
+        if self.round > self._T:
+            raise self._refuse(f"a game of T = {self._T} rounds has no round {self.round}")
+
+    def _step(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray) -> None:
+        """Count the mistake of h_t on (x_t, y_t), then let the learner observe it."""
+        predicted = self._guard(lambda: hypothesis(x))
+        self._mistakes += predicted != y
+        self._ask("observe", x, y)
+        if self._log is not None:
+            self._log.append(Observed(round=self.round, x=x, y=y, predicted=predicted))
+
+
+class _ObliviousTable(_OnlineTable):
+    def take(self, move: Move) -> Reply:
+        if not isinstance(move, Commit):
+            raise self._refuse(
+                "an oblivious adversary makes one move, Commit: the whole sequence before the first hypothesis",
+                got=type(move).__name__,
+            )
+        if self.round:
+            raise self._refuse("an oblivious adversary commits once")
+        x, y = np.asarray(move.x), np.asarray(move.y)
+        if y.ndim == 0 or y.shape[-1] != self._T or x.shape[: y.ndim] != y.shape:
+            raise self._refuse(
+                f"the committed sequence has T = {self._T} examples",
+                expected=f"y of shape ({self._T},) or ({self.games}, {self._T}), x to match",
+                got=f"x of shape {x.shape}, y of shape {y.shape}",
+            )
+        released = []
+        for t in range(self._T):
+            self._next_round()
+            x_t, y_t = self._points(x[..., t] if y.ndim == x.ndim else _at(x, y, t)), self._labels(y[..., t])
+            hypothesis = self._hypothesis()
+            released.append(hypothesis)
+            self._step(hypothesis, x_t, y_t)
+        return Stream(tuple(released))
+
+
+class _AdaptiveTable(_OnlineTable):
+    def take(self, move: Move) -> Reply:
+        if not isinstance(move, Example):
+            raise self._refuse("the adversary's move is an Example", got=type(move).__name__)
+        if move.other_x is not None or move.other_y is not None:
+            raise self._refuse("only SpecialRound has a second world")
+        self._next_round()
+        x, y = self._points(move.x), self._labels(move.y)
+        hypothesis = self._hypothesis()
+        self._step(hypothesis, x, y)
+        return Shown(hypothesis)
+
+
+class _SpecialRoundTable(_OnlineTable):
+    def __init__(self, seats: Seats, T: int) -> None:
+        super().__init__(seats, T)
+        self._presented: Hypothesis | None = None
+
+    def take(self, move: Move) -> Reply:
+        if isinstance(move, Ready):
+            if self._presented is not None or self.round:
+                raise self._refuse("Ready opens the game and is made once")
+            self._presented = self._hypothesis()
+            return Shown(self._presented)
+        if not isinstance(move, Example):
+            raise self._refuse("the adversary's moves are Ready, then Example", got=type(move).__name__)
+        if self.round == 0 and self._presented is None:
+            raise self._refuse("the game opens with Ready: the learner presents h_1 first")
+        self._next_round()
+        assert self._presented is not None
+        self._step(self._presented, *self._own_example(move))
+        self._presented = self._hypothesis() if self.round < self._T else self._presented
+        return Shown(self._presented if self.round < self._T else None)
+
+    def _own_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
+        x, y = self._points(move.x), self._labels(move.y)
+        if move.other_x is None and move.other_y is None:
+            return x, y
+        other_x = self._points(move.x if move.other_x is None else move.other_x)
+        other_y = self._labels(move.y if move.other_y is None else move.other_y)
+        unlike = (x != other_x).reshape(self.games, -1).any(axis=1) | (y != other_y)
+        broken = unlike & self.flag
+        if broken.any():
+            raise self._refuse(
+                "a game has one special round",
+                games=np.flatnonzero(broken),
+                expected="the same example in both worlds",
+                got="two different examples",
+            )
+        self.flag |= unlike
+        if unlike.any():
+            self.challenges.add(STREAM_EXAMPLE)
+        worlds = self._worlds.reshape((-1,) + (1,) * len(self._point_shape))
+        return frozen(np.where(worlds, other_x, x)), frozen(np.where(self._worlds, other_y, y))
+
+
+def _at(x: np.ndarray, y: np.ndarray, t: int) -> np.ndarray:
+    """Round t of a committed sequence of vector points: the round axis is the last of y's."""
+    return np.take(x, t, axis=y.ndim - 1)

@@ -1,0 +1,119 @@
+"""Transcripts: everything that happened at a table, for people and tests. Players never see one."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import groupby
+
+import attrs
+import numpy as np
+from tabulate import tabulate
+
+from arena.points import point_text
+from arena.replies import NO_LABEL, Hypothesis
+from arena.sample import Training
+
+Cells = tuple[str, ...]
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Entry:
+    """One step of a table; `cells(game)` is what one game's column shows of it."""
+
+    round: int
+
+    def cells(self, game: int) -> Cells:
+        """(what the learner received, what it answered, what the adversary saw)."""
+        raise NotImplementedError
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Given(Entry):
+    """The training sets."""
+
+    training: Training
+
+    def cells(self, game: int) -> Cells:
+        return (self.training.samples[self.training.which[game]].describe(most=3), "", "")
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Answered(Entry):
+    """A query. said, seen: (n,) int8 labels; halted: the learner's; seen_halted: as the adversary knows it."""
+
+    x: np.ndarray
+    said: np.ndarray
+    seen: np.ndarray
+    halted: np.ndarray
+    seen_halted: np.ndarray
+    withheld: np.ndarray
+
+    def cells(self, game: int) -> Cells:
+        said = "-" if self.said[game] == NO_LABEL else str(self.said[game])
+        said += ", halts" if self.halted[game] and said != "-" else ""
+        if self.withheld[game]:
+            seen = "withheld"
+        elif self.seen[game] == NO_LABEL:
+            seen = "silence"
+        else:
+            seen = str(self.seen[game]) + (", halts" if self.seen_halted[game] else "")
+        return (point_text(self.x[game]), said, seen)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Let(Entry):
+    """A released value."""
+
+    value: np.ndarray | Hypothesis
+
+    def cells(self, game: int) -> Cells:
+        concepts = self.value.concepts if isinstance(self.value, Hypothesis) else self.value
+        text = point_text(concepts[game])
+        return ("", text, text)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Observed(Entry):
+    """A round of an online game: the example, and what the released hypothesis had said of it."""
+
+    x: np.ndarray
+    y: np.ndarray
+    predicted: np.ndarray
+
+    def cells(self, game: int) -> Cells:
+        said = str(int(self.predicted[game]))
+        return (f"({point_text(self.x[game])}, {self.y[game]})", said, said)
+
+
+@attrs.frozen(eq=False)
+class Transcript:
+    """All entries of a table, with the games' worlds and the adversary's scores (None: it gave none)."""
+
+    entries: tuple[Entry, ...]
+    worlds: np.ndarray
+    scores: np.ndarray | None
+
+    def table(self, *games: int) -> str:
+        """The named games side by side, equal rounds in a row folded into one."""
+        rows = [self._row(rounds, cells) for rounds, cells in self._folded(games)]
+        headers = ["round"]
+        for game in games:
+            world = int(self.worlds[game])
+            headers += [f"world {world}: learner gets", "answers", "adversary sees"]
+        if self.scores is not None:
+            scores = [[f"score {self.scores[g]:.6g}", "", ""] for g in games]
+            rows.append(["", *(cell for part in scores for cell in part)])
+        return tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
+
+    def _folded(self, games: tuple[int, ...]) -> Iterator[tuple[list[int], tuple[Cells, ...]]]:
+        steps = [(entry.round, tuple(entry.cells(g) for g in games)) for entry in self.entries]
+        for cells, group in groupby(steps, key=lambda step: step[1]):
+            yield [number for number, _ in group], cells
+
+    @staticmethod
+    def _row(rounds: list[int], cells: tuple[Cells, ...]) -> list[str]:
+        if rounds == [0]:
+            name = "training"
+        else:
+            name = str(rounds[0]) if len(rounds) == 1 else f"{rounds[0]}-{rounds[-1]}"
+        return [name, *(cell for part in cells for cell in part)]

@@ -1,0 +1,100 @@
+"""everlasting-v1: GenericBBL as first published (16 May 2023), whose halt gives a query away."""
+
+from __future__ import annotations
+
+from math import ceil, log, sqrt
+from typing import Self
+
+import attrs
+import numpy as np
+
+from arena.errors import InvalidArgument
+from arena.settings import at_least, setting, whole
+from learners.generic_bbl import GenericBBL, Round, SeatedBBL
+from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
+from learners.mechanisms.composition import composed
+
+
+@attrs.frozen
+class EverlastingV1(GenericBBL):
+    """Algorithm GenericBBL of Private Everlasting Prediction, first version (v1).
+
+    Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i; L is answered 0,
+    R and ⊤ are answered 1; after exactly c outcomes ⊤ the learner halts and fails.
+
+    The claim is the one of its Claim 5.3, computed from what is run. It is false: the exact count makes the halt reveal
+    whether the last query split the vote (`adversaries.halt_counter`). The second version says so in its footnote 9.
+
+    Printed slip corrected: step 3(d)ii gives BetweenThresholds the mean of the votes, not their sum.
+    """
+
+    name = "everlasting-v1"
+    theorem = "Claim 5.3 of Private Everlasting Prediction, v1 (proved there, and wrong)"
+
+    halts: int = setting(8, help="c, outcomes ⊤ in a round before it halts", check=[whole, at_least(1)])
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedV1:
+        return SeatedV1(self, games, rng)
+
+    def _noise(self, index: int, answers: int) -> float:
+        """Step 3(c): ε′ = 1/(3 √(c ln(2/δ)))."""
+        if self.noise is not None:
+            return self.noise
+        return 1.0 / (3.0 * sqrt(self.halts * log(2.0 / self.delta)))
+
+    def _answering(self, round: Round) -> tuple[float, float]:
+        """Lemma 4.3 for one halt, with the smallest δ′ that its gap condition allows; then composition."""
+        delta = delta_of_gap(round.noise, 2.0 * round.alpha, round.teachers)
+        if delta >= 1:
+            return 0.0, 1.0
+        return composed(self.halts, round.noise, delta, slack=self.delta / 2)
+
+    def sized_for(self, sample_size: int) -> Self:
+        """For fewer examples than the default needs: one halt, ε′ near 1 (Lemma 4.3 without composition), the teachers
+        that the gap condition asks for, S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of Claim E.5 uses."""
+        if sample_size >= self.sample_size:
+            return self
+        rate = self.epsilon / (3.0 + np.exp(self.epsilon + 1.0))
+        teachers = _teachers_for_gap(0.99, 2.0 * self.alpha_1, self.delta / 2)
+        chunk = int(sample_size * rate) // teachers
+        if chunk < 1:
+            raise InvalidArgument(
+                f"{self.name} needs at least {ceil(teachers / rate):,} examples at α_1 = {self.alpha_1:g}, "
+                f"ε = {self.epsilon:g}, δ = {self.delta:g}",
+                value=sample_size,
+                remedy="Give more data, or set teachers, chunk and training_rate yourself.",
+            )
+        odd = chunk if chunk % 2 else max(1, chunk - 1)
+        return attrs.evolve(self, halts=1, noise=0.99, teachers=teachers, chunk=odd, training_rate=rate)
+
+
+class SeatedV1(SeatedBBL):
+    """everlasting-v1 at a table."""
+
+    _spec: EverlastingV1
+    _mechanism: BetweenThresholds | None = None
+
+    def _open_round(self, round: Round) -> None:
+        self._stopped = self.halted  # who has halted stays halted under the new round's mechanism
+        self._mechanism = BetweenThresholds(
+            self._games,
+            self._rng,
+            lower=0.5 - round.alpha,
+            upper=0.5 + round.alpha,
+            epsilon=round.noise,
+            size=round.teachers,
+            halts=self._spec.halts,
+        )
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self._stopped if self._mechanism is None else self._stopped | self._mechanism.halted
+
+    def _answer(self, votes: np.ndarray) -> np.ndarray:
+        assert self._mechanism is not None
+        return self._mechanism.respond(votes) >= 0
+
+
+def _teachers_for_gap(epsilon: float, gap: float, delta: float) -> int:
+    """The fewest teachers for which Lemma 4.3's gap condition holds; the required gap falls as 1/size."""
+    return ceil(required_gap(epsilon, delta, 1) / gap)

@@ -1,0 +1,315 @@
+"""Teachers: the classifiers f_1 … f_T that GenericBBL trains on disjoint chunks, and their votes.
+
+Steps 2, 3(a) and 3(b) of GenericBBL on a whole table: a random subset of the sample, cut at random into T chunks of λ
+examples, an empirical risk minimiser for each. Two routes with the same law (docs/architecture.md says why):
+
+compositions: where the sample has few distinct examples, chunks are told apart only by how many of each example
+    they hold. T compositions are drawn at once from a multinomial and accepted with the right probability.
+rows: otherwise the chosen examples of a game are laid out in random order.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from itertools import combinations_with_replacement
+from math import comb, lgamma
+
+import attrs
+import numpy as np
+
+from arena.concepts import ConceptClass
+from arena.errors import InternalError
+from arena.points import shared
+from arena.sample import Sample, Training
+
+# Costs in nanoseconds, measured; they only decide between routes of equal law.
+_COMPOSITION_COST = 45.0  # a game and composition
+_ROW_COST = 30.0  # a game and example
+_MOST_COMPOSITIONS = 20_000
+_MOST_COUNTED = 256  # teachers are counted by concept where there are at most so many concepts
+_MOST_VOTES_KEPT = 32
+_SLAB = 2_000_000  # examples laid out at a time
+
+
+class Teachers:
+    """The teachers of n games, counted by concept or one by one.
+
+    counts: (n, C), how many teachers of a game hold each of `concepts` (C,); or, with `counts` None,
+    concepts (n, T).
+    """
+
+    def __init__(self, concept_class: ConceptClass, concepts: np.ndarray, counts: np.ndarray | None, size: int):
+        self._class = concept_class
+        self._concepts = concepts
+        self._counts = counts
+        self.size = size
+        self._kept: dict[bytes, np.ndarray] = {}
+
+    def votes(self, x: np.ndarray) -> np.ndarray:
+        """The mean vote at each game's point: x (n, ...) gives (n,) in [0, 1]. Read-only."""
+        if shared(x):
+            return self._votes_at(x[0])
+        points, which = np.unique(x, axis=0, return_inverse=True)
+        if len(points) > _MOST_VOTES_KEPT:
+            return self._votes_of_each(x)
+        table = np.stack([self._votes_at(point) for point in points])
+        return table[which.ravel(), np.arange(len(x))]
+
+    def _votes_at(self, point: np.ndarray) -> np.ndarray:
+        key = np.asarray(point).tobytes()
+        if key not in self._kept:
+            if len(self._kept) >= _MOST_VOTES_KEPT:
+                self._kept.clear()
+            self._kept[key] = self._tally(np.asarray(point))
+            self._kept[key].flags.writeable = False
+        return self._kept[key]
+
+    def _tally(self, point: np.ndarray) -> np.ndarray:
+        if self._counts is not None:
+            ones = self._class.labels(self._concepts, point[None])[:, 0]
+            return (self._counts @ ones.astype(np.float64)) / self.size
+        ones = self._class.label(self._concepts.reshape(-1), point)
+        return ones.reshape(-1, self.size).mean(axis=1)
+
+    def _votes_of_each(self, x: np.ndarray) -> np.ndarray:
+        if self._counts is not None:
+            ones = self._class.labels(self._concepts, x)  # (C, n)
+            return np.einsum("nc,cn->n", self._counts, ones.astype(np.float64)) / self.size
+        ones = self._class.label(self._concepts.reshape(-1), np.repeat(x, self.size, axis=0))
+        return ones.reshape(-1, self.size).mean(axis=1)
+
+
+@attrs.frozen(eq=False)
+class Taught:
+    """The outcome of the training step: the teachers, and the subset S_1 that they were trained on.
+
+    Shapes: points (n or 1, k, ...), labels (n or 1, k), counts (n, k): how often S_1 holds each example.
+    """
+
+    teachers: Teachers
+    points: np.ndarray
+    labels: np.ndarray
+    counts: np.ndarray
+
+
+def teach(
+    training: Training,
+    concept_class: ConceptClass,
+    *,
+    teachers: int,
+    chunk: int,
+    rng: np.random.Generator,
+    route: str | None = None,
+) -> Taught:
+    """Train `teachers` teachers on disjoint random chunks of `chunk` examples in every game of the table.
+
+    Every sample must hold at least teachers · chunk examples. `route` is "compositions" or "rows", and
+    by default whichever costs less.
+    """
+    parts = []
+    for sample, games in training.groups():
+        plan = _plan(sample.distinct(), concept_class, teachers, chunk)
+        use = route or plan.cheaper
+        draw = _draw_compositions if use == "compositions" else _draw_rows
+        parts.append((games, plan, *draw(plan, len(games), rng)))
+    if len(parts) == 1:
+        _, plan, held, counts, totals = parts[0]
+        return Taught(
+            Teachers(concept_class, held, counts, teachers), plan.points[None], plan.labels[None], totals
+        )
+    return _joined(parts, concept_class, training.games, teachers)
+
+
+@attrs.frozen(eq=False)
+class _Plan:
+    """What the draws for one sample need, the same for every game. k distinct examples, M compositions."""
+
+    concept_class: ConceptClass
+    points: np.ndarray  # (k, ...)
+    labels: np.ndarray  # (k,)
+    available: np.ndarray  # (k,) how often the sample holds each
+    teachers: int
+    chunk: int
+    compositions: np.ndarray | None  # (M, k)
+    chances: np.ndarray | None  # (M,) of a chunk drawn with replacement
+    concepts: np.ndarray | None  # (C,) distinct concepts of the compositions
+    concept_of: np.ndarray | None  # (M, C) 0/1
+    weights: tuple[np.ndarray, ...]  # per example: log n!/((n-K)! n^K) for K = 0, 1, ...
+    most: float  # an upper bound of the summed weights
+
+    @property
+    def size(self) -> int:
+        return self.teachers * self.chunk
+
+    @property
+    def cheaper(self) -> str:
+        if self.compositions is None:
+            return "rows"
+        # The chance of acceptance, to leading order: one factor a degree of freedom.
+        rate = self.size / int(self.available.sum())
+        accepted = max(1.0 - rate, 1e-9) ** ((len(self.available) - 1) / 2)
+        return (
+            "compositions"
+            if len(self.compositions) * _COMPOSITION_COST < accepted * self.size * _ROW_COST
+            else "rows"
+        )
+
+
+@lru_cache(maxsize=16)
+def _plan(sample: Sample, concept_class: ConceptClass, teachers: int, chunk: int) -> _Plan:
+    points, labels, available = sample.points, sample.labels, sample.counts
+    kinds, size = len(available), teachers * chunk
+    number = comb(chunk + kinds - 1, chunk)
+    if number > _MOST_COMPOSITIONS or size > 2_000_000 * max(1, 8 // kinds):
+        return _Plan(concept_class, points, labels, available, teachers, chunk, *([None] * 4), (), 0.0)
+    places = np.array(list(combinations_with_replacement(range(kinds), chunk)))
+    compositions = np.stack([(places == a).sum(axis=1) for a in range(kinds)], axis=1)
+    held = concept_class.erm(points[places], labels[places])
+    concepts, index = np.unique(held, return_inverse=True)
+    weights, most = _weights(available, size)
+    return _Plan(
+        concept_class,
+        points,
+        labels,
+        available,
+        teachers,
+        chunk,
+        compositions,
+        _chances(compositions, available / available.sum()),
+        concepts,
+        np.eye(len(concepts))[index.ravel()],
+        weights,
+        most,
+    )
+
+
+def _chances(compositions: np.ndarray, p: np.ndarray) -> np.ndarray:
+    """The chance of each composition when a chunk's examples are drawn independently from p."""
+    factorials = np.array([lgamma(c + 1) for c in range(int(compositions.max()) + 1)])
+    chunk = int(compositions[0].sum())
+    logs = lgamma(chunk + 1) - factorials[compositions].sum(axis=1) + compositions @ np.log(p)
+    chances = np.exp(logs)
+    return chances / chances.sum()
+
+
+def _weights(available: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], float]:
+    """log of n!/((n−K)! n^K) for each example and K, and a bound on their sum over all K with ΣK = size.
+
+    For any multiplier m, the sum is at most Σ max_K (weight(K) − mK) + m·size; m = log(1 − rate) is near the best.
+    """
+    total = int(available.sum())
+    multiplier = np.log1p(-size / total) if size < total else -np.inf
+    weights, most = [], 0.0
+    for n in available.tolist():
+        last = min(n, size)
+        weight = np.zeros(size + 2)
+        weight[1 : last + 1] = np.cumsum(np.log1p(-np.arange(last) / n))
+        weight[last + 1 :] = -np.inf
+        weights.append(weight)
+        if np.isfinite(multiplier):
+            most += float((weight - multiplier * np.arange(size + 2)).max())
+        else:
+            most += float(weight[last])
+    if np.isfinite(multiplier):
+        most += multiplier * size
+    return tuple(weights), most
+
+
+def _draw_compositions(
+    plan: _Plan, games: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Concepts (C,), teachers a concept (games, C), examples in S_1 (games, k)."""
+    assert plan.compositions is not None and plan.chances is not None and plan.concept_of is not None
+    assert plan.concepts is not None
+    drawn = np.empty((games, len(plan.chances)), np.int64)
+    totals = np.empty((games, len(plan.available)), np.int64)
+    wanting = np.arange(games)
+    while len(wanting):
+        tried = rng.multinomial(plan.teachers, plan.chances, size=len(wanting))
+        held = tried @ plan.compositions
+        log_chance = sum(weight[held[:, a]] for a, weight in enumerate(plan.weights)) - plan.most
+        accepted = -rng.standard_exponential(len(wanting)) < log_chance
+        drawn[wanting[accepted]] = tried[accepted]
+        totals[wanting[accepted]] = held[accepted]
+        wanting = wanting[~accepted]
+    return plan.concepts, drawn @ plan.concept_of, totals
+
+
+def _draw_rows(
+    plan: _Plan, games: int, rng: np.random.Generator
+) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
+    """As `_draw_compositions`; where concepts are many, they come one by one: (games, T), None, (games, k)."""
+    kinds, size = len(plan.available), plan.size
+    totals = np.empty((games, kinds), np.int32)
+    candidates = _candidates(plan)
+    counted = candidates is not None
+    held = np.empty((games, len(candidates) if counted else plan.teachers))
+    step = max(1, _SLAB // size)
+    for start in range(0, games, step):
+        rows = slice(start, min(start + step, games))
+        codes = _lay_out(plan.available, size, rows.stop - start, rng)
+        for game, code in enumerate(codes, start):
+            totals[game] = np.bincount(code, minlength=kinds)
+        chunks = codes.reshape(-1, plan.teachers, plan.chunk)
+        concepts = plan.concept_class.erm(plan.points[chunks], plan.labels[chunks])
+        held[rows] = _count(concepts, candidates) if candidates is not None else concepts
+    if candidates is not None:
+        return candidates, held, totals
+    return held, None, totals
+
+
+def _candidates(plan: _Plan) -> np.ndarray | None:
+    """Every concept a teacher may hold, if they are few (`ConceptClass.erm` promises to stay among them)."""
+    if len(plan.points) > _MOST_COUNTED:
+        return None
+    concepts = np.unique(plan.concept_class.dichotomies(np.unique(plan.points, axis=0)).concepts)
+    return concepts if len(concepts) <= _MOST_COUNTED else None
+
+
+def _count(concepts: np.ndarray, candidates: np.ndarray) -> np.ndarray:
+    """(g, T) concepts as (g, C) counts."""
+    index = np.searchsorted(candidates, concepts)
+    if (candidates[np.minimum(index, len(candidates) - 1)] != concepts).any():
+        raise InternalError("a concept class's erm returned a concept that its dichotomies do not list")
+    index += np.arange(len(concepts))[:, None] * len(candidates)
+    return np.bincount(index.ravel(), minlength=len(concepts) * len(candidates)).reshape(len(concepts), -1)
+
+
+def _lay_out(available: np.ndarray, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
+    """(games, size) int: the examples of a random subset, in random order."""
+    total = int(available.sum())
+    if len(available) > 4 * size or total >= 1_000_000_000:
+        ends = np.cumsum(available)
+        return np.stack(
+            [np.searchsorted(ends, rng.choice(total, size, replace=False), side="right") for _ in range(games)]
+        )
+    counts = rng.multivariate_hypergeometric(available, size, size=games, method="marginals")
+    code = np.min_scalar_type(len(available))
+    codes = np.repeat(np.tile(np.arange(len(available), dtype=code), games), counts.ravel())
+    return rng.permuted(codes.reshape(games, size), axis=1)
+
+
+def _joined(parts: list, concept_class: ConceptClass, games: int, size: int) -> Taught:
+    """The groups of a table, put back in the order of its games."""
+    points = np.concatenate([plan.points for _, plan, *_ in parts])[None]
+    labels = np.concatenate([plan.labels for _, plan, *_ in parts])[None]
+    totals = np.zeros((games, points.shape[1]), np.int64)
+    at = 0
+    for rows, _, _, _, held in parts:
+        totals[rows, at : at + held.shape[1]] = held
+        at += held.shape[1]
+    if any(counts is None for _, _, _, counts, _ in parts):
+        each = np.empty((games, size))
+        for rows, _, concepts, counts, _ in parts:
+            each[rows] = concepts if counts is None else _one_by_one(concepts, counts, size)
+        return Taught(Teachers(concept_class, each, None, size), points, labels, totals)
+    concepts = np.unique(np.concatenate([held for _, _, held, _, _ in parts]))
+    counts_of = np.zeros((games, len(concepts)))
+    for rows, _, held, counts, _ in parts:
+        counts_of[np.ix_(rows, np.searchsorted(concepts, held))] = counts
+    return Taught(Teachers(concept_class, concepts, counts_of, size), points, labels, totals)
+
+
+def _one_by_one(concepts: np.ndarray, counts: np.ndarray, size: int) -> np.ndarray:
+    flat = np.repeat(np.tile(concepts, len(counts)), counts.astype(np.int64).ravel())
+    return flat.reshape(len(counts), size)
