@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.samples import telling_points, tied_sample
+from adversaries.samples import swapped_label, telling_points, tied_sample
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 
 
@@ -27,9 +27,7 @@ class Reconstruct(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or tied_sample(self.learner)
         split = telling_points(self.learner, sample).split
-        run = int(np.abs(sample.points - split).argmin())
-        point = sample.points[run]
-        worlds = sample.replaced(run, point, 0), sample.replaced(run, point, 1)
+        worlds = swapped_label(sample, split)
         domain = self._domain(sample)
         expected = [_answers(world, domain) for world in worlds]
 

@@ -37,6 +37,17 @@ def split_sample(learner: Learner | None) -> Sample:
     return Sample([low, high], [0, 1], [half, half])
 
 
+def swapped_label(sample: Sample, point: float) -> tuple[Sample, Sample]:
+    """Neighbours of which one example at (or nearest to) `point` is labelled 0 in the first, 1 in the second.
+
+    It is an example labelled 1 if there is one, so that labels which tie in the second do not in the first.
+    """
+    distance = np.abs(sample.points - point)
+    run = int(np.lexsort((-sample.labels, distance))[0])
+    at = sample.points[run]
+    return sample.replaced(run, at, 0), sample.replaced(run, at, 1)
+
+
 @attrs.frozen
 class Points:
     """clear: a point where the votes agree. split: the point where they tie best. votes: the mean there, simulated."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.samples import telling_points, tied_sample
+from adversaries.samples import swapped_label, telling_points, tied_sample
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
@@ -28,16 +28,11 @@ class TrainingSwap(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or tied_sample(self.learner)
         point = telling_points(self.learner, sample).split if self.point is None else self.point
-        run = _example_at(sample, point)
 
-        yield Train(sample.replaced(run, sample.points[run], 0), sample.replaced(run, sample.points[run], 1))
+        yield Train(*swapped_label(sample, point))
         ones = np.zeros(games)
         for _ in range(self.queries):
             reply = yield Query(point)
             ones += reply.label == 1
         return ones
 
-
-def _example_at(sample: Sample, point: float) -> int:
-    """The run nearest to the point: the example whose label decides there."""
-    return int(np.abs(sample.points - point).argmin())

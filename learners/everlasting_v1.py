@@ -44,7 +44,7 @@ class EverlastingV1(GenericBBL):
 
     def _answering(self, round: Round) -> tuple[float, float]:
         """Lemma 4.3 for one halt, with the smallest δ′ that its gap condition allows; then composition."""
-        delta = delta_of_gap(round.noise, 2.0 * round.alpha, round.teachers)
+        delta = delta_of_gap(epsilon=round.noise, gap=2.0 * round.alpha, size=round.teachers)
         if delta >= 1:
             return 0.0, 1.0
         return composed(self.halts, round.noise, delta, slack=self.delta / 2)
@@ -92,9 +92,9 @@ class SeatedV1(SeatedBBL):
 
     def _answer(self, votes: np.ndarray) -> np.ndarray:
         assert self._mechanism is not None
-        return self._mechanism.respond(votes) >= 0
+        return self._mechanism.respond(votes)
 
 
 def _teachers_for_gap(epsilon: float, gap: float, delta: float) -> int:
     """The fewest teachers for which Lemma 4.3's gap condition holds; the required gap falls as 1/size."""
-    return ceil(required_gap(epsilon, delta, 1) / gap)
+    return ceil(required_gap(epsilon=epsilon, delta=delta, size=1) / gap)

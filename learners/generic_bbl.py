@@ -173,9 +173,9 @@ class GenericBBL(Learner):
         paper's Claim 2.9 is a weakening. T_i·α_i never falls from round 2 on, so no later round is worse than round 2.
         """
         in_round_1 = self._through_round(1)
-        epsilon, delta = amplified(*in_round_1, self.training_rate_run)
+        epsilon, delta = amplified(*in_round_1, rate=self.training_rate_run)
         if self.rounds is None or self.rounds > 1:
-            for_query = amplified(*boosted(*self._through_round(2)), self.rate_run)
+            for_query = amplified(*boosted(*self._through_round(2)), rate=self.rate_run)
             epsilon, delta = max(epsilon, for_query[0]), max(delta, for_query[1])
         if delta >= 1:
             epsilon, delta = float("inf"), 1.0
@@ -184,7 +184,7 @@ class GenericBBL(Learner):
     def _through_round(self, index: int) -> tuple[float, float]:
         """(ε, δ) of the answers of a round and of the next round's labels, for an example of S_index."""
         epsilon, delta = self._answering(self.round(index))
-        return epsilon + amplified(*boosted(0.0, 0.0), self.rate_run)[0], delta
+        return epsilon + amplified(*boosted(0.0, 0.0), rate=self.rate_run)[0], delta
 
 
 class SeatedBBL:

@@ -1,0 +1,140 @@
+"""Running a plan: play the blocks that are missing, anywhere; test them in order; remember them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, nullcontext
+from pathlib import Path
+
+import attrs
+
+from arena import InvalidArgument
+from audits.betting import Betting, ceiling
+from audits.blocks import play_block
+from audits.clopper_pearson import HeldOut
+from audits.ledger import Ledger
+from audits.plan import Plan
+from audits.scores import PairCounts
+from audits.verdict import Verdict
+
+
+@attrs.frozen(kw_only=True)
+class Progress:
+    """How far a run is: games played in each world, of how many, and the bound so far."""
+
+    games: int
+    of: int
+    epsilon_lower: float
+    refuted: bool
+
+
+def run(
+    plan: Plan,
+    *,
+    jobs: int = 1,
+    ledger: str | Path | None = None,
+    watch: Callable[[Progress], None] | None = None,
+) -> Verdict:
+    """Play the plan, or what a ledger says is left of it, and return the verdict.
+
+    jobs: processes. ledger: a file that keeps every finished block; a run that is killed and run again ends
+    with the figures of an undisturbed one. watch: called after every block, in order.
+
+    The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
+    interrupt ends the run early with what it has, marked `interrupted`.
+    """
+    if jobs < 1:
+        raise InvalidArgument("jobs must be at least 1", value=jobs)
+    started = time.perf_counter()
+    tests = _Tests.of(plan)
+    interrupted = False
+    with nullcontext() if ledger is None else closing(Ledger.open(ledger, plan.describe())) as book:
+        try:
+            for result in _results(plan, jobs, book, tests):
+                tests.update(result)
+                if watch is not None:
+                    watch(tests.progress(plan))
+                if plan.until_refuted and tests.betting.refuted:
+                    break
+        except KeyboardInterrupt:
+            interrupted = True
+    return tests.verdict(plan, time.perf_counter() - started, interrupted)
+
+
+@attrs.define(eq=False)
+class _Tests:
+    """The estimators, fed block by block."""
+
+    betting: Betting
+    held_out: HeldOut
+    sizes: list[int] = attrs.field(factory=list)
+    played_now: int = 0
+
+    @classmethod
+    def of(cls, plan: Plan) -> _Tests:
+        return cls(
+            Betting(delta=plan.delta, confidence=plan.confidence, epsilon_claim=plan.epsilon),
+            HeldOut(delta=plan.delta, confidence=plan.confidence, choose_pairs=max(1, plan.games // 10)),
+        )
+
+    def update(self, result: PairCounts) -> None:
+        self.betting.update(result)
+        self.held_out.update(result)
+        self.sizes.append(result.pairs)
+
+    def progress(self, plan: Plan) -> Progress:
+        return Progress(
+            games=sum(self.sizes),
+            of=plan.games,
+            epsilon_lower=self.betting.epsilon_lower,
+            refuted=self.betting.refuted,
+        )
+
+    def verdict(self, plan: Plan, seconds: float, interrupted: bool) -> Verdict:
+        return Verdict(
+            learner=plan.learner.name,
+            adversary=plan.adversary.name,
+            protocol=plan.referee.name,
+            claim=attrs.evolve(plan.learner.claim, epsilon=plan.epsilon, delta=plan.delta),
+            refuted=self.betting.refuted,
+            epsilon_lower=self.betting.epsilon_lower,
+            confidence=plan.confidence,
+            ceiling=ceiling(self.sizes, delta=plan.delta, confidence=plan.confidence),
+            clopper_pearson=self.held_out.epsilon_lower,
+            games=sum(self.sizes),
+            played_now=self.played_now,
+            seconds=seconds,
+            seed=plan.seed,
+            interrupted=interrupted,
+        )
+
+
+def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Iterator[PairCounts]:
+    """Every block's result in order: from the ledger where it has them, played and remembered where not."""
+    kept = book.blocks() if book is not None else iter(())
+    have = book.have() if book is not None else set()
+    missing = [index for index in range(plan.blocks) if index not in have]
+    with closing(_played(plan, missing, jobs)) as played:
+        for index in range(plan.blocks):
+            if index in have:
+                yield next(kept)[1]
+                continue
+            result = next(played)
+            tests.played_now += result.pairs
+            if book is not None:
+                book.add(index, result)
+            yield result
+
+
+def _played(plan: Plan, indices: list[int], jobs: int) -> Iterator[PairCounts]:
+    """The named blocks, played, in order."""
+    if jobs == 1 or len(indices) <= 1:
+        for index in indices:
+            yield play_block(plan, index)
+        return
+    from joblib import Parallel, delayed  # slow to import, and not needed for one job
+
+    parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs")
+    with closing(parallel(delayed(play_block)(plan, index) for index in indices)) as results:
+        yield from results

@@ -1,0 +1,68 @@
+"""What an audit says."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+
+from arena import Claim
+
+
+@attrs.frozen(kw_only=True)
+class Verdict:
+    """The outcome of an audit.
+
+    claim: the claim under test. refuted: with confidence `confidence`, it is false.
+    epsilon_lower: with that confidence, every claim of a smaller ε at this δ is false (nats).
+    ceiling: the epsilon_lower of an adversary that tells the worlds apart without error, in as many games: what "not
+    refuted" should be held against.
+    clopper_pearson: the classical bound on a threshold chosen on other games, for comparison; None if too few blocks.
+    games: played in each world. seconds: of this invocation, resumed blocks included in games but not in seconds.
+    played_now: games in each world that this invocation played.
+    """
+
+    learner: str
+    adversary: str
+    protocol: str
+    claim: Claim
+    refuted: bool
+    epsilon_lower: float
+    confidence: float
+    ceiling: float
+    clopper_pearson: float | None
+    games: int
+    played_now: int
+    seconds: float
+    seed: int
+    interrupted: bool = False
+
+    @property
+    def games_per_second(self) -> float:
+        """Games of both worlds that this invocation played, a second."""
+        return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0
+
+    def as_json(self) -> dict[str, Any]:
+        """One flat object. All but `seconds` and `games_per_second` depend on the plan alone."""
+        return {
+            "learner": self.learner,
+            "adversary": self.adversary,
+            "protocol": self.protocol,
+            "claim": {
+                "epsilon": self.claim.epsilon,
+                "delta": self.claim.delta,
+                "protects": list(self.claim.protects),
+                "neighbours": self.claim.neighbours,
+            },
+            "refuted": self.refuted,
+            "epsilon_lower": self.epsilon_lower,
+            "delta": self.claim.delta,
+            "confidence": self.confidence,
+            "ceiling": self.ceiling,
+            "clopper_pearson": self.clopper_pearson,
+            "games": self.games,
+            "seconds": round(self.seconds, 3),
+            "games_per_second": round(self.games_per_second),
+            "seed": self.seed,
+            "interrupted": self.interrupted,
+        }

@@ -1,0 +1,46 @@
+"""laplace-count: the number of examples labelled 1, with Laplace noise."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.players import Learner
+from arena.sample import Training
+from arena.settings import more_than, setting
+from learners.mechanisms.laplace import laplace
+
+
+@attrs.frozen
+class LaplaceCount(Learner):
+    """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism (Definition 2.7 of Private Everlasting Prediction, v2).
+
+    Its claim is exact: at the two neighbours that differ in one label, no ε below it holds.
+    """
+
+    name = "laplace-count"
+    protocols = ("Release",)
+    theorem = "the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006); tight"
+
+    epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)", check=more_than(0))
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedLaplaceCount:
+        return SeatedLaplaceCount(self, rng)
+
+
+@attrs.frozen(eq=False)
+class SeatedLaplaceCount:
+    """laplace-count at a table."""
+
+    spec: LaplaceCount
+    rng: np.random.Generator
+
+    def release(self, training: Training) -> np.ndarray:
+        counts = np.array([float(sample.counts @ sample.labels) for sample in training.samples])
+        noise = laplace(self.rng, np.empty(training.games), 1.0 / self.spec.epsilon)
+        return counts[training.which] + noise

@@ -1,0 +1,61 @@
+"""noisy-majority: the simplest private online learner, a constant hypothesis that follows the labels seen."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena.claims import STREAM_EXAMPLE, Claim
+from arena.concepts import Thresholds
+from arena.errors import BudgetExceeded
+from arena.players import Learner
+from arena.replies import Hypothesis
+from arena.settings import at_least, more_than, setting, whole
+from learners.mechanisms.laplace import laplace
+
+
+@attrs.frozen
+class NoisyMajority(Learner):
+    """h_t is constant: 1 if (ones seen) − (zeros seen) + Lap(2T/ε) ≥ 0, else 0.
+
+    A replaced example moves the difference by 2 in every later round, so each of the T releases is (ε/T)-DP
+    and all of them are ε-DP by basic composition.
+    """
+
+    name = "noisy-majority"
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    theorem = "the Laplace mechanism and basic composition"
+
+    epsilon: float = setting(1.0, unit="nats", help="ε of all rounds together", check=more_than(0))
+    rounds: int = setting(100, help="T, the most rounds it plays", check=[whole, at_least(1)])
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(STREAM_EXAMPLE,))
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedNoisyMajority:
+        return SeatedNoisyMajority(self, games, rng)
+
+
+class SeatedNoisyMajority:
+    """noisy-majority at a table."""
+
+    def __init__(self, spec: NoisyMajority, games: int, rng: np.random.Generator) -> None:
+        self._spec = spec
+        self._rng = rng
+        self._round = 0
+        self._lead = np.zeros(games)
+        self._noise = np.empty(games)
+
+    def hypothesis(self) -> Hypothesis:
+        self._round += 1
+        if self._round > self._spec.rounds:
+            raise BudgetExceeded(
+                f"noisy-majority has spent its {self._spec.rounds} rounds; set rounds to the length of the game"
+            )
+        laplace(self._rng, self._noise, 2.0 * self._spec.rounds / self._spec.epsilon)
+        # As a threshold, the constant 1 starts at −∞ and the constant 0 at +∞.
+        return Hypothesis(Thresholds(), np.where(self._lead + self._noise >= 0, -np.inf, np.inf))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        self._lead += 2.0 * y - 1.0

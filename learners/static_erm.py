@@ -1,0 +1,48 @@
+"""static-erm: one empirical risk minimiser, asked for ever. Nothing is private about it."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.concepts import ConceptClass, Thresholds
+from arena.players import Learner
+from arena.sample import Training
+from arena.settings import setting
+
+
+@attrs.frozen
+class StaticErm(Learner):
+    """The predictor that section 3 of Private Everlasting Prediction warns of: h_r = h_0, fitted to the sample.
+
+    It claims nothing (ε = ∞); audit it against a claim of your own (`--epsilon`) to see an audit succeed.
+    """
+
+    name = "static-erm"
+    protocols = ("Figure1",)
+    theorem = "none: the yardstick without privacy"
+
+    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedStaticErm:
+        return SeatedStaticErm(self.concepts, games)
+
+
+class SeatedStaticErm:
+    """static-erm at a table."""
+
+    def __init__(self, concepts: ConceptClass, games: int) -> None:
+        self._class = concepts
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: Training) -> None:
+        fitted = [self._class.erm(s.points, s.labels, s.counts) for s in training.samples]
+        self._concepts = np.array(fitted)[training.which]
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return self._class.label(self._concepts, x)
