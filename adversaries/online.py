@@ -19,7 +19,9 @@ class Committed(Adversary):
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     threshold: float = setting(0.5, unit="point", help="points from here on are labelled 1")
-    noise: float = setting(0.0, unit="probability", help="of a flipped label", check=[at_least(0), at_most(1)])
+    noise: float = setting(
+        0.0, unit="probability", help="of a flipped label", check=[at_least(0), at_most(1)]
+    )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         x = rng.random((games, self.rounds))

@@ -24,9 +24,13 @@ class QuerySwap(Adversary):
 
     probes: int = setting(50, help="queries in the next round", check=[whole, at_least(1)])
     after: int | None = setting(
-        None, help="queries before the probes; default: the rest of the learner's round", check=[whole, at_least(0)]
+        None,
+        help="queries before the probes; default: the rest of the learner's round",
+        check=[whole, at_least(0)],
     )
-    patience: int = setting(100_000, help="the most queries it makes before the probes", check=[whole, at_least(1)])
+    patience: int = setting(
+        100_000, help="the most queries it makes before the probes", check=[whole, at_least(1)]
+    )
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
     learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 

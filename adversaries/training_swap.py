@@ -35,4 +35,3 @@ class TrainingSwap(Adversary):
             reply = yield Query(point)
             ones += reply.label == 1
         return ones
-

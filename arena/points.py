@@ -38,6 +38,12 @@ def shared(x: np.ndarray) -> bool:
     return len(x) > 0 and x.strides[0] == 0
 
 
+def unlike(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+    """(n,) bool: where two arrays of points (n, ...) hold different points."""
+    differs: np.ndarray = (first != second).any(axis=tuple(range(1, first.ndim)))
+    return differs
+
+
 def point_text(point: Any) -> str:
     """A point for people.
 

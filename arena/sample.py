@@ -84,7 +84,7 @@ class Sample:
         counts = self.counts.copy()
         counts[run] -= 1
         points = np.insert(
-            np.asarray(self.points, np.result_type(self.points, point)), run + 1, point, axis=0
+            self.points.astype(np.result_type(self.points, as_points(point))), run + 1, point, axis=0
         )
         labels = np.insert(self.labels, run + 1, label)
         counts = np.insert(counts, run + 1, 1)

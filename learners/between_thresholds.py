@@ -92,9 +92,7 @@ class SeatedBetweenThresholds:
                 for h, s in zip(held, training.samples, strict=True)
             ]
         )
-        self._teachers = Teachers(
-            self._spec.concepts, concepts, counts[training.which], self._spec.size
-        )
+        self._teachers = Teachers(self._spec.concepts, concepts, counts[training.which], self._spec.size)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         return self._mechanism.respond(self._teachers.votes(x))

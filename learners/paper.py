@@ -41,7 +41,14 @@ class Paper:
     version: str = attrs.field(validator=attrs.validators.in_(("v1", "v2")))
 
     def constants(
-        self, *, alpha: float, beta: float, epsilon: float, delta: float, vc: int = 1, tau: float | None = None
+        self,
+        *,
+        alpha: float,
+        beta: float,
+        epsilon: float,
+        delta: float,
+        vc: int = 1,
+        tau: float | None = None,
     ) -> Constants:
         """Steps 1 to 3(c) for error α, failure β and (ε, δ), a class of VC dimension `vc`.
 

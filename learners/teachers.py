@@ -38,7 +38,9 @@ class Teachers:
     concepts (n, T).
     """
 
-    def __init__(self, concept_class: ConceptClass, concepts: np.ndarray, counts: np.ndarray | None, size: int):
+    def __init__(
+        self, concept_class: ConceptClass, concepts: np.ndarray, counts: np.ndarray | None, size: int
+    ):
         self._class = concept_class
         self._concepts = concepts
         self._counts = counts
@@ -281,7 +283,10 @@ def _lay_out(available: np.ndarray, size: int, games: int, rng: np.random.Genera
     if len(available) > 4 * size or total >= 1_000_000_000:
         ends = np.cumsum(available)
         return np.stack(
-            [np.searchsorted(ends, rng.choice(total, size, replace=False), side="right") for _ in range(games)]
+            [
+                np.searchsorted(ends, rng.choice(total, size, replace=False), side="right")
+                for _ in range(games)
+            ]
         )
     counts = rng.multivariate_hypergeometric(available, size, size=games, method="marginals")
     code = np.min_scalar_type(len(available))

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.errors import ArenaError, PlayerError, ProtocolViolation
 from arena.moves import Move, Train
-from arena.points import as_points
+from arena.points import as_points, frozen
 from arena.replies import Hypothesis, Reply
 from arena.sample import Sample, Training
 from arena.transcript import Entry
@@ -104,7 +104,7 @@ class Table(ABC):
                 expected=f"shape {self._point_shape} or {full}",
                 got=f"shape {points.shape}",
             )
-        return _read_only(points)
+        return frozen(points.view())
 
     def _labels(self, y: Any) -> np.ndarray:
         """One label for all games, or one for each: (n,) int8, read-only."""
@@ -118,6 +118,11 @@ class Table(ABC):
         if labels.dtype.kind not in "biuf" or not ((labels == 0) | (labels == 1)).all():
             raise self._refuse("labels must be 0 or 1", got=np.unique(labels)[:5].tolist())
         return np.broadcast_to(labels.astype(np.int8), (self.games,))
+
+    def _own(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
+        """Each game's own of two arrays (n, ...), read-only."""
+        worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
+        return frozen(np.where(worlds, in_world_1, in_world_0))
 
     def _training(self, move: Train) -> Training:
         """The training sets of the games' worlds; raises the flag where the worlds differ."""
@@ -199,12 +204,6 @@ class Table(ABC):
                 expected=f"{self.games} concepts",
                 got=f"shape {np.shape(released.concepts)}",
             )
-
-
-def _read_only(array: np.ndarray) -> np.ndarray:
-    view = array.view()
-    view.flags.writeable = False
-    return view
 
 
 def _told(error: Exception) -> str:

@@ -10,7 +10,7 @@ import numpy as np
 from arena.claims import QUERY, TRAINING_EXAMPLE
 from arena.errors import InvalidArgument
 from arena.moves import Move, Query, Train
-from arena.points import frozen
+from arena.points import frozen, unlike
 from arena.referees.base import Referee, Seats, Table
 from arena.replies import NO_LABEL, Answer, Reply, Trained
 from arena.transcript import Answered, Given
@@ -99,10 +99,10 @@ class _Figure1Table(Table):
         if move.other is None:
             return x0, None
         x1 = self._points(move.other)
-        unlike = (x0 != x1).reshape(self.games, -1).any(axis=1)
-        if not unlike.any():
+        differ = unlike(x0, x1)
+        if not differ.any():
             return x0, None
-        broken = unlike & self.flag
+        broken = differ & self.flag
         if broken.any():
             raise self._refuse(
                 "after the flag both queries are equal",
@@ -110,10 +110,9 @@ class _Figure1Table(Table):
                 expected="the same point in both worlds",
                 got="two different points",
             )
-        self.flag |= unlike
+        self.flag |= differ
         self.challenges.add(QUERY)
-        worlds = self._worlds.reshape((-1,) + (1,) * len(self._point_shape))
-        return frozen(np.where(worlds, x1, x0)), unlike
+        return self._own(x0, x1), differ
 
     def _shown(self, label: np.ndarray, silent: np.ndarray, withheld: np.ndarray | None) -> Answer:
         """Step 4(c): the label where the queries are equal and the learner still answers."""

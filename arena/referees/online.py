@@ -10,7 +10,7 @@ import numpy as np
 from arena.claims import STREAM_EXAMPLE
 from arena.errors import InvalidArgument
 from arena.moves import Commit, Example, Move, Ready
-from arena.points import frozen
+from arena.points import unlike
 from arena.referees.base import Referee, Seats, Table
 from arena.replies import Hypothesis, Reply, Shown, Stream
 from arena.transcript import Observed
@@ -153,8 +153,8 @@ class _SpecialRoundTable(_OnlineTable):
             return x, y
         other_x = self._points(move.x if move.other_x is None else move.other_x)
         other_y = self._labels(move.y if move.other_y is None else move.other_y)
-        unlike = (x != other_x).reshape(self.games, -1).any(axis=1) | (y != other_y)
-        broken = unlike & self.flag
+        differ = unlike(x, other_x) | (y != other_y)
+        broken = differ & self.flag
         if broken.any():
             raise self._refuse(
                 "a game has one special round",
@@ -162,11 +162,10 @@ class _SpecialRoundTable(_OnlineTable):
                 expected="the same example in both worlds",
                 got="two different examples",
             )
-        self.flag |= unlike
-        if unlike.any():
+        self.flag |= differ
+        if differ.any():
             self.challenges.add(STREAM_EXAMPLE)
-        worlds = self._worlds.reshape((-1,) + (1,) * len(self._point_shape))
-        return frozen(np.where(worlds, other_x, x)), frozen(np.where(self._worlds, other_y, y))
+        return self._own(x, other_x), self._own(y, other_y)
 
 
 def _at(x: np.ndarray, y: np.ndarray, t: int) -> np.ndarray:

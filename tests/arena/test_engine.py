@@ -1,0 +1,175 @@
+"""The engine: worlds, streams, seeds, game style, transcripts."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from players import SAMPLE, Echo, GameEcho, GameScripted, Scripted, script
+
+from arena import Figure1, InvalidArgument, Moves, ProtocolViolation, Query, Release, Train, play
+from arena.engine import pair_worlds
+from arena.randomness import block_seed, streams
+
+
+def noisy(games: int, rng: np.random.Generator) -> Moves:
+    yield Train(SAMPLE)
+    yield Query(rng.random(games))
+    return rng.random(games)
+
+
+def test_same_seed_same_game() -> None:
+    first, second, third = (play(Echo(), Scripted(noisy), Figure1(), games=10, seed=s) for s in (5, 5, 6))
+    assert first.score is not None
+    assert second.score is not None
+    assert third.score is not None
+    assert first.score.tobytes() == second.score.tobytes()
+    assert first.worlds.tobytes() == second.worlds.tobytes()
+    assert first.score.tobytes() != third.score.tobytes()
+
+
+def test_the_streams_of_the_parties_and_blocks_are_apart() -> None:
+    draws = set()
+    for block in range(20):
+        coins = streams(block_seed(3, block))
+        for party in (coins.learner, coins.adversary, coins.referee):
+            draws.add(int(party.integers(2**63)))
+    assert len(draws) == 60
+
+
+def test_streams_can_be_asked_for_twice() -> None:
+    seed = block_seed(3, 0)
+    assert streams(seed).learner.random() == streams(seed).learner.random()
+
+
+def test_an_adversary_that_draws_more_changes_no_coin_of_the_learner() -> None:
+    drawn = []
+
+    @attrs.frozen
+    class Drawing(Echo):
+        def seat(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+            drawn.append(rng.random())
+            return super().seat(games, rng)
+
+    play(Drawing(), Scripted(noisy), Figure1(), games=10, seed=5)
+    play(Drawing(), script(Train(SAMPLE)), Figure1(), games=10, seed=5)
+    assert drawn[0] == drawn[1]
+
+
+@pytest.mark.parametrize("games", [0, 1, 2, 5, 1000])
+def test_pairs_have_one_game_in_each_world(games: int) -> None:
+    worlds = pair_worlds(games, np.random.default_rng(1))
+    assert worlds.shape == (games,)
+    whole = worlds[: games // 2 * 2].reshape(-1, 2)
+    assert (whole.sum(axis=1) == 1).all()
+
+
+def test_places_do_not_tell_the_worlds() -> None:
+    # 20,000 fair coins stray from half by more than 5 standard errors with probability 6e-7.
+    worlds = pair_worlds(40_000, np.random.default_rng(1))
+    assert abs(worlds[::2].mean() - 0.5) < 5 * 0.5 / np.sqrt(20_000)
+
+
+def test_players_must_know_the_protocol() -> None:
+    with pytest.raises(InvalidArgument, match=r"learner game-echo does not play Release\. It plays Figure1"):
+        play(GameEcho(), script(Train(SAMPLE)), Release(), games=2, seed=1)
+
+
+@pytest.mark.parametrize("games", [-1])
+def test_games_are_counted_from_zero(games: int) -> None:
+    with pytest.raises(InvalidArgument, match="at least 0, got -1"):
+        play(Echo(), script(Train(SAMPLE)), Figure1(), games=games, seed=1)
+
+
+# --- game style ---------------------------------------------------------------------------------------
+
+
+def one_game(rng: np.random.Generator) -> Moves:
+    yield Train(SAMPLE)
+    yield Query(0.0, 9.0)
+    reply = yield Query(0.7)
+    return float(reply.halted) + 0.25 * reply.label
+
+
+def one_table(games: int, rng: np.random.Generator) -> Moves:
+    yield Train(SAMPLE)
+    yield Query(0.0, 9.0)
+    reply = yield Query(0.7)
+    return reply.halted + 0.25 * reply.label
+
+
+@pytest.mark.parametrize("learner", [Echo(), GameEcho()])
+def test_both_styles_play_the_same_game(learner: Echo | GameEcho) -> None:
+    table = play(learner, Scripted(one_table), Figure1(), games=20, seed=3)
+    lifted = play(learner, GameScripted(one_game), Figure1(), games=20, seed=3)
+    assert table.score is not None
+    assert lifted.score is not None
+    assert table.score.tolist() == lifted.score.tolist()
+    assert table.worlds.tolist() == lifted.worlds.tolist()
+    assert lifted.flag.all()
+    assert lifted.halted is not None
+    assert lifted.halted.tolist() == lifted.worlds.tolist()
+
+
+def test_games_of_game_style_have_coins_of_their_own() -> None:
+    def drawing(rng: np.random.Generator) -> Moves:
+        yield Train(SAMPLE)
+        return rng.random()
+
+    score = play(Echo(), GameScripted(drawing), Figure1(), games=50, seed=3).score
+    assert score is not None
+    assert len(set(score.tolist())) == 50
+
+
+def test_a_violation_in_game_style_names_the_game() -> None:
+    def third_game_cheats(rng: np.random.Generator) -> Moves:
+        yield Train(SAMPLE)
+        played.append(1)
+        yield Query(0.0, 1.0)
+        yield Query(0.0, 1.0 if len(played) == 3 else 0.0)
+
+    played: list[int] = []
+    with pytest.raises(ProtocolViolation) as caught:
+        play(Echo(), GameScripted(third_game_cheats), Figure1(), games=5, seed=3)
+    assert (caught.value.games, caught.value.round) == ([2], 2)
+
+
+def test_game_style_is_recorded_one_game_at_a_time() -> None:
+    with pytest.raises(InvalidArgument, match="Use games=1"):
+        play(Echo(), GameScripted(one_game), Figure1(), games=2, seed=3, record=True)
+    assert (
+        play(Echo(), GameScripted(one_game), Figure1(), games=1, seed=3, record=True).transcript is not None
+    )
+
+
+def test_no_game_of_game_style_at_all() -> None:
+    assert play(Echo(), GameScripted(one_game), Figure1(), games=0, seed=3).flag.shape == (0,)
+
+
+# --- transcripts ----------------------------------------------------------------------------------------
+
+
+def test_a_transcript_shows_both_worlds_side_by_side() -> None:
+    adversary = script(Train(SAMPLE), Query(0.7), Query(0.7), Query(0.0, 9.0), Query(0.0), score=np.arange(2))
+    played = play(Echo(), adversary, Figure1(), games=2, seed=1, record=True)
+    assert played.transcript is not None
+    first, second = int(np.argmin(played.worlds)), int(np.argmax(played.worlds))
+    lines = played.transcript.table(first, second).splitlines()
+    cells = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
+    given = "5 examples: 3 x (0, 0), 2 x (1, 1)"
+    assert cells[0] == [
+        "round",
+        "world 0: learner gets",
+        "answers",
+        "adversary sees",
+        "world 1: learner gets",
+        "answers",
+        "adversary sees",
+    ]
+    assert cells[2:] == [
+        ["training", given, given],
+        ["1-2", "0.7", "1", "1", "0.7", "1", "1"],
+        ["3", "0", "0", "withheld", "9", "1, halts", "withheld"],
+        ["4", "0", "0", "0", "0", "-", "silence"],
+        [f"score {first}", f"score {second}"],
+    ]

@@ -1,0 +1,375 @@
+"""Figure 1 to the letter: for each rule a game that breaks it, and one that stays just inside."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from players import SAMPLE, Echo, EchoSeat, Scripted, script
+
+from arena import NO_LABEL, Figure1, Moves, PlayerError, ProtocolViolation, Query, Ready, Sample, Train, play
+from arena.errors import InvalidArgument
+
+GAMES = 6
+
+
+def refused(adversary: Scripted, *, t: int | None = None, learner: Echo | None = None) -> ProtocolViolation:
+    with pytest.raises(ProtocolViolation) as caught:
+        play(learner or Echo(), adversary, Figure1(t), games=GAMES, seed=1)
+    return caught.value
+
+
+def replies(*moves: object, learner: Echo | None = None, games: int = GAMES) -> list:
+    played = play(learner or Echo(), script(*moves), Figure1(), games=games, seed=1, record=True)
+    assert played.view is not None
+    return list(played.view.replies)
+
+
+# --- step 1: the training sets ----------------------------------------------------------------------
+
+
+def test_training_sets_may_differ_in_one_place() -> None:
+    played = play(Echo(), script(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0))), Figure1(), games=GAMES, seed=1)
+    assert played.flag.all()
+
+
+def test_training_sets_must_not_differ_in_two_places() -> None:
+    other = SAMPLE.replaced(1, 1.0, 0).replaced(0, 0.0, 1)
+    error = refused(script(Train(SAMPLE, other)))
+    assert error.rule == "the training sets of the two worlds differ in at most one place"
+    assert (error.player, error.round, error.games, error.got) == (
+        "adversary",
+        0,
+        [0, 1, 2, 3, 4, 5],
+        "2 places",
+    )
+
+
+def test_two_places_in_one_run_are_two_places() -> None:
+    error = refused(script(Train(SAMPLE, Sample([0.0, 0.0, 1.0], [0, 1, 1], [1, 2, 2]))))
+    assert error.got == "2 places"
+
+
+def test_order_counts_as_the_figure_compares_place_by_place() -> None:
+    error = refused(script(Train(Sample([0.0, 1.0], [0, 1]), Sample([1.0, 0.0], [1, 0]))))
+    assert error.got == "2 places"
+
+
+def test_training_sets_must_have_equal_length() -> None:
+    error = refused(script(Train(SAMPLE, Sample([0.0, 1.0], [0, 1], [3, 3]))))
+    assert error.rule == "the training sets of the two worlds have equal length"
+    assert (error.expected, error.got) == (5, 6)
+
+
+def test_each_game_may_have_training_sets_of_its_own() -> None:
+    own = [Sample([float(g)], [1], [4]) for g in range(GAMES)]
+    other = [s.replaced(0, -1.0, 0) if g == 2 else s for g, s in enumerate(own)]
+    learner = Echo()
+    played = play(learner, script(Train(own, other)), Figure1(), games=GAMES, seed=1)
+    assert played.flag.tolist() == [False, False, True, False, False, False]
+    training = learner.seats[0].training
+    assert training is not None
+    received = [training.samples[w] for w in training.which]
+    assert received == [other[g] if played.worlds[g] else own[g] for g in range(GAMES)]
+
+
+# --- step 2 and 4(b): the flag ------------------------------------------------------------------------
+
+
+def test_equal_training_sets_leave_the_flag_down() -> None:
+    again = Sample([0.0, 0.0, 1.0], [0, 0, 1], [1, 2, 2])  # the same list, cut into other runs
+    played = play(Echo(), script(Train(SAMPLE, again), Query(0.0, 1.0)), Figure1(), games=GAMES, seed=1)
+    assert played.challenges == {"a query"}
+
+
+def test_queries_that_differ_raise_the_flag() -> None:
+    played = play(Echo(), script(Train(SAMPLE), Query(0.0, 1.0)), Figure1(), games=GAMES, seed=1)
+    assert played.flag.all()
+
+
+def test_queries_that_are_equal_do_not() -> None:
+    played = play(Echo(), script(Train(SAMPLE), Query(0.5, 0.5)), Figure1(), games=GAMES, seed=1)
+    assert not played.flag.any()
+    assert played.challenges == frozenset()
+
+
+# --- step 4(a): after the flag ------------------------------------------------------------------------
+
+
+def test_after_a_training_flag_queries_must_be_equal() -> None:
+    error = refused(script(Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1)), Query(0.0), Query(0.0, 1.0)))
+    assert error.rule == "after the flag both queries are equal"
+    assert error.round == 2
+
+
+def test_after_a_challenge_queries_must_be_equal() -> None:
+    assert refused(script(Train(SAMPLE), Query(0.0, 1.0), Query(0.0, 1.0))).round == 2
+
+
+def test_after_a_challenge_equal_queries_are_fine() -> None:
+    assert len(replies(Train(SAMPLE), Query(0.0, 1.0), Query(1.0, 1.0), Query(0.0))) == 4
+
+
+def test_the_flag_is_each_games_own() -> None:
+    x = np.arange(GAMES, dtype=float)
+    challenged = np.arange(GAMES) < 3
+    first = Query(x, np.where(challenged, x + 10, x))
+    second = Query(x, np.where(challenged, x, x + 10))
+    assert len(replies(Train(SAMPLE), first, second)) == 3
+    error = refused(script(Train(SAMPLE), first, Query(x, np.where(x == 2, 99.0, x))))
+    assert error.games == [2]
+
+
+# --- step 3 and 4(d): what the learner gets ---------------------------------------------------------------
+
+
+def test_the_learner_gets_its_worlds_training_set() -> None:
+    learner, other = Echo(), SAMPLE.replaced(0, 0.0, 1)
+    played = play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
+    training = learner.seats[0].training
+    assert training is not None
+    received = [training.samples[w] for w in training.which]
+    assert received == [other if world else SAMPLE for world in played.worlds]
+
+
+def test_the_order_of_the_samples_does_not_tell_the_worlds() -> None:
+    learner, other = Echo(), SAMPLE.replaced(0, 0.0, 1)
+    play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
+    play(learner, script(Train(other, SAMPLE)), Figure1(), games=GAMES, seed=1)
+    first, second = (seat.training for seat in learner.seats)
+    assert first is not None
+    assert second is not None
+    assert first.samples == second.samples
+
+
+def test_the_learner_gets_its_worlds_query() -> None:
+    learner = Echo()
+    played = play(learner, script(Train(SAMPLE), Query(0.0, 1.0)), Figure1(), games=GAMES, seed=1)
+    assert learner.seats[0].queries[0].tolist() == played.worlds.astype(float).tolist()
+
+
+# --- step 4(c): what the adversary sees -------------------------------------------------------------------
+
+
+def test_the_label_is_shown_where_the_queries_are_equal() -> None:
+    assert replies(Train(SAMPLE), Query(0.7))[1].label.tolist() == [1] * GAMES
+
+
+def test_the_label_of_the_challenge_is_withheld() -> None:
+    assert replies(Train(SAMPLE), Query(0.0, 1.0))[1].label.tolist() == [NO_LABEL] * GAMES
+
+
+def test_the_label_is_withheld_only_where_the_queries_differ() -> None:
+    x = np.full(GAMES, 0.7)
+    label = replies(Train(SAMPLE), Query(x, np.where(np.arange(GAMES) == 4, 0.0, x)))[1].label
+    assert label.tolist() == [1, 1, 1, 1, NO_LABEL, 1]
+
+
+def test_the_training_phase_shows_nothing() -> None:
+    assert attrs.asdict(replies(Train(SAMPLE))[0]) == {}
+
+
+def test_an_answer_shows_labels_and_halts_only() -> None:
+    assert set(attrs.asdict(replies(Train(SAMPLE), Query(0.0))[1])) == {"label", "halted"}
+
+
+def test_a_reply_cannot_be_written_to() -> None:
+    answer = replies(Train(SAMPLE), Query(0.0, 1.0))[1]
+    for array in (answer.label, answer.halted):
+        with pytest.raises(ValueError, match="read-only"):
+            array[0] = 1
+
+
+# --- halts ------------------------------------------------------------------------------------------------
+
+
+def test_a_halt_shows_with_the_label_and_then_as_silence() -> None:
+    _, first, second = replies(Train(SAMPLE), Query(9.0), Query(0.7))
+    assert first.label.tolist() == [1] * GAMES
+    assert first.halted.all()
+    assert second.label.tolist() == [NO_LABEL] * GAMES
+
+
+def test_a_halt_caused_by_the_challenge_shows_at_the_next_query() -> None:
+    played = play(
+        Echo(),
+        script(Train(SAMPLE), Query(0.0, 9.0), Query(0.0)),
+        Figure1(),
+        games=GAMES,
+        seed=1,
+        record=True,
+    )
+    assert played.view is not None
+    _, challenge, probe = played.view.replies
+    assert not challenge.halted.any()  # the withheld round says nothing, in either world
+    assert probe.halted.tolist() == played.worlds.tolist()
+    assert probe.label.tolist() == [NO_LABEL if world else 0 for world in played.worlds]
+
+
+def test_a_withheld_round_after_a_halt_still_shows_the_halt() -> None:
+    _, _, challenge = replies(Train(SAMPLE), Query(9.0), Query(0.0, 1.0))
+    assert challenge.halted.all()
+
+
+# --- order and length ---------------------------------------------------------------------------------------
+
+
+def test_training_comes_first() -> None:
+    assert "begins with the training phase" in refused(script(Query(0.0))).rule
+
+
+def test_there_is_one_training_phase() -> None:
+    assert "one training phase" in refused(script(Train(SAMPLE), Train(SAMPLE))).rule
+    assert "one training phase" in refused(script(Train(SAMPLE), Query(0.0), Train(SAMPLE))).rule
+
+
+def test_t_rounds_are_allowed_and_no_more() -> None:
+    play(Echo(), script(Train(SAMPLE), Query(0.0), Query(0.0)), Figure1(2), games=GAMES, seed=1)
+    error = refused(script(Train(SAMPLE), Query(0.0), Query(0.0), Query(0.0)), t=2)
+    assert (error.rule, error.round) == ("Figure 1 with t = 2 has at most 2 rounds", 3)
+
+
+@pytest.mark.parametrize("t", [0, -1])
+def test_t_is_at_least_one(t: int) -> None:
+    with pytest.raises(InvalidArgument, match="t ≥ 1 rounds, got"):
+        Figure1(t)
+
+
+def test_other_moves_are_refused() -> None:
+    assert refused(script(Train(SAMPLE), Ready())).got == "Ready"
+    assert refused(script("train")).rule == "an adversary yields moves"
+
+
+# --- points ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("x", [np.nan, np.inf, "0.5", np.zeros(GAMES + 1), np.zeros((GAMES, 2)), None])
+def test_points_that_are_not_points_are_refused(x: object) -> None:
+    assert refused(script(Train(SAMPLE), Query(x))).round == 1
+
+
+def test_a_point_may_be_given_once_or_for_each_game() -> None:
+    _, shared, own = replies(Train(SAMPLE), Query(0.7), Query(np.linspace(0, 1, GAMES)))
+    assert shared.label.tolist() == [1] * GAMES
+    assert own.label.tolist() == [0, 0, 0, 1, 1, 1]
+
+
+# --- learners that break the protocol ---------------------------------------------------------------------------
+
+
+class Broken(EchoSeat):
+    answer: object = None
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        super().predict(x)
+        return self.answer  # type: ignore[return-value]
+
+
+def broken(answer: object) -> Echo:
+    @attrs.frozen
+    class BrokenEcho(Echo):
+        def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
+            seat = Broken(games, 9.0)
+            seat.answer = answer
+            return seat
+
+    return BrokenEcho()
+
+
+@pytest.mark.parametrize(
+    ("answer", "rule", "got"),
+    [
+        (np.zeros(GAMES + 1, int), "predict returns one label a game", "shape (7,)"),
+        (np.zeros((GAMES, 1), int), "predict returns one label a game", "shape (6, 1)"),
+        ([0] * GAMES, "predict returns one label a game", "list"),
+        (None, "predict returns one label a game", "NoneType"),
+        (np.zeros(GAMES), "labels are bool or whole numbers", "float64"),
+        (np.arange(GAMES), "labels are 0 or 1", [2, 3, 4, 5]),
+    ],
+)
+def test_labels_are_checked(answer: object, rule: str, got: object) -> None:
+    error = refused(script(Train(SAMPLE), Query(0.0)), learner=broken(answer))
+    assert (error.rule, error.got, error.player, error.round) == (rule, got, "learner echo", 1)
+
+
+def with_halts(halts: list[object]) -> Echo:
+    """A learner whose `halted` reads as the next of `halts` every time."""
+    reads = iter(halts)
+
+    class Seat:
+        halted = property(lambda self: next(reads))
+
+        def train(self, training: object) -> None:
+            pass
+
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            return x >= 0.5
+
+    @attrs.frozen
+    class Halting(Echo):
+        def seat(self, games: int, rng: np.random.Generator) -> Seat:  # type: ignore[override]
+            return Seat()
+
+    return Halting()
+
+
+def test_halts_are_checked() -> None:
+    none, one = np.zeros(GAMES, bool), np.arange(GAMES) == 3
+    asked = script(Train(SAMPLE), Query(0.0), Query(0.0))
+    error = refused(asked, learner=with_halts([none, one, none]))
+    assert (error.rule, error.games, error.round) == ("a halted learner stays halted", [3], 2)
+    for odd in (np.zeros(GAMES), [False] * GAMES, np.zeros(1, bool), True):
+        assert "halted is a bool array" in refused(asked, learner=with_halts([none, odd])).rule
+
+
+def test_a_learner_that_raises_is_named() -> None:
+    with pytest.raises(PlayerError, match="learner echo raised TypeError: .* in round 1"):
+        play(raising(TypeError("no")), script(Train(SAMPLE), Query(0.0)), Figure1(), games=GAMES, seed=1)
+
+
+def raising(error: Exception) -> Echo:
+    class Seat(EchoSeat):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            raise error
+
+    @attrs.frozen
+    class Raising(Echo):
+        def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
+            return Seat(games, 9.0)
+
+    return Raising()
+
+
+def test_an_adversary_that_raises_is_named() -> None:
+    def moves(games: int, rng: np.random.Generator) -> Moves:
+        yield Train(SAMPLE)
+        yield Query(0.0)
+        raise KeyError("oops")
+
+    with pytest.raises(PlayerError, match="adversary scripted raised KeyError: 'oops' in round 1"):
+        play(Echo(), Scripted(moves), Figure1(), games=GAMES, seed=1)
+
+
+# --- scores -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("score", [np.zeros(GAMES - 1), 3.0, "high", np.zeros((GAMES, 1))])
+def test_scores_have_one_number_a_game(score: object) -> None:
+    assert "is one number a game" in refused(script(Train(SAMPLE), score=score)).rule
+
+
+def test_scores_are_not_nan() -> None:
+    score = np.zeros(GAMES)
+    score[2] = np.nan
+    error = refused(script(Train(SAMPLE), score=score))
+    assert (error.games, error.got) == ([2], "NaN")
+
+
+@pytest.mark.parametrize("games", [0, 1, 2, 7])
+def test_any_number_of_games(games: int) -> None:
+    played = play(
+        Echo(), script(Train(SAMPLE), Query(0.0, 1.0), score=np.zeros(games)), Figure1(), games=games, seed=1
+    )
+    assert played.worlds.shape == (games,)
+    assert played.score is not None
+    assert played.score.shape == (games,)

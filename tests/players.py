@@ -1,0 +1,160 @@
+"""Small players for tests of the arena itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import (
+    QUERY,
+    STREAM_EXAMPLE,
+    TRAINING_EXAMPLE,
+    Adversary,
+    Claim,
+    GameAdversary,
+    GameLearner,
+    Hypothesis,
+    Learner,
+    Moves,
+    Sample,
+    Training,
+)
+from arena.concepts import Thresholds
+
+SAMPLE = Sample([0.0, 1.0], [0, 1], [3, 2])
+
+
+class EchoSeat:
+    """Remembers what it received; answers 1 for points of at least 0.5; halts when asked `halt_at`."""
+
+    def __init__(self, games: int, halt_at: float) -> None:
+        self.halted = np.zeros(games, bool)
+        self.halt_at = halt_at
+        self.training: Training | None = None
+        self.queries: list[np.ndarray] = []
+
+    def train(self, training: Training) -> None:
+        self.training = training
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.queries.append(x.copy())
+        self.halted = self.halted | (x == self.halt_at)
+        return x >= 0.5
+
+    def release(self, training: Training) -> np.ndarray:
+        self.training = training
+        return np.array([float(s.counts @ s.labels) for s in training.samples])[training.which]
+
+
+@attrs.frozen
+class Echo(Learner):
+    """A predictor without memory or coins. `seats` collects what it seated, for tests to look into."""
+
+    name = "echo"
+    protocols = ("Figure1", "Release")
+    halt_at: float = 9.0
+    seats: list[EchoSeat] = attrs.field(factory=list, eq=False, repr=False)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+
+    def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
+        seat = EchoSeat(games, self.halt_at)
+        self.seats.append(seat)
+        return seat
+
+
+class LastLabelSeat:
+    """h_t labels everything as the last example was labelled."""
+
+    def __init__(self, games: int) -> None:
+        self.last = np.zeros(games, bool)
+
+    def hypothesis(self) -> Hypothesis:
+        return Hypothesis(Thresholds(), np.where(self.last, -np.inf, np.inf))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.last = y == 1
+
+
+@attrs.frozen
+class LastLabel(Learner):
+    name = "last-label"
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
+
+    def seat(self, games: int, rng: np.random.Generator) -> LastLabelSeat:
+        return LastLabelSeat(games)
+
+
+@attrs.frozen
+class Scripted(Adversary):
+    """Plays what a function yields: `moves(games, rng)` is the generator."""
+
+    moves: Callable[[int, np.random.Generator], Moves]
+    name: str = "scripted"
+    protocols: tuple[str, ...] = ("Figure1", "Release", "Oblivious", "Adaptive", "SpecialRound")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        return self.moves(games, rng)
+
+
+def script(*moves: Any, score: Any = None) -> Scripted:
+    """An adversary that makes these moves and returns this score, whatever it is told."""
+
+    def play(games: int, rng: np.random.Generator) -> Moves:
+        for move in moves:
+            yield move
+        return score
+
+    return Scripted(play)
+
+
+class OneEcho:
+    """`EchoSeat` for one game, in plain Python."""
+
+    def __init__(self, halt_at: float) -> None:
+        self.halted = False
+        self.halt_at = halt_at
+
+    def train(self, sample: Sample) -> None:
+        self.sample = sample
+
+    def predict(self, x: float) -> int:
+        self.halted = self.halted or x == self.halt_at
+        return int(x >= 0.5)
+
+
+@attrs.frozen
+class GameEcho(GameLearner):
+    """`Echo` in game style."""
+
+    name = "game-echo"
+    protocols = ("Figure1",)
+    halt_at: float = 9.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+
+    def sit(self, rng: np.random.Generator) -> OneEcho:
+        return OneEcho(self.halt_at)
+
+
+@attrs.frozen
+class GameScripted(GameAdversary):
+    """Plays what a function yields for one game."""
+
+    moves: Callable[[np.random.Generator], Moves]
+    name: str = "game-scripted"
+    protocols: tuple[str, ...] = ("Figure1",)
+
+    def play_one(self, rng: np.random.Generator) -> Moves:
+        return self.moves(rng)
