@@ -62,7 +62,7 @@ def telling_points(learner: Learner | None, sample: Sample) -> Points:
     """Where the learner's votes agree and where they tie, after training on `sample`.
 
     Works from the votes of the spec, trained at a table of its own, if its seat tells them (`votes(x)`); otherwise
-    from the labels of the sample. Looks at the sample's points and just below the least of them.
+    from the mean labels of the sample. Looks at the domain if it is finite, else at the sample's points and just below them.
     """
     points = _candidates(learner, sample)
     votes = _simulated_votes(learner, sample, points)
@@ -86,11 +86,13 @@ def _simulated_votes(learner: Learner | None, sample: Sample, points: np.ndarray
         if hasattr(seat, "votes"):
             seat.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
             return np.stack([seat.votes(point) for point in points])
-    ones = sample.counts * sample.labels
-    left_ones = np.array([ones[sample.points <= p].sum() for p in points])
-    right_zeros = np.array([(sample.counts - ones)[sample.points > p].sum() for p in points])
-    total = np.maximum(left_ones + right_zeros, 1)
-    return (left_ones / total)[:, None]
+    return np.array([[_mean_label(sample, point)] for point in points])
+
+
+def _mean_label(sample: Sample, point: float) -> float:
+    """The mean label at a point of the sample; 0 left of all of them, where a threshold has not been reached."""
+    here = sample.points == point
+    return float(np.average(sample.labels[here], weights=sample.counts[here])) if here.any() else 0.0
 
 
 def _candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
@@ -100,7 +102,7 @@ def _candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
     found = np.unique(sample.points)
     if len(found) > _MOST_POINTS:
         found = found[np.linspace(0, len(found) - 1, _MOST_POINTS).astype(int)]
-    return np.append(found, found[0] - 1.0) if np.isrealobj(found) else found
+    return np.append(found, found[0] - 1.0)
 
 
 def _domain(learner: Learner | None) -> tuple[float, float, float]:

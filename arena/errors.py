@@ -104,6 +104,19 @@ class PlayerError(ArenaError):
         return (type(self), (self.player, self.name, self.round, self.error))
 
 
+class NotConforming(ArenaError):
+    """A player fails a check of `arena.testing`. Attributes: `player` (its name), `rule`, `got`."""
+
+    def __init__(self, player: str, rule: str, got: str = "") -> None:
+        self.player = player
+        self.rule = rule
+        self.got = got
+        super().__init__(f"{player} does not conform: {rule}" + (f"; {got}" if got else ""))
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return (type(self), (self.player, self.rule, self.got))
+
+
 class InternalError(Exception):
     """A fault of the arena, never of a player or a user."""
 

@@ -150,8 +150,9 @@ class Training:
         return len(self.which)
 
     def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
-        """Each sample with the games (row numbers) that were given it."""
+        """Each sample with the games (row numbers) that were given it; samples that no game was given are left
+        out, except at a table of no games."""
         for i, sample in enumerate(self.samples):
             games = np.flatnonzero(self.which == i)
-            if len(games):
+            if len(games) or self.games == 0:
                 yield sample, games

@@ -118,7 +118,8 @@ def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Itera
     with closing(_played(plan, missing, jobs)) as played:
         for index in range(plan.blocks):
             if index in have:
-                yield next(kept)[1]
+                # The ledger's iterator also meets blocks that were added meanwhile.
+                yield next(result for found, result in kept if found == index)
                 continue
             result = next(played)
             tests.played_now += result.pairs

@@ -43,11 +43,12 @@ class EverlastingV1(GenericBBL):
         return 1.0 / (3.0 * sqrt(self.halts * log(2.0 / self.delta)))
 
     def _answering(self, round: Round) -> tuple[float, float]:
-        """Lemma 4.3 for one halt, with the smallest δ′ that its gap condition allows; then composition."""
+        """Lemma 4.3 for one halt, with the smallest δ′ that its gap condition allows; then composition.
+
+        Where the gap allows none, only the subset protects: (0, 1)."""
         delta = delta_of_gap(epsilon=round.noise, gap=2.0 * round.alpha, size=round.teachers)
-        if delta >= 1:
-            return 0.0, 1.0
-        return composed(self.halts, round.noise, delta, slack=self.delta / 2)
+        epsilon, delta = composed(self.halts, round.noise, delta, slack=self.delta / 2)
+        return (epsilon, delta) if delta < 1 else (0.0, 1.0)
 
     def sized_for(self, sample_size: int) -> Self:
         """For fewer examples than the default needs: one halt, ε′ near 1 (Lemma 4.3 without composition), the teachers

@@ -26,6 +26,7 @@ from arena.claims import QUERY, TRAINING_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument, Unsupported
 from arena.players import Learner
+from arena.points import shared
 from arena.sample import Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.label_boost import label_boost
@@ -175,10 +176,9 @@ class GenericBBL(Learner):
         in_round_1 = self._through_round(1)
         epsilon, delta = amplified(*in_round_1, rate=self.training_rate_run)
         if self.rounds is None or self.rounds > 1:
-            for_query = amplified(*boosted(*self._through_round(2)), rate=self.rate_run)
+            relabelled, unlikely = boosted(*self._through_round(2))
+            for_query = amplified(relabelled, min(unlikely, 1.0), rate=self.rate_run)
             epsilon, delta = max(epsilon, for_query[0]), max(delta, for_query[1])
-        if delta >= 1:
-            epsilon, delta = float("inf"), 1.0
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE, QUERY))
 
     def _through_round(self, index: int) -> tuple[float, float]:
@@ -224,21 +224,27 @@ class SeatedBBL:
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Step 3(d) for one query a game; the step to the next round happens before its first query."""
         assert self._round is not None
-        if self._asked == self._round.answers:
-            if self._spec.rounds == self._round.index:
-                self._stopped = np.ones(self._games, bool)
-                return np.zeros(self._games, bool)
+        if self._asked == self._round.answers and not self._last_round:
             self._next_round()
+        if self._asked == self._round.answers:
+            return np.zeros(self._games, bool)
         self._asked += 1
-        self._spec.concepts.check(x[:1] if x.strides[0] == 0 else x)
+        self._spec.concepts.check(x[:1] if shared(x) else x)
         self._queries.offer(x)
-        return self._answer(self._teachers.votes(x))
+        label = self._answer(self._teachers.votes(x))
+        if self._asked == self._round.answers and self._last_round:
+            self._stopped = np.ones(self._games, bool)  # in every game at once, whatever was asked
+        return label
 
     def votes(self, x: np.ndarray | float) -> np.ndarray:
         """The teachers' mean votes (n,), for a player that seats the learner at a table of its own."""
         return self._teachers.votes(np.broadcast_to(x, (self._games,)))
 
     # --- rounds -----------------------------------------------------------------------------------
+
+    @property
+    def _last_round(self) -> bool:
+        return self._round is not None and self._spec.rounds == self._round.index
 
     def _begin(self, round: Round, teachers: Teachers) -> None:
         self._round = round

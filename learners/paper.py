@@ -14,7 +14,7 @@ from learners.mechanisms.composition import rate_of
 class Constants:
     """The constants of the printed algorithm in round 1.
 
-    n: the labelled examples of the initial input. chunk: λ_1. teachers: T_1. answers: R_1. halts: c_1 (v1 only).
+    n: the labelled examples of the initial input, as printed there (v2 prints twice what its step 2 uses). chunk: λ_1. teachers: T_1. answers: R_1. halts: c_1 (v1 only).
     """
 
     version: str
@@ -70,7 +70,7 @@ class Paper:
         return Constants(
             version=self.version,
             tau=tau,
-            n=chunk * teachers / rate_of(epsilon),
+            n=(1 if first else 2) * chunk * teachers / rate_of(epsilon),
             chunk=chunk,
             teachers=teachers,
             answers=answers,

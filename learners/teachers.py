@@ -52,7 +52,7 @@ class Teachers:
         if shared(x):
             return self._votes_at(x[0])
         points, which = np.unique(x, axis=0, return_inverse=True)
-        if len(points) > _MOST_VOTES_KEPT:
+        if not 0 < len(points) <= _MOST_VOTES_KEPT:
             return self._votes_of_each(x)
         table = np.stack([self._votes_at(point) for point in points])
         return table[which.ravel(), np.arange(len(x))]

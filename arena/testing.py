@@ -1,0 +1,385 @@
+"""Checks for people who write players: what the arena relies on but no referee can see in one game.
+
+`check_learner` and `check_adversary` raise `NotConforming` with the rule that is broken. They need no test framework.
+Statistical checks err with probability at most `RATE` each.
+"""
+
+from __future__ import annotations
+
+import pickle
+import random
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from math import log, sqrt
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.claims import Claim
+from arena.engine import Played, play
+from arena.errors import ArenaError, NotConforming
+from arena.lift import GameAdversary
+from arena.moves import Commit, Example, Move, Query, Ready, Train
+from arena.players import Adversary, Learner, Moves
+from arena.points import frozen
+from arena.randomness import block_seed, generator
+from arena.referees import Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound
+from arena.replies import Answer, Hypothesis, Released, Reply, Shown, Stream
+from arena.sample import Sample
+
+RATE = 1e-9
+_GAMES = 8
+
+
+def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
+    """Check a learner under every protocol that it names.
+
+    A sound spec; any number of games, none and one among them; the same coins, the same game; no use of
+    global generators; nothing written to what it was handed; games that do not share coins; games that do not depend
+    on each other; a table and single games of one law.
+
+    sample: what to train on; by default two points with both labels, as many examples as the learner asks for.
+    games: the size of the tables that statistics are made from.
+
+    Raises: NotConforming; whatever a referee raises in a game.
+    """
+    _check_spec(learner, "learner")
+    if not isinstance(learner.claim, Claim):
+        raise NotConforming(learner.name, "claim is a Claim", f"got {type(learner.claim).__name__}")
+    given = sample or _sample_for(learner)
+    for name in learner.protocols:
+        referee = _REFEREES[name]
+        probe = _Probe(given, _points(given), name)
+        for number in (0, 1, 3):
+            with _no_global_randomness(learner.name):
+                play(learner, probe, referee, games=number, seed=1)
+        _check_repeats(learner, probe, referee, learner.name)
+        _check_games(learner, probe, referee, games)
+
+
+def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+    """Check an adversary by a few games against `learner`.
+
+    A sound spec; legal moves; the same coins, the same game; no use of global generators; a number for every game or no
+    score at all; and that a game's moves and score depend on the replies of *that game* alone. A score that looks at
+    another game of the table would make an audit certify what is not there.
+
+    Raises: NotConforming; whatever a referee raises in a game.
+    """
+    _check_spec(adversary, "adversary")
+    with _no_global_randomness(adversary.name):
+        if isinstance(adversary, GameAdversary):
+            play(learner, adversary, referee, games=2, seed=1)
+        else:
+            played = play(learner, adversary, referee, games=_GAMES, seed=1, record=True)
+            _check_rows(adversary, played)
+    _check_repeats(learner, adversary, referee, adversary.name)
+
+
+# --- specs ------------------------------------------------------------------------------------------------
+
+
+def _check_spec(spec: Learner | Adversary, kind: str) -> None:
+    name = spec.name or type(spec).__name__
+    if not attrs.has(type(spec)) or not _frozen(spec):
+        raise NotConforming(name, f"the spec of a {kind} is a frozen attrs class")
+    if not spec.name or not spec.protocols:
+        raise NotConforming(name, f"a {kind} has a name and names its protocols")
+    unknown = set(spec.protocols) - set(_REFEREES)
+    if unknown:
+        raise NotConforming(
+            name, f"protocols are names of referees ({', '.join(_REFEREES)})", f"got {sorted(unknown)}"
+        )
+    try:
+        same = pickle.loads(pickle.dumps(spec)) == spec and hash(spec) == hash(attrs.evolve(spec))
+    except (TypeError, AttributeError, pickle.PickleError) as error:
+        raise NotConforming(name, "a spec can be hashed and pickled", f"got {error}") from error
+    if not same:
+        raise NotConforming(name, "a copy of a spec is equal to it and has the same hash")
+
+
+def _frozen(spec: object) -> bool:
+    fields = attrs.fields(type(spec))  # type: ignore[arg-type]
+    name = fields[0].name if fields else "anything"
+    try:
+        setattr(spec, name, getattr(spec, name, None))
+    except (attrs.exceptions.FrozenInstanceError, AttributeError):
+        return True
+    return False
+
+
+# --- coins --------------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def _no_global_randomness(name: str) -> Iterator[None]:
+    before = np.random.get_state(legacy=False)["state"], random.getstate()
+    yield
+    after = np.random.get_state(legacy=False)["state"], random.getstate()
+    if before[1] != after[1] or any(np.any(before[0][k] != after[0][k]) for k in ("key", "pos")):  # type: ignore[call-overload]
+        raise NotConforming(name, "every coin comes from the generator it was given, none from a global one")
+
+
+def _check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> None:
+    games = 2 if isinstance(adversary, GameAdversary) else _GAMES
+    first, second = (play(learner, adversary, referee, games=games, seed=7) for _ in range(2))
+    for what in ("score", "halted", "mistakes"):
+        one, other = getattr(first, what), getattr(second, what)
+        if (one is None) != (other is None) or (one is not None and not np.array_equal(one, other)):
+            raise NotConforming(name, "the same coins give the same game", f"{what} differs")
+
+
+# --- games of a learner ---------------------------------------------------------------------------------------
+
+
+def _check_games(learner: Learner, probe: _Probe, referee: Referee, games: int) -> None:
+    """The games of a table are independent and each follows the law of a single game."""
+    features = _features(learner, probe, referee, games, seed=11)
+    alone = attrs.evolve(probe, crowd=True)
+    among_others = _features(learner, alone, referee, games, seed=12)[: games // 2]
+    _compare(
+        learner, features, among_others, "a game does not depend on the other games of its table"
+    )
+    single = np.concatenate([_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)])
+    _compare(learner, features, single, "a table plays the game that a single game plays")
+    _check_coins(learner, lambda seed: _features(learner, probe, referee, 100, seed=seed))
+
+
+def _features(learner: Learner, probe: Adversary, referee: Referee, games: int, seed: int) -> np.ndarray:
+    """(games, f) numbers in [0, 1] that sum up what the probe saw of each game."""
+    played = play(learner, probe, referee, games=games, seed=seed, record=True)
+    assert played.view is not None
+    columns = [column for reply in played.view.replies for column in _columns(reply, probe)]
+    return np.stack(columns, axis=1) if columns else np.zeros((games, 0))
+
+
+def _columns(reply: Reply, probe: Adversary) -> list[np.ndarray]:
+    points = probe.points if isinstance(probe, _Probe) else ()
+    if isinstance(reply, Answer):
+        return [(reply.label == 1).astype(float), reply.halted.astype(float)]
+    if isinstance(reply, Released):
+        if isinstance(reply.value, Hypothesis):
+            return [reply.value(x).astype(float) for x in points]
+        flat = reply.value.reshape(len(reply.value), -1).astype(float)
+        return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
+    if isinstance(reply, Shown):
+        return [] if reply.hypothesis is None else [reply.hypothesis(points[0]).astype(float)]
+    if isinstance(reply, Stream):
+        return [h(points[0]).astype(float) for h in reply.hypotheses]
+    return []
+
+
+def _compare(learner: Learner, first: np.ndarray, second: np.ndarray, rule: str) -> None:
+    """Means of numbers in [0, 1] of two sets of games, by Hoeffding's inequality at RATE in all."""
+    if not first.size or not second.size:
+        return
+    tail = log(4.0 * first.shape[1] / RATE) / 2.0
+    apart = np.abs(first.mean(axis=0) - second.mean(axis=0))
+    allowed = sqrt(tail / len(first)) + sqrt(tail / len(second))
+    worst = int(apart.argmax())
+    if apart[worst] > allowed:
+        raise NotConforming(
+            learner.name, rule, f"feature {worst} of the view has means {first.mean(axis=0)[worst]:.3f} and "
+            f"{second.mean(axis=0)[worst]:.3f}"
+        )
+
+
+def _check_coins(learner: Learner, features: Callable[[int], np.ndarray]) -> None:
+    """Games with coins of their own give pairs that agree as often as chance has it.
+
+    For independent games, the products of the deviations of games 2j and 2j + 1 have mean zero.
+    """
+    tables = np.stack([features(seed) for seed in range(40)])
+    if not tables.size:
+        return
+    first, second = tables[:, 0], tables[:, 1]  # one pair a table: tables are independent for sure
+    centre = tables.reshape(-1, tables.shape[2]).mean(axis=0)
+    covariance = ((first - centre) * (second - centre)).mean(axis=0)
+    spread = tables.reshape(-1, tables.shape[2]).var(axis=0)
+    shared = (spread > 0.05) & (covariance > 0.95 * spread)
+    together = (tables == tables[:, :1]).all(axis=1)
+    if (shared & together.all(axis=0)).any():
+        raise NotConforming(learner.name, "every game has coins of its own", "all games of a table agree")
+
+
+@attrs.frozen
+class _Probe(Adversary):
+    """Plays any protocol with the same sample and points. `crowd`: the second half of the table plays another game."""
+
+    sample: Sample
+    points: tuple[Any, ...]
+    protocol: str
+    crowd: bool = False
+
+    name = "probe"
+    protocols = ("Figure1", "Release", "Oblivious", "Adaptive", "SpecialRound")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield from getattr(self, "_" + self.protocol.lower())(games)
+        return np.zeros(games)
+
+    def _figure1(self, games: int) -> Moves:
+        yield Train(self._given(games))
+        for x in self.points:
+            yield Query(self._mixed(x, games))
+        return None
+
+    def _release(self, games: int) -> Moves:
+        yield Train(self._given(games))
+        return None
+
+    def _oblivious(self, games: int) -> Moves:
+        rounds = range(_ROUNDS)
+        x = np.stack([self._mixed(self._at(t), games) for t in rounds], axis=1)
+        y = np.broadcast_to(np.arange(_ROUNDS) % 2, (games, _ROUNDS)).copy()
+        y[games // 2 :] ^= self.crowd
+        yield Commit(x, y)
+        return None
+
+    def _adaptive(self, games: int) -> Moves:
+        for t in range(_ROUNDS):
+            yield Example(self._mixed(self._at(t), games), self._label(t, games))
+        return None
+
+    def _specialround(self, games: int) -> Moves:
+        yield Ready()
+        yield from self._adaptive(games)
+        return None
+
+    def _at(self, t: int) -> Any:
+        return self.points[t % len(self.points)]
+
+    def _label(self, t: int, games: int) -> np.ndarray:
+        label = np.full(games, t % 2)
+        label[games // 2 :] ^= self.crowd
+        return label
+
+    def _mixed(self, x: Any, games: int) -> np.ndarray:
+        own = np.repeat(np.asarray(x)[None], games, axis=0)
+        if self.crowd:
+            own[games // 2 :] = self.points[0]
+        return own
+
+    def _given(self, games: int) -> Any:
+        if not self.crowd or games < 2:
+            return self.sample
+        other = Sample(self.sample.points, 1 - self.sample.labels, self.sample.counts)
+        return [self.sample] * (games // 2) + [other] * (games - games // 2)
+
+
+_ROUNDS = 12
+_REFEREES: dict[str, Referee] = {
+    "Figure1": Figure1(),
+    "Release": Release(),
+    "Oblivious": Oblivious(_ROUNDS),
+    "Adaptive": Adaptive(_ROUNDS),
+    "SpecialRound": SpecialRound(_ROUNDS),
+}
+
+
+def _sample_for(learner: Learner) -> Sample:
+    size = learner.sample_size or 1_000
+    domain = getattr(getattr(learner, "concepts", None), "domain", None)
+    low, high = (0.0, 1.0) if domain is None else (domain[0], domain[-1])
+    quarters = np.full(4, -(-size // 4))
+    quarters[3] -= quarters.sum() - size if quarters.sum() - size < quarters[3] else 0
+    return Sample([low, low, high, high], [0, 1, 0, 1], quarters)
+
+
+def _points(sample: Sample) -> tuple[Any, ...]:
+    """The sample's extremes and its middle, each asked a few times."""
+    order = np.lexsort(sample.points.reshape(len(sample.points), -1).T[::-1])
+    few = [sample.points[order[i]] for i in (0, len(order) // 2, -1)]
+    return tuple(x if x.ndim else x.item() for x in few) * 3
+
+
+# --- games of an adversary --------------------------------------------------------------------------------------
+
+
+def _check_rows(adversary: Adversary, played: Played) -> None:
+    """Play the adversary again on the recorded replies, then with the replies of other games changed."""
+    assert played.view is not None
+    replies = played.view.replies
+    moves, score = _driven(adversary, replies)
+    for game in range(_GAMES):
+        changed = tuple(_changed(reply, keep=game) for reply in replies)
+        other_moves, other_score = _driven(adversary, changed)
+        for number, (one, other) in enumerate(zip(moves, other_moves, strict=False)):
+            if not _same_move(one, other, game):
+                raise NotConforming(
+                    adversary.name,
+                    "a game's moves depend on the replies of that game alone",
+                    f"move {number} of game {game} changed when only the replies of other games did",
+                )
+        if score is not None and other_score is not None and score[game] != other_score[game]:
+            raise NotConforming(
+                adversary.name,
+                "a game's score depends on the replies of that game alone",
+                f"the score of game {game} changed when only the replies of other games did",
+            )
+
+
+def _driven(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:
+    """The moves and the score of the adversary when it is told `replies`, with the same coins every time."""
+    generator_of_moves = adversary.play(_GAMES, generator(block_seed(1, 0)))
+    made: list[Move] = []
+    try:
+        made.append(next(generator_of_moves))
+        for reply in replies:
+            made.append(generator_of_moves.send(reply))
+    except StopIteration as end:
+        return made, None if end.value is None else np.asarray(end.value)
+    except ArenaError:
+        raise
+    generator_of_moves.close()
+    return made, None  # it would go on longer than recorded, and has no score yet
+
+
+def _changed(reply: Reply, keep: int) -> Reply:
+    """The reply with every game but `keep` told something else."""
+    others = np.arange(_GAMES) != keep
+    if isinstance(reply, Answer):
+        label = np.where(others, np.where(reply.label == 1, 0, 1), reply.label).astype(np.int8)
+        return Answer(frozen(label), frozen(np.where(others, ~reply.halted, reply.halted)))
+    if isinstance(reply, Released):
+        return Released(_shuffled(reply.value, others))
+    if isinstance(reply, Shown):
+        return Shown(None if reply.hypothesis is None else _shuffled(reply.hypothesis, others))
+    if isinstance(reply, Stream):
+        return Stream(tuple(_shuffled(h, others) for h in reply.hypotheses))
+    return reply
+
+
+def _shuffled(value: Any, others: np.ndarray) -> Any:
+    """What other games were told, handed around among them and, for numbers, moved."""
+    if isinstance(value, Hypothesis):
+        return Hypothesis(value.concept_class, _shuffled(np.asarray(value.concepts), others))
+    changed = value.copy()
+    changed[others] = np.roll(value[others], 1, axis=0)
+    return frozen(changed)
+
+
+def _same_move(one: Move, other: Move, game: int) -> bool:
+    if type(one) is not type(other):
+        return False
+    return all(
+        _same_part(getattr(one, a.name), getattr(other, a.name), game) for a in attrs.fields(type(one))
+    )
+
+
+def _same_part(one: Any, other: Any, game: int) -> bool:
+    """Whether a part of a move says the same to `game`: given once for all games, or with an entry for each."""
+    one, other = _of_game(one, game), _of_game(other, game)
+    if isinstance(one, Sample) or one is None:
+        return bool(one == other)
+    return np.array_equal(one, other)
+
+
+def _of_game(part: Any, game: int) -> Any:
+    if part is None or isinstance(part, Sample):
+        return part
+    if isinstance(part, list | tuple) and len(part) == _GAMES and isinstance(part[0], Sample):
+        return part[game]
+    array = np.asarray(part)
+    return array[game] if array.ndim and len(array) == _GAMES else array
