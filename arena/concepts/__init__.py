@@ -1,0 +1,6 @@
+"""Concept classes."""
+
+from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.thresholds import Thresholds
+
+__all__ = ["ConceptClass", "Dichotomies", "Thresholds"]
