@@ -1,0 +1,56 @@
+"""Concept classes: thresholds, and any finite class as a boolean matrix."""
+
+from __future__ import annotations
+
+import re
+
+from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.finite import FiniteClass
+from arena.concepts.thresholds import Thresholds
+from arena.errors import InvalidArgument
+
+POSSIBLE = (
+    "Possible are: thresholds (the real line), thresholds:1..16 (the whole numbers from 1 to 16), "
+    "thresholds:0.5,1,2 (these points), matrix:FILE.csv (concepts x points of 0 and 1)."
+)
+MOST_POINTS = 1_000_000
+
+
+def concept_class(text: str) -> ConceptClass:
+    """The concept class that `text` names on the command line.
+
+    Raises: InvalidArgument that lists what is possible.
+
+    >>> concept_class("thresholds:1..16")
+    Thresholds(16 points from 1 to 16)
+    """
+    name, colon, rest = text.strip().partition(":")
+    if name == Thresholds.name:
+        return Thresholds(_domain(rest)) if colon else Thresholds()
+    if name == FiniteClass.name and rest:
+        return FiniteClass.from_csv(rest)
+    raise InvalidArgument("no such concept class", value=text, remedy=POSSIBLE)
+
+
+def _domain(text: str) -> list[float] | range:
+    ends = re.fullmatch(r"\s*([+-]?\d+)\s*\.\.\s*([+-]?\d+)\s*", text)
+    if ends is None:
+        return [_number(part) for part in text.split(",")]
+    low, high = int(ends[1]), int(ends[2])
+    if not 0 <= high - low < MOST_POINTS:
+        raise InvalidArgument(
+            f"LOW..HIGH needs LOW <= HIGH and at most {MOST_POINTS:,} points",
+            value=text,
+            remedy=f'"{Thresholds.name}" alone is the real line.',
+        )
+    return range(low, high + 1)
+
+
+def _number(text: str) -> float:
+    try:
+        return float(text)
+    except ValueError:
+        raise InvalidArgument("a point of a domain must be a number", value=text, remedy=POSSIBLE) from None
+
+
+__all__ = ["ConceptClass", "Dichotomies", "FiniteClass", "Thresholds", "concept_class"]

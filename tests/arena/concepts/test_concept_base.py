@@ -1,0 +1,235 @@
+"""What every concept class owes its callers: shapes, refusals, exact weights, names on the command line."""
+
+from fractions import Fraction
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base, concept_class
+from arena.concepts.base import whole_weights
+from arena.errors import InvalidArgument
+from arena.sample import as_points, frozen
+
+exhaustive = settings(deadline=None, derandomize=True, max_examples=200)
+LINE = Thresholds()
+MATRIX = FiniteClass([[0, 0, 1], [0, 1, 1], [1, 1, 0]])
+
+
+@attrs.frozen
+class Coordinates(ConceptClass):
+    """Concept i labels a point of the plane by whether its i-th coordinate is positive."""
+
+    point_shape = (2,)
+    vc_dimension = 1
+
+    def check(self, x: Any) -> np.ndarray:
+        return as_points(x)
+
+    def check_concepts(self, concepts: Any) -> np.ndarray:
+        return np.asarray(concepts)
+
+    def dichotomies(self, points: Any) -> Dichotomies:
+        return Dichotomies(frozen(self.labels([0, 1], points)), np.arange(2))
+
+    def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return np.where(concepts == 0, points[..., 0] > 0, points[..., 1] > 0)
+
+    def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        wrong = (points > 0) != (labels[..., None] == 1)
+        if weights is not None:
+            wrong = wrong * weights[..., None]
+        return wrong.sum(axis=1).argmin(axis=1)
+
+
+class TestShapes:
+    def test_points_may_be_vectors(self) -> None:
+        plane = Coordinates()
+        assert plane.label([0, 1], [1.0, -1.0]).tolist() == [True, False]
+        assert plane.label([0, 1], [[1.0, -1.0], [1.0, -1.0]]).tolist() == [True, False]
+        assert plane.labels([0, 1], [[1, -1], [-1, 1], [1, 1]]).tolist() == [[1, 0, 1], [0, 1, 1]]
+        points = np.array([[1, -1], [-1, 1]])
+        assert plane.erm(points, [[[0, 1], [1, 0]]]).tolist() == [[1, 0]]
+        assert plane.erm(points[None], [0, 0], [[1, 2], [2, 1]]).tolist() == [0, 1]
+        with pytest.raises(InvalidArgument, match=r"a point has shape \(2,\), got \(3,\)"):
+            plane.label([0], [1, 2, 3])
+
+    @pytest.mark.parametrize("spec", [LINE, MATRIX])
+    @pytest.mark.parametrize("lead", [(), (1,), (0,), (4,), (2, 3), (0, 3), (2, 0)])
+    def test_leading_axes_are_kept(self, spec: ConceptClass, lead: tuple[int, ...]) -> None:
+        found = spec.erm(np.zeros((*lead, 2)), np.ones((*lead, 2)))
+        assert found.shape == lead
+        assert found.dtype == spec.erm([0, 0], [1, 1]).dtype
+
+    @pytest.mark.parametrize("spec", [LINE, MATRIX])
+    def test_one_of_many_broadcasts(self, spec: ConceptClass) -> None:
+        rng = np.random.default_rng(1)
+        points, labels = rng.integers(0, 3, (4, 5, 6)), rng.integers(0, 2, (4, 5, 6))
+        weights = rng.integers(0, 4, (4, 5, 6))
+        shared = spec.erm(points[0, 0], labels[1, 1], weights)
+        full = spec.erm(
+            *(np.broadcast_to(a, weights.shape).copy() for a in (points[0, 0], labels[1, 1])), weights
+        )
+        assert shared.tolist() == full.tolist()
+        crossed = spec.erm(points[:, :1], labels[:1], weights[0, 0])
+        assert crossed.shape == (4, 5)
+        assert crossed[2, 3] == spec.erm(points[2, 0], labels[0, 3], weights[0, 0])
+
+    @pytest.mark.parametrize("spec", [LINE, MATRIX])
+    @pytest.mark.parametrize("size", [1, 3, 7, 40])
+    def test_slabs_leave_no_trace(
+        self, spec: ConceptClass, size: int, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        rng = np.random.default_rng(2)
+        points, labels = rng.integers(0, 3, (2, 50, size)), rng.integers(0, 2, (2, 50, size))
+        weights = rng.random((2, 50, size)) * rng.integers(0, 2, (2, 50, size))
+        plain, weighted = spec.erm(points, labels), spec.erm(points, labels, weights)
+        monkeypatch.setattr(base, "SLAB_SAMPLES", 7)
+        assert (spec.erm(points, labels) == plain).all()
+        assert (spec.erm(points, labels, weights) == weighted).all()
+        monkeypatch.setattr(base, "SLAB_NUMBERS", 1)
+        assert (spec.erm(points, labels) == plain).all()
+
+    def test_inputs_are_left_alone(self) -> None:
+        points, labels, weights = np.array([[2.0, 1.0]]), np.array([[1, 0]]), np.array([[1.0, 0.0]])
+        for array in (points, labels, weights):
+            array.setflags(write=False)
+        LINE.erm(points, labels, weights)
+        MATRIX.erm(points, labels, weights)
+        LINE.check(points)
+        assert points.tolist() == [[2.0, 1.0]]
+
+
+class TestRefusals:
+    @pytest.mark.parametrize(
+        ("arguments", "message"),
+        [
+            ((1.0, 1), r"samples need an axis of examples, got \[\(\), \(\)\]"),
+            (([1.0, 2.0], [1]), r"every example needs a point, a label and a weight, got \[\(2,\), \(1,\)\]"),
+            (([1.0], [1], 2), r"samples need an axis of examples, got \[\(1,\), \(1,\), \(\)\]"),
+            ((np.zeros((2, 1)), np.zeros((3, 1))), "points, labels and weights must broadcast"),
+            (([1.0], [2]), r"labels must be 0 or 1, got \[2\]"),
+            (([np.nan], [1]), "points must be finite: no NaN, no infinity, got nan"),
+            ((["a"], [1]), "points must be numbers"),
+            (([1.0], [1], [-0.5]), r"weights must be finite and at least 0, got -0\.5"),
+            (([1.0], [1], [np.inf]), "weights must be finite and at least 0, got inf"),
+            (([1.0], [1], [np.nan]), "weights must be finite and at least 0, got nan"),
+            (([1.0], [1], ["a"]), "weights must be numbers"),
+        ],
+    )
+    def test_erm(self, arguments: tuple[Any, ...], message: str) -> None:
+        with pytest.raises(InvalidArgument, match=message):
+            LINE.erm(*arguments)
+
+    def test_a_bad_value_in_the_last_slab_is_found(self) -> None:
+        points = np.zeros((2**14 + 5, 2))
+        points[-1, -1] = np.inf
+        with pytest.raises(InvalidArgument, match="got inf"):
+            LINE.erm(points, np.zeros(2))
+
+    @pytest.mark.parametrize("x", [[1.0, 2.0], [[1.0], [2.0], [3.0]], [[1.0, 2.0, 3.0]], [1.0]])
+    def test_label_wants_a_point_a_game(self, x: Any) -> None:
+        with pytest.raises(InvalidArgument, match="3 games need one point or as many points"):
+            LINE.label([1.0, 2.0, 3.0], x)
+
+    def test_missing_axes(self) -> None:
+        with pytest.raises(InvalidArgument, match=r"concepts need an axis of games, got 1\.0"):
+            LINE.label(1.0, 2.0)
+        with pytest.raises(InvalidArgument, match=r"concepts need an axis, got 1\.0"):
+            LINE.labels(1.0, [2.0])
+        with pytest.raises(InvalidArgument, match=r"points need one axis, got \(\)"):
+            LINE.labels([1.0], 2.0)
+        with pytest.raises(InvalidArgument, match=r"points need one axis, got \(1, 1\)"):
+            LINE.dichotomies([[2.0]])
+
+
+class TestDichotomies:
+    def test_is_read_only(self) -> None:
+        found = LINE.dichotomies([1.0, 2.0])
+        assert len(found) == 3
+        for array in (found.labels, found.concepts):
+            with pytest.raises(ValueError, match="read-only"):
+                array[0] = 0
+
+
+def in_proportion(whole: np.ndarray, weights: np.ndarray) -> bool:
+    """Whether two rows of numbers are exactly proportional, in fractions."""
+    left = [Fraction(int(v)) for v in whole]
+    right = [Fraction(w) for w in weights.tolist()]
+    factors = {a / b for a, b in zip(left, right, strict=True) if b}
+    return len(factors) <= 1 and all(a == 0 for a, b in zip(left, right, strict=True) if b == 0)
+
+
+class TestWholeWeights:
+    @exhaustive
+    @given(st.lists(st.floats(min_value=0, allow_infinity=False), max_size=6))
+    def test_floats_keep_their_proportions(self, weights: list[float]) -> None:
+        array = np.array(weights, np.float64)
+        whole = whole_weights(array)
+        assert in_proportion(whole, array)
+        assert sum(int(v) for v in whole) == whole.sum(initial=0)
+
+    @exhaustive
+    @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=6))
+    def test_integers_stay(self, weights: list[int]) -> None:
+        assert whole_weights(np.array(weights, np.uint64)).tolist() == weights
+
+    @pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8, bool])
+    def test_other_types(self, kind: type) -> None:
+        array = np.array([0, 1, 1], kind)
+        assert whole_weights(array).tolist() == [0, 1, 1]
+        assert whole_weights(array).dtype == np.int64
+
+    def test_narrow_ranges_are_machine_integers(self) -> None:
+        assert whole_weights(np.array([0.5, 0.75, 3.0])).tolist() == [2, 3, 12]
+        assert whole_weights(np.array([0.1, 1 / 3])).dtype == np.int64
+        assert whole_weights(np.array([1e-300, 1e300, 5e-324])).dtype == object
+        assert whole_weights(np.array([2**62], np.uint64)).dtype == object
+
+
+class TestCommandLine:
+    @pytest.mark.parametrize(
+        ("text", "spec"),
+        [
+            ("thresholds", Thresholds()),
+            (" thresholds ", Thresholds()),
+            ("thresholds:1..4", Thresholds([1, 2, 3, 4])),
+            ("thresholds:-2 .. +1", Thresholds([-2, -1, 0, 1])),
+            ("thresholds:3..3", Thresholds([3])),
+            ("thresholds:0.5,1,2e1", Thresholds([0.5, 1, 20])),
+        ],
+    )
+    def test_thresholds(self, text: str, spec: Thresholds) -> None:
+        assert concept_class(text) == spec
+
+    def test_matrix(self, tmp_path: Any) -> None:
+        path = tmp_path / "a:b.csv"
+        path.write_text("0,1\n1,1\n")
+        assert concept_class(f"matrix:{path}") == FiniteClass([[0, 1], [1, 1]])
+
+    @pytest.mark.parametrize("text", ["", "halfspaces", "matrix", "matrix:", "Thresholds", "thresholds 1..2"])
+    def test_an_unknown_name_lists_what_is_possible(self, text: str) -> None:
+        with pytest.raises(InvalidArgument, match="no such concept class") as error:
+            concept_class(text)
+        assert repr(text) in str(error.value)
+        for name in ("thresholds", "thresholds:1..16", "thresholds:0.5,1,2", "matrix:FILE.csv"):
+            assert name in str(error.value)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("thresholds:", "a point of a domain must be a number, got ''"),
+            ("thresholds:1,b", "a point of a domain must be a number, got 'b'"),
+            ("thresholds:1.5..2", r"a point of a domain must be a number, got '1\.5\.\.2'"),
+            ("thresholds:4..1", r"LOW\.\.HIGH needs LOW <= HIGH and at most 1,000,000 points, got '4\.\.1'"),
+            ("thresholds:1..1000001", "at most 1,000,000 points"),
+            ("thresholds:2,1", r"a domain is strictly increasing, got \(2\.0, 1\.0\)\. Sort it"),
+            ("thresholds:1,nan", "points must be finite"),
+        ],
+    )
+    def test_bad_domains(self, text: str, message: str) -> None:
+        with pytest.raises(InvalidArgument, match=message):
+            concept_class(text)
