@@ -1,0 +1,131 @@
+"""BetweenThresholds on a table: is a value below two thresholds, above both, or between them?"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arena.errors import InvalidArgument
+from learners.mechanisms.above_threshold import HaltBudget, read_only
+from learners.mechanisms.laplace import NoisyValues, laplace, positive
+
+
+class BetweenThresholds:
+    """Answers L below, R above, and TOP between two noisy thresholds, and halts at TOP.
+
+    Appendix C.2 and Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version, after Bun, Steinke,
+    Ullman (2016): μ ~ Lap(2/(ε·size)) moves the thresholds together or apart, to lower + μ and upper − μ;
+    each value has noise Lap(6/(ε·size)); below the first is L, otherwise above the second is R, otherwise
+    TOP. All answers together cost (ε, delta_of_gap(...)), if replacing one of `size` records moves no value
+    by more than 1/size. With `halts=c` (Observation 2) a game goes on after TOP with a fresh instance, fresh
+    μ, and halts after c of them: composition.advanced(c, ε, δ, slack=c·δ).
+
+    Deviations: none. Where μ makes the thresholds cross there is no TOP, by the printed order of the tests.
+
+    Fresh μ are drawn for the games that need one alone. So the answers of other games may decide which of the
+    table's coins a game gets, but never with what probabilities.
+
+    Shapes: n is `games`; all answers are read-only views (n,), overwritten by the next call.
+    Units: epsilon in nats, for *one* of the `halts` instances; thresholds in those of the values.
+    """
+
+    def __init__(
+        self,
+        games: int,
+        rng: np.random.Generator,
+        *,
+        lower: float,
+        upper: float,
+        epsilon: float,
+        size: int,
+        halts: int = 1,
+    ) -> None:
+        """Raises: InvalidArgument if a parameter is out of range."""
+        if not -math.inf < lower < upper < math.inf:
+            raise InvalidArgument("lower must be less than upper, both finite", value=(lower, upper))
+        positive(epsilon=epsilon, size=size)
+        scale = 6 / (epsilon * size)
+        self._rng = rng
+        self._noisy = NoisyValues(games, rng, scale=scale)
+        self._budget = HaltBudget(games, halts)
+        self._lower = lower / scale
+        self._upper = upper / scale
+        self._lowers = np.empty(games)
+        self._uppers = np.empty(games)
+        self._noise = np.empty(games)
+        self._not_below = np.zeros(games, dtype=bool)
+        self._top = np.zeros(games, dtype=bool)
+        self._shown = read_only(self._not_below)
+        self.top = read_only(self._top)
+        self._start(np.arange(games))
+
+    @property
+    def halted(self) -> np.ndarray:
+        """(n,) bool: the games that have answered TOP `halts` times."""
+        return self._budget.halted
+
+    def respond(self, values: Any) -> np.ndarray:
+        """(n,) bool: False for L, True for R or TOP; `top` then tells which of the latter it was.
+
+        True and False are the labels that GenericBBL gives. A game that has halted answers either, which
+        means nothing, and never TOP.
+
+        Shapes: values is one number for all games or (n,).
+        Raises: InvalidArgument if values has another shape or is not finite.
+        """
+        noisy = self._noisy.draw(values)
+        np.greater_equal(noisy, self._lowers, out=self._not_below)
+        np.less_equal(noisy, self._uppers, out=self._top)
+        self._top &= self._not_below
+        if self._top.any():
+            again = self._budget.spend(self._top)
+            if again.size:
+                self._start(again)
+            np.putmask(self._uppers, self._budget.halted, -math.inf)
+        return self._shown
+
+    def _start(self, rows: np.ndarray) -> None:
+        # Everything is in units of a value's noise, 6/(ε·size): that of μ, 2/(ε·size), is a third of one.
+        mu = laplace(self._rng, self._noise[: rows.size], 1 / 3)
+        self._lowers[rows] = self._lower + mu
+        self._uppers[rows] = self._upper - mu
+
+
+def required_gap(*, epsilon: float, delta: float, size: int) -> float:
+    """How far apart the thresholds must be for one instance to be (epsilon, delta)-DP.
+
+    Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version: 12/(ε·size)·(ln(10/ε) + ln(1/δ) + 1).
+    The lemma says epsilon < 1; the law of the answers is continuous in ε, so it holds at 1 too.
+
+    Units: epsilon in nats, at most 1; delta a probability; neighbours replace one of `size` records.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    _lemma(epsilon=epsilon, size=size)
+    if not 0 < delta < 1:
+        raise InvalidArgument("delta must be between 0 and 1", value=delta)
+    return 12 / (epsilon * size) * (math.log(10 / epsilon) - math.log(delta) + 1)
+
+
+def delta_of_gap(*, epsilon: float, gap: float, size: int) -> float:
+    """The smallest delta that Lemma C.3 gives one instance whose thresholds are `gap` apart.
+
+    `required_gap` solved for δ: (10/ε)·exp(1 − gap·ε·size/12), never rounded down to 0. It may exceed 1,
+    and then nothing is promised.
+
+    Units and Raises: as `required_gap`; gap must be positive.
+    """
+    _lemma(epsilon=epsilon, size=size)
+    positive(gap=gap)
+    return max(10 / epsilon * math.exp(1 - gap * epsilon * size / 12), math.ulp(0.0))
+
+
+def _lemma(*, epsilon: float, size: int) -> None:
+    positive(epsilon=epsilon, size=size)
+    if epsilon > 1:
+        raise InvalidArgument(
+            "Lemma C.3 speaks of epsilon of at most 1 for one instance",
+            value=epsilon,
+            remedy="Use a smaller epsilon",
+        )

@@ -1,0 +1,126 @@
+"""The arithmetic of privacy: what several mechanisms, a subsample, or LabelBoost cost together.
+
+Pure functions of numbers. Epsilon is in nats and may be infinite. Delta is a probability, but a sum of them
+may exceed 1: nothing is clipped, and from delta = 1 on nothing is promised. Neighbours replace one record.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from arena.errors import InvalidArgument
+
+
+class Guarantee(NamedTuple):
+    """(epsilon, delta)-differential privacy."""
+
+    epsilon: float
+    delta: float
+
+
+def basic(k: int, epsilon: float, delta: float = 0.0) -> Guarantee:
+    """k adaptive (epsilon, delta)-DP mechanisms on the same data: (k·ε, k·δ).
+
+    Proposition 2.5 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), k − 1 times.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    _check(k=k, epsilon=epsilon, delta=delta)
+    return Guarantee(k * epsilon, k * delta)
+
+
+def advanced(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
+    """k adaptive (epsilon, delta)-DP mechanisms: (√(2k·ln(1/slack))·ε + k·ε·(e^ε − 1), k·δ + slack).
+
+    Theorem III.3 of Dwork, Rothblum, Vadhan (2010); slack is its δ'. Theorem 2.6 of Naor, Nissim, Stemmer,
+    Yan (NeurIPS 2023) prints it without the second term of ε, which the proof of their Claim D.1 uses and
+    which is kept here. Observation 2 of the first version is slack = k·δ.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    _check(k=k, epsilon=epsilon, delta=delta)
+    if not 0 < slack <= 1:
+        raise InvalidArgument("slack must be a positive probability", value=slack)
+    spread = math.sqrt(2 * k * -math.log(slack)) * epsilon if slack < 1 else 0.0
+    return Guarantee(spread + k * epsilon * _expm1(epsilon), k * delta + slack)
+
+
+def composed(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
+    """The better of both: `advanced` where its epsilon is smaller, otherwise `basic`, which needs no slack.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    plain = basic(k, epsilon, delta)
+    return min(plain, advanced(k, epsilon, delta, slack=slack), key=lambda cost: cost.epsilon)
+
+
+def amplified(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
+    """An (epsilon, delta)-DP mechanism run on a random part of the data: (ln(1 + rate·(e^ε − 1)), rate·δ).
+
+    Balle, Barthe, Gaboardi (2018): the part is drawn without replacement and has the fixed size rate·n.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    _check(epsilon=epsilon, delta=delta, rate=rate)
+    growth = rate * _expm1(epsilon)
+    if math.isinf(growth):
+        return Guarantee(epsilon + math.log(rate), rate * delta)
+    return Guarantee(math.log1p(growth), rate * delta)
+
+
+def amplified_as_printed(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
+    """The same by Claim 2.9 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023; 2.7 in the first version).
+
+    A part of rate = ε*/(3 + e^ε) of the data costs (ε*, 4ε*/(3 + e^ε)·δ), if ε* ≤ 1. Read from right to left:
+    ε* = rate·(3 + e^ε) and 4·rate·δ, which `amplified` never exceeds.
+    Raises: InvalidArgument if a parameter is out of range or ε* exceeds 1.
+    """
+    _check(epsilon=epsilon, delta=delta, rate=rate)
+    target = rate * (4 + _expm1(epsilon))
+    if target > 1 + 1e-12:
+        raise InvalidArgument(
+            "Claim 2.9 speaks of rate·(3 + exp(epsilon)) of at most 1", value=target, remedy="Use amplified"
+        )
+    return Guarantee(target, 4 * rate * delta)
+
+
+def label_boost(epsilon: float, delta: float = 0.0) -> Guarantee:
+    """An (epsilon, delta)-DP mechanism run on what LabelBoost relabelled: (ε + 3, 4e·δ).
+
+    Lemma 5.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Beimel, Nissim, Stemmer (2021).
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    _check(epsilon=epsilon, delta=delta)
+    return Guarantee(epsilon + 3, 4 * math.e * delta)
+
+
+def rate_of(epsilon: float) -> float:
+    """The part of the data that GenericBBL keeps in steps 2 and 3f: ε/(3 + exp(ε + 4)).
+
+    By Claim 2.9 it brings what is (ε + 4)-DP, such as an (ε + 1)-DP mechanism after LabelBoost, back to ε-DP.
+    Raises: InvalidArgument if epsilon is not positive and finite.
+    """
+    if not 0 < epsilon < math.inf:
+        raise InvalidArgument("epsilon must be positive and finite", value=epsilon)
+    small = math.exp(-epsilon - 4)
+    return epsilon * small / (3 * small + 1)
+
+
+def _check(*, epsilon: float, delta: float, k: int = 1, rate: float = 1.0) -> None:
+    if isinstance(k, bool) or not isinstance(k, (int, np.integer)) or k < 1:
+        raise InvalidArgument("k is a whole number of at least 1", value=k)
+    if not epsilon >= 0:
+        raise InvalidArgument("epsilon must be at least 0 nats", value=epsilon)
+    if not 0 <= delta < math.inf:
+        raise InvalidArgument("delta must be at least 0 and finite", value=delta)
+    if not 0 < rate <= 1:
+        raise InvalidArgument(
+            "rate is the part of the data that is used, more than 0 and at most 1", value=rate
+        )
+
+
+def _expm1(epsilon: float) -> float:
+    try:
+        return math.expm1(epsilon)
+    except OverflowError:
+        return math.inf

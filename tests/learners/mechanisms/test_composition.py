@@ -1,0 +1,155 @@
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from scipy import stats
+
+from arena.errors import InvalidArgument
+from learners.mechanisms.composition import (
+    advanced,
+    amplified,
+    amplified_as_printed,
+    basic,
+    composed,
+    label_boost,
+    rate_of,
+)
+
+EPSILONS = st.floats(0, 3)
+DELTAS = st.floats(0, 1)
+RATES = st.floats(1e-6, 1)
+
+
+def test_basic_composition_adds() -> None:
+    assert basic(7, 0.5, 1e-6) == pytest.approx((3.5, 7e-6))
+    assert basic(1, 0.3) == (0.3, 0)
+    assert basic(np.int64(2), 0.25).epsilon == 0.5
+
+
+def test_advanced_composition_has_both_terms() -> None:
+    spread, drift = math.sqrt(200 * math.log(1e6)) * 0.1, 100 * 0.1 * (math.exp(0.1) - 1)
+    assert advanced(100, 0.1, 1e-9, slack=1e-6) == pytest.approx((spread + drift, 100e-9 + 1e-6))
+    assert advanced(3, 0.1, slack=1.0) == pytest.approx((3 * 0.1 * (math.exp(0.1) - 1), 1.0))
+
+
+def test_the_second_term_is_needed() -> None:
+    # The exact δ of k randomised responses exceeds the slack at the printed ε, and not at the full one.
+    k, epsilon, slack = 40, 2.0, 0.2
+    full = advanced(k, epsilon, slack=slack).epsilon
+    printed = full - k * epsilon * math.expm1(epsilon)
+    assert _delta_of_responses(k, epsilon, printed) > slack > _delta_of_responses(k, epsilon, full)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (10, 0.2), (200, 0.05)])
+def test_advanced_composition_holds_for_randomised_responses(k: int, epsilon: float) -> None:
+    for slack in (1e-8, 1e-3, 0.3):
+        total = advanced(k, epsilon, slack=slack)
+        assert _delta_of_responses(k, epsilon, total.epsilon) <= total.delta
+
+
+@given(k=st.integers(1, 10_000), epsilon=EPSILONS, delta=DELTAS, slack=st.floats(1e-12, 1))
+def test_composed_is_the_better_of_both(k: int, epsilon: float, delta: float, slack: float) -> None:
+    options = [basic(k, epsilon, delta), advanced(k, epsilon, delta, slack=slack)]
+    best = composed(k, epsilon, delta, slack=slack)
+    assert best in options
+    assert best.epsilon == min(option.epsilon for option in options)
+
+
+def test_few_compose_basically_and_many_advancedly() -> None:
+    assert composed(2, 0.1, 1e-9, slack=1e-6) == basic(2, 0.1, 1e-9)
+    assert composed(10_000, 0.01, 1e-9, slack=1e-6) == advanced(10_000, 0.01, 1e-9, slack=1e-6)
+
+
+@given(epsilon=EPSILONS, delta=DELTAS, rate=RATES)
+def test_amplification_by_subsampling(epsilon: float, delta: float, rate: float) -> None:
+    sampled = amplified(epsilon, delta, rate=rate)
+    assert math.exp(sampled.epsilon) == pytest.approx(1 + rate * (math.exp(epsilon) - 1))
+    assert sampled.epsilon <= epsilon * (1 + 1e-12)
+    assert sampled.delta == rate * delta
+
+
+@pytest.mark.parametrize("sample", [1, 2, 5])
+def test_amplification_is_exact_for_a_response_about_one_record(sample: int) -> None:
+    # The record that differs is in the sample with probability rate; only then does the law change.
+    size, epsilon = 5, 1.3
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    subsets = list(itertools.combinations(range(size), sample))
+    laws = []
+    for bit in (0, 1):
+        yes = [(truth if bit else 1 - truth) if 0 in subset else 1 - truth for subset in subsets]
+        laws.append(sum(yes) / len(yes))
+    lost = max(math.log(laws[1] / laws[0]), math.log((1 - laws[0]) / (1 - laws[1])))
+    assert lost == pytest.approx(amplified(epsilon, rate=sample / size).epsilon)
+
+
+def test_amplification_survives_extremes() -> None:
+    assert amplified(1000, rate=0.01).epsilon == pytest.approx(1000 + math.log(0.01))
+    assert amplified(math.inf, rate=0.5).epsilon == math.inf
+    assert amplified(1e-12, rate=1e-6).epsilon == pytest.approx(1e-18)
+    assert amplified(0.7, 0.1, rate=1.0) == pytest.approx((0.7, 0.1))
+
+
+@given(epsilon=EPSILONS, delta=DELTAS, target=st.floats(1e-6, 1))
+def test_the_printed_claim_is_weaker(epsilon: float, delta: float, target: float) -> None:
+    rate = target / (3 + math.exp(epsilon))
+    printed = amplified_as_printed(epsilon, delta, rate=rate)
+    assert printed == pytest.approx((target, 4 * target / (3 + math.exp(epsilon)) * delta))
+    exact = amplified(epsilon, delta, rate=rate)
+    assert exact.epsilon <= printed.epsilon
+    assert exact.delta <= printed.delta
+
+
+def test_label_boost_adds_three() -> None:
+    assert label_boost(1, 1e-6) == pytest.approx((4, 4 * math.e * 1e-6))
+    assert label_boost(0.5) == (3.5, 0)
+
+
+@given(epsilon=st.floats(1e-3, 1))
+def test_the_rate_of_generic_bbl_undoes_label_boost(epsilon: float) -> None:
+    rate = rate_of(epsilon)
+    assert rate == pytest.approx(epsilon / (3 + math.exp(epsilon + 4)))
+    boosted = label_boost(epsilon + 1)
+    assert amplified_as_printed(*boosted, rate=rate).epsilon == pytest.approx(epsilon)
+    assert amplified(*boosted, rate=rate).epsilon <= epsilon
+
+
+def test_a_huge_epsilon_keeps_a_tiny_part() -> None:
+    assert rate_of(2000.0) == 0.0
+
+
+@pytest.mark.parametrize(
+    ("call", "message"),
+    [
+        (lambda: basic(0, 0.1), "k is a whole number of at least 1, got 0"),
+        (lambda: basic(2.0, 0.1), "k is a whole number of at least 1, got 2.0"),  # type: ignore[arg-type]
+        (lambda: advanced(True, 0.1, slack=0.1), "k is a whole number of at least 1, got True"),
+        (lambda: basic(2, -0.1), "epsilon must be at least 0 nats, got -0.1"),
+        (lambda: label_boost(math.nan), "epsilon must be at least 0 nats, got nan"),
+        (lambda: basic(2, 0.1, -1e-9), "delta must be at least 0 and finite, got -1e-09"),
+        (lambda: amplified(0.1, math.nan, rate=0.5), "delta must be at least 0 and finite, got nan"),
+        (lambda: advanced(2, 0.1, slack=0), "slack must be a positive probability, got 0"),
+        (lambda: composed(2, 0.1, slack=1.5), "slack must be a positive probability, got 1.5"),
+        (lambda: amplified(0.1, rate=0), "rate is the part of the data that is used"),
+        (lambda: amplified(0.1, rate=1.01), "rate is the part of the data that is used"),
+        (lambda: amplified_as_printed(5, rate=0.1), "Claim 2.9 speaks of .* Use amplified"),
+        (lambda: rate_of(0), "epsilon must be positive and finite, got 0"),
+        (lambda: rate_of(math.inf), "epsilon must be positive and finite, got inf"),
+    ],
+)
+def test_nonsense_is_refused(call: Any, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        call()
+
+
+def _delta_of_responses(k: int, epsilon: float, total: float) -> float:
+    """The exact δ at `total` of k independent randomised responses, each ε-DP."""
+    heads = np.arange(k + 1)
+    truth = math.exp(epsilon) / (1 + math.exp(epsilon))
+    one, other = stats.binom.pmf(heads, k, truth), stats.binom.pmf(heads, k, 1 - truth)
+    return float(np.maximum(0, one - math.exp(total) * other).sum())

@@ -1,0 +1,16 @@
+"""The checks that accept the mechanisms catch every broken one."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from mechanism_laws import POWER
+from mutants.mechanisms import MUTANTS, Mutant
+from statistical import rejected, statistical
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.name}-{mutant.check.__name__}")
+@statistical(rate=2 * (1 - POWER))
+def test_mutant_is_caught(mutant: Mutant, rng: np.random.Generator) -> None:
+    with rejected(mutant.says):
+        mutant.check(rng, mutant.broken)
