@@ -1,0 +1,69 @@
+# Everything runs in .venv, which the first target that needs it sets up. Only Python 3.11 and make are needed.
+
+# Asked for its own path, since a shim of that name may stand on the path without a Python behind it.
+PYTHON ?= $(shell python3.11 -c 'import sys; print(sys.executable)' 2>/dev/null || echo python3)
+WORKERS ?= 2
+
+PACKAGES := arena adversaries learners audits
+PAGES := $(wildcard README.md docs/*.md)
+INSTALL := -m pip install --quiet --disable-pip-version-check
+PYTEST := pytest --no-header
+TEST := $(PYTEST) -n $(WORKERS) -m "not slow"
+
+# Says why and stops, unless $(PYTHON) is recent enough; then makes the environment $(1) if it is not whole.
+define environment
+@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+	echo "dp-arena needs Python 3.11 or newer; '$(PYTHON)' is not. Name one: make PYTHON=/path/to/python3.11 ..." >&2; \
+	exit 1; }
+@echo "Setting up $(1) (a minute or two, once) ..."
+@test -x $(1)/bin/pip || $(PYTHON) -m venv --clear $(1)
+endef
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test check check-slow bench test-lowest format clean
+
+help:  ## list the targets
+	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
+		printf '%-20s %s\n' "$$name" "$$what"; done
+
+demo: .venv/ready  ## audit learners on the Adult data, and print what was found
+	@.venv/bin/python examples/adult.py
+
+test: .venv/ready  ## the tests, without the slow ones
+	@.venv/bin/$(TEST)
+
+check: .venv/ready  ## the gate: format, lint, types, doctests, tests
+	@.venv/bin/ruff format --check --quiet .
+	@.venv/bin/ruff check --quiet .
+	@.venv/bin/mypy --no-error-summary
+	@.venv/bin/$(PYTEST) --doctest-modules --doctest-glob='*.md' $(PACKAGES) $(PAGES)
+	@.venv/bin/$(TEST)
+
+check-slow: .venv/ready  ## the slow tests
+	@.venv/bin/$(PYTEST) -n $(WORKERS) -m slow
+
+bench: .venv/ready  ## every benchmark, one after the other
+	@for file in benchmarks/*.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
+
+test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows
+	@# What an old release warns of in the newer packages beneath it says nothing about this project.
+	@.venv-lowest/bin/$(TEST) -o filterwarnings=default
+
+format: .venv/ready  ## format the code, and mend what can be mended unasked
+	@.venv/bin/ruff check --quiet --fix-only .
+	@.venv/bin/ruff format --quiet .
+
+clean:  ## remove the environments and everything made
+	@rm -rf .venv .venv-lowest .hypothesis .mypy_cache .pytest_cache .ruff_cache build dist *.egg-info
+	@find $(PACKAGES) tests -name __pycache__ -prune -exec rm -rf {} +
+
+.venv/ready: setup.cfg pyproject.toml
+	$(call environment,.venv)
+	@.venv/bin/python $(INSTALL) -e '.[test,witness,report]'
+	@touch $@
+
+.venv-lowest/ready: setup.cfg pyproject.toml constraints-lowest.txt
+	$(call environment,.venv-lowest)
+	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[test,witness,report]'
+	@touch $@
