@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from adversaries.samples import telling_points, tied_sample
 import attrs
 import numpy as np
 
+from adversaries.samples import telling_points, tied_sample
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
@@ -14,12 +14,13 @@ from arena.settings import at_least, whole
 class HaltCounter(Adversary):
     """Spend the halting budget down to one, then let the challenge spend the last unit or not.
 
-    Against the first version of GenericBBL, which halts after exactly c outcomes ⊤. At `split` the votes tie, so a
-    query there costs one ⊤; at `clear` they agree, and it costs none. c − 1 queries at `split`, then the challenge: `clear` in world 0,
-    `split` in world 1. Its label is withheld, but in world 1 it was the c-th ⊤, and the next query meets silence.
+    Against the first version of GenericBBL, which halts after exactly c outcomes ⊤. At `split` the votes
+    tie, so a query there costs one ⊤; at `clear` they agree, and it costs none. c − 1 queries at `split`,
+    then the challenge: `clear` in world 0, `split` in world 1. Its label is withheld, but in world 1 it
+    was the c-th ⊤, and the next query meets silence.
 
-    With data of the user's, or points not given, it finds `split` and `clear` by training the learner's spec at
-    a table of its own. The score is 1 where the learner has halted.
+    With data of the user's, or points not given, it finds `split` and `clear` by training the learner's
+    spec at a table of its own. The score is 1 where the learner has halted.
     """
 
     name = "halt-counter"
@@ -38,7 +39,7 @@ class HaltCounter(Adversary):
         found = telling_points(self.learner, sample)
         split = found.split if self.split is None else self.split
         clear = found.clear if self.clear is None else self.clear
-        budget = self.budget or getattr(self.learner, "halts", 8)
+        budget: int = self.budget or getattr(self.learner, "halts", 8)
 
         yield Train(sample)  # the same in both worlds
         for _ in range(budget - 1):

@@ -32,7 +32,9 @@ class Committed(Adversary):
 
 @attrs.frozen
 class Contrarian(Adversary):
-    """Labels each point against the hypothesis of the round before, the most that an adaptive adversary can know."""
+    """Labels each point against the hypothesis of the round before, the most that an adaptive adversary
+    can know.
+    """
 
     name = "contrarian"
     protocols = ("Adaptive",)
@@ -50,7 +52,8 @@ class Contrarian(Adversary):
 
 @attrs.frozen
 class SpecialSwap(Adversary):
-    """Balances the labels, then swaps one: its label is 0 in world 0 and 1 in world 1, and every later hypothesis may tell.
+    """Balances the labels, then swaps one: its label is 0 in world 0 and 1 in world 1, and every later
+    hypothesis may tell.
 
     The score is the number of later hypotheses that label the point 1.
     """

@@ -12,11 +12,12 @@ from arena.settings import at_least, whole
 
 @attrs.frozen
 class QuerySwap(Adversary):
-    """The challenge is a query: a point labelled 0 in world 0, one labelled 1 in world 1. Every other query of the
-    round is the former, so that the next round's examples hold a 1 in world 1 only; the probes ask for it there.
+    """The challenge is a query: a point labelled 0 in world 0, one labelled 1 in world 1. Every other
+    query of the round is the former, so that the next round's examples hold a 1 in world 1 only; the
+    probes ask for it there.
 
-    The score is the number of probes answered 1. `after` tells how many queries come before the probes: by default
-    those that are left of the learner's first round (`round(1).answers`), else 100.
+    The score is the number of probes answered 1. `after` tells how many queries come before the probes:
+    by default those that are left of the learner's first round (`round(1).answers`), else 100.
     """
 
     name = "query-swap"

@@ -11,11 +11,12 @@ from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 
 @attrs.frozen
 class Reconstruct(Adversary):
-    """Section 3 of Private Everlasting Prediction: against a predictor that answers from its training set alone, all
-    queries x ∈ X recover h_0, and with it all that h_0 owes to one example.
+    """Section 3 of Private Everlasting Prediction: against a predictor that answers from its training set
+    alone, all queries x ∈ X recover h_0, and with it all that h_0 owes to one example.
 
-    The training sets differ in the label of one example where the labels tie, so that the two empirical risk minimisers
-    differ. The score counts, over the domain, how much nearer the answers are to world 1's minimiser than to world 0's.
+    The training sets differ in the label of one example where the labels tie, so that the two empirical
+    risk minimisers differ. The score counts, over the domain, how much nearer the answers are to world
+    1's minimiser than to world 0's.
     """
 
     name = "reconstruct"

@@ -1,7 +1,8 @@
-"""Training sets that adversaries of Figure 1 choose when the user brings no data, and points worth asking about.
+"""Training sets that adversaries of Figure 1 choose when the user brings no data, and points worth asking
+about.
 
-An adversary knows the algorithm but not the coins: what is worked out here uses the learner's *spec*, seated at a table of the
-adversary's own.
+An adversary knows the algorithm but not the coins: what is worked out here uses the learner's *spec*,
+seated at a table of the adversary's own.
 """
 
 from __future__ import annotations
@@ -50,7 +51,9 @@ def swapped_label(sample: Sample, point: float) -> tuple[Sample, Sample]:
 
 @attrs.frozen
 class Points:
-    """clear: a point where the votes agree. split: the point where they tie best. votes: the mean there, simulated."""
+    """clear: a point where the votes agree. split: the point where they tie best. votes: the mean there,
+    simulated.
+    """
 
     clear: float
     split: float
@@ -61,8 +64,9 @@ class Points:
 def telling_points(learner: Learner | None, sample: Sample) -> Points:
     """Where the learner's votes agree and where they tie, after training on `sample`.
 
-    Works from the votes of the spec, trained at a table of its own, if its seat tells them (`votes(x)`); otherwise
-    from the mean labels of the sample. Looks at the domain if it is finite, else at the sample's points and just below them.
+    Works from the votes of the spec, trained at a table of its own, if its seat tells them (`votes(x)`);
+    otherwise from the mean labels of the sample. Looks at the domain if it is finite, else at the
+    sample's points and just below them.
     """
     points = _candidates(learner, sample)
     votes = _simulated_votes(learner, sample, points)
@@ -90,7 +94,9 @@ def _simulated_votes(learner: Learner | None, sample: Sample, points: np.ndarray
 
 
 def _mean_label(sample: Sample, point: float) -> float:
-    """The mean label at a point of the sample; 0 left of all of them, where a threshold has not been reached."""
+    """The mean label at a point of the sample; 0 left of all of them, where a threshold has not been
+    reached.
+    """
     here = sample.points == point
     return float(np.average(sample.labels[here], weights=sample.counts[here])) if here.any() else 0.0
 

@@ -12,9 +12,11 @@ from arena.settings import at_least, whole
 
 @attrs.frozen
 class TrainingSwap(Adversary):
-    """The training sets differ in the label of one example at the decision point, which is then asked again and again.
+    """The training sets differ in the label of one example at the decision point, which is then asked
+    again and again.
 
-    In world 0 an example at `point` is labelled 0, in world 1 it is labelled 1. The score is the number of answers 1.
+    In world 0 an example at `point` is labelled 0, in world 1 it is labelled 1. The score is the number
+    of answers 1.
     """
 
     name = "training-swap"

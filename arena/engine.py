@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from typing import Any
 
 import attrs
@@ -146,6 +147,14 @@ def _run(
 ) -> object:
     """Hand moves and replies to and fro until the adversary returns; its return value."""
     moves = adversary.play(games, rng)
+    if not isinstance(moves, Generator):
+        raise ProtocolViolation(
+            "an adversary's play is a generator of moves",
+            player="adversary",
+            round=0,
+            got=type(moves).__name__,
+            remedy="Let play() yield its moves.",
+        )
     reply: Reply | None = None
     while True:
         try:

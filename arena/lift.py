@@ -1,7 +1,7 @@
 """Game style: players written in plain Python for one game, lifted to tables.
 
-Slow (microseconds a move and game), but the shortest way to write a player down, and an isolated one: a game-style
-player cannot see another game.
+Slow (microseconds a move and game), but the shortest way to write a player down, and an isolated one: a
+game-style player cannot see another game.
 """
 
 from __future__ import annotations

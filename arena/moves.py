@@ -1,7 +1,8 @@
 """Moves: what an adversary may yield. The referee of the game says which of them are legal, and when.
 
-Wherever a move gives something "in world 0" and "in world 1", the second may be left out: the same in both worlds.
-A point is one number (or one vector) for all games of the table, or an array (n, ...) with one for each game.
+Wherever a move gives something "in world 0" and "in world 1", the second may be left out: the same in
+both worlds. A point is one number (or one vector) for all games of the table, or an array (n, ...) with
+one for each game.
 """
 
 from __future__ import annotations

@@ -17,7 +17,10 @@ def frozen(array: np.ndarray) -> np.ndarray:
 
 def as_points(points: Any) -> np.ndarray:
     """`points` as an array of finite numbers, or a refusal."""
-    array = np.asarray(points)
+    try:
+        array = np.asarray(points)
+    except ValueError as error:
+        raise InvalidArgument("points must be numbers, or vectors of one length") from error
     if array.dtype.kind not in "biuf":
         raise InvalidArgument("points must be numbers", value=array.dtype.name)
     if array.dtype.kind == "f" and not np.isfinite(array).all():

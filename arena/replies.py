@@ -77,7 +77,9 @@ class Released(Reply):
 
 @attrs.frozen(eq=False)
 class Shown(Reply):
-    """The hypothesis of the round (`Adaptive`, `SpecialRound`); None after the last round of `SpecialRound`."""
+    """The hypothesis of the round (`Adaptive`, `SpecialRound`); None after the last round of
+    `SpecialRound`.
+    """
 
     hypothesis: Any
 

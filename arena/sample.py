@@ -14,6 +14,14 @@ from arena.errors import InvalidArgument
 from arena.points import as_labels, as_points, frozen, point_text
 
 
+def _own_points(points: Any) -> np.ndarray:
+    return frozen(as_points(points).copy())
+
+
+def _own_counts(counts: Any) -> np.ndarray | None:
+    return None if counts is None else np.asarray(counts)
+
+
 @attrs.frozen(eq=False, slots=False, repr=False)
 class Sample:
     """An ordered list of labelled examples, as runs.
@@ -25,13 +33,13 @@ class Sample:
     Sample(6 examples: 3 x (0.5, 0), 2 x (0.5, 1), 1 x (2, 1))
     """
 
-    points: np.ndarray = attrs.field(converter=lambda p: frozen(as_points(p).copy()))
-    labels: np.ndarray = attrs.field(converter=lambda y: frozen(as_labels(y)))
-    counts: np.ndarray = attrs.field(default=None)
+    points: np.ndarray = attrs.field(converter=_own_points)
+    labels: np.ndarray = attrs.field(converter=as_labels)
+    counts: np.ndarray = attrs.field(default=None, converter=_own_counts)
 
     def __attrs_post_init__(self) -> None:
         runs = len(self.points) if self.points.ndim else 0
-        counts = np.ones(runs, np.int64) if self.counts is None else np.asarray(self.counts)
+        counts = np.ones(runs, np.int64) if self.counts is None else self.counts
         if runs == 0:
             raise InvalidArgument("a sample must hold at least one example", remedy="Give more data.")
         if self.labels.shape != (runs,):
@@ -41,6 +49,7 @@ class Sample:
                 "counts must be one whole number of at least 1 for each point", value=counts.tolist()[:5]
             )
         object.__setattr__(self, "counts", frozen(counts.astype(np.int64)))
+        frozen(self.labels)
 
     @cached_property
     def size(self) -> int:
@@ -150,8 +159,9 @@ class Training:
         return len(self.which)
 
     def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
-        """Each sample with the games (row numbers) that were given it; samples that no game was given are left
-        out, except at a table of no games."""
+        """Each sample with the games (row numbers) that were given it; samples that no game was given are
+        left out, except at a table of no games.
+        """
         for i, sample in enumerate(self.samples):
             games = np.flatnonzero(self.which == i)
             if len(games) or self.games == 0:

@@ -39,7 +39,9 @@ class Given(Entry):
 
 @attrs.frozen(eq=False, kw_only=True)
 class Answered(Entry):
-    """A query. said, seen: (n,) int8 labels; halted: the learner's; seen_halted: as the adversary knows it."""
+    """A query. said, seen: (n,) int8 labels; halted: the learner's; seen_halted: as the adversary knows
+    it.
+    """
 
     x: np.ndarray
     said: np.ndarray
@@ -103,7 +105,8 @@ class Transcript:
         if self.scores is not None:
             scores = [[f"score {self.scores[g]:.6g}", "", ""] for g in games]
             rows.append(["", *(cell for part in scores for cell in part)])
-        return tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
+        text: str = tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
+        return text
 
     def _folded(self, games: tuple[int, ...]) -> Iterator[tuple[list[int], tuple[Cells, ...]]]:
         steps = [(entry.round, tuple(entry.cells(g) for g in games)) for entry in self.entries]

@@ -42,7 +42,7 @@ def check_audited(plan: Plan, played: Played) -> None:
     strays = sorted(played.challenges - set(plan.learner.claim.protects))
     if strays:
         raise InvalidArgument(
-            f"{plan.adversary.name} lets the worlds differ in {strays[0]}, which {plan.learner.name} does not "
-            f"promise to protect",
+            f"{plan.adversary.name} lets the worlds differ in {strays[0]}, which {plan.learner.name} "
+            f"does not promise to protect",
             remedy=f"It protects {' and '.join(plan.learner.claim.protects)}.",
         )

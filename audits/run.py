@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
 from pathlib import Path
 
@@ -110,7 +110,7 @@ class _Tests:
         )
 
 
-def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Iterator[PairCounts]:
+def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Generator[PairCounts, None, None]:
     """Every block's result in order: from the ledger where it has them, played and remembered where not."""
     kept = book.blocks() if book is not None else iter(())
     have = book.have() if book is not None else set()
@@ -128,7 +128,7 @@ def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Itera
             yield result
 
 
-def _played(plan: Plan, indices: list[int], jobs: int) -> Iterator[PairCounts]:
+def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, None, None]:
     """The named blocks, played, in order."""
     if jobs == 1 or len(indices) <= 1:
         for index in indices:

@@ -1,7 +1,7 @@
 """What a block of games leaves behind: how often each pair of scores occurred.
 
-Every estimator works from these counts alone, whole numbers, so that a figure cannot depend on the order in which
-games, workers or restarts delivered them.
+Every estimator works from these counts alone, whole numbers, so that a figure cannot depend on the order
+in which games, workers or restarts delivered them.
 """
 
 from __future__ import annotations

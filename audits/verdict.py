@@ -15,11 +15,11 @@ class Verdict:
 
     claim: the claim under test. refuted: with confidence `confidence`, it is false.
     epsilon_lower: with that confidence, every claim of a smaller ε at this δ is false (nats).
-    ceiling: the epsilon_lower of an adversary that tells the worlds apart without error, in as many games: what "not
-    refuted" should be held against.
-    clopper_pearson: the classical bound on a threshold chosen on other games, for comparison; None if too few blocks.
-    games: played in each world. seconds: of this invocation, resumed blocks included in games but not in seconds.
-    played_now: games in each world that this invocation played.
+    ceiling: the epsilon_lower of an adversary that tells the worlds apart without error, in as many
+    games: what "not refuted" should be held against. clopper_pearson: the classical bound on a threshold
+    chosen on other games, for comparison; None if too few blocks. games: played in each world. seconds:
+    of this invocation, resumed blocks included in games but not in seconds. played_now: games in each
+    world that this invocation played.
     """
 
     learner: str

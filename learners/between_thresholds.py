@@ -20,8 +20,9 @@ from learners.teachers import Teachers
 class BetweenThresholdsPredictor(Learner):
     """Answers every query by BetweenThresholds on the mean vote of teachers, one trained on each example.
 
-    Lemma C.3 and Observation 2 of Private Everlasting Prediction, v1: the mechanism at the heart of GenericBBL, without
-    its subsets and rounds. It learns nothing from queries and protects training examples only.
+    Lemma C.3 and Observation 2 of Private Everlasting Prediction, v1: the mechanism at the heart of
+    GenericBBL, without its subsets and rounds. It learns nothing from queries and protects training
+    examples only.
     """
 
     name = "between-thresholds"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, log, sqrt
+from math import ceil, exp, log, sqrt
 from typing import Self
 
 import attrs
@@ -19,11 +19,12 @@ from learners.mechanisms.composition import composed
 class EverlastingV1(GenericBBL):
     """Algorithm GenericBBL of Private Everlasting Prediction, first version (v1).
 
-    Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i; L is answered 0,
-    R and ⊤ are answered 1; after exactly c outcomes ⊤ the learner halts and fails.
+    Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i; L is
+    answered 0, R and ⊤ are answered 1; after exactly c outcomes ⊤ the learner halts and fails.
 
-    The claim is the one of its Claim 5.3, computed from what is run. It is false: the exact count makes the halt reveal
-    whether the last query split the vote (`adversaries.halt_counter`). The second version says so in its footnote 9.
+    The claim is the one of its Claim 5.3, computed from what is run. It is false: the exact count makes
+    the halt reveal whether the last query split the vote (`adversaries.halt_counter`). The second version
+    says so in its footnote 9.
 
     Printed slip corrected: step 3(d)ii gives BetweenThresholds the mean of the votes, not their sum.
     """
@@ -51,11 +52,13 @@ class EverlastingV1(GenericBBL):
         return (epsilon, delta) if delta < 1 else (0.0, 1.0)
 
     def sized_for(self, sample_size: int) -> Self:
-        """For fewer examples than the default needs: one halt, ε′ near 1 (Lemma 4.3 without composition), the teachers
-        that the gap condition asks for, S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of Claim E.5 uses."""
+        """For fewer examples than the default needs: one halt, ε′ near 1 (Lemma 4.3 without composition),
+        the teachers that the gap condition asks for, S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
+        Claim E.5 uses.
+        """
         if sample_size >= self.sample_size:
             return self
-        rate = self.epsilon / (3.0 + np.exp(self.epsilon + 1.0))
+        rate = self.epsilon / (3.0 + exp(self.epsilon + 1.0))
         teachers = _teachers_for_gap(0.99, 2.0 * self.alpha_1, self.delta / 2)
         chunk = int(sample_size * rate) // teachers
         if chunk < 1:

@@ -1,18 +1,20 @@
-"""everlasting-v2: GenericBBL as published at NeurIPS 2023, which answers with Laplace noise and never halts."""
+"""everlasting-v2: GenericBBL as published at NeurIPS 2023, which answers with Laplace noise and never
+halts.
+"""
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import ceil, exp, log, sqrt
 from typing import Self
 
 import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
+from arena.settings import at_least, setting, whole
 from learners.generic_bbl import GenericBBL, Round, SeatedBBL
 from learners.mechanisms.composition import composed
 from learners.mechanisms.laplace import laplace
-from arena.settings import at_least, setting, whole
 
 
 @attrs.frozen
@@ -21,11 +23,11 @@ class EverlastingV2(GenericBBL):
 
     Step 3(d): the teachers' mean vote plus Lap(1/(T_i ε′_i)) is answered 1 from 1/2 on.
 
-    Claim 6.3 computed from what is run. The advanced composition of its Theorem 2.6 lacks the term k·ε·(e^ε − 1); the
-    full form is used, as in its Claim D.1.
+    Claim 6.3 computed from what is run. The advanced composition of its Theorem 2.6 lacks the term
+    k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
 
-    The default leaves round 2 a handful of teachers, so that games which reach it stay short: private all the same,
-    but no longer accurate. The printed constants (`learners.paper`) are what accuracy costs.
+    The default leaves round 2 a handful of teachers, so that games which reach it stay short: private all
+    the same, but no longer accurate. The printed constants (`learners.paper`) are what accuracy costs.
     """
 
     name = "everlasting-v2"
@@ -49,15 +51,16 @@ class EverlastingV2(GenericBBL):
         return composed(round.answers, round.noise, 0.0, slack=self.delta / 2)
 
     def sized_for(self, sample_size: int) -> Self:
-        """For fewer examples than the default needs: S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of Claim E.5
-        uses, and as many teachers as that allows."""
+        """For fewer examples than the default needs: S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
+        Claim E.5 uses, and as many teachers as that allows.
+        """
         if sample_size >= self.sample_size:
             return self
-        rate = self.epsilon / (3.0 + np.exp(self.epsilon + 1.0))
+        rate = self.epsilon / (3.0 + exp(self.epsilon + 1.0))
         teachers = int(sample_size * rate) // self.chunk
         if teachers < 1:
             raise InvalidArgument(
-                f"{self.name} needs at least {int(np.ceil(self.chunk / rate)):,} examples to train one teacher",
+                f"{self.name} needs at least {ceil(self.chunk / rate):,} examples to train one teacher",
                 value=sample_size,
                 remedy="Give more data, or set chunk and training_rate yourself.",
             )

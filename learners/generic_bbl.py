@@ -1,4 +1,5 @@
-"""GenericBBL: the construction of both versions of Private Everlasting Prediction, all but the answering of a query.
+"""GenericBBL: the construction of both versions of Private Everlasting Prediction, all but the answering
+of a query.
 
 Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023), steps 1 to 3(g):
 
@@ -8,10 +9,11 @@ Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023), steps 1 to 3(g):
 3f. Ŝ_i ⊆ S_i and D̂_i ⊆ the queries, at random; LabelBoost labels D̂_i; S_{i+1} ⊆ D̂_i at random.
 3g. α and β are halved; the next round begins.
 
-Deviations, none of which privacy rests on: λ_i, T_i, R_i are the caller's ("practical constants"; `learners.paper` has the
-printed ones) and grow by the paper's leading order, λ and T doubling and R quadrupling each round. Where the answers of a round
-leave too few examples for that, the next round has as many teachers as they train. The members of D̂_i are
-decided as the queries arrive, by a uniform choice of places, which has the law of step 3(f).
+Deviations, none of which privacy rests on: λ_i, T_i, R_i are the caller's ("practical constants";
+`learners.paper` has the printed ones) and grow by the paper's leading order, λ and T doubling and R
+quadrupling each round. Where the answers of a round leave too few examples for that, the next round has
+as many teachers as they train. The members of D̂_i are decided as the queries arrive, by a uniform choice
+of places, which has the law of step 3(f).
 """
 
 from __future__ import annotations
@@ -30,7 +32,8 @@ from arena.points import shared
 from arena.sample import Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.label_boost import label_boost
-from learners.mechanisms.composition import amplified, label_boost as boosted, rate_of
+from learners.mechanisms.composition import amplified, rate_of
+from learners.mechanisms.composition import label_boost as boosted
 from learners.queries import Collector
 from learners.teachers import Teachers, teach
 
@@ -169,9 +172,10 @@ class GenericBBL(Learner):
         """Claims E.5 and E.6 with the numbers that are run.
 
         A training example reaches the view through the answers of round 1 and through S_2 (LabelBoost on the
-        subset Ŝ_1), both behind the subset S_1. A query of round i reaches it through LabelBoost and D̂_i, then as an
-        example of S_{i+1}. Subsets amplify by the exact bound for sampling without replacement, of which the
-        paper's Claim 2.9 is a weakening. T_i·α_i never falls from round 2 on, so no later round is worse than round 2.
+        subset Ŝ_1), both behind the subset S_1. A query of round i reaches it through LabelBoost and
+        D̂_i, then as an example of S_{i+1}. Subsets amplify by the exact bound for sampling without
+        replacement, of which the paper's Claim 2.9 is a weakening. T_i·α_i never falls from round 2 on,
+        so no later round is worse than round 2.
         """
         in_round_1 = self._through_round(1)
         epsilon, delta = amplified(*in_round_1, rate=self.training_rate_run)

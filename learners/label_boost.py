@@ -1,7 +1,7 @@
 """LabelBoost: Beimel, Nissim, Stemmer, Learning Privately with Labeled and Unlabeled Examples (2021).
 
-As told in appendix C.1 of Private Everlasting Prediction: label an unlabelled sample with one concept that fits a small
-labelled one, chosen by the exponential mechanism among the dichotomies of both.
+As told in appendix C.1 of Private Everlasting Prediction: label an unlabelled sample with one concept
+that fits a small labelled one, chosen by the exponential mechanism among the dichotomies of both.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def label_boost(
     Shapes: points (n, p); zeros, ones (n, p): how often S holds the point with each label (0 for the points
     of T); present (n, p) bool: whether the point occurs in S∘T at all. Returns concepts (n,).
 
-    For thresholds a game has at most p + 1 dichotomies, and the table is done at once. For other classes games
-    are grouped by the set of points present.
+    For thresholds a game has at most p + 1 dichotomies, and the table is done at once. For other classes
+    games are grouped by the set of points present.
     """
     games, width = points.shape[:2]
     choose = _thresholds if isinstance(concept_class, Thresholds) else _any_class

@@ -14,7 +14,8 @@ from learners.mechanisms.laplace import laplace
 
 @attrs.frozen
 class LaplaceCount(Learner):
-    """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism (Definition 2.7 of Private Everlasting Prediction, v2).
+    """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism (Definition 2.7 of Private Everlasting
+    Prediction, v2).
 
     Its claim is exact: at the two neighbours that differ in one label, no ε below it holds.
     """

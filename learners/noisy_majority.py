@@ -51,7 +51,7 @@ class SeatedNoisyMajority:
         self._round += 1
         if self._round > self._spec.rounds:
             raise BudgetExceeded(
-                f"noisy-majority has spent its {self._spec.rounds} rounds; set rounds to the length of the game"
+                f"noisy-majority has spent its {self._spec.rounds} rounds; set rounds to the game's length"
             )
         laplace(self._rng, self._noise, 2.0 * self._spec.rounds / self._spec.epsilon)
         # As a threshold, the constant 1 starts at −∞ and the constant 0 at +∞.

@@ -10,9 +10,9 @@ _SEGMENT = 256
 class Collector:
     """Keeps `choose` of the next `of` queries of each of n games, every subset equally likely.
 
-    Step 3(f) of GenericBBL chooses after the round; choosing the places beforehand has the same law, and memory
-    grows with what is kept only. Places are drawn a segment of queries at a time: how many of a game's remaining places
-    fall into it is hypergeometric, and then they are a random subset of it.
+    Step 3(f) of GenericBBL chooses after the round; choosing the places beforehand has the same law, and
+    memory grows with what is kept only. Places are drawn a segment of queries at a time: how many of a
+    game's remaining places fall into it is hypergeometric, and then they are a random subset of it.
     """
 
     def __init__(self, games: int, *, of: int, choose: int, rng: np.random.Generator) -> None:

@@ -14,7 +14,8 @@ from arena.settings import setting
 
 @attrs.frozen
 class StaticErm(Learner):
-    """The predictor that section 3 of Private Everlasting Prediction warns of: h_r = h_0, fitted to the sample.
+    """The predictor that section 3 of Private Everlasting Prediction warns of: h_r = h_0, fitted to the
+    sample.
 
     It claims nothing (ε = ∞); audit it against a claim of your own (`--epsilon`) to see an audit succeed.
     """

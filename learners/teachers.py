@@ -1,9 +1,11 @@
 """Teachers: the classifiers f_1 … f_T that GenericBBL trains on disjoint chunks, and their votes.
 
-Steps 2, 3(a) and 3(b) of GenericBBL on a whole table: a random subset of the sample, cut at random into T chunks of λ
-examples, an empirical risk minimiser for each. Two routes with the same law (docs/architecture.md says why):
+Steps 2, 3(a) and 3(b) of GenericBBL on a whole table: a random subset of the sample, cut at random into T
+chunks of λ examples, an empirical risk minimiser for each. Two routes with the same law
+(docs/architecture.md says why):
 
-compositions: where the sample has few distinct examples, chunks are told apart only by how many of each example
+compositions: where the sample has few distinct examples, chunks are told apart only by how many of each
+example
     they hold. T compositions are drawn at once from a multinomial and accepted with the right probability.
 rows: otherwise the chosen examples of a game are laid out in random order.
 """
@@ -26,6 +28,7 @@ from arena.sample import Sample, Training
 _COMPOSITION_COST = 45.0  # a game and composition
 _ROW_COST = 30.0  # a game and example
 _MOST_COMPOSITIONS = 20_000
+_MOST_WEIGHTS = 16_000_000  # numbers tabulated for the acceptance of compositions
 _MOST_COUNTED = 256  # teachers are counted by concept where there are at most so many concepts
 _MOST_VOTES_KEPT = 32
 _SLAB = 2_000_000  # examples laid out at a time
@@ -123,8 +126,20 @@ def teach(
 
 
 @attrs.frozen(eq=False)
+class _Compositions:
+    """The M compositions of a chunk: how many of each of the k distinct examples it holds."""
+
+    held: np.ndarray  # (M, k)
+    chances: np.ndarray  # (M,) of a chunk drawn with replacement
+    concepts: np.ndarray  # (C,) the distinct minimisers
+    concept_of: np.ndarray  # (M, C) 0/1
+    weights: tuple[np.ndarray, ...]  # per example: log n!/((n−K)! n^K) for K = 0, 1, …
+    most: float  # an upper bound of the summed weights
+
+
+@attrs.frozen(eq=False)
 class _Plan:
-    """What the draws for one sample need, the same for every game. k distinct examples, M compositions."""
+    """What the draws for one sample need, the same for every game. k distinct examples."""
 
     concept_class: ConceptClass
     points: np.ndarray  # (k, ...)
@@ -132,12 +147,7 @@ class _Plan:
     available: np.ndarray  # (k,) how often the sample holds each
     teachers: int
     chunk: int
-    compositions: np.ndarray | None  # (M, k)
-    chances: np.ndarray | None  # (M,) of a chunk drawn with replacement
-    concepts: np.ndarray | None  # (C,) distinct concepts of the compositions
-    concept_of: np.ndarray | None  # (M, C) 0/1
-    weights: tuple[np.ndarray, ...]  # per example: log n!/((n-K)! n^K) for K = 0, 1, ...
-    most: float  # an upper bound of the summed weights
+    compositions: _Compositions | None  # None where they would be too many
 
     @property
     def size(self) -> int:
@@ -148,41 +158,36 @@ class _Plan:
         if self.compositions is None:
             return "rows"
         # The chance of acceptance, to leading order: one factor a degree of freedom.
-        rate = self.size / int(self.available.sum())
-        accepted = max(1.0 - rate, 1e-9) ** ((len(self.available) - 1) / 2)
-        return (
-            "compositions"
-            if len(self.compositions) * _COMPOSITION_COST < accepted * self.size * _ROW_COST
-            else "rows"
-        )
+        unused = max(1.0 - self.size / int(self.available.sum()), 1e-9)
+        accepted = unused ** ((len(self.available) - 1) / 2)
+        by_compositions = len(self.compositions.chances) * _COMPOSITION_COST / accepted
+        return "compositions" if by_compositions < self.size * _ROW_COST else "rows"
 
 
 @lru_cache(maxsize=16)
 def _plan(sample: Sample, concept_class: ConceptClass, teachers: int, chunk: int) -> _Plan:
-    points, labels, available = sample.points, sample.labels, sample.counts
-    kinds, size = len(available), teachers * chunk
-    number = comb(chunk + kinds - 1, chunk)
-    if number > _MOST_COMPOSITIONS or size > 2_000_000 * max(1, 8 // kinds):
-        return _Plan(concept_class, points, labels, available, teachers, chunk, *([None] * 4), (), 0.0)
-    places = np.array(list(combinations_with_replacement(range(kinds), chunk)))
-    compositions = np.stack([(places == a).sum(axis=1) for a in range(kinds)], axis=1)
-    held = concept_class.erm(points[places], labels[places])
-    concepts, index = np.unique(held, return_inverse=True)
-    weights, most = _weights(available, size)
+    kinds = len(sample.counts)
+    few = comb(chunk + kinds - 1, chunk) <= _MOST_COMPOSITIONS and kinds * teachers * chunk <= _MOST_WEIGHTS
     return _Plan(
         concept_class,
-        points,
-        labels,
-        available,
+        sample.points,
+        sample.labels,
+        sample.counts,
         teachers,
         chunk,
-        compositions,
-        _chances(compositions, available / available.sum()),
-        concepts,
-        np.eye(len(concepts))[index.ravel()],
-        weights,
-        most,
+        _compositions(sample, concept_class, chunk, teachers * chunk) if few else None,
     )
+
+
+def _compositions(sample: Sample, concept_class: ConceptClass, chunk: int, size: int) -> _Compositions:
+    kinds = range(len(sample.counts))
+    places = np.array(list(combinations_with_replacement(kinds, chunk)))
+    held = np.stack([(places == a).sum(axis=1) for a in kinds], axis=1)
+    minimisers = concept_class.erm(sample.points[places], sample.labels[places])
+    concepts, index = np.unique(minimisers, return_inverse=True)
+    weights, most = _weights(sample.counts, size)
+    chances = _chances(held, sample.counts / sample.size)
+    return _Compositions(held, chances, concepts, np.eye(len(concepts))[index.ravel()], weights, most)
 
 
 def _chances(compositions: np.ndarray, p: np.ndarray) -> np.ndarray:
@@ -197,7 +202,8 @@ def _chances(compositions: np.ndarray, p: np.ndarray) -> np.ndarray:
 def _weights(available: np.ndarray, size: int) -> tuple[tuple[np.ndarray, ...], float]:
     """log of n!/((n−K)! n^K) for each example and K, and a bound on their sum over all K with ΣK = size.
 
-    For any multiplier m, the sum is at most Σ max_K (weight(K) − mK) + m·size; m = log(1 − rate) is near the best.
+    For any multiplier m, the sum is at most Σ max_K (weight(K) − mK) + m·size; m = log(1 − rate) is near
+    the best.
     """
     total = int(available.sum())
     multiplier = np.log1p(-size / total) if size < total else -np.inf
@@ -221,31 +227,33 @@ def _draw_compositions(
     plan: _Plan, games: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Concepts (C,), teachers a concept (games, C), examples in S_1 (games, k)."""
-    assert plan.compositions is not None and plan.chances is not None and plan.concept_of is not None
-    assert plan.concepts is not None
-    drawn = np.empty((games, len(plan.chances)), np.int64)
+    table = plan.compositions
+    if table is None:
+        raise InternalError("there are too many compositions to draw from")
+    drawn = np.empty((games, len(table.chances)), np.int64)
     totals = np.empty((games, len(plan.available)), np.int64)
     wanting = np.arange(games)
     while len(wanting):
-        tried = rng.multinomial(plan.teachers, plan.chances, size=len(wanting))
-        held = tried @ plan.compositions
-        log_chance = sum(weight[held[:, a]] for a, weight in enumerate(plan.weights)) - plan.most
+        tried = rng.multinomial(plan.teachers, table.chances, size=len(wanting))
+        held = tried @ table.held
+        log_chance = sum(weight[held[:, a]] for a, weight in enumerate(table.weights)) - table.most
         accepted = -rng.standard_exponential(len(wanting)) < log_chance
         drawn[wanting[accepted]] = tried[accepted]
         totals[wanting[accepted]] = held[accepted]
         wanting = wanting[~accepted]
-    return plan.concepts, drawn @ plan.concept_of, totals
+    return table.concepts, drawn @ table.concept_of, totals
 
 
 def _draw_rows(
     plan: _Plan, games: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """As `_draw_compositions`; where concepts are many, they come one by one: (games, T), None, (games, k)."""
+    """As `_draw_compositions`; where concepts are many, they come one by one: (games, T), None, (games,
+    k).
+    """
     kinds, size = len(plan.available), plan.size
     totals = np.empty((games, kinds), np.int32)
     candidates = _candidates(plan)
-    counted = candidates is not None
-    held = np.empty((games, len(candidates) if counted else plan.teachers))
+    held = np.empty((games, plan.teachers if candidates is None else len(candidates)))
     step = max(1, _SLAB // size)
     for start in range(0, games, step):
         rows = slice(start, min(start + step, games))

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.sample import as_labels, frozen
+from arena.points import as_labels, frozen
 
 # Samples are minimised slab by slab: a slab stays in a core's cache, yet hides the cost of a numpy call.
 SLAB_NUMBERS = 2**17

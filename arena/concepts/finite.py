@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.errors import InvalidArgument
-from arena.sample import as_labels, as_points, frozen
+from arena.points import as_labels, as_points, frozen
 
 
 def _matrix(matrix: Any) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.errors import InvalidArgument
-from arena.sample import as_points
+from arena.points import as_points
 
 # Up to here comparing all pairs beats sorting (measured, 10^5 and more samples at once).
 MOST_FOR_PAIRS = 24

@@ -1,4 +1,6 @@
-"""Referees: one protocol each. None of them lets a player hold the other, the worlds, or the other's coins."""
+"""Referees: one protocol each. None of them lets a player hold the other, the worlds, or the other's
+coins.
+"""
 
 from arena.referees.base import Referee, Seats, Table
 from arena.referees.figure1 import Figure1

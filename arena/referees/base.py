@@ -66,7 +66,7 @@ class Table(ABC):
     def take(self, move: Move) -> Reply:
         """Carry out the adversary's move, or refuse it."""
 
-    def close(self) -> None:
+    def close(self) -> None:  # noqa: B027 - most protocols let the adversary stop at any time
         """The adversary has made its last move."""
 
     @property

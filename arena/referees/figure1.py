@@ -1,4 +1,6 @@
-"""The two-world distinguishing game: Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting Prediction."""
+"""The two-world distinguishing game: Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting
+Prediction.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,6 @@
-"""Online games of T rounds: section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive Adversary."""
+"""Online games of T rounds: section 2 of Li, Wang, Ye, Private Online Learning against an Adaptive
+Adversary.
+"""
 
 from __future__ import annotations
 
@@ -58,9 +60,9 @@ class SpecialRound(Referee):
 
 
 class _OnlineTable(Table):
-    def __init__(self, seats: Seats, T: int) -> None:
+    def __init__(self, seats: Seats, rounds: int) -> None:
         super().__init__(seats)
-        self._T = T
+        self._T = rounds
         self._mistakes = np.zeros(self.games, np.int64)
 
     @property
@@ -91,7 +93,7 @@ class _ObliviousTable(_OnlineTable):
     def take(self, move: Move) -> Reply:
         if not isinstance(move, Commit):
             raise self._refuse(
-                "an oblivious adversary makes one move, Commit: the whole sequence before the first hypothesis",
+                "an oblivious adversary makes one move, Commit, before the first hypothesis",
                 got=type(move).__name__,
             )
         if self.round:
@@ -127,8 +129,8 @@ class _AdaptiveTable(_OnlineTable):
 
 
 class _SpecialRoundTable(_OnlineTable):
-    def __init__(self, seats: Seats, T: int) -> None:
-        super().__init__(seats, T)
+    def __init__(self, seats: Seats, rounds: int) -> None:
+        super().__init__(seats, rounds)
         self._presented: Hypothesis | None = None
 
     def take(self, move: Move) -> Reply:
@@ -170,4 +172,5 @@ class _SpecialRoundTable(_OnlineTable):
 
 def _at(x: np.ndarray, y: np.ndarray, t: int) -> np.ndarray:
     """Round t of a committed sequence of vector points: the round axis is the last of y's."""
-    return np.take(x, t, axis=y.ndim - 1)
+    taken: np.ndarray = np.take(x, t, axis=y.ndim - 1)
+    return taken

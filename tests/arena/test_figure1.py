@@ -238,9 +238,10 @@ def test_t_is_at_least_one(t: int) -> None:
 def test_other_moves_are_refused() -> None:
     assert refused(script(Train(SAMPLE), Ready())).got == "Ready"
     assert refused(script("train")).rule == "an adversary yields moves"
+    assert refused(Scripted(lambda games, rng: [Train(SAMPLE)])).got == "list"  # type: ignore[arg-type]
 
 
-# --- points ---------------------------------------------------------------------------------------------------
+# --- points ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("x", [np.nan, np.inf, "0.5", np.zeros(GAMES + 1), np.zeros((GAMES, 2)), None])
@@ -254,7 +255,7 @@ def test_a_point_may_be_given_once_or_for_each_game() -> None:
     assert own.label.tolist() == [0, 0, 0, 1, 1, 1]
 
 
-# --- learners that break the protocol ---------------------------------------------------------------------------
+# --- learners that break the protocol -------------------------------------------------------------
 
 
 class Broken(EchoSeat):
@@ -323,7 +324,7 @@ def test_halts_are_checked() -> None:
 
 
 def test_a_learner_that_raises_is_named() -> None:
-    with pytest.raises(PlayerError, match="learner echo raised TypeError: .* in round 1"):
+    with pytest.raises(PlayerError, match=r"learner echo raised TypeError: .* in round 1"):
         play(raising(TypeError("no")), script(Train(SAMPLE), Query(0.0)), Figure1(), games=GAMES, seed=1)
 
 
@@ -350,7 +351,7 @@ def test_an_adversary_that_raises_is_named() -> None:
         play(Echo(), Scripted(moves), Figure1(), games=GAMES, seed=1)
 
 
-# --- scores -----------------------------------------------------------------------------------------------------
+# --- scores ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("score", [np.zeros(GAMES - 1), 3.0, "high", np.zeros((GAMES, 1))])

@@ -148,10 +148,10 @@ def test_labels_are_checked(y: object) -> None:
 
 
 @pytest.mark.parametrize("referee", [Oblivious, Adaptive, SpecialRound])
-@pytest.mark.parametrize("T", [0, -3, 2.5, True])
-def test_t_is_a_whole_number_of_at_least_one(referee: type, T: object) -> None:
+@pytest.mark.parametrize("rounds", [0, -3, 2.5, True])
+def test_t_is_a_whole_number_of_at_least_one(referee: type, rounds: object) -> None:
     with pytest.raises(InvalidArgument, match="T ≥ 1 rounds"):
-        referee(T)
+        referee(rounds)
 
 
 @pytest.mark.parametrize("released", [None, np.zeros(GAMES), "short"])

@@ -1,4 +1,6 @@
-"""GenericBBL, both versions: parameters, claims, halts, and whole games against a plain one-game reference."""
+"""GenericBBL, both versions: parameters, claims, halts, and whole games against a plain one-game
+reference.
+"""
 
 from __future__ import annotations
 
@@ -40,7 +42,9 @@ def test_the_default_of_v1_meets_the_conditions_of_its_theorem() -> None:
         assert round.noise == pytest.approx(1 / (3 * sqrt(8 * log(2 / 1e-5))))  # step 3(c)
         halves = spec.delta / (2 * spec.halts)
         assert 2 * round.alpha >= required_gap(epsilon=round.noise, delta=halves, size=round.teachers)
-        assert spec.rate_run * round.answers >= spec.round(index + 1).examples  # the next round can be trained
+        assert (
+            spec.rate_run * round.answers >= spec.round(index + 1).examples
+        )  # the next round can be trained
     assert spec.claim.epsilon <= 1
     assert spec.claim.delta <= 1e-5
 
@@ -193,7 +197,7 @@ def test_the_printed_constants_hold_in_the_theorems_range(bad: dict) -> None:
         Paper("v2").constants(**(good | bad))
 
 
-# --- games ---------------------------------------------------------------------------------------------------
+# --- games ----------------------------------------------------------------------------------------
 
 TIED = Sample([0.5, 0.5], [0, 1], [40_000, 40_000])
 SMALL_V1 = EverlastingV1(teachers=20_001, chunk=1, training_rate=0.5, rate=0.5, halts=3, rounds=1, answers=50)
@@ -258,7 +262,7 @@ def test_points_outside_the_domain_are_refused() -> None:
         play(learner, script(Train(Sample([0, 7], [0, 1], [50, 50]))), Figure1(), games=4, seed=1)
 
 
-# --- a reference in plain Python, one game ----------------------------------------------------------------------
+# --- a reference in plain Python, one game --------------------------------------------------------
 
 
 class Reference:

@@ -25,7 +25,8 @@ def law(concept_class: ConceptClass, labelled: list[tuple[float, int]], unlabell
     errors = np.array([sum(row[at[x]] != y for x, y in labelled) for row in options.labels])
     weights = np.exp(-errors / 2.0)  # ε = 1, sensitivity 1
     return {
-        tuple(row): w for row, w in zip(options.labels.astype(int).tolist(), weights / weights.sum(), strict=True)
+        tuple(row): w
+        for row, w in zip(options.labels.astype(int).tolist(), weights / weights.sum(), strict=True)
     }
 
 
@@ -36,9 +37,13 @@ UNLABELLED = [2.0, 0.0, 4.0]
 def boosted(concept_class: ConceptClass, rng: np.random.Generator, games: int) -> np.ndarray:
     """Concepts for S∘T as above, with a point in the arrays that does not occur."""
     columns = [(x, y == 0, y == 1, True) for x, y in LABELLED]
-    columns += [(x, 0, 0, True) for x in UNLABELLED] + [(2.5 if concept_class == Thresholds() else 2.0, 0, 0, False)]
+    columns += [(x, 0, 0, True) for x in UNLABELLED] + [
+        (2.5 if concept_class == Thresholds() else 2.0, 0, 0, False)
+    ]
     points, zeros, ones, present = (np.broadcast_to(c, (games, 9)) for c in zip(*columns, strict=True))
-    return label_boost(rng, concept_class, points=points, zeros=zeros, ones=ones, present=present.astype(bool))
+    return label_boost(
+        rng, concept_class, points=points, zeros=zeros, ones=ones, present=present.astype(bool)
+    )
 
 
 def observed(concept_class: ConceptClass, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -71,12 +76,18 @@ def test_another_selection_budget_would_be_noticed(
         check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
-@given(st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.booleans()), max_size=6))
+@given(
+    st.lists(st.tuples(st.integers(0, 3), st.integers(0, 2), st.integers(0, 2), st.booleans()), max_size=6)
+)
 def test_concepts_are_dichotomies_of_what_occurs(columns: list[tuple[int, int, int, bool]]) -> None:
-    """Duplicates, points that do not occur, no points at all: H holds +∞ and points that occur, nothing else."""
+    """Duplicates, points that do not occur, no points at all: H holds +∞ and points that occur, nothing
+    else.
+    """
     if not columns:
         columns = [(0, 0, 0, False)]
-    points, zeros, ones, present = (np.array(c, float)[None].repeat(40, axis=0) for c in zip(*columns, strict=True))
+    points, zeros, ones, present = (
+        np.array(c, float)[None].repeat(40, axis=0) for c in zip(*columns, strict=True)
+    )
     there = (present > 0) | (zeros + ones > 0)
     chosen = label_boost(
         np.random.default_rng(0), Thresholds(), points=points, zeros=zeros, ones=ones, present=there

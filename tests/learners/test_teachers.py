@@ -150,7 +150,12 @@ def test_votes_at_more_points_than_are_kept(rng: np.random.Generator) -> None:
     x = rng.random(games)
     for teachers in (
         Teachers(Thresholds(), held, None, 4),
-        Teachers(Thresholds(), np.sort(held.ravel()), np.eye(games).repeat(4, axis=1)[:, np.argsort(held.ravel())], 4),
+        Teachers(
+            Thresholds(),
+            np.sort(held.ravel()),
+            np.eye(games).repeat(4, axis=1)[:, np.argsort(held.ravel())],
+            4,
+        ),
     ):
         assert np.allclose(teachers.votes(x), (x[:, None] >= held).mean(axis=1))
         for point in np.linspace(0, 1, 80):

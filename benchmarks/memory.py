@@ -1,0 +1,57 @@
+"""Peak memory of an audit of 10⁷ games against one of 10⁵: it must not grow with the number of games."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+_CHILD = """
+import resource, sys
+from adversaries.{module} import {adversary}
+from arena import {referee}
+from audits.plan import Plan
+from audits.run import run
+from learners.{learner_module} import {learner}
+plan = Plan(learner={learner}(), adversary={adversary}(), referee={referee}(),
+            epsilon=1.0, delta=0.0, games=int(sys.argv[1]), seed=1)
+run(plan)
+print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
+"""
+
+CASES = {
+    "halts (two scores)": {
+        "module": "halt_counter",
+        "adversary": "HaltCounter",
+        "referee": "Figure1",
+        "learner_module": "everlasting_v1",
+        "learner": "EverlastingV1",
+    },
+    "numbers (all scores different)": {
+        "module": "count_swap",
+        "adversary": "CountSwap",
+        "referee": "Release",
+        "learner_module": "laplace_count",
+        "learner": "LaplaceCount",
+    },
+}
+
+
+def peak(case: dict[str, str], games: int) -> int:
+    """Peak resident memory in KiB of an audit in a process of its own."""
+    out = subprocess.run(
+        [sys.executable, "-c", _CHILD.format(**case), str(games)], capture_output=True, text=True, check=True
+    )
+    return int(out.stdout)
+
+
+def main() -> None:
+    for name, case in CASES.items():
+        small, large = peak(case, 50_000), peak(case, 5_000_000)
+        print(
+            f"memory, {name}: {small / 1024:.0f} MiB for 10⁵ games, {large / 1024:.0f} MiB for 10⁷, "
+            f"ratio {large / small:.2f}"
+        )
+
+
+if __name__ == "__main__":
+    main()
