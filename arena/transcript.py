@@ -34,7 +34,7 @@ class Given(Entry):
     training: Training
 
     def cells(self, game: int) -> Cells:
-        return (self.training.samples[self.training.which[game]].describe(most=3), "", "")
+        return (self.training.samples[self.training.which[game]].describe(most=6), "", "")
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -96,27 +96,40 @@ class Transcript:
     scores: np.ndarray | None
 
     def table(self, *games: int) -> str:
-        """The named games side by side, equal rounds in a row folded into one."""
+        """The named games side by side: training sets first, then the rounds, equal ones in a row folded."""
         rows = [self._row(rounds, cells) for rounds, cells in self._folded(games)]
         headers = ["round"]
         for game in games:
-            world = int(self.worlds[game])
-            headers += [f"world {world}: learner gets", "answers", "adversary sees"]
+            headers += [f"world {int(self.worlds[game])}: gets", "answers", "adversary sees"]
         if self.scores is not None:
             scores = [[f"score {self.scores[g]:.6g}", "", ""] for g in games]
             rows.append(["", *(cell for part in scores for cell in part)])
         text: str = tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
-        return text
+        return "\n".join([*self._training(games), text])
+
+    def _training(self, games: tuple[int, ...]) -> list[str]:
+        """Lines on the training sets, if there are any."""
+        lines = []
+        for entry in self.entries:
+            if isinstance(entry, Given):
+                sets = [entry.cells(g)[0] for g in games]
+                if len(set(sets)) == 1 and len({entry.training.which[g] for g in games}) == 1:
+                    both = " (the same in both worlds)" if len(games) > 1 else ""
+                    lines.append(f"training{both}: {sets[0]}")
+                else:
+                    lines += [
+                        f"training in world {int(self.worlds[g])}: {text}"
+                        for g, text in zip(games, sets, strict=True)
+                    ]
+        return [*lines, ""] if lines else []
 
     def _folded(self, games: tuple[int, ...]) -> Iterator[tuple[list[int], tuple[Cells, ...]]]:
-        steps = [(entry.round, tuple(entry.cells(g) for g in games)) for entry in self.entries]
+        rounds = [entry for entry in self.entries if not isinstance(entry, Given)]
+        steps = [(entry.round, tuple(entry.cells(g) for g in games)) for entry in rounds]
         for cells, group in groupby(steps, key=lambda step: step[1]):
             yield [number for number, _ in group], cells
 
     @staticmethod
     def _row(rounds: list[int], cells: tuple[Cells, ...]) -> list[str]:
-        if rounds == [0]:
-            name = "training"
-        else:
-            name = str(rounds[0]) if len(rounds) == 1 else f"{rounds[0]}-{rounds[-1]}"
+        name = str(rounds[0]) if len(rounds) == 1 else f"{rounds[0]}-{rounds[-1]}"
         return [name, *(cell for part in cells for cell in part)]

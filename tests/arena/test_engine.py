@@ -5,9 +5,25 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from players import SAMPLE, Echo, GameEcho, GameScripted, Scripted, script
+from players import SAMPLE, Echo, GameEcho, GameScripted, LastLabel, Scripted, script
 
-from arena import Figure1, InvalidArgument, Moves, ProtocolViolation, Query, Release, Train, play
+from arena import (
+    Adaptive,
+    Commit,
+    Example,
+    Figure1,
+    InvalidArgument,
+    Moves,
+    Oblivious,
+    ProtocolViolation,
+    Query,
+    Ready,
+    Referee,
+    Release,
+    SpecialRound,
+    Train,
+    play,
+)
 from arena.engine import pair_worlds
 from arena.randomness import block_seed, streams
 
@@ -156,20 +172,53 @@ def test_a_transcript_shows_both_worlds_side_by_side() -> None:
     first, second = int(np.argmin(played.worlds)), int(np.argmax(played.worlds))
     lines = played.transcript.table(first, second).splitlines()
     cells = [[cell.strip() for cell in line.split("  ") if cell.strip()] for line in lines]
-    given = "5 examples: 3 x (0, 0), 2 x (1, 1)"
-    assert cells[0] == [
+    assert cells[0] == ["training (the same in both worlds): 5 examples: 3 x (0, 0), 2 x (1, 1)"]
+    assert cells[2] == [
         "round",
-        "world 0: learner gets",
+        "world 0: gets",
         "answers",
         "adversary sees",
-        "world 1: learner gets",
+        "world 1: gets",
         "answers",
         "adversary sees",
     ]
-    assert cells[2:] == [
-        ["training", given, given],
+    assert cells[4:] == [
         ["1-2", "0.7", "1", "1", "0.7", "1", "1"],
         ["3", "0", "0", "withheld", "9", "1, halts", "withheld"],
         ["4", "0", "0", "0", "0", "-", "silence"],
         [f"score {first}", f"score {second}"],
     ]
+
+
+def test_a_transcript_shows_training_sets_that_differ() -> None:
+    adversary = script(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0)))
+    played = play(Echo(), adversary, Figure1(), games=2, seed=1, record=True)
+    assert played.transcript is not None
+    first, second = int(np.argmin(played.worlds)), int(np.argmax(played.worlds))
+    assert played.transcript.table(first, second).splitlines()[:2] == [
+        "training in world 0: 5 examples: 3 x (0, 0), 2 x (1, 1)",
+        "training in world 1: 5 examples: 3 x (0, 0), 1 x (1, 1), 1 x (1, 0)",
+    ]
+
+
+@pytest.mark.parametrize("referee", [Oblivious(3), Adaptive(3), SpecialRound(3)])
+def test_online_games_have_transcripts(referee: Referee) -> None:
+    moves = {
+        "Oblivious": [Commit([0.0, 0.0, 0.0], [1, 1, 0])],
+        "Adaptive": [Example(0.0, 1), Example(0.0, 1), Example(0.0, 0)],
+        "SpecialRound": [Ready(), Example(0.0, 1), Example(0.0, 1), Example(0.0, 0)],
+    }[referee.name]
+    played = play(LastLabel(), script(*moves), referee, games=1, seed=1, record=True)
+    assert played.transcript is not None
+    lines = [line.split() for line in played.transcript.table(0).splitlines()]
+    assert lines[2:] == [
+        ["1", "(0,", "1)", "0", "0"],
+        ["2", "(0,", "1)", "1", "1"],
+        ["3", "(0,", "0)", "1", "1"],
+    ]
+
+
+def test_released_values_are_in_the_transcript() -> None:
+    played = play(Echo(), script(Train(SAMPLE)), Release(), games=1, seed=1, record=True)
+    assert played.transcript is not None
+    assert played.transcript.table(0).splitlines()[-1].split() == ["1", "2", "2"]
