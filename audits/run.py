@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+import warnings
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
 from pathlib import Path
@@ -50,15 +51,16 @@ def run(
     tests = _Tests.of(plan)
     interrupted = False
     with nullcontext() if ledger is None else closing(Ledger.open(ledger, plan.describe())) as book:
-        try:
-            for result in _results(plan, jobs, book, tests):
-                tests.update(result)
-                if watch is not None:
-                    watch(tests.progress(plan))
-                if plan.until_refuted and tests.betting.refuted:
-                    break
-        except KeyboardInterrupt:
-            interrupted = True
+        with closing(_results(plan, jobs, book, tests)) as results:
+            try:
+                for result in results:
+                    tests.update(result)
+                    if watch is not None:
+                        watch(tests.progress(plan))
+                    if plan.until_refuted and tests.betting.refuted:
+                        break
+            except KeyboardInterrupt:
+                interrupted = True
     return tests.verdict(plan, time.perf_counter() - started, interrupted)
 
 
@@ -137,5 +139,10 @@ def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, 
     from joblib import Parallel, delayed  # slow to import, and not needed for one job
 
     parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs")
-    with closing(parallel(delayed(play_block)(plan, index) for index in indices)) as results:
+    results = parallel(delayed(play_block)(plan, index) for index in indices)
+    try:
         yield from results
+    finally:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # joblib warns of work thrown away; stopping early is meant
+            results.close()
