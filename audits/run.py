@@ -50,17 +50,19 @@ def run(
     started = time.perf_counter()
     tests = _Tests.of(plan)
     interrupted = False
-    with nullcontext() if ledger is None else closing(Ledger.open(ledger, plan.describe())) as book:
-        with closing(_results(plan, jobs, book, tests)) as results:
-            try:
-                for result in results:
-                    tests.update(result)
-                    if watch is not None:
-                        watch(tests.progress(plan))
-                    if plan.until_refuted and tests.betting.refuted:
-                        break
-            except KeyboardInterrupt:
-                interrupted = True
+    with (
+        nullcontext() if ledger is None else closing(Ledger.open(ledger, plan.describe())) as book,
+        closing(_results(plan, jobs, book, tests)) as results,
+    ):
+        try:
+            for result in results:
+                tests.update(result)
+                if watch is not None:
+                    watch(tests.progress(plan))
+                if plan.until_refuted and tests.betting.refuted:
+                    break
+        except KeyboardInterrupt:
+            interrupted = True
     return tests.verdict(plan, time.perf_counter() - started, interrupted)
 
 
@@ -141,7 +143,8 @@ def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, 
     parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs")
     results = parallel(delayed(play_block)(plan, index) for index in indices)
     try:
-        yield from results
+        for result in results:  # noqa: UP028 - "yield from" would close them itself, and complain
+            yield result
     finally:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")  # joblib warns of work thrown away; stopping early is meant
