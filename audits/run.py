@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import time
-import warnings
+from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
+from itertools import takewhile
 from pathlib import Path
+from threading import Event
 
 import attrs
 
@@ -140,12 +142,14 @@ def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, 
         return
     from joblib import Parallel, delayed  # slow to import, and not needed for one job
 
-    parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs")
-    results = parallel(delayed(play_block)(plan, index) for index in indices)
+    stopping = Event()
+    tasks = (delayed(play_block)(plan, i) for i in takewhile(lambda _: not stopping.is_set(), indices))
+    # One block a task and few ahead, so that a run which stops early has little to wait for.
+    results = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")(tasks)
     try:
-        for result in results:  # noqa: UP028 - "yield from" would close them itself, and complain
+        for result in results:  # noqa: UP028 - "yield from" would close it with blocks under way
             yield result
     finally:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")  # joblib warns of work thrown away; stopping early is meant
-            results.close()
+        stopping.set()
+        with suppress(Exception):
+            deque(results, maxlen=0)
