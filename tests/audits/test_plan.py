@@ -5,13 +5,15 @@ from __future__ import annotations
 import json
 
 import attrs
+import numpy as np
 import pytest
 
 from adversaries.count_swap import CountSwap
 from adversaries.halt_counter import HaltCounter
 from adversaries.online import Contrarian
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
-from audits.plan import Plan
+from arena.concepts import FiniteClass
+from audits.plan import Plan, describe
 from learners.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
@@ -83,3 +85,12 @@ def test_a_description_is_plain_and_tells_plans_apart() -> None:
         described(referee=Figure1(9)),
     ]
     assert len({described(), *others}) == 7
+
+
+def test_a_description_looks_into_concept_classes() -> None:
+    """Two matrices of one shape print alike, but are different plans."""
+    first, second = (
+        json.dumps(describe(EverlastingV1(concepts=FiniteClass(np.eye(3, dtype=bool)[order]))))
+        for order in ([0, 1, 2], [1, 0, 2])
+    )
+    assert first != second
