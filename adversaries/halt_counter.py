@@ -39,7 +39,7 @@ class HaltCounter(Adversary):
         found = telling_points(self.learner, sample)
         split = found.split if self.split is None else self.split
         clear = found.clear if self.clear is None else self.clear
-        budget = int(self.budget or getattr(self.learner, "halts", 8))
+        budget = getattr(self.learner, "halts", 8) if self.budget is None else self.budget
 
         yield Train(sample)  # the same in both worlds
         for _ in range(budget - 1):

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from hashlib import sha256
 from importlib import metadata
 from math import ceil
+from typing import Any
 
 import attrs
 import numpy as np
@@ -92,10 +94,10 @@ class Plan:
         }
 
 
-def describe(spec: Learner | Adversary | Referee) -> dict[str, object]:
-    """A spec as plain data: where it is defined, and its settings."""
+def describe(spec: Any) -> dict[str, object]:
+    """A spec as plain data: its class and its settings, arrays and samples by their digests."""
     settings = {a.name: _plain(getattr(spec, a.name)) for a in attrs.fields(type(spec))}
-    return {"name": spec.name, "class": type(spec).__qualname__, **settings}
+    return {"class": type(spec).__qualname__, **settings}
 
 
 def versions() -> dict[str, str]:
@@ -112,6 +114,8 @@ def _plain(value: object) -> object:
         return value
     if isinstance(value, Sample):
         return f"sample {value.digest} of {value.size}"
-    if isinstance(value, Learner | Adversary | Referee):
+    if isinstance(value, np.ndarray):
+        return f"array {value.shape} {value.dtype.str} {sha256(value.tobytes()).hexdigest()[:16]}"
+    if attrs.has(type(value)):
         return describe(value)
     return repr(value)

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import time
+from collections import deque
 from collections.abc import Callable, Generator
-from contextlib import closing, nullcontext
+from contextlib import closing, nullcontext, suppress
+from itertools import takewhile
 from pathlib import Path
+from threading import Event
 
 import attrs
 
@@ -49,9 +52,12 @@ def run(
     started = time.perf_counter()
     tests = _Tests.of(plan)
     interrupted = False
-    with nullcontext() if ledger is None else closing(Ledger.open(ledger, plan.describe())) as book:
+    with (
+        nullcontext() if ledger is None else closing(Ledger.open(ledger, plan.describe())) as book,
+        closing(_results(plan, jobs, book, tests)) as results,
+    ):
         try:
-            for result in _results(plan, jobs, book, tests):
+            for result in results:
                 tests.update(result)
                 if watch is not None:
                     watch(tests.progress(plan))
@@ -136,6 +142,14 @@ def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, 
         return
     from joblib import Parallel, delayed  # slow to import, and not needed for one job
 
-    parallel = Parallel(n_jobs=jobs, return_as="generator", pre_dispatch="3*n_jobs")
-    with closing(parallel(delayed(play_block)(plan, index) for index in indices)) as results:
-        yield from results
+    stopping = Event()
+    tasks = (delayed(play_block)(plan, i) for i in takewhile(lambda _: not stopping.is_set(), indices))
+    # One block a task and few ahead, so that a run which stops early has little to wait for.
+    results = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")(tasks)
+    try:
+        for result in results:  # noqa: UP028 - "yield from" would close it with blocks under way
+            yield result
+    finally:
+        stopping.set()
+        with suppress(Exception):
+            deque(results, maxlen=0)

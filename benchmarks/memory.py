@@ -12,7 +12,8 @@ from arena import {referee}
 from audits.plan import Plan
 from audits.run import run
 from learners.{learner_module} import {learner}
-plan = Plan(learner={learner}(), adversary={adversary}(), referee={referee}(),
+learner = {learner}()
+plan = Plan(learner=learner, adversary={adversary}({about}), referee={referee}(),
             epsilon=1.0, delta=0.0, games=int(sys.argv[1]), seed=1)
 run(plan)
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -25,6 +26,7 @@ CASES = {
         "referee": "Figure1",
         "learner_module": "everlasting_v1",
         "learner": "EverlastingV1",
+        "about": "learner=learner",
     },
     "numbers (all scores different)": {
         "module": "count_swap",
@@ -32,6 +34,7 @@ CASES = {
         "referee": "Release",
         "learner_module": "laplace_count",
         "learner": "LaplaceCount",
+        "about": "",
     },
 }
 

@@ -41,6 +41,7 @@ class ConceptClass(ABC):
     arrays only.
 
     name: what the command line calls it.
+    A class over a finite domain has an attribute `domain`, a tuple of its points in order.
     """
 
     name: ClassVar[str] = ""

@@ -72,6 +72,11 @@ class FiniteClass(ConceptClass):
         # A pickled array comes back writable; the constructor makes it read-only again.
         return FiniteClass, (self.matrix,)
 
+    @property
+    def domain(self) -> tuple[float, ...]:
+        """The points, in order: the column indices."""
+        return tuple(float(column) for column in range(self.matrix.shape[1]))
+
     @cached_property
     def vc_dimension(self) -> int:
         """Exact; the search looks at no more than columns^log2(rows) sets of points, most often far fewer."""

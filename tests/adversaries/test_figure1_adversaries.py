@@ -13,7 +13,7 @@ from adversaries.reconstruct import Reconstruct
 from adversaries.samples import swapped_label, telling_points, tied_sample
 from adversaries.training_swap import TrainingSwap
 from arena import Adversary, Figure1, InvalidArgument, Learner, Sample, Unsupported, play
-from arena.concepts import Thresholds
+from arena.concepts import FiniteClass, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
 from learners.between_thresholds import BetweenThresholdsPredictor
@@ -162,3 +162,10 @@ def test_points_that_do_not_exist_are_not_found() -> None:
     learner = EverlastingV2(concepts=Thresholds((10, 20)), teachers=11)
     with pytest.raises(InvalidArgument, match="the votes must be clear at one point and tie at another"):
         telling_points(learner, Sample([10.0], [1], [learner.sample_size]))
+
+
+def test_finite_classes_have_telling_points_too() -> None:
+    concepts = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1]])
+    learner = EverlastingV1(concepts=concepts)
+    in_0, in_1 = by_world(play(learner, HaltCounter(learner=learner), Figure1(), games=50, seed=1))
+    assert (in_0.mean(), in_1.mean()) == (0.0, 1.0)

@@ -1,0 +1,96 @@
+"""Plans: what is refused, what a block is, and what a ledger remembers."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import numpy as np
+import pytest
+
+from adversaries.count_swap import CountSwap
+from adversaries.halt_counter import HaltCounter
+from adversaries.online import Contrarian
+from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
+from arena.concepts import FiniteClass
+from audits.plan import Plan, describe
+from learners.everlasting_v1 import EverlastingV1
+from learners.laplace_count import LaplaceCount
+from learners.noisy_majority import NoisyMajority
+
+GOOD = {
+    "learner": LaplaceCount(),
+    "adversary": CountSwap(),
+    "referee": Release(),
+    "epsilon": 1.0,
+    "delta": 0.0,
+}
+
+
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"epsilon": 0.0}, "finite ε of more than 0 nats, got 0.0"),
+        ({"epsilon": -1.0}, "finite ε of more than 0 nats"),
+        ({"epsilon": float("inf")}, "needs a claim of yours: --epsilon"),
+        ({"epsilon": float("nan")}, "finite ε of more than 0 nats"),
+        ({"delta": 1.0}, r"δ in \[0, 1\), got 1.0"),
+        ({"delta": -0.1}, r"δ in \[0, 1\)"),
+        ({"delta": float("nan")}, r"δ in \[0, 1\)"),
+        ({"confidence": 0.0}, "strictly between 0 and 1, got 0.0"),
+        ({"confidence": 1.0}, "strictly between 0 and 1"),
+        ({"games": 0}, "games must be a whole number of at least 1, got 0"),
+        ({"games": 1.5}, "games must be a whole number"),
+        ({"block": 0}, "block must be a whole number"),
+        ({"seed": -1}, "a seed is a whole number of at least 0, got -1"),
+        ({"referee": Figure1()}, "learner laplace-count does not play Figure1"),
+        (
+            {"learner": NoisyMajority(), "adversary": Contrarian(), "referee": Adaptive(10)},
+            "Adaptive has one world, so it says nothing about privacy",
+        ),
+    ],
+)
+def test_plans_that_make_no_sense_are_refused(setting: dict, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        Plan(**(GOOD | setting))
+
+
+def test_blocks_cover_the_games() -> None:
+    for games, block in ((1, None), (7, 3), (50_000, None), (10_000_000, None)):
+        plan = Plan(**GOOD, games=games, **({} if block is None else {"block": block}))
+        assert sum(plan.pairs(i) for i in range(plan.blocks)) == games
+        assert plan.block <= 4_096
+
+
+def test_short_runs_have_several_blocks() -> None:
+    assert Plan(**GOOD, games=100).blocks == 10
+
+
+def test_a_description_is_plain_and_tells_plans_apart() -> None:
+    learner = EverlastingV1()
+    sample = Sample([0.0], [0], [20_000_000])
+
+    def described(**changes: object) -> str:
+        adversary = HaltCounter(learner=learner, sample=changes.pop("sample", sample))  # type: ignore[arg-type]
+        plan = Plan(learner=learner, adversary=adversary, referee=Figure1(), epsilon=1, delta=1e-5)
+        return json.dumps(attrs.evolve(plan, **changes).describe(), sort_keys=True)  # type: ignore[arg-type]
+
+    assert described() == described()
+    others = [
+        described(sample=sample.replaced(0, 1.0, 0)),
+        described(seed=1),
+        described(delta=1e-6),
+        described(games=5),
+        described(until_refuted=True),
+        described(referee=Figure1(9)),
+    ]
+    assert len({described(), *others}) == 7
+
+
+def test_a_description_looks_into_concept_classes() -> None:
+    """Two matrices of one shape print alike, but are different plans."""
+    first, second = (
+        json.dumps(describe(EverlastingV1(concepts=FiniteClass(np.eye(3, dtype=bool)[order]))))
+        for order in ([0, 1, 2], [1, 0, 2])
+    )
+    assert first != second

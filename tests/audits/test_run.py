@@ -1,0 +1,268 @@
+"""Runs: the same figures whatever the workers, the interruptions and the ledger."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+from mutants import players as mutants
+from players import Echo, script
+
+from adversaries.count_swap import CountSwap
+from adversaries.halt_counter import HaltCounter
+from adversaries.query_swap import QuerySwap
+from adversaries.training_swap import TrainingSwap
+from arena import (
+    Adversary,
+    Figure1,
+    InvalidArgument,
+    Learner,
+    Moves,
+    PlayerError,
+    Query,
+    Release,
+    Sample,
+    Train,
+    Unsupported,
+)
+from audits.blocks import play_block
+from audits.plan import Plan
+from audits.run import Progress, run
+from audits.verdict import Verdict
+from learners.everlasting_v1 import EverlastingV1
+from learners.everlasting_v2 import EverlastingV2
+from learners.laplace_count import LaplaceCount
+from learners.static_erm import StaticErm
+
+ROOT = Path(__file__).parent.parent.parent
+V1 = EverlastingV1()
+
+
+def plan_of(learner: Learner, adversary: Adversary, **settings: object) -> Plan:
+    referee = Release() if "Release" in adversary.protocols else Figure1()
+    chosen = {"epsilon": 1.0, "delta": 1e-5, "confidence": 0.999, "games": 5_000, "seed": 7} | settings
+    return Plan(learner=learner, adversary=adversary, referee=referee, **chosen)  # type: ignore[arg-type]
+
+
+def figures(verdict: Verdict) -> dict:
+    """All of a verdict but the clock."""
+    return {k: v for k, v in verdict.as_json().items() if k not in ("seconds", "games_per_second")}
+
+
+NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000)
+
+
+# --- what is found -------------------------------------------------------------------------------------
+
+
+def test_v1_is_refuted_and_v2_stands() -> None:
+    first = run(plan_of(V1, HaltCounter(learner=V1), games=50_000))
+    assert first.refuted
+    assert first.epsilon_lower >= 7
+    assert first.epsilon_lower <= first.ceiling
+    v2 = EverlastingV2()
+    second = run(plan_of(v2, HaltCounter(learner=v2), games=50_000))
+    assert not second.refuted
+    assert second.epsilon_lower == 0.0
+    assert second.ceiling >= 7
+
+
+def test_a_true_epsilon_is_approached_and_not_exceeded() -> None:
+    verdict = run(attrs.evolve(NUMBERS, games=100_000))
+    assert 0.9 <= verdict.epsilon_lower <= 1.0
+    assert verdict.clopper_pearson is not None
+    assert 0.8 <= verdict.clopper_pearson <= 1.0
+    assert not verdict.refuted
+
+
+def test_a_learner_that_claims_nothing_is_refuted_at_a_claim_of_the_users() -> None:
+    learner = StaticErm()
+    assert run(plan_of(learner, TrainingSwap(learner=learner), games=2_000)).refuted
+
+
+def test_scores_go_to_their_worlds() -> None:
+    """The score is the world itself, read off a halt: every pair must come out as (0, 1)."""
+
+    @attrs.frozen
+    class Reader(Adversary):
+        name = "reader"
+        protocols = ("Figure1",)
+
+        def play(self, games: int, rng: np.random.Generator) -> Moves:
+            yield Train(Sample([0.0], [0], [5]))
+            yield Query(0.0, 9.0)
+            reply = yield Query(0.0)
+            return reply.halted
+
+    counts = play_block(plan_of(Echo(), Reader(), games=1_000), 0)
+    assert counts.scores.tolist() == [[0.0, 1.0]]
+
+
+def test_a_score_by_place_tells_nothing() -> None:
+    @attrs.frozen
+    class Placed(Adversary):
+        name = "placed"
+        protocols = ("Figure1",)
+
+        def play(self, games: int, rng: np.random.Generator) -> Moves:
+            yield Train(Sample([0.0], [0], [5]))
+            yield Query(0.0, 1.0)
+            return np.arange(games) % 2
+
+    verdict = run(plan_of(Echo(), Placed(), games=20_000))
+    assert verdict.epsilon_lower == 0.0
+
+
+# --- the same figures ------------------------------------------------------------------------------------
+
+
+def test_figures_do_not_depend_on_the_jobs(tmp_path: Path) -> None:
+    one = figures(run(NUMBERS))
+    assert figures(run(NUMBERS, jobs=2)) == one
+    assert figures(run(NUMBERS, jobs=2, ledger=tmp_path / "run.ledger")) == one
+
+
+def test_figures_do_not_depend_on_a_ledger(tmp_path: Path) -> None:
+    ledger = tmp_path / "run.ledger"
+    one = figures(run(NUMBERS))
+    assert figures(run(NUMBERS, ledger=ledger)) == one
+    again = run(NUMBERS, ledger=ledger)
+    assert figures(again) == one
+    assert again.played_now == 0
+
+
+def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    ledger = tmp_path / "run.ledger"
+
+    def interrupt(progress: Progress) -> None:
+        if progress.games >= 8_000:
+            raise KeyboardInterrupt
+
+    part = run(NUMBERS, ledger=ledger, watch=interrupt)
+    assert part.interrupted
+    assert part.games == 8_000
+    rest = run(NUMBERS, ledger=ledger)
+    assert rest.played_now == 12_000
+    assert figures(rest) == figures(run(NUMBERS))
+
+
+def test_blocks_that_were_finished_out_of_order_are_used(tmp_path: Path) -> None:
+    from audits.ledger import Ledger
+
+    ledger = tmp_path / "run.ledger"
+    with Ledger.open(ledger, NUMBERS.describe()) as book:
+        for index in (7, 2, 4):
+            book.add(index, play_block(NUMBERS, index))
+    verdict = run(NUMBERS, ledger=ledger)
+    assert verdict.played_now == 14_000
+    assert figures(verdict) == figures(run(NUMBERS))
+
+
+def test_until_refuted_stops_at_the_first_block_that_refutes() -> None:
+    plan = plan_of(V1, HaltCounter(learner=V1), games=1_000_000, until_refuted=True)
+    verdict = run(plan)
+    assert verdict.refuted
+    assert verdict.games < 20_000
+    assert figures(run(plan, jobs=2)) == figures(verdict)
+
+
+def test_a_ledger_of_another_plan_is_refused(tmp_path: Path) -> None:
+    ledger = tmp_path / "run.ledger"
+    run(NUMBERS, ledger=ledger)
+    with pytest.raises(InvalidArgument, match="seed: 7 -> 8"):
+        run(attrs.evolve(NUMBERS, seed=8), ledger=ledger)
+
+
+# --- killed ------------------------------------------------------------------------------------------------
+
+CHILD = """
+import sys
+sys.path[:0] = ["{root}", "{root}/tests"]
+from test_run_plan import plan
+from audits.run import run
+import json
+verdict = run(plan(), jobs=int(sys.argv[2]), ledger=sys.argv[1])
+print(json.dumps({{k: v for k, v in verdict.as_json().items() if k not in ("seconds", "games_per_second")}}))
+"""
+
+PLAN = """
+from adversaries.query_swap import QuerySwap
+from arena import Figure1
+from audits.plan import Plan
+from learners.everlasting_v2 import EverlastingV2
+
+def plan():
+    learner = EverlastingV2(answers=1_515)
+    return Plan(learner=learner, adversary=QuerySwap(learner=learner), referee=Figure1(),
+                epsilon=1.0, delta=1e-5, games=6_000, block=200, seed=3)
+"""
+
+
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_killed_run_ends_with_the_figures_of_an_undisturbed_one(tmp_path: Path, jobs: int) -> None:
+    (tmp_path / "test_run_plan.py").write_text(PLAN)
+    child = [sys.executable, "-c", CHILD.format(root=ROOT)]
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+
+    def start(ledger: str) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            [*child, str(tmp_path / ledger), str(jobs)],
+            stdout=subprocess.PIPE,
+            text=True,
+            env=environment,
+            start_new_session=True,
+        )
+
+    undisturbed, _ = start("calm.ledger").communicate(timeout=120)
+    assert undisturbed
+    delays = np.random.default_rng(5).uniform(0.3, 1.5, 4)
+    for delay in delays:
+        process = start("rough.ledger")
+        time.sleep(delay)
+        os.killpg(process.pid, signal.SIGKILL)
+        process.communicate()
+    resumed, _ = start("rough.ledger").communicate(timeout=120)
+    assert resumed == undisturbed
+
+
+# --- players that cannot be audited ---------------------------------
+
+
+def test_an_adversary_without_a_score_is_refused() -> None:
+    silent = script(Train(Sample([0.0], [0], [5])))
+    with pytest.raises(Unsupported, match="scripted returns no score"):
+        run(plan_of(Echo(), silent))
+
+
+def test_a_challenge_that_the_claim_does_not_speak_of_is_refused() -> None:
+    learner = StaticErm()
+    with pytest.raises(
+        InvalidArgument,
+        match="halt-counter lets the worlds differ in a query, which static-erm does not promise to protect",
+    ):
+        run(plan_of(learner, HaltCounter(learner=learner)))
+
+
+def test_errors_of_players_cross_processes() -> None:
+    with pytest.raises(
+        PlayerError, match="learner coin raised ValueError: assignment destination is read-only"
+    ):
+        run(plan_of(mutants.Scribbler(), mutants.Asker()), jobs=2)
+
+
+def test_jobs_are_counted_from_one() -> None:
+    with pytest.raises(InvalidArgument, match="jobs must be at least 1, got 0"):
+        run(NUMBERS, jobs=0)
+
+
+def test_every_shipped_adversary_leaves_v2_standing() -> None:
+    v2 = EverlastingV2(answers=1_515)
+    for adversary in (HaltCounter(learner=v2), TrainingSwap(learner=v2), QuerySwap(learner=v2)):
+        assert not run(plan_of(v2, adversary, games=2_000)).refuted
