@@ -81,7 +81,12 @@ class _Tests:
     def of(cls, plan: Plan) -> _Tests:
         return cls(
             Betting(delta=plan.delta, confidence=plan.confidence, epsilon_claim=plan.epsilon),
-            HeldOut(delta=plan.delta, confidence=plan.confidence, choose_pairs=max(1, plan.games // 10)),
+            HeldOut(
+                delta=plan.delta,
+                confidence=plan.confidence,
+                choose_pairs=max(1, plan.games // 10),
+                held_out_pairs=max(1, plan.games - plan.games // 10),
+            ),
         )
 
     def update(self, result: PairCounts) -> None:
@@ -107,7 +112,8 @@ class _Tests:
             epsilon_lower=self.betting.epsilon_lower,
             confidence=plan.confidence,
             ceiling=ceiling(self.sizes, delta=plan.delta, confidence=plan.confidence),
-            clopper_pearson=self.held_out.epsilon_lower,
+            # It holds at a number of games fixed beforehand, and only there.
+            clopper_pearson=None if plan.until_refuted or interrupted else self.held_out.epsilon_lower,
             games=sum(self.sizes),
             played_now=self.played_now,
             seconds=seconds,
