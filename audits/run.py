@@ -13,6 +13,7 @@ from threading import Event
 import attrs
 
 from arena import InvalidArgument
+from arena.independence import check_games_apart
 from audits.betting import Betting, ceiling
 from audits.blocks import play_block
 from audits.clopper_pearson import HeldOut
@@ -41,15 +42,21 @@ def run(
 ) -> Verdict:
     """Play the plan, or what a ledger says is left of it, and return the verdict.
 
-    jobs: processes. ledger: a file that keeps every finished block; a run that is killed and run again ends
-    with the figures of an undisturbed one. watch: called after every block, in order.
+    jobs: processes.
+    ledger: a file that keeps every finished block; a run that is killed and run again ends with the figures
+        of an undisturbed one.
+    watch: called after every block, in order.
 
     The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
     interrupt ends the run early with what it has, marked `interrupted`.
+
+    Raises: NotConforming if the adversary's score of a game looks at other games; whatever a referee raises
+    in a game; InvalidArgument and `LedgerFailed` of the ledger.
     """
     if jobs < 1:
         raise InvalidArgument("jobs must be at least 1", value=jobs)
     started = time.perf_counter()
+    check_games_apart(plan.adversary, plan.learner, plan.referee)
     tests = _Tests.of(plan)
     interrupted = False
     with (
