@@ -51,8 +51,11 @@ def swapped_label(sample: Sample, point: float) -> tuple[Sample, Sample]:
 
 @attrs.frozen
 class Points:
-    """clear: a point where the votes agree. split: the point where they tie best. votes: the mean there,
-    simulated.
+    """Two points worth asking about.
+
+    clear: where the votes agree.
+    split: where they tie best.
+    votes: the mean vote at `split`, simulated.
     """
 
     clear: float

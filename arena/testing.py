@@ -14,16 +14,16 @@ from math import log, sqrt
 from typing import Any
 
 import attrs
+import cloudpickle
 import numpy as np
 
 from arena.claims import Claim
 from arena.engine import Played, play
-from arena.errors import ArenaError, NotConforming
+from arena.errors import NotConforming
+from arena.independence import check_games_apart
 from arena.lift import GameAdversary
-from arena.moves import Commit, Example, Move, Query, Ready, Train
+from arena.moves import Commit, Example, Query, Ready, Train
 from arena.players import Adversary, Learner, Moves
-from arena.points import frozen
-from arena.randomness import block_seed, generator
 from arena.referees import Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound
 from arena.replies import Answer, Hypothesis, Released, Reply, Shown, Stream
 from arena.sample import Sample
@@ -39,8 +39,8 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     global generators; nothing written to what it was handed; games that do not share coins; games that do
     not depend on each other; a table and single games of one law.
 
-    sample: what to train on; by default two points with both labels, as many examples as the learner asks
-    for. games: the size of the tables that statistics are made from.
+    sample: what to train on; by default two points with both labels, as many examples as it asks for.
+    games: the size of the tables that statistics are made from.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
@@ -68,12 +68,10 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) ->
     Raises: NotConforming; whatever a referee raises in a game.
     """
     _check_spec(adversary, "adversary")
-    alone = isinstance(adversary, GameAdversary)
     with _no_global_randomness(adversary.name):
-        played = play(learner, adversary, referee, games=2 if alone else _GAMES, seed=1, record=not alone)
+        play(learner, adversary, referee, games=_GAMES, seed=1)
     _check_repeats(learner, adversary, referee, adversary.name)
-    if not alone:
-        _check_rows(adversary, played)
+    check_games_apart(adversary, learner, referee)
 
 
 # --- specs ------------------------------------------------------------------------------------------------
@@ -91,7 +89,9 @@ def _check_spec(spec: Learner | Adversary, kind: str) -> None:
             name, f"protocols are names of referees ({', '.join(_REFEREES)})", f"got {sorted(unknown)}"
         )
     try:
-        same = pickle.loads(pickle.dumps(spec)) == spec and hash(spec) == hash(attrs.evolve(spec))
+        # As worker processes are handed specs: classes of a session or a test travel along.
+        same = cloudpickle.loads(cloudpickle.dumps(spec)) == spec
+        same = same and hash(spec) == hash(attrs.evolve(spec))
     except (TypeError, AttributeError, pickle.PickleError) as error:
         raise NotConforming(name, "a spec can be hashed and pickled", f"got {error}") from error
     if not same:
@@ -307,96 +307,3 @@ def _points(sample: Sample) -> tuple[Any, ...]:
     order = np.lexsort(sample.points.reshape(len(sample.points), -1).T[::-1])
     few = [sample.points[order[i]] for i in (0, len(order) // 2, -1)]
     return tuple(x if x.ndim else x.item() for x in few) * 3
-
-
-# --- games of an adversary ------------------------------------------------------------------------
-
-
-def _check_rows(adversary: Adversary, played: Played) -> None:
-    """Play the adversary again on the recorded replies, then with the replies of other games changed."""
-    assert played.view is not None
-    replies = played.view.replies
-    moves, score = _driven(adversary, replies)
-    for game in range(_GAMES):
-        changed = tuple(_changed(reply, keep=game) for reply in replies)
-        other_moves, other_score = _driven(adversary, changed)
-        for number, (one, other) in enumerate(zip(moves, other_moves, strict=False)):
-            if not _same_move(one, other, game):
-                raise NotConforming(
-                    adversary.name,
-                    "a game's moves depend on the replies of that game alone",
-                    f"move {number} of game {game} changed when only the replies of other games did",
-                )
-        if score is not None and other_score is not None and score[game] != other_score[game]:
-            raise NotConforming(
-                adversary.name,
-                "a game's score depends on the replies of that game alone",
-                f"the score of game {game} changed when only the replies of other games did",
-            )
-
-
-def _driven(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:
-    """The moves and the score of the adversary when it is told `replies`, with the same coins every time."""
-    generator_of_moves = adversary.play(_GAMES, generator(block_seed(1, 0)))
-    made: list[Move] = []
-    try:
-        made.append(next(generator_of_moves))
-        for reply in replies:
-            made.append(generator_of_moves.send(reply))
-    except StopIteration as end:
-        return made, None if end.value is None else np.asarray(end.value)
-    except ArenaError:
-        raise
-    generator_of_moves.close()
-    return made, None  # it would go on longer than recorded, and has no score yet
-
-
-def _changed(reply: Reply, keep: int) -> Reply:
-    """The reply with every game but `keep` told something else."""
-    others = np.arange(_GAMES) != keep
-    if isinstance(reply, Answer):
-        label = np.where(others, np.where(reply.label == 1, 0, 1), reply.label).astype(np.int8)
-        return Answer(frozen(label), frozen(np.where(others, ~reply.halted, reply.halted)))
-    if isinstance(reply, Released):
-        return Released(_shuffled(reply.value, others))
-    if isinstance(reply, Shown):
-        return Shown(None if reply.hypothesis is None else _shuffled(reply.hypothesis, others))
-    if isinstance(reply, Stream):
-        return Stream(tuple(_shuffled(h, others) for h in reply.hypotheses))
-    return reply
-
-
-def _shuffled(value: Any, others: np.ndarray) -> Any:
-    """What other games were told, handed around among them and, for numbers, moved."""
-    if isinstance(value, Hypothesis):
-        return Hypothesis(value.concept_class, _shuffled(np.asarray(value.concepts), others))
-    changed = value.copy()
-    changed[others] = np.roll(value[others], 1, axis=0)
-    return frozen(changed)
-
-
-def _same_move(one: Move, other: Move, game: int) -> bool:
-    if type(one) is not type(other):
-        return False
-    return all(
-        _same_part(getattr(one, a.name), getattr(other, a.name), game) for a in attrs.fields(type(one))
-    )
-
-
-def _same_part(one: Any, other: Any, game: int) -> bool:
-    """Whether a part of a move says the same to `game`: given once for all games, or with an entry for
-    each.
-    """
-    one, other = _of_game(one, game), _of_game(other, game)
-    if isinstance(one, Sample) or one is None:
-        return bool(one == other)
-    return np.array_equal(one, other)
-
-
-def _of_game(part: Any, game: int) -> Any:
-    if part is None or isinstance(part, Sample):
-        return part
-    if isinstance(part, list | tuple) and len(part) == _GAMES and isinstance(part[0], Sample):
-        return part[game]
-    array = np.asarray(part)
-    return array[game] if array.ndim and len(array) == _GAMES else array

@@ -13,6 +13,7 @@ from threading import Event
 import attrs
 
 from arena import InvalidArgument
+from arena.independence import check_games_apart
 from audits.betting import Betting, ceiling
 from audits.blocks import play_block
 from audits.clopper_pearson import HeldOut
@@ -41,15 +42,21 @@ def run(
 ) -> Verdict:
     """Play the plan, or what a ledger says is left of it, and return the verdict.
 
-    jobs: processes. ledger: a file that keeps every finished block; a run that is killed and run again ends
-    with the figures of an undisturbed one. watch: called after every block, in order.
+    jobs: processes.
+    ledger: a file that keeps every finished block; a run that is killed and run again ends with the figures
+        of an undisturbed one.
+    watch: called after every block, in order.
 
     The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
     interrupt ends the run early with what it has, marked `interrupted`.
+
+    Raises: NotConforming if the adversary's score of a game looks at other games; whatever a referee raises
+    in a game; InvalidArgument and `LedgerFailed` of the ledger.
     """
     if jobs < 1:
         raise InvalidArgument("jobs must be at least 1", value=jobs)
     started = time.perf_counter()
+    check_games_apart(plan.adversary, plan.learner, plan.referee)
     tests = _Tests.of(plan)
     interrupted = False
     with (
@@ -81,7 +88,12 @@ class _Tests:
     def of(cls, plan: Plan) -> _Tests:
         return cls(
             Betting(delta=plan.delta, confidence=plan.confidence, epsilon_claim=plan.epsilon),
-            HeldOut(delta=plan.delta, confidence=plan.confidence, choose_pairs=max(1, plan.games // 10)),
+            HeldOut(
+                delta=plan.delta,
+                confidence=plan.confidence,
+                choose_pairs=max(1, plan.games // 10),
+                held_out_pairs=max(1, plan.games - plan.games // 10),
+            ),
         )
 
     def update(self, result: PairCounts) -> None:
@@ -107,7 +119,8 @@ class _Tests:
             epsilon_lower=self.betting.epsilon_lower,
             confidence=plan.confidence,
             ceiling=ceiling(self.sizes, delta=plan.delta, confidence=plan.confidence),
-            clopper_pearson=self.held_out.epsilon_lower,
+            # It holds at a number of games fixed beforehand, and only there.
+            clopper_pearson=None if plan.until_refuted or interrupted else self.held_out.epsilon_lower,
             games=sum(self.sizes),
             played_now=self.played_now,
             seconds=seconds,

@@ -13,13 +13,16 @@ from arena import Claim
 class Verdict:
     """The outcome of an audit.
 
-    claim: the claim under test. refuted: with confidence `confidence`, it is false.
+    claim: the claim under test.
+    refuted: with confidence `confidence`, it is false.
     epsilon_lower: with that confidence, every claim of a smaller ε at this δ is false (nats).
-    ceiling: the epsilon_lower of an adversary that tells the worlds apart without error, in as many
-    games: what "not refuted" should be held against. clopper_pearson: the classical bound on a threshold
-    chosen on other games, for comparison; None if too few blocks. games: played in each world. seconds:
-    of this invocation, resumed blocks included in games but not in seconds. played_now: games in each
-    world that this invocation played.
+    ceiling: the epsilon_lower of an adversary that tells the worlds apart without error, in as many games:
+        what "not refuted" should be held against.
+    clopper_pearson: the classical bound on an event chosen on other games, for comparison; None where it
+        does not hold (a run that may stop early) and where there are too few blocks.
+    games: played in each world, by this invocation and by those that it goes on from.
+    played_now: those of this invocation alone.
+    seconds: of this invocation.
     """
 
     learner: str

@@ -1,3 +1,1 @@
-"""Learners, one file per algorithm, named as in its paper. `learners.mechanisms` holds their noise and
-selection.
-"""
+"""Learners, one file per algorithm, named as in its paper; `learners.mechanisms` has their noise."""

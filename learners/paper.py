@@ -14,8 +14,8 @@ from learners.mechanisms.composition import rate_of
 class Constants:
     """The constants of the printed algorithm in round 1.
 
-    n: the labelled examples of the initial input, as printed there (v2 prints twice what its step 2
-    uses). chunk: λ_1. teachers: T_1. answers: R_1. halts: c_1 (v1 only).
+    n: the labelled examples of the initial input, as printed there (v2 prints twice what its step 2 uses).
+    chunk: λ_1. teachers: T_1. answers: R_1. halts: c_1 (v1 only).
     """
 
     version: str

@@ -96,13 +96,6 @@ def test_sound_adversaries_pass() -> None:
 
 
 def test_game_style_adversaries_pass() -> None:
-    def moves(rng: object) -> Moves:
-        yield Train(mutants.SAMPLE)
-        reply = yield Query(0.0)
-        return reply.label
-
-    with pytest.raises(NotConforming, match="a spec can be hashed and pickled"):
-        check_adversary(GameScripted(moves), mutants.Coin(), Figure1())
     check_adversary(GameScripted(ask_once), mutants.Coin(), Figure1())
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+import threading
 from typing import Any
 
 import attrs
@@ -67,7 +67,7 @@ class Homeless(Coin):
 
 @attrs.frozen
 class Unpicklable(Coin):
-    rule: Callable[[float], float] = attrs.field(default=lambda x: x)
+    lock: Any = attrs.field(factory=threading.Lock, eq=False)
 
 
 @attrs.frozen(eq=False)
