@@ -14,7 +14,6 @@ import inspect
 import pkgutil
 import sys
 from collections.abc import Iterator
-from contextlib import suppress
 from importlib import metadata
 from pathlib import Path
 from types import ModuleType
@@ -27,9 +26,6 @@ from arena.players import Adversary, Learner
 from audits.settings import build, nearest
 
 Kind = type[Learner] | type[Adversary]
-
-# joblib brought its own up to version 1.5, and dask uses the other even then.
-_PICKLERS = ("joblib.externals.cloudpickle", "cloudpickle")
 
 
 @attrs.frozen
@@ -204,15 +200,11 @@ def _module_of(path: str) -> ModuleType:
     # The name tells versions of a file apart, and is the same wherever the file is.
     name = f"arena_plugin_{where.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
     if name not in sys.modules:
-        _travel_whole(_imported(name, where, source, path))
+        from cloudpickle import register_pickle_by_value  # slow to import, and rarely needed
+
+        # Worker processes do not know the module by its name, so its classes must travel whole.
+        register_pickle_by_value(_imported(name, where, source, path))
     return sys.modules[name]
-
-
-def _travel_whole(module: ModuleType) -> None:
-    """Have the module's classes pickled by value: worker processes do not know it by name."""
-    for pickler in _PICKLERS:
-        with suppress(ModuleNotFoundError):
-            importlib.import_module(pickler).register_pickle_by_value(module)
 
 
 def _imported(name: str, where: Path, source: bytes, path: str) -> ModuleType:
