@@ -1,0 +1,195 @@
+"""What a verdict says, to people and to programs."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+import math
+from html.parser import HTMLParser
+from pathlib import Path
+
+import attrs
+import pytest
+
+from arena import TRAINING_EXAMPLE, Claim, InvalidArgument, Release
+from audits import report
+from audits.plan import Plan
+from audits.registry import ADVERSARIES, LEARNERS
+from audits.run import Progress
+from audits.verdict import Verdict
+
+VERDICT = Verdict(
+    learner="laplace-count",
+    adversary="count-swap",
+    protocol="Release",
+    claim=Claim(epsilon=1, delta=1e-5, protects=(TRAINING_EXAMPLE,)),
+    refuted=False,
+    epsilon_lower=0.5,
+    confidence=0.999,
+    ceiling=9.25,
+    clopper_pearson=None,
+    games=1_000,
+    played_now=1_000,
+    seconds=2.0,
+    seed=7,
+)
+REACH = "An adversary that always tells the worlds apart would have reached ε = 9.25."
+HISTORY = [Progress(games=500, of=1_000, epsilon_lower=0.25, refuted=False)]
+HISTORY += [Progress(games=1_000, of=1_000, epsilon_lower=0.5, refuted=False)]
+
+
+def with_claim(epsilon: float) -> Verdict:
+    return attrs.evolve(VERDICT, claim=attrs.evolve(VERDICT.claim, epsilon=epsilon))
+
+
+# --- text ---------------------------------------------------------------------------------------------
+
+
+def test_the_report_has_every_figure() -> None:
+    lines = report.text(VERDICT).splitlines()
+    assert [line.rstrip() for line in lines[:10]] == [
+        "learner           laplace-count",
+        "adversary         count-swap",
+        "protocol          Release",
+        "claim under test  (1, 1e-05)-DP for a training example (replace one)",
+        "certified         ε ≥ 0.5 nats at δ = 1e-05, confidence 99.9 %",
+        "ceiling           ε ≥ 9.25 nats, had the adversary told the worlds apart every time",
+        "Clopper-Pearson   too few games",
+        "games             1,000 in each world",
+        "speed             1,000 games a second, both worlds counted (2.0 s)",
+        "seed              7",
+    ]
+
+
+def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
+    learner = LEARNERS.find("laplace-count")(epsilon=2.0)
+    plan = Plan(
+        learner=learner, adversary=ADVERSARIES.find("count-swap")(), referee=Release(), epsilon=1, delta=0
+    )
+    assert "learner           laplace-count with epsilon=2\n" in report.text(VERDICT, plan=plan)
+
+
+def test_blocks_of_a_ledger_are_told_apart() -> None:
+    resumed = report.text(attrs.evolve(VERDICT, played_now=400, clopper_pearson=0.25))
+    assert "1,000 in each world, 600 of them from the ledger" in resumed
+    assert "ε ≥ 0.25 nats, for comparison" in resumed
+
+
+@pytest.mark.parametrize(
+    ("verdict", "meaning"),
+    [
+        (
+            attrs.evolve(VERDICT, refuted=True, epsilon_lower=8.2),
+            "Refuted: with confidence 99.9 %, the claim is false, and no claim below ε = 8.2 at δ = 1e-05 "
+            "holds.",
+        ),
+        (
+            VERDICT,
+            "Not refuted: with confidence 99.9 %, no claim below ε = 0.5 at δ = 1e-05 holds; the claim under "
+            "test is not below it. " + REACH,
+        ),
+        (
+            attrs.evolve(VERDICT, epsilon_lower=0.0),
+            "Not refuted: these games certify no loss of privacy. " + REACH,
+        ),
+        (
+            attrs.evolve(with_claim(10), epsilon_lower=0.0),
+            "Not refuted: these games certify no loss of privacy. So few games could not refute it: even "
+            "an adversary that always tells the worlds apart would have reached only ε = 9.25. Play more.",
+        ),
+        (
+            attrs.evolve(VERDICT, refuted=True, interrupted=True),
+            "Interrupted; what was played stands. Refuted: with confidence 99.9 %, the claim is false, and "
+            "no claim below ε = 0.5 at δ = 1e-05 holds.",
+        ),
+    ],
+)
+def test_the_verdict_is_put_into_words(verdict: Verdict, meaning: str) -> None:
+    assert report.meaning(verdict) == meaning
+    assert " ".join(report.text(verdict).split()).endswith(meaning)
+
+
+# --- JSON ---------------------------------------------------------------------------------------------
+
+
+def test_json_holds_what_the_verdict_holds() -> None:
+    assert json.loads(report.as_json(VERDICT)) == VERDICT.as_json()
+
+
+@pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan])
+def test_a_figure_that_json_cannot_hold_is_null(odd: float) -> None:
+    text = report.as_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
+    found = json.loads(text, parse_constant=pytest.fail)
+    assert (found["ceiling"], found["claim"]["epsilon"], found["epsilon_lower"]) == (None, None, 0.5)
+
+
+# --- HTML ---------------------------------------------------------------------------------------------
+
+
+class Links(HTMLParser):
+    """Collects what a page would fetch."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tags: list[str] = []
+        self.links: list[str] = []
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self.tags.append(tag)
+        fetched = [value or "" for name, value in attributes if name in ("src", "href", "xlink:href")]
+        self.links += [value for value in fetched if not value.startswith("#")]
+
+
+def test_html_is_one_page_that_fetches_nothing(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    report.html(attrs.evolve(VERDICT, refuted=True), HISTORY, path)
+    page = Links()
+    page.feed(path.read_text(encoding="utf-8"))
+    assert page.tags.count("svg") == 1
+    assert "script" not in page.tags
+    assert page.links == []
+    text = path.read_text(encoding="utf-8")
+    assert "<title>laplace-count against count-swap: refuted</title>" in text
+    assert "<th>ceiling</th><td>ε ≥ 9.25 nats" in text
+
+
+def test_html_is_the_same_for_the_same_figures(tmp_path: Path) -> None:
+    first, second = tmp_path / "1.html", tmp_path / "2.html"
+    for path in (first, second):
+        report.html(VERDICT, HISTORY, path)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_html_of_no_games_is_a_page_too(tmp_path: Path) -> None:
+    report.html(
+        attrs.evolve(VERDICT, games=0, played_now=0, ceiling=0.0, interrupted=True), [], tmp_path / "r.html"
+    )
+
+
+def test_names_are_text_and_not_markup(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    report.html(attrs.evolve(VERDICT, adversary="<script>alert(1)</script>"), HISTORY, path)
+    assert "<script>" not in path.read_text()
+
+
+def test_a_missing_package_is_named_before_any_game(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InvalidArgument) as refused:
+        report.check_html(tmp_path / "report.html")
+    assert str(refused.value) == (
+        "the HTML report needs jinja2 and matplotlib. Run pip install dp-arena[report]."
+    )
+
+
+def test_a_full_disk_leaves_the_old_report_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def full(self: Path, *arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(InvalidArgument, match=r"cannot be written \(No space left on device\)"):
+        report.html(VERDICT, HISTORY, path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
