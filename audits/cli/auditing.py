@@ -1,0 +1,158 @@
+"""`arena audit`: many games, and what they say about a privacy claim."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+from tqdm import tqdm
+
+from arena import InvalidArgument
+from arena.testing import check_adversary
+from audits import report
+from audits.cli import INTERRUPTED, REFUTED
+from audits.cli.match import Match
+from audits.cli.options import REAL, WHOLE, takes_match
+from audits.plan import Plan
+from audits.run import Progress, run
+from audits.settings import claim_of
+
+GAMES = 100_000
+MOST_GAMES = 10_000_000
+
+
+@click.command()
+@takes_match
+@click.option(
+    "--epsilon",
+    type=REAL,
+    metavar="E",
+    help="ε of the claim under test, in nats. Default: the learner's own.",
+)
+@click.option(
+    "--delta",
+    type=REAL,
+    metavar="D",
+    help="δ of the claim under test, a probability. Default: the learner's own.",
+)
+@click.option(
+    "--games",
+    type=WHOLE,
+    metavar="N",
+    help="Games in each world. Default: 100,000; with --until-refuted at most 10 million.",
+)
+@click.option(
+    "--until-refuted",
+    is_flag=True,
+    help="Stop as soon as the claim is refuted; the confidence stays what it is.",
+)
+@click.option(
+    "--confidence",
+    type=REAL,
+    default=0.95,
+    show_default=True,
+    help="The audit errs with a chance of at most 1 - this.",
+)
+@click.option(
+    "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change the figures."
+)
+@click.option(
+    "--ledger",
+    metavar="FILE",
+    help="Keep every block of games here; the same command again goes on from there.",
+)
+@click.option(
+    "--json", "as_json", is_flag=True, help="One JSON object; null stands for a figure that is not finite."
+)
+@click.option("--html", metavar="FILE", help="Also write a report with the course of the bound.")
+def audit(
+    found: Match,
+    *,
+    seed: int,
+    quiet: bool,
+    epsilon: float | None,
+    delta: float | None,
+    games: int | None,
+    until_refuted: bool,
+    confidence: float,
+    jobs: int,
+    ledger: str | None,
+    as_json: bool,
+    html: str | None,
+) -> None:
+    """Play LEARNER in two neighbouring worlds and certify a lower bound on the ε that it loses.
+
+    The bound, in nats, may be looked at and the audit stopped at any time. Exit status: 0 not refuted,
+    3 refuted, 2 bad use, 130 interrupted (the figures so far are printed).
+
+    \b
+    Examples:
+      arena audit laplace-count --against count-swap --epsilon 0.5
+      arena audit everlasting-v1 --against halt-counter --until-refuted --jobs 4
+      arena audit static-erm --against reconstruct --epsilon 1 --json
+      arena audit everlasting-v2 --against query-swap --set teachers=2_001 \\
+          --set adversary.probes=20 --ledger run.ledger --html report.html
+      arena audit everlasting-v1 --against halt-counter \\
+          --data people.csv.gz --x age --y income --positive '>50K'
+    """
+    plan = _plan(
+        found, epsilon, delta, confidence=confidence, games=games, until_refuted=until_refuted, seed=seed
+    )
+    if html is not None:
+        report.check_html(html)
+    check_adversary(plan.adversary, plan.learner, plan.referee)
+    history: list[Progress] = []
+    with _bar(plan, hidden=quiet or as_json) as show:
+
+        def watch(now: Progress) -> None:
+            history.append(now)
+            show(now)
+
+        verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch)
+    click.echo(report.as_json(verdict) if as_json else report.text(verdict, plan=plan))
+    if html is not None:
+        report.html(verdict, history, html, plan=plan)
+    click.get_current_context().exit(
+        INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
+    )
+
+
+def _plan(found: Match, epsilon: float | None, delta: float | None, **rest: Any) -> Plan:
+    """The plan for the claim under test: the learner's, as far as no other was given."""
+    claim = claim_of(found.learner)
+    if epsilon is None and claim.empty:
+        raise InvalidArgument(
+            f"{found.learner.name} claims nothing with these settings, so there is nothing to test",
+            remedy="Say what to test it against: --epsilon, in nats.",
+        )
+    if delta is None:
+        delta = 0.0 if claim.empty else claim.delta
+    usual = MOST_GAMES if rest["until_refuted"] else GAMES
+    rest["games"] = usual if rest["games"] is None else rest["games"]
+    return Plan(
+        learner=found.learner,
+        adversary=found.adversary,
+        referee=found.referee,
+        epsilon=claim.epsilon if epsilon is None else epsilon,
+        delta=delta,
+        **rest,
+    )
+
+
+@contextmanager
+def _bar(plan: Plan, *, hidden: bool) -> Iterator[Callable[[Progress], None]]:
+    """A progress bar on a terminal: games played in each world, and the bound so far."""
+    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
+    with tqdm(total=plan.games, unit=" games", unit_scale=True, disable=hidden, leave=False) as bar:
+
+        def show(now: Progress) -> None:
+            bar.set_postfix_str(f"ε ≥ {now.epsilon_lower:.2f}", refresh=False)
+            bar.update(now.games - bar.n)
+
+        yield show
+
+
+COMMANDS = {"audit": audit}

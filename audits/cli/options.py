@@ -1,0 +1,130 @@
+"""Options that commands share, and how their text is read."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import click
+
+from arena.errors import InvalidArgument
+from audits.cli.match import Data, Settings, match
+from audits.settings import parsed
+
+Command = Callable[..., None]
+
+
+class Number(click.ParamType):
+    """A number as `--set` reads one: 20_001 and 1e5 are whole numbers."""
+
+    def __init__(self, kind: type) -> None:
+        self.name = "integer" if kind is int else "number"
+        self._kind = kind
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        name = "a value" if parameter is None else parameter.opts[0]
+        try:
+            return parsed(name, value, self._kind)
+        except InvalidArgument as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
+
+WHOLE, REAL = Number(int), Number(float)
+
+_OPTIONS = (
+    click.argument("learner", metavar="LEARNER"),
+    click.option("--against", metavar="ADVERSARY", required=True, help="The adversary."),
+    click.option(
+        "--set",
+        "settings",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set a field of the learner, or of the adversary as adversary.NAME=VALUE. May be given again.",
+    ),
+    click.option(
+        "--set-adversary", metavar="NAME=VALUE", multiple=True, help="Short for --set adversary.NAME=VALUE."
+    ),
+    click.option(
+        "--protocol", metavar="NAME", help="Default: the one that both play, Figure1 before others."
+    ),
+    click.option("--rounds", type=WHOLE, metavar="T", help="Rounds of an online game."),
+    click.option(
+        "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."
+    ),
+    click.option("--x", metavar="COLUMN", multiple=True, help="Column of the points; again for vectors."),
+    click.option("--y", metavar="COLUMN", help="Column of the labels; it takes two values."),
+    click.option("--positive", metavar="VALUE", help="The value of --y that is label 1."),
+    click.option(
+        "--seed",
+        type=WHOLE,
+        default=0,
+        show_default=True,
+        help="Of every coin, a whole number of at least 0.",
+    ),
+    click.option("--quiet", is_flag=True, help="No notes, no progress bar."),
+)
+
+
+def takes_match(command: Command) -> Command:
+    """Give a command the options that say who plays; it is called with the `Match`, the seed and `quiet`."""
+
+    @functools.wraps(command)
+    def matched(
+        *,
+        learner: str,
+        against: str,
+        settings: tuple[str, ...],
+        set_adversary: tuple[str, ...],
+        protocol: str | None,
+        rounds: int | None,
+        data: str | None,
+        x: tuple[str, ...],
+        y: str | None,
+        positive: str | None,
+        quiet: bool,
+        **others: Any,
+    ) -> None:
+        found = match(
+            learner,
+            against,
+            settings=settings_of([*settings, *(f"adversary.{pair}" for pair in set_adversary)]),
+            data=_data_of(data, x, y, positive),
+            protocol=protocol,
+            rounds=rounds,
+        )
+        if not quiet:
+            for note in found.notes:
+                click.echo(f"arena: note: {note}", err=True)
+        command(found, quiet=quiet, **others)
+
+    for option in reversed(_OPTIONS):
+        matched = option(matched)
+    return matched
+
+
+def settings_of(pairs: Sequence[str], *, bare: str = "learner") -> Settings:
+    """{"learner": {name: text}, "adversary": {name: text}}; a name without a player is `bare`'s."""
+    found: Settings = {"learner": {}, "adversary": {}}
+    for pair in pairs:
+        path, equals, text = pair.partition("=")
+        player, dot, name = path.strip().rpartition(".")
+        player = player if dot else bare
+        if not equals or not name or player not in found:
+            raise click.UsageError(f"A setting is NAME=VALUE or adversary.NAME=VALUE, got {pair!r}.")
+        if name in found[player]:
+            raise click.UsageError(f"{name} of the {player} is set twice.")
+        found[player][name] = text
+    return found
+
+
+def _data_of(path: str | None, x: tuple[str, ...], y: str | None, positive: str | None) -> Data | None:
+    if path is None and (x or y or positive is not None):
+        raise click.UsageError("--x, --y and --positive speak of --data, which is missing.")
+    if path is None:
+        return None
+    if not x or y is None:
+        raise click.UsageError("--data needs --x COLUMN for the points and --y COLUMN for the labels.")
+    return Data(path=path, x=x, y=y, positive=positive)
