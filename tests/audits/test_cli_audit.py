@@ -1,0 +1,252 @@
+"""`arena audit`: what it plays, prints and writes."""
+
+from __future__ import annotations
+
+import io
+import json
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from arena import PlayerError
+from audits import cli
+from audits.cli import auditing
+from audits.cli.match import match
+from audits.run import Progress
+
+COUNT = ("laplace-count", "--against", "count-swap")
+KEYS = {
+    "learner",
+    "adversary",
+    "protocol",
+    "claim",
+    "refuted",
+    "epsilon_lower",
+    "delta",
+    "confidence",
+    "ceiling",
+    "games",
+    "seconds",
+    "games_per_second",
+    "seed",
+}
+
+PLUGIN = """
+import attrs
+from arena import Adversary, Sample, Train
+
+SAMPLE = Sample([0.0], [0], [10])
+
+@attrs.frozen
+class Mine(Adversary):
+    name = "mine"
+    protocols = ("Release",)
+
+    def play(self, games, rng):
+        reply = yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1))
+        return reply.value
+"""
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, arguments)
+
+
+def audit(*arguments: str) -> tuple[int, dict]:
+    done = arena("audit", *arguments, "--json")
+    assert done.stdout.count("\n") == 1
+    return done.exit_code, json.loads(done.stdout)
+
+
+def figures(found: dict) -> dict:
+    """All but what the clock says."""
+    return {name: value for name, value in found.items() if name not in ("seconds", "games_per_second")}
+
+
+# --- verdicts -----------------------------------------------------------------------------------------
+
+
+def test_a_claim_that_holds_is_not_refuted() -> None:
+    status, found = audit(*COUNT, "--games", "20_000")
+    assert status == 0
+    assert set(found) >= KEYS
+    assert (found["learner"], found["adversary"], found["protocol"]) == (
+        "laplace-count",
+        "count-swap",
+        "Release",
+    )
+    assert found["claim"] == {
+        "epsilon": 1.0,
+        "delta": 0.0,
+        "protects": ["a training example"],
+        "neighbours": "replace one",
+    }
+    assert (found["refuted"], found["games"], found["seed"], found["confidence"]) == (False, 20_000, 0, 0.95)
+    assert 0.7 < found["epsilon_lower"] < 1 < found["ceiling"]
+
+
+def test_a_claim_that_is_false_is_refuted_with_status_3() -> None:
+    status, found = audit(
+        *COUNT, "--games", "2e4", "--epsilon", "0.5", "--delta", "1e-6", "--confidence", "0.999"
+    )
+    assert status == 3
+    assert found["refuted"]
+    assert (found["claim"]["epsilon"], found["delta"], found["confidence"]) == (0.5, 1e-6, 0.999)
+    assert 0.5 < found["epsilon_lower"] < 1
+
+
+def test_a_learner_that_claims_nothing_is_tested_against_a_claim_of_the_users() -> None:
+    status, found = audit("static-erm", "--against", "reconstruct", "--epsilon", "2", "--games", "5000")
+    assert status == 3
+    assert (found["protocol"], found["claim"]["epsilon"], found["delta"]) == ("Figure1", 2.0, 0.0)
+
+
+def test_the_halt_of_the_first_version_refutes_its_claim() -> None:
+    learner = ("everlasting-v1", "--set", "halts=1", "--set", "noise=0.99", "--set", "teachers=471")
+    options = ("--against", "halt-counter", "--set", "training_rate=0.1", "--games", "5000")
+    status, found = audit(*learner, *options)
+    assert status == 3
+    assert found["claim"]["protects"] == ["a training example", "a query"]
+    assert found["epsilon_lower"] > 5
+
+
+def test_the_report_is_readable() -> None:
+    done = arena("audit", *COUNT, "--games", "5000", "--set", "epsilon=2", "--epsilon", "0.5")
+    assert (done.exit_code, done.stderr) == (3, "")
+    assert "laplace-count with epsilon=2\n" in done.stdout
+    assert "(0.5, 0)-DP for a training example (replace one)" in done.stdout
+    assert "Refuted: with confidence 95 %, the claim is false, and no claim below ε = " in done.stdout
+
+
+def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(monkeypatch) -> None:
+    plans = []
+
+    def stop(plan, **options):
+        plans.append(plan)
+        raise PlayerError("learner", plan.learner.name, 1, "enough")
+
+    monkeypatch.setattr(auditing, "run", stop)
+    arena("audit", *COUNT)
+    arena("audit", *COUNT, "--until-refuted")
+    arena("audit", *COUNT, "--until-refuted", "--games", "7")
+    assert [(plan.games, plan.until_refuted) for plan in plans] == [
+        (100_000, False),
+        (10_000_000, True),
+        (7, True),
+    ]
+    assert {(plan.confidence, plan.seed) for plan in plans} == {(0.95, 0)}
+
+
+def test_until_refuted_stops_early() -> None:
+    status, found = audit(*COUNT, "--epsilon", "0.5", "--until-refuted")
+    assert status == 3
+    assert found["games"] < 100_000
+
+
+def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
+    seen = []
+    monkeypatch.setattr(auditing, "check_adversary", lambda *players: seen.append([p.name for p in players]))
+    audit(*COUNT, "--games", "10")
+    assert seen == [["count-swap", "laplace-count", "Release"]]
+
+
+# --- what the figures do not depend on ----------------------------------------------------------------
+
+
+def test_the_seed_decides_the_figures() -> None:
+    first, second, other = (
+        figures(audit(*COUNT, "--games", "3000", "--seed", seed)[1]) for seed in ("1", "1", "2")
+    )
+    assert first == second
+    assert first["epsilon_lower"] != other["epsilon_lower"]
+
+
+def test_processes_do_not_change_the_figures() -> None:
+    alone, together = (figures(audit(*COUNT, "--games", "3000", "--jobs", jobs)[1]) for jobs in "12")
+    assert alone == together
+
+
+def test_a_player_in_a_file_plays_in_other_processes_too(tmp_path: Path) -> None:
+    path = tmp_path / "mine.py"
+    path.write_text(PLUGIN)
+    players = ("laplace-count", "--against", f"{path}:Mine", "--games", "3000")
+    alone, together = (figures(audit(*players, "--jobs", jobs)[1]) for jobs in "12")
+    assert alone == together
+    assert alone["epsilon_lower"] > 0.5
+
+
+def test_a_ledger_is_resumed(tmp_path: Path) -> None:
+    ledger = ("--ledger", str(tmp_path / "run.ledger"))
+    _, first = audit(*COUNT, "--games", "3000", *ledger)
+    resumed = arena("audit", *COUNT, "--games", "3000", *ledger)
+    assert "3,000 in each world, 3,000 of them from the ledger" in resumed.stdout
+    assert figures(audit(*COUNT, "--games", "3000", *ledger)[1]) == figures(first)
+
+
+# --- interruption and progress ------------------------------------------------------------------------
+
+
+def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
+    def interrupt(plan, **options):
+        def stop(now: Progress) -> None:
+            raise KeyboardInterrupt
+
+        return run(plan, **{**options, "watch": stop})
+
+    run = auditing.run
+    monkeypatch.setattr(auditing, "run", interrupt)
+    status, found = audit(*COUNT, "--games", "1000")
+    assert status == 130
+    assert (found["interrupted"], found["games"]) == (True, 100)
+    assert "Interrupted; what was played stands." in arena("audit", *COUNT, "--games", "1000").stdout
+
+
+class Terminal(io.StringIO):
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.mark.parametrize("hidden", [False, True])
+def test_a_terminal_shows_progress_unless_told_not_to(monkeypatch, hidden: bool) -> None:
+    terminal = Terminal()
+    monkeypatch.setattr("sys.stderr", terminal)
+    monkeypatch.setattr(auditing, "tqdm", partial(auditing.tqdm, mininterval=0))
+    settings = {"learner": {}, "adversary": {}}
+    found = match("laplace-count", "count-swap", settings=settings, data=None, protocol=None, rounds=None)
+    plan = auditing._plan(found, None, None, confidence=0.95, games=200, until_refuted=False, seed=0)
+    with auditing._bar(plan, hidden=hidden) as show:
+        show(Progress(games=100, of=200, epsilon_lower=0.25, refuted=False))
+        show(Progress(games=200, of=200, epsilon_lower=0.5, refuted=False))
+    shown = terminal.getvalue()
+    assert ("100/200" in shown and "ε ≥ 0.50" in shown) is not hidden
+
+
+# --- files --------------------------------------------------------------------------------------------
+
+
+def test_html_is_written_beside_the_report(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    done = arena("audit", *COUNT, "--games", "1000", "--html", str(path))
+    assert done.exit_code == 0
+    page = path.read_text()
+    assert "<h1>laplace-count against count-swap" in page
+    assert "<svg" in page
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_data_size_the_learner(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,rich\n" + "30,no\n30,yes\n" * 15_000 + "50,yes\n" * 3_000)
+    data = ("--data", str(path), "--x", "age", "--y", "rich", "--positive", "yes")
+    options = ("--against", "halt-counter", "--games", "500", "--json")
+    done = arena("audit", "everlasting-v1", *options, *data)
+    assert "sized for 33,000 examples" in done.stderr
+    assert json.loads(done.stdout)["claim"]["epsilon"] < 1
+
+
+@pytest.mark.parametrize("name", ["everlasting-v1", "between-thresholds", "static-erm"])
+def test_training_swap_plays_every_predictor(name: str) -> None:
+    status, found = audit(name, "--against", "training-swap", "--epsilon", "3", "--games", "200")
+    assert status == (3 if found["refuted"] else 0)

@@ -1,0 +1,148 @@
+"""`arena play`: the transcript that it prints."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from audits import cli
+
+BY_HAND = '''
+import attrs
+from arena import GameAdversary, Query, Sample, Train
+
+@attrs.frozen
+class ByHand(GameAdversary):
+    """Asks one of two points, then what came of it."""
+    name = "by-hand"
+    protocols = ("Figure1",)
+
+    def play_one(self, rng):
+        yield Train(Sample([0.0, 1.0], [0, 1], [5, 5]))
+        yield Query(0.0, 1.0)
+        reply = yield Query(1.0)
+        return float(reply.label)
+'''
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, arguments)
+
+
+def test_both_worlds_stand_side_by_side() -> None:
+    played = arena("play", "everlasting-v1", "--against", "halt-counter", "--seed", "3")
+    assert (played.exit_code, played.stderr) == (0, "")
+    lines = played.stdout.splitlines()
+    assert lines[0] == "everlasting-v1, against halt-counter, under Figure1, seed 3"
+    (header,) = (line for line in lines if line.startswith("round "))
+    assert header.index("world 0") < header.index("world 1")
+    (challenge,) = (line for line in lines if line.startswith("8 "))
+    assert challenge.split() == ["8", "-0.5", "0", "withheld", "0.5", "1,", "halts", "withheld"]
+    assert lines[-3:] == [
+        "world 0: score 0, the learner did not halt",
+        "world 1: score 1, the learner halted",
+        "The worlds differ in a query.",
+    ]
+
+
+def test_the_same_seed_prints_the_same_games() -> None:
+    first, second, other = (
+        arena("play", "laplace-count", "--against", "count-swap", "--seed", seed).stdout for seed in "112"
+    )
+    assert first == second != other
+
+
+def test_an_online_game_counts_mistakes() -> None:
+    lines = arena("play", "noisy-majority", "--against", "contrarian", "--rounds", "4").stdout.splitlines()
+    assert lines[0] == "noisy-majority, against contrarian with rounds=4, under Adaptive, seed 0"
+    assert lines[-1].endswith(" mistakes in 4 rounds")
+    assert not any("world 1" in line for line in lines)
+
+
+def test_rounds_come_from_the_adversary_where_it_has_them() -> None:
+    lines = arena(
+        "play", "noisy-majority", "--against", "special-swap", "--set", "adversary.rounds=7"
+    ).stdout.splitlines()
+    assert lines[0] == "noisy-majority, against special-swap with rounds=7, under SpecialRound, seed 0"
+    assert lines[-3].startswith("world 0: score ")
+    assert lines[-3].endswith(" mistakes in 7 rounds")
+
+
+def test_settings_reach_both_players() -> None:
+    settings = ["--set", "learner.epsilon=0.5", "--set", "rounds=9", "--set-adversary", "point=0.25"]
+    played = arena("play", "noisy-majority", "--against", "contrarian", "--rounds", "9", *settings)
+    assert played.stdout.splitlines()[0] == (
+        "noisy-majority with epsilon=0.5, rounds=9, against contrarian with rounds=9, point=0.25, "
+        "under Adaptive, seed 0"
+    )
+
+
+def test_a_strategy_for_one_game_is_shown_in_each_world(tmp_path: Path) -> None:
+    path = tmp_path / "hand.py"
+    path.write_text(BY_HAND)
+    for seed in ("0", "1", "2", "3"):
+        lines = arena("play", "static-erm", "--against", f"{path}:ByHand", "--seed", seed).stdout.splitlines()
+        worlds = [line for line in lines if line.startswith("world ")]
+        assert worlds == [f"world {world}: score 1, the learner did not halt" for world in (0, 1)]
+        asked = [line.split() for line in lines if line.startswith("1 ")]
+        assert asked == [["1", "0", "0", "withheld"], ["1", "1", "1", "withheld"]]
+
+
+def test_data_size_the_learner_and_reach_the_adversary(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,rich\n" + "30,no\n30,yes\n" * 15_000 + "50,yes\n" * 3_000)
+    data = ["--data", str(path), "--x", "age", "--y", "rich", "--positive", "yes"]
+    played = arena("play", "everlasting-v1", "--against", "halt-counter", *data)
+    assert played.stderr.startswith("arena: note: sized for 33,000 examples: everlasting-v1 with teachers=")
+    assert "33,000 examples: 15,000 x (30, 0), 15,000 x (30, 1), 3,000 x (50, 1)" in played.stdout
+    assert arena("play", "everlasting-v1", "--against", "halt-counter", *data, "--quiet").stderr == ""
+
+
+def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
+    path = tmp_path / "people.csv"
+    path.write_text("age,rich\n" + "30,no\n30,yes\n" * 20_000)
+    data = ["--data", str(path), "--x", "age", "--y", "rich", "--positive", "yes"]
+    refused = arena("play", "everlasting-v1", "--against", "halt-counter", *data, "--set", "teachers=3_001")
+    assert refused.exit_code == 2
+    assert refused.stderr.startswith(
+        "arena: everlasting-v1 with 3,001 teachers of 5 examples and rate 0.006604 needs a sample of "
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ["laplace-count", "--against", "halt-counter"],
+            "laplace-count and halt-counter play no protocol in common. laplace-count plays Release; "
+            "halt-counter plays Figure1. `arena list` shows who plays what.",
+        ),
+        (
+            ["laplace-count", "--against", "count-swap", "--protocol", "Relase"],
+            "there is no protocol of that name, got 'Relase'. Did you mean Release? "
+            "There are: Figure1, Release, Oblivious, Adaptive, SpecialRound.",
+        ),
+        (
+            ["laplace-count", "--against", "count-swap", "--protocol", "Figure1"],
+            "learner laplace-count does not play Figure1. It plays Release.",
+        ),
+        (
+            ["laplace-count", "--against", "count-swap", "--rounds", "5"],
+            "Release has no set number of rounds. Leave out --rounds.",
+        ),
+        (
+            ["noisy-majority", "--against", "contrarian", "--rounds", "5", "--set-adversary", "rounds=5"],
+            "the rounds are set twice. Leave out --rounds, or adversary.rounds.",
+        ),
+        (["noisy-majority", "--against", "contrarian", "--rounds", "0"], "rounds must be at least 1, got 0"),
+        (
+            ["laplace-count", "--against", "count-swap", "--seed", "-1"],
+            "a seed is an integer of at least 0, got -1",
+        ),
+    ],
+)
+def test_play_refuses(arguments: list[str], message: str) -> None:
+    refused = arena("play", *arguments)
+    assert (refused.exit_code, refused.stdout, refused.stderr) == (2, "", f"arena: {message}\n")

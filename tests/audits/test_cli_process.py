@@ -1,0 +1,106 @@
+"""The command as a process of its own: exit status, pipes, signals, and how soon it answers."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+ARENA = (sys.executable, "-m", "audits.cli")
+COUNT = ("audit", "laplace-count", "--against", "count-swap")
+
+
+def arena(*arguments: str, **options) -> subprocess.CompletedProcess:
+    return subprocess.run(
+        [*ARENA, *arguments], cwd=ROOT, text=True, capture_output=True, timeout=60, **options
+    )
+
+
+def test_help_does_not_wait_for_what_it_does_not_need() -> None:
+    program = (
+        "import sys; from audits.cli import main\n"
+        "try: main()\n"
+        "finally: print(sorted({'numpy', 'scipy', 'attrs', 'arena'} & set(sys.modules)), file=sys.stderr)"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program, "--help"], cwd=ROOT, text=True, capture_output=True, timeout=60
+    )
+    assert (done.returncode, done.stderr) == (0, "[]\n")
+    assert "Commands:" in done.stdout
+
+
+def test_status_tells_the_verdict() -> None:
+    refuted = arena(*COUNT, "--games", "5000", "--epsilon", "0.5", "--json")
+    assert (refuted.returncode, json.loads(refuted.stdout)["refuted"]) == (3, True)
+    stands = arena(*COUNT, "--games", "5000", "--json")
+    assert (stands.returncode, json.loads(stands.stdout)["refuted"], stands.stderr) == (0, False, "")
+
+
+def test_bad_use_is_status_2_without_a_traceback() -> None:
+    refused = arena(*COUNT, "--confidence", "2")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert refused.stderr == "arena: a confidence lies strictly between 0 and 1, got 2.0\n"
+
+
+def test_debugging_shows_where_an_error_came_from() -> None:
+    for shown in (
+        arena("--debug", *COUNT, "--confidence", "2"),
+        arena(*COUNT, "--confidence", "2", env={**os.environ, "ARENA_DEBUG": "1"}),
+    ):
+        assert shown.returncode == 1
+        assert shown.stderr.startswith("Traceback")
+        assert "audits/plan.py" in shown.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    "arguments", [("--help",), ("list",), ("audit", "--help"), (*COUNT, "--games", "100")]
+)
+def test_a_full_disk_is_status_2(arguments: tuple[str, ...]) -> None:
+    with open("/dev/full", "w") as full:
+        failed = subprocess.run(
+            [*ARENA, *arguments], cwd=ROOT, text=True, stdout=full, stderr=subprocess.PIPE, timeout=60
+        )
+    assert failed.returncode == 2
+    assert failed.stderr == "arena: the output cannot be written (No space left on device)\n"
+
+
+def test_a_reader_that_leaves_early_is_no_error() -> None:
+    reading, writing = os.pipe()
+    os.close(reading)
+    with os.fdopen(writing, "w") as closed:
+        done = subprocess.run(
+            [*ARENA, "list"], cwd=ROOT, text=True, stdout=closed, stderr=subprocess.PIPE, timeout=60
+        )
+    assert done.stderr == ""
+
+
+def test_output_needs_no_unicode() -> None:
+    done = arena("show", "laplace-count", env={**os.environ, "PYTHONIOENCODING": "ascii"})
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "laplace-count (learner)" in done.stdout
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_an_interrupted_audit_prints_its_figures(tmp_path: Path, jobs: str) -> None:
+    ledger = tmp_path / "run.ledger"
+    command = [*ARENA, *COUNT, "--games", "1e9", "--jobs", jobs, "--ledger", str(ledger), "--json"]
+    running = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    wal = ledger.with_name("run.ledger-wal")
+    deadline = time.monotonic() + 30
+    while time.monotonic() < deadline and not (wal.exists() and wal.stat().st_size > 200_000):
+        time.sleep(0.05)
+    running.send_signal(signal.SIGINT)
+    output, errors = running.communicate(timeout=30)
+    assert running.returncode == 130, errors
+    assert "Traceback" not in errors
+    found = json.loads(output)
+    assert found["interrupted"]
+    assert found["games"] > 0
