@@ -13,7 +13,7 @@ from threading import Event
 import attrs
 
 from arena import InvalidArgument
-from arena.independence import check_games_apart
+from arena.testing import check_adversary
 from audits.betting import Betting, ceiling
 from audits.blocks import play_block
 from audits.clopper_pearson import HeldOut
@@ -50,13 +50,13 @@ def run(
     The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
     interrupt ends the run early with what it has, marked `interrupted`.
 
-    Raises: NotConforming if the adversary's score of a game looks at other games; whatever a referee raises
-    in a game; InvalidArgument and `LedgerFailed` of the ledger.
+    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, with which every run
+    begins; whatever a referee raises in a game; InvalidArgument and `LedgerFailed` of the ledger.
     """
     if jobs < 1:
         raise InvalidArgument("jobs must be at least 1", value=jobs)
     started = time.perf_counter()
-    check_games_apart(plan.adversary, plan.learner, plan.referee)
+    check_adversary(plan.adversary, plan.learner, plan.referee)
     tests = _Tests.of(plan)
     interrupted = False
     with (

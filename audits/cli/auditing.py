@@ -11,7 +11,6 @@ import click
 from tqdm import tqdm
 
 from arena import InvalidArgument
-from arena.testing import check_adversary
 from audits import report
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.match import Match
@@ -103,12 +102,12 @@ def audit(
     )
     if html is not None:
         report.check_html(html)
-    check_adversary(plan.adversary, plan.learner, plan.referee)
     history: list[Progress] = []
     with _bar(plan, hidden=quiet or as_json) as show:
 
         def watch(now: Progress) -> None:
-            history.append(now)
+            if html is not None:
+                history.append(now)
             show(now)
 
         verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch)
