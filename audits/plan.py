@@ -97,7 +97,7 @@ class Plan:
 def describe(spec: Any) -> dict[str, object]:
     """A spec as plain data: its class and its settings, arrays and samples by their digests."""
     settings = {a.name: _plain(getattr(spec, a.name)) for a in attrs.fields(type(spec))}
-    return {"class": type(spec).__qualname__, **settings}
+    return {"class": f"{type(spec).__module__}:{type(spec).__qualname__}", **settings}
 
 
 def versions() -> dict[str, str]:

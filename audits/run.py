@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import signal
 import time
 from collections import deque
-from collections.abc import Callable, Generator
-from contextlib import closing, nullcontext, suppress
+from collections.abc import Callable, Generator, Iterator
+from contextlib import closing, contextmanager, nullcontext, suppress
 from itertools import takewhile
 from pathlib import Path
-from threading import Event
+from threading import Event, current_thread, main_thread
 
 import attrs
 
@@ -82,6 +83,7 @@ class _Tests:
     betting: Betting
     held_out: HeldOut
     sizes: list[int] = attrs.field(factory=list)
+    games: int = 0
     played_now: int = 0
 
     @classmethod
@@ -100,10 +102,11 @@ class _Tests:
         self.betting.update(result)
         self.held_out.update(result)
         self.sizes.append(result.pairs)
+        self.games += result.pairs
 
     def progress(self, plan: Plan) -> Progress:
         return Progress(
-            games=sum(self.sizes),
+            games=self.games,
             of=plan.games,
             epsilon_lower=self.betting.epsilon_lower,
             refuted=self.betting.refuted,
@@ -121,7 +124,7 @@ class _Tests:
             ceiling=ceiling(self.sizes, delta=plan.delta, confidence=plan.confidence),
             # It holds at a number of games fixed beforehand, and only there.
             clopper_pearson=None if plan.until_refuted or interrupted else self.held_out.epsilon_lower,
-            games=sum(self.sizes),
+            games=self.games,
             played_now=self.played_now,
             seconds=seconds,
             seed=plan.seed,
@@ -158,7 +161,9 @@ def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, 
     stopping = Event()
     tasks = (delayed(play_block)(plan, i) for i in takewhile(lambda _: not stopping.is_set(), indices))
     # One block a task and few ahead, so that a run which stops early has little to wait for.
-    results = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")(tasks)
+    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")
+    with _no_interrupt():
+        results = parallel(tasks)
     try:
         for result in results:  # noqa: UP028 - "yield from" would close it with blocks under way
             yield result
@@ -166,3 +171,17 @@ def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, 
         stopping.set()
         with suppress(Exception):
             deque(results, maxlen=0)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Let the workers that start here ignore Ctrl-C: it reaches them too, and one that dies of it half-way
+    through a message would be waited for for ever. This process stops them in order."""
+    if current_thread() is not main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Self
+
 import attrs
 import numpy as np
 
@@ -51,6 +53,10 @@ class BetweenThresholdsPredictor(Learner):
             return Claim(epsilon=np.inf, delta=1, protects=(TRAINING_EXAMPLE,))
         epsilon, delta = composed(self.halts, self.epsilon, delta, slack=self.slack)
         return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(TRAINING_EXAMPLE,))
+
+    def sized_for(self, sample_size: int) -> Self:
+        """Set for exactly so many examples."""
+        return attrs.evolve(self, size=sample_size)
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedBetweenThresholds:
         return SeatedBetweenThresholds(self, games, rng)

@@ -131,6 +131,7 @@ BROKEN_ADVERSARIES = [
         NotConforming,
         "asker does not conform: the same coins give the same game; scores differ",
     ),
+    (mutants.TouchyAsker(), PlayerError, "adversary asker raised RuntimeError"),
     (mutants.ForgetfulAsker(), ProtocolViolation, "the score of asker is one number a game"),
     (mutants.CheatingAsker(), ProtocolViolation, "after the flag both queries are equal"),
 ]

@@ -70,10 +70,10 @@ class Fussy(Adversary):
     level: float | None = setting(None, help="")
     exact: bool = setting(False, help="")
     title: str = setting("", help="")
-    concepts: ConceptClass = setting(Thresholds(), help="")  # noqa: RUF009 - `setting` makes a field
+    concepts: ConceptClass = setting(Thresholds(), help="")
     points: tuple[float, ...] = setting((), help="")
-    sample: Sample | None = setting(None, help="")  # noqa: RUF009
-    learner: Learner | None = setting(None, help="")  # noqa: RUF009
+    sample: Sample | None = setting(None, help="")
+    learner: Learner | None = setting(None, help="")
 
     def __attrs_post_init__(self) -> None:
         if self.title == "bad":

@@ -199,6 +199,18 @@ class MovesAside(Asker):
 
 
 @attrs.frozen
+class TouchyAsker(Asker):
+    """Raises where any game of the table has halted."""
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(SAMPLE)
+        reply = yield Query(1.0)
+        if reply.halted.any():
+            raise RuntimeError("not again")
+        return reply.label
+
+
+@attrs.frozen
 class GlobalAsker(Asker):
     def score(self, label: np.ndarray, rng: np.random.Generator) -> Any:
         return label + np.random.rand(len(label))  # noqa: NPY002 - this is the mutation
