@@ -93,8 +93,7 @@ class _Tests:
             HeldOut(
                 delta=plan.delta,
                 confidence=plan.confidence,
-                choose_pairs=max(1, plan.games // 10),
-                held_out_pairs=max(1, plan.games - plan.games // 10),
+                choose_pairs=max(1, plan.games // 5),
             ),
         )
 

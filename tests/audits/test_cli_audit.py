@@ -147,7 +147,7 @@ def test_until_refuted_stops_early() -> None:
 
 def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
     seen = []
-    monkeypatch.setattr(auditing, "check_adversary", lambda *players: seen.append([p.name for p in players]))
+    monkeypatch.setattr("audits.run.check_adversary", lambda *p: seen.append([player.name for player in p]))
     audit(*COUNT, "--games", "10")
     assert seen == [["count-swap", "laplace-count", "Release"]]
 

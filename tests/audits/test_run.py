@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pytest
 from mutants import players as mutants
-from players import Echo, script
+from players import Echo
 
 from adversaries.count_swap import CountSwap
 from adversaries.halt_counter import HaltCounter
@@ -236,9 +236,16 @@ def test_a_killed_run_ends_with_the_figures_of_an_undisturbed_one(tmp_path: Path
 
 
 def test_an_adversary_without_a_score_is_refused() -> None:
-    silent = script(Train(Sample([0.0], [0], [5])))
-    with pytest.raises(Unsupported, match="scripted returns no score"):
-        run(plan_of(Echo(), silent))
+    @attrs.frozen
+    class Silent(Adversary):
+        name = "silent"
+        protocols = ("Figure1",)
+
+        def play(self, games: int, rng: np.random.Generator) -> Moves:
+            yield Train(Sample([0.0], [0], [5]))
+
+    with pytest.raises(Unsupported, match="silent returns no score"):
+        run(plan_of(Echo(), Silent()))
 
 
 def test_a_challenge_that_the_claim_does_not_speak_of_is_refused() -> None:
