@@ -112,7 +112,7 @@ def _play_table(
     games = len(worlds)
     log: list[Entry] | None = [] if record else None
     seat = _seat(learner, games, coins.learner)
-    table = referee.open(Seats(seat, learner.name, learner.point_shape, worlds, log))
+    table = referee.open(Seats(seat, learner.name, adversary.name, learner.point_shape, worlds, log))
     replies: list[Reply] | None = [] if record else None
     score = _scores(_run(adversary, games, coins.adversary, table, replies), adversary, games, table.round)
     table.close()
@@ -135,7 +135,7 @@ def _seat(learner: Learner, games: int, rng: np.random.Generator) -> Any:
     except ArenaError:
         raise
     except Exception as error:
-        raise PlayerError("learner", learner.name, 0, _told(error)) from error
+        raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
 
 
 def _run(
@@ -150,7 +150,7 @@ def _run(
     if not isinstance(moves, Generator):
         raise ProtocolViolation(
             "an adversary's play is a generator of moves",
-            player="adversary",
+            player=f"adversary {adversary.name}",
             round=0,
             got=type(moves).__name__,
             remedy="Let play() yield its moves.",
@@ -164,11 +164,11 @@ def _run(
         except ArenaError:
             raise
         except Exception as error:
-            raise PlayerError("adversary", adversary.name, table.round, _told(error)) from error
+            raise PlayerError.of(error, player="adversary", name=adversary.name, round=table.round) from error
         if not isinstance(move, Move):
             raise ProtocolViolation(
                 "an adversary yields moves",
-                player="adversary",
+                player=f"adversary {adversary.name}",
                 round=table.round,
                 expected="a Move such as Train or Query",
                 got=type(move).__name__,
@@ -184,8 +184,8 @@ def _scores(returned: object, adversary: Adversary, games: int, round: int) -> n
     score = np.asarray(returned)
     if score.dtype.kind not in "biuf" or score.shape != (games,):
         raise ProtocolViolation(
-            f"the score of {adversary.name} is one number a game",
-            player="adversary",
+            "a score is one number a game",
+            player=f"adversary {adversary.name}",
             round=round,
             expected=f"numbers of shape ({games},)",
             got=f"{score.dtype.name} of shape {score.shape}",
@@ -193,8 +193,8 @@ def _scores(returned: object, adversary: Adversary, games: int, round: int) -> n
     score = score.astype(np.float64)
     if np.isnan(score).any():
         raise ProtocolViolation(
-            f"the score of {adversary.name} is a number",
-            player="adversary",
+            "a score is a number",
+            player=f"adversary {adversary.name}",
             round=round,
             games=np.flatnonzero(np.isnan(score)),
             got="NaN",
@@ -236,7 +236,3 @@ def _joined(alone: list[Played], worlds: np.ndarray) -> Played:
         mistakes=joined("mistakes"),
         rounds=max((one.rounds for one in alone), default=0),
     )
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

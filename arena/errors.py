@@ -39,7 +39,7 @@ class BudgetExceeded(ArenaError):
 class ProtocolViolation(ArenaError):
     """A player broke the protocol.
 
-    Attributes: `rule` (what the protocol says), `player` ("adversary" or "learner"), `round`
+    Attributes: `rule` (what the protocol says), `player` (kind and name), `round`
     (0 is the training phase), `games` (the offending rows of the table), `expected`, `got`.
     """
 
@@ -91,6 +91,12 @@ class ProtocolViolation(ArenaError):
 
 class PlayerError(ArenaError):
     """A player raised an exception of its own; it is chained as the cause where the process allows."""
+
+    @classmethod
+    def of(cls, error: Exception, *, player: str, name: str, round: int) -> PlayerError:
+        """What `error`, raised by the player's code, becomes; raise it from `error`."""
+        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+        return cls(player, name, round, told)
 
     def __init__(self, player: str, name: str, round: int, error: str) -> None:
         self.player = player

@@ -78,7 +78,10 @@ class GameAdversary(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if games != 1:
             raise ProtocolViolation(
-                "an adversary in game style plays one game at a time", player="adversary", round=0, got=games
+                "an adversary in game style plays one game at a time",
+                player=f"adversary {self.name}",
+                round=0,
+                got=games,
             )
         moves = self.play_one(rng)
         reply: Any = None

@@ -43,6 +43,7 @@ class Seats:
 
     learner: Any
     learner_name: str
+    adversary_name: str
     point_shape: tuple[int, ...]
     worlds: np.ndarray
     log: list[Entry] | None = None
@@ -54,6 +55,7 @@ class Table(ABC):
     def __init__(self, seats: Seats) -> None:
         self._learner = seats.learner
         self._name = seats.learner_name
+        self._adversary = seats.adversary_name
         self._point_shape = seats.point_shape
         self._worlds = seats.worlds
         self._log = seats.log
@@ -82,7 +84,7 @@ class Table(ABC):
     # --- refusals ---------------------------------------------------------------------------------
 
     def _refuse(self, rule: str, **details: Any) -> ProtocolViolation:
-        return ProtocolViolation(rule, player="adversary", round=self.round, **details)
+        return ProtocolViolation(rule, player=f"adversary {self._adversary}", round=self.round, **details)
 
     def _learner_broke(self, rule: str, **details: Any) -> ProtocolViolation:
         return ProtocolViolation(rule, player=f"learner {self._name}", round=self.round, **details)
@@ -188,7 +190,7 @@ class Table(ABC):
         except ArenaError:
             raise
         except Exception as error:
-            raise PlayerError("learner", self._name, self.round, _told(error)) from error
+            raise PlayerError.of(error, player="learner", name=self._name, round=self.round) from error
 
     def _hypothesis(self) -> Hypothesis:
         released = self._ask("hypothesis")
@@ -204,7 +206,3 @@ class Table(ABC):
                 expected=f"{self.games} concepts",
                 got=f"shape {np.shape(released.concepts)}",
             )
-
-
-def _told(error: Exception) -> str:
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__

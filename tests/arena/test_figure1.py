@@ -38,7 +38,7 @@ def test_training_sets_must_not_differ_in_two_places() -> None:
     error = refused(script(Train(SAMPLE, other)))
     assert error.rule == "the training sets of the two worlds differ in at most one place"
     assert (error.player, error.round, error.games, error.got) == (
-        "adversary",
+        "adversary scripted",
         0,
         [0, 1, 2, 3, 4, 5],
         "2 places",
@@ -356,7 +356,7 @@ def test_an_adversary_that_raises_is_named() -> None:
 
 @pytest.mark.parametrize("score", [np.zeros(GAMES - 1), 3.0, "high", np.zeros((GAMES, 1))])
 def test_scores_have_one_number_a_game(score: object) -> None:
-    assert "is one number a game" in refused(script(Train(SAMPLE), score=score)).rule
+    assert "one number a game" in refused(script(Train(SAMPLE), score=score)).rule
 
 
 def test_scores_are_not_nan() -> None:

@@ -305,37 +305,40 @@ CLAIM = "return Claim(epsilon=1, delta=0, protects=('a training example', 'a que
         ),
         (
             "yield Query(1.0)",
-            "adversary, the training phase: Figure 1 begins with the training phase: yield Train first",
+            "adversary mine, the training phase: Figure 1 begins with the training phase: yield Train first",
         ),
         (
             "yield 3",
-            "adversary, the training phase: an adversary yields moves; expected a Move such as Train or ",
+            "adversary mine, the training phase: an adversary yields moves; expected a Move such as ",
         ),
-        ("yield Train(SAMPLE); yield Query('x')", "adversary, round 1: points must be numbers"),
+        ("yield Train(SAMPLE); yield Query('x')", "adversary mine, round 1: points must be numbers"),
         (
             "yield Train(SAMPLE); yield Query(float('nan'))",
-            "adversary, round 1: points must be finite: no NaN, no infinity, got nan",
+            "adversary mine, round 1: points must be finite: no NaN, no infinity, got nan",
         ),
         (
             "yield Train(SAMPLE); yield Query(np.zeros(3))",
-            "adversary, round 1: a point is given once for all games or once for each; expected shape ",
+            "adversary mine, round 1: a point is given once for all games or once for each; expected shape ",
         ),
         (
             "yield Train(SAMPLE); yield Query(0.0, 1.0); yield Query(0.0, 1.0)",
-            "adversary, round 2, games 0, 1",
+            "adversary mine, round 2, games 0, 1",
         ),
         (
             "yield Train(SAMPLE, Sample([2.0, 1.0], [0, 1], [5, 5]))",
-            "adversary, the training phase, games 0, 1",
+            "adversary mine, the training phase, games 0, 1",
         ),
         (
             "yield Train(SAMPLE); return np.zeros((games, 2))",
-            "adversary, the training phase: the score of mine is one number a game; expected numbers of ",
+            "adversary mine, the training phase: a score is one number a game; expected numbers of ",
         ),
-        ("yield Train(SAMPLE); return np.full(games, np.nan)", "adversary, the training phase, games 0, 1"),
+        (
+            "yield Train(SAMPLE); return np.full(games, np.nan)",
+            "adversary mine, the training phase, games 0, 1",
+        ),
         (
             "yield Train(SAMPLE); return ['a'] * games",
-            "adversary, the training phase: the score of mine is one number a game; expected numbers of ",
+            "adversary mine, the training phase: a score is one number a game; expected numbers of ",
         ),
     ],
 )
@@ -428,5 +431,5 @@ def test_a_violation_in_a_worker_process_says_the_same(tmp_path: Path) -> None:
     )
     assert alone == together
     assert alone.startswith(
-        "adversary, round 2, games 0, 1, 2, 3, 4 and 9 more: after the flag both queries are equal"
+        "adversary mine, round 2, games 0, 1, 2, 3, 4 and 9 more: after the flag both queries are equal"
     )
