@@ -106,7 +106,11 @@ def _protocol(learner: Learner, adversary: Adversary, wanted: str | None) -> str
 def _opened(
     referee: type[Referee], adversary: Adversary, rounds: int | None, chosen: bool
 ) -> tuple[Adversary, Referee]:
-    """The referee, with T the adversary's own `rounds` where it has such a field, which --rounds sets."""
+    """The referee, with --rounds: t of Figure 1; T of an online game, which is the adversary's own `rounds`
+    where it has such a field.
+    """
+    if "t" in attrs.fields_dict(referee):
+        return adversary, referee(t=rounds)  # type: ignore[call-arg]
     if "T" not in attrs.fields_dict(referee):
         if rounds is not None:
             raise InvalidArgument(f"{referee.name} has no set number of rounds", remedy="Leave out --rounds.")

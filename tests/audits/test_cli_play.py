@@ -146,3 +146,11 @@ def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
 def test_play_refuses(arguments: list[str], message: str) -> None:
     refused = arena("play", *arguments)
     assert (refused.exit_code, refused.stdout, refused.stderr) == (2, "", f"arena: {message}\n")
+
+
+def test_rounds_bound_the_queries_of_figure_1() -> None:
+    players = ("play", "everlasting-v1", "--against", "halt-counter")
+    assert arena(*players, "--rounds", "9").exit_code == 0
+    refused = arena(*players, "--rounds", "8")
+    assert refused.exit_code == 2
+    assert "adversary halt-counter, round 9: Figure 1 with t = 8 has at most 8 rounds" in refused.stderr
