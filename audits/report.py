@@ -131,10 +131,13 @@ def _chart(verdict: Verdict, history: Sequence[Progress]) -> str:
         axes.step(
             games, [0.0, *(now.epsilon_lower for now in history)], where="post", label="certified so far"
         )
-        axes.axhline(verdict.claim.epsilon, color="tab:red", linestyle="--", label="claim under test")
-        axes.axhline(verdict.ceiling, color="tab:gray", linestyle=":", label="ceiling after all games")
+        claim = verdict.claim.epsilon
+        axes.axhline(claim, color="tab:red", linestyle="--", label=f"claim under test, {claim:.4g}")
+        ceiling = f"ceiling after all games, {verdict.ceiling:.4g}"
+        axes.axhline(verdict.ceiling, color="tab:gray", linestyle=":", label=ceiling)
         axes.set(xlabel="games in each world", ylabel="ε in nats", xlim=(0, max(games[-1], 1)))
-        axes.set_ylim(bottom=0)
+        # A far-off ceiling is named but not drawn, or the course of the bound would be a flat line.
+        axes.set_ylim(0, 1.1 * min(max(verdict.ceiling, claim), 3 * max(verdict.epsilon_lower, claim)))
         axes.xaxis.set_major_formatter("{x:,.0f}")
         axes.legend(loc="best")
         drawn = io.StringIO()
