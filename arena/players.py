@@ -82,7 +82,11 @@ class Adversary(ABC):
 
 
 class PredictorSeat(Protocol):
-    """What Figure 1 asks of a seated learner."""
+    """What Figure 1 asks of a seated learner.
+
+    It may also tell `votes(x)`, (n,) in [0, 1]: adversaries that seat the spec at a table of their own ask
+    for it to find where the votes tie. No referee shows it.
+    """
 
     @property
     def halted(self) -> np.ndarray:

@@ -18,7 +18,7 @@ of places, which has the law of step 3(f).
 
 from __future__ import annotations
 
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from math import ceil, floor
 
 import attrs
@@ -191,7 +191,7 @@ class GenericBBL(Learner):
         return epsilon + amplified(*boosted(0.0, 0.0), rate=self.rate_run)[0], delta
 
 
-class SeatedBBL:
+class SeatedBBL(ABC):
     """GenericBBL at a table of n games. A version gives `_open_round` and `_answer`."""
 
     def __init__(self, spec: GenericBBL, games: int, rng: np.random.Generator) -> None:

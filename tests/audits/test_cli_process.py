@@ -92,12 +92,21 @@ def test_output_needs_no_unicode() -> None:
 def test_an_interrupted_audit_prints_its_figures(tmp_path: Path, jobs: str) -> None:
     ledger = tmp_path / "run.ledger"
     command = [*ARENA, *COUNT, "--games", "1e9", "--jobs", jobs, "--ledger", str(ledger), "--json"]
-    running = subprocess.Popen(command, cwd=ROOT, text=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    running = subprocess.Popen(
+        command,
+        cwd=ROOT,
+        text=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        start_new_session=True,
+        # A suite that was started in the background has it ignored, and hands that down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
     wal = ledger.with_name("run.ledger-wal")
     deadline = time.monotonic() + 30
     while time.monotonic() < deadline and not (wal.exists() and wal.stat().st_size > 200_000):
         time.sleep(0.05)
-    running.send_signal(signal.SIGINT)
+    os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the workers too
     output, errors = running.communicate(timeout=30)
     assert running.returncode == 130, errors
     assert "Traceback" not in errors
