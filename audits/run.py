@@ -23,6 +23,9 @@ from audits.plan import Plan
 from audits.scores import PairCounts
 from audits.verdict import Verdict
 
+# Workers that outrun this process would pile up results, so it hands out so many blocks at a time.
+_WAVE = 64
+
 
 @attrs.frozen(kw_only=True)
 class Progress:
@@ -158,18 +161,21 @@ def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, 
     from joblib import Parallel, delayed  # slow to import, and not needed for one job
 
     stopping = Event()
-    tasks = (delayed(play_block)(plan, i) for i in takewhile(lambda _: not stopping.is_set(), indices))
     # One block a task and few ahead, so that a run which stops early has little to wait for.
-    parallel = Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs")
-    with _no_interrupt():
-        results = parallel(tasks)
-    try:
-        for result in results:  # noqa: UP028 - "yield from" would close it with blocks under way
-            yield result
-    finally:
-        stopping.set()
-        with suppress(Exception):
-            deque(results, maxlen=0)
+    with Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs") as parallel:
+        for start in range(0, len(indices), _WAVE):
+            wave = indices[start : start + _WAVE]
+            tasks = (delayed(play_block)(plan, i) for i in takewhile(lambda _: not stopping.is_set(), wave))
+            with _no_interrupt():
+                results = parallel(tasks)
+            try:
+                for result in results:  # noqa: UP028 - "yield from" would close it with blocks under way
+                    yield result
+            finally:
+                stopping.set()
+                with suppress(Exception):
+                    deque(results, maxlen=0)
+            stopping.clear()
 
 
 @contextmanager

@@ -15,7 +15,7 @@ from learners.{learner_module} import {learner}
 learner = {learner}()
 plan = Plan(learner=learner, adversary={adversary}({about}), referee={referee}(),
             epsilon=1.0, delta=0.0, games=int(sys.argv[1]), seed=1)
-run(plan)
+run(plan, jobs=int(sys.argv[2]))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 """
 
@@ -39,21 +39,20 @@ CASES = {
 }
 
 
-def peak(case: dict[str, str], games: int) -> int:
-    """Peak resident memory in KiB of an audit in a process of its own."""
-    out = subprocess.run(
-        [sys.executable, "-c", _CHILD.format(**case), str(games)], capture_output=True, text=True, check=True
-    )
-    return int(out.stdout)
+def peak(case: dict[str, str], games: int, jobs: int) -> int:
+    """Peak resident memory in KiB of an audit in a process of its own (workers not counted)."""
+    child = [sys.executable, "-c", _CHILD.format(**case), str(games), str(jobs)]
+    return int(subprocess.run(child, capture_output=True, text=True, check=True).stdout)
 
 
 def main() -> None:
     for name, case in CASES.items():
-        small, large = peak(case, 50_000), peak(case, 5_000_000)
-        print(
-            f"memory, {name}: {small / 1024:.0f} MiB for 10⁵ games, {large / 1024:.0f} MiB for 10⁷, "
-            f"ratio {large / small:.2f}"
-        )
+        for jobs in (1, 2):
+            small, large = peak(case, 50_000, jobs), peak(case, 5_000_000, jobs)
+            print(
+                f"memory, {name}, {jobs} job{'s' if jobs > 1 else ''}: {small / 1024:.0f} MiB for 10⁵ games, "
+                f"{large / 1024:.0f} MiB for 10⁷, ratio {large / small:.2f}"
+            )
 
 
 if __name__ == "__main__":
