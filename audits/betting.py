@@ -1,0 +1,276 @@
+"""The sequential test: gamblers who get rich only if the claim is false.
+
+For each ε of a grid, two gamblers bet against
+
+    H0(ε): for every event E,  P1(E) <= e^ε P0(E) + δ  and  P0(E) <= e^ε P1(E) + δ,
+
+where Pb is the law of the score in world b. A pair of games with scores (v0, v1) multiplies the first one's
+wealth by
+
+    1 + λ (f(v1) - e^ε f(v0) - δ),        f the indicator of an event E, λ >= 0,
+
+and the second one's by the same with the worlds exchanged. f and λ come from earlier blocks, and λ is so
+small that the factor stays positive. Under H0(ε), given the earlier blocks, the factor has mean
+
+    1 + λ (P1(E) - e^ε P0(E) - δ) <= 1,
+
+whatever links the two games of a pair. Pairs are independent given the earlier blocks, so a block
+multiplies either wealth, and hence the average of the two, by at most 1 in the mean: the average wealth
+after each block is a nonnegative supermartingale that starts at 1. By Ville's inequality
+
+    P(it ever reaches 1/a) <= a        under H0(ε).
+
+H0(ε) is rejected for good once it has. One may look after every block, and stop whenever one likes.
+
+Why a grid costs nothing: the bound is the largest ε of the grid such that it *and every smaller ε of the
+grid* are rejected. Let ε* be the smallest ε for which H0 holds; it then holds for every larger one too. A
+bound above ε* is at least the first ε of the grid that is not below ε*. So that one null hypothesis, which
+is true and was fixed before any game, must have been rejected, and this happens with probability at most a.
+The same holds for a true claim that is refuted, so the bound and the verdict are right together.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator
+
+import attrs
+import numpy as np
+
+from arena.errors import InvalidArgument
+from audits.scores import PairCounts
+from audits.witness import Events, Histogram
+
+EPSILON_MAX = 20.0
+_STEPS = 100  # of the grid, in one nat
+_NODE = 20
+_NEWTON = 20
+
+
+class Betting:
+    """An anytime-valid lower bound on ε from blocks of score pairs.
+
+    delta: of the claim, a probability.
+    confidence: 1 - a. With that probability at least, `epsilon_lower` never exceeds the truth and a true
+        claim is never refuted, however many blocks follow.
+    epsilon_claim: the ε under test, in nats; None only bounds.
+    epsilon_max: where the grid of ε ends, in nats. n pairs certify at most about log(n / log(2/a)).
+
+    Attributes: grid (G,), the ε in nats; threshold, the log wealth that rejects: log(1/a).
+
+    The contract: given the earlier blocks, the pairs of a block are independent. Nothing is bet on the
+    first block.
+    """
+
+    def __init__(
+        self,
+        *,
+        delta: float,
+        confidence: float,
+        epsilon_claim: float | None = None,
+        epsilon_max: float = EPSILON_MAX,
+    ) -> None:
+        if not 0 <= delta <= 1:
+            raise InvalidArgument("delta must be a probability", value=delta)
+        if not 0 < confidence < 1:
+            raise InvalidArgument("confidence must lie between 0 and 1", value=confidence)
+        if epsilon_claim is not None and not epsilon_claim >= 0:
+            raise InvalidArgument("epsilon_claim must be at least 0 nats", value=epsilon_claim)
+        if not 0 <= epsilon_max <= 100:
+            raise InvalidArgument("epsilon_max must lie between 0 and 100 nats", value=epsilon_max)
+        self.threshold = -math.log(1.0 - confidence)
+        self.grid = np.arange(round(epsilon_max * _STEPS) + 1) / _STEPS
+        self._claim: int | None = None
+        if epsilon_claim is not None:
+            self.grid = np.union1d(self.grid, [epsilon_claim])
+            self._claim = int(np.searchsorted(self.grid, epsilon_claim))
+        self._returns = _returns(self.grid, delta)
+        self._histogram = Histogram()
+        self._bets: _Bets | None = None
+        self._bets_from = 0
+        self._log_wealth = np.zeros((2, len(self.grid)))
+        self._peak = np.zeros(len(self.grid))
+
+    def update(self, block: PairCounts) -> None:
+        """Let the bets meet a block, and then learn from it."""
+        if not block.pairs:
+            return
+        if self._bets is not None:
+            self._log_wealth += self._bets.log_growth(block)
+            np.maximum(self._peak, self.log_wealth, out=self._peak)
+        self._histogram.add(block)
+        if self.pairs >= _next_choice(self._bets_from):
+            self._bets = _choose(self._returns, self._histogram)
+            self._bets_from = self.pairs
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs seen."""
+        return self._histogram.pairs
+
+    @property
+    def log_wealth(self) -> np.ndarray:
+        """The log of the average wealth (G,) against each ε of the grid, now: the log of an e-value."""
+        return np.asarray(np.logaddexp(*self._log_wealth) - math.log(2.0))
+
+    @property
+    def epsilon_lower(self) -> float:
+        """The certified bound in nats: at this δ, every claim of a smaller ε is false."""
+        rejected = int(np.count_nonzero(self._evidence() >= self.threshold))
+        return float(self.grid[rejected - 1]) if rejected else 0.0
+
+    @property
+    def log_evidence(self) -> float:
+        """The evidence against the claim, in nats: at `threshold` the claim is refuted. 0 without a claim.
+
+        The highest log wealth so far against the claim's ε or, if that is less, against a smaller ε of the
+        grid.
+        """
+        return 0.0 if self._claim is None else float(self._evidence()[self._claim])
+
+    @property
+    def refuted(self) -> bool:
+        """Whether the claim is certified to be false: its ε and every smaller ε of the grid are rejected."""
+        return self._claim is not None and self.log_evidence >= self.threshold
+
+    def _evidence(self) -> np.ndarray:
+        return np.minimum.accumulate(self._peak)
+
+
+def ceiling(
+    block_sizes: Iterable[int],
+    *,
+    delta: float,
+    confidence: float,
+    epsilon_max: float = EPSILON_MAX,
+) -> float:
+    """The bound that `Betting` gives on perfectly separated scores in blocks of these sizes.
+
+    Found by running the procedure. While the bets stand, perfect separation multiplies a wealth by the same
+    factor, at least 1, with every pair. So all blocks from one choice of bets to the next may be delivered
+    as one, and choices are as few as the logarithm of the number of pairs. Only the rounding of a sum of
+    logarithms differs from running the blocks one by one; it may move the bound by one step of the grid
+    where the wealth lands on the threshold.
+    """
+    betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
+    ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
+    for pairs in _between_choices(ends):
+        betting.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
+    return betting.epsilon_lower
+
+
+def _next_choice(pairs: int) -> int:
+    # A tenth more data hardly improves a bet, and with a geometric schedule all choices together cost little.
+    return -(-11 * pairs // 10)
+
+
+def _between_choices(ends: np.ndarray) -> Iterator[int]:
+    """How many pairs come between choices of bets, where `ends` are the pairs seen after each block."""
+    seen, total = 0, int(ends[-1]) if len(ends) else 0
+    while seen < total:
+        due = max(_next_choice(seen), seen + 1)
+        end = int(ends[min(int(np.searchsorted(ends, due)), len(ends) - 1)])
+        yield end - seen
+        seen = end
+
+
+def _returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
+    """What a pair returns on a unit of stake, where the stake is x = λ (e^ε + δ): the factor is 1 + x r.
+
+    By cell: only the game of the world that gains is in the event; only the other one; both; neither.
+    Written with 1 / (e^ε + δ), which does not overflow.
+
+    Shapes: epsilon (G,); result (4, G), of which only the first row is positive and the second is -1.
+    """
+    shrink = np.exp(-epsilon)
+    unit = shrink / (1.0 + delta * shrink)
+    return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
+
+
+@attrs.frozen(eq=False)
+class _Bets:
+    """An event and a stake for either direction and every ε.
+
+    Shapes: event (2, G), indices into `events`; log_factors (4, 2, G), by cell.
+    """
+
+    events: Events
+    event: np.ndarray
+    log_factors: np.ndarray
+
+    def log_growth(self, block: PairCounts) -> np.ndarray:
+        """What a block adds to the log wealth (2, G)."""
+        hits = self.events.hits(block)
+        loss, gain = hits.world, hits.world[::-1]
+        both = np.broadcast_to(hits.both, loss.shape)
+        cells = np.stack([gain - both, loss - both, both, hits.pairs - gain - loss + both])
+        played = np.take_along_axis(cells, self.event[None], axis=2)
+        return np.asarray((played * self.log_factors).sum(axis=0))
+
+
+def _choose(returns: np.ndarray, histogram: Histogram) -> _Bets | None:
+    """The bets that grow fastest if the rest is like the games so far, with half a game added to each count.
+
+    The half game stands for what has not been seen: it keeps a bet from trusting that an event is
+    impossible in one world, and no stake risks more than it. The games of a pair are taken to be
+    independent; where they are not, bets are worse, and as valid. Events are compared at every `_NODE`-th ε
+    and serve the ε up to the next, where they still pay; stakes are set at each ε, so that every bet is
+    legal where it is used.
+    """
+    events, counts = histogram.events()
+    if not len(events):
+        return None
+    pairs = histogram.pairs
+    most = 1.0 - 0.5 / (pairs + 1)
+    loss = (counts + 0.5) / (pairs + 1)
+    gain = loss[::-1]
+    cells = np.stack([gain * (1 - loss), loss * (1 - gain), gain * loss, (1 - gain) * (1 - loss)])
+    _, growth = _kelly(cells[:, :, None, :], returns[:, None, ::_NODE, None], most)
+    event = growth.argmax(axis=2)[:, np.arange(returns.shape[1]) // _NODE]
+    stake, _ = _kelly(np.take_along_axis(cells, event[None], axis=2), returns[:, None, :], most)
+    return _Bets(events, event, np.log1p(stake * returns[:, None, :]))
+
+
+def _kelly(chances: np.ndarray, returns: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:
+    """The stake x in [0, most] that maximises the growth sum_c p_c log(1 + x r_c), and that growth.
+
+    With b the return of the gain and s_c = -r_c that of a loss, the maximum solves
+
+        (1 + b x) sum_(losses c) p_c s_c / (1 - s_c x) = p_gain b.
+
+    The left side increases and is convex, so Newton's method, started above the root, descends to it.
+
+    Where no stake grows, the stake is 0 and the growth given is its slope there, so that the largest growth
+    belongs to the event that is nearest to paying.
+
+    Shapes: chances and returns (4, ...), broadcast against each other; results (...).
+    """
+    chances, returns = np.broadcast_arrays(chances, returns)
+    growth = np.asarray((chances * returns).sum(axis=0))
+    stake = np.zeros_like(growth)
+    paying = growth > 0
+    chance, odds = chances[:, paying], returns[:, paying]
+    gain, gives, takes = chance[0], odds[0], -odds[1:]
+    loses = chance[1:] * takes
+    x = np.minimum(_above_root(gain, gives, loses, chance[1:]), most)
+    for _ in range(_NEWTON):
+        rest = 1.0 - takes * x
+        terms = loses / rest
+        total, stretch = terms.sum(axis=0), 1.0 + gives * x
+        slope = gives * total + stretch * (terms * takes / rest).sum(axis=0)
+        before, x = x, np.clip(x - (stretch * total - gain * gives) / slope, 0.0, most)
+        if (before - x <= 1e-12).all():
+            break
+    stake[paying] = x
+    growth[paying] = (chance * np.log1p(x * odds)).sum(axis=0)
+    return stake, growth
+
+
+def _above_root(gain: np.ndarray, gives: np.ndarray, loses: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """A stake above the maximum: the least of three, for the first loss, the first two, and all.
+
+    Losses of total chance P and total p_c s_c = L weigh at least as much as one loss of L / P (convexity),
+    and leaving some out makes the rest weigh less; a single loss has the root in closed form.
+    """
+    lost, total = np.cumsum(loses, axis=0), np.cumsum(chance, axis=0)
+    return np.asarray(((gain * gives - lost) * total / (lost * gives * (gain + total))).min(axis=0))

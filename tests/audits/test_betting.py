@@ -1,0 +1,541 @@
+"""The betting test: its wealth, its bets, its bound, its power, and how often it is wrong."""
+
+from __future__ import annotations
+
+import math
+import pickle
+import warnings
+from collections.abc import Callable, Sequence
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statistical import Rejected, rejected, statistical
+
+from arena.errors import InvalidArgument
+from audits.betting import Betting, _between_choices, _choose, _kelly, _returns, ceiling
+from audits.scores import PairCounts
+
+E = math.e
+
+
+def betting(**options: Any) -> Betting:
+    return Betting(**{"delta": 0.0, "confidence": 0.95, "epsilon_max": 3.0, **options})
+
+
+def separated(pairs: int) -> PairCounts:
+    return PairCounts(np.array([[0.0, 1.0]]), np.array([pairs]))
+
+
+def constant(pairs: int, score: float = 0.0) -> PairCounts:
+    return PairCounts.of(np.full(pairs, score), np.full(pairs, score))
+
+
+# --- the wealth ---------------------------------------------------------------------------------------------
+
+
+class Gambler:
+    """The wealth by its definition: one pair at a time, one λ, one event, one direction."""
+
+    def __init__(self, test: Betting, *, delta: float, direction: int, index: int) -> None:
+        self.test, self.delta, self.direction, self.index = test, delta, direction, index
+        self.wealth = 1.0
+
+    def play(self, pairs: Sequence[tuple[float, float]]) -> None:
+        bets = self.test._bets
+        if bets is None:
+            return
+        scale = math.exp(self.test.grid[self.index])
+        lose_all = bets.log_factors[1, self.direction, self.index]
+        stake = -math.expm1(lose_all) / (scale + self.delta)
+        event = bets.events[int(bets.event[self.direction, self.index])]
+        for pair in pairs:
+            common, rare = ((score >= event.threshold) == event.upper for score in pair)
+            if self.direction == 0:
+                common, rare = rare, common
+            factor = 1 + stake * (common - scale * rare - self.delta)
+            assert factor > 0
+            self.wealth *= factor
+
+
+few = st.sampled_from([-math.inf, 0.0, 1.0, 2.0, math.inf])
+pair_lists = st.lists(st.tuples(few, few), max_size=12)
+
+
+@settings(deadline=None)
+@given(blocks=st.lists(pair_lists, max_size=5), delta=st.sampled_from([0.0, 1e-5, 0.3]))
+def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
+    blocks: list[list[tuple[float, float]]], delta: float
+) -> None:
+    test = betting(delta=delta, epsilon_claim=0.375, epsilon_max=1.0)
+    indices = [0, 37, 38, 101]
+    assert test.grid[indices].tolist() == [0.0, 0.37, 0.375, 1.0]
+    gamblers = [[Gambler(test, delta=delta, direction=d, index=i) for d in (0, 1)] for i in indices]
+    highest = [1.0] * len(indices)
+    for pairs in blocks:
+        for two in gamblers:
+            for gambler in two:
+                gambler.play(pairs)
+        test.update(PairCounts.of(*np.array(pairs, dtype=float).reshape(-1, 2).T))
+        averages = [sum(gambler.wealth for gambler in two) / 2 for two in gamblers]
+        highest = [max(h, a) for h, a in zip(highest, averages, strict=True)]
+        assert np.exp(test.log_wealth[indices]) == pytest.approx(averages)
+    assert np.exp(test._peak[indices]) == pytest.approx(highest)
+
+
+def test_nothing_is_bet_on_the_first_block() -> None:
+    test = betting(epsilon_claim=0.0)
+    test.update(separated(10**6))
+    assert not test.log_wealth.any()
+    assert (test.epsilon_lower, test.log_evidence, test.refuted) == (0.0, 0.0, False)
+
+
+def test_bets_come_from_earlier_blocks_alone() -> None:
+    """Whatever the second block holds, it meets the same bets."""
+    bets = []
+    for second in (separated(40), constant(40)):
+        test = betting()
+        test.update(separated(40))
+        bets.append(test._bets)
+        test.update(second)
+    assert bets[0] is not None
+    assert bets[1] is not None
+    assert np.array_equal(bets[0].log_factors, bets[1].log_factors)
+
+
+# --- the verdict --------------------------------------------------------------------------------------------
+
+
+def test_the_wealth_that_rejects_is_one_over_a() -> None:
+    test = betting(confidence=0.99, epsilon_claim=0.0)
+    assert test.threshold == pytest.approx(math.log(100))
+    test._peak[:] = np.nextafter(test.threshold, 0)
+    assert not test.refuted
+    test._peak[:] = test.threshold
+    assert test.refuted
+
+
+def test_the_bound_ends_at_the_first_eps_that_stands() -> None:
+    test = betting(epsilon_claim=1.005)
+    test._peak[:] = test.threshold
+    test._peak[test.grid == 0.7] = 0.25
+    assert (test.epsilon_lower, test.refuted, test.log_evidence) == (0.69, False, 0.25)
+    test._peak[test.grid == 0.7] = test.threshold
+    test._peak[test.grid > 1.005] = 0.0
+    assert (test.epsilon_lower, test.refuted, test.log_evidence) == (1.005, True, test.threshold)
+    test._peak[0] = 0.0
+    assert (test.epsilon_lower, test.refuted) == (0.0, False)
+
+
+def test_a_rejection_stands_whatever_follows() -> None:
+    test = betting(epsilon_claim=0.5)
+    for _ in range(10):
+        test.update(separated(100))
+    bound = test.epsilon_lower
+    assert test.refuted
+    for _ in range(100):
+        test.update(constant(1_000))
+        test.update(PairCounts.of(np.ones(1_000), np.zeros(1_000)))
+    assert test.refuted
+    assert test.epsilon_lower >= bound > 0.5
+
+
+@pytest.mark.parametrize("claim", [0.0, 0.29, 1 / 3, 25.0, math.inf])
+def test_the_claim_is_on_the_grid_to_the_last_bit(claim: float) -> None:
+    test = betting(epsilon_claim=claim)
+    assert claim in test.grid
+    assert np.all(np.diff(test.grid) > 0)
+    for _ in range(3):
+        test.update(separated(1_000))
+    assert test.refuted == (claim < 3)
+
+
+def test_without_a_claim_nothing_is_refuted() -> None:
+    test = betting()
+    for _ in range(3):
+        test.update(separated(1_000))
+    assert test.epsilon_lower == 3.0
+    assert (test.refuted, test.log_evidence) == (False, 0.0)
+
+
+@pytest.mark.parametrize("score", [0.0, math.inf, -math.inf])
+@pytest.mark.parametrize("size", [1, 50])
+def test_constant_scores_show_nothing(score: float, size: int) -> None:
+    test = betting(epsilon_claim=0.0)
+    for _ in range(20):
+        test.update(constant(size, score))
+    assert (test.epsilon_lower, test.log_evidence, test.pairs) == (0.0, 0.0, 20 * size)
+
+
+@pytest.mark.parametrize("scores", [(0.0, 1.0), (-math.inf, math.inf)])
+def test_blocks_of_one_pair_and_of_none(scores: tuple[float, float]) -> None:
+    test = betting()
+    assert test.epsilon_lower == 0.0
+    for _ in range(400):
+        test.update(PairCounts.of(*np.array([scores]).T))
+        test.update(constant(0))
+    assert test.pairs == 400
+    assert test.epsilon_lower > 2.5
+
+
+def stream(rng: np.random.Generator, blocks: int = 4) -> list[np.ndarray]:
+    """Blocks of scores in which world 1 is more often high, and world 0 more often very low."""
+    return [np.round(rng.laplace([[0.0], [1.0]], 1.0, (2, 500))) for _ in range(blocks)]
+
+
+def wealth_of(blocks: Sequence[np.ndarray], **options: Any) -> np.ndarray:
+    test = betting(**options)
+    for block in blocks:
+        test.update(PairCounts.of(*block))
+    return test.log_wealth
+
+
+def test_only_the_order_of_scores_matters(rng: np.random.Generator) -> None:
+    blocks = stream(rng)
+    assert np.array_equal(wealth_of(blocks), wealth_of([np.exp(block) for block in blocks]))
+
+
+def test_the_worlds_are_alike_to_the_test(rng: np.random.Generator) -> None:
+    blocks = stream(rng)
+    assert wealth_of(blocks) == pytest.approx(wealth_of([block[::-1] for block in blocks]))
+
+
+def test_high_and_low_are_alike_to_the_test(rng: np.random.Generator) -> None:
+    blocks = stream(rng)
+    assert wealth_of(blocks) == pytest.approx(wealth_of([-block for block in blocks]))
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"delta": 1.5}, "delta must be a probability"),
+        ({"delta": math.nan}, "delta must be a probability"),
+        ({"confidence": 0.0}, "confidence must lie between 0 and 1"),
+        ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
+        ({"epsilon_claim": -0.1}, "epsilon_claim must be at least 0 nats"),
+        ({"epsilon_max": math.inf}, "epsilon_max must lie between 0 and 100 nats"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
+    with pytest.raises(InvalidArgument, match=rule):
+        betting(**options)
+
+
+# --- the bets -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pairs", [1, 100, 10**6, 10**9])
+@pytest.mark.parametrize("delta", [0.0, 1e-5, 0.1])
+def test_stakes_are_the_best_ones(pairs: float, delta: float, rng: np.random.Generator) -> None:
+    """Within a millionth of the growth that bisection finds."""
+    rare = pairs * 10.0 ** -rng.uniform(0, 9, 300)
+    hits = np.concatenate([np.zeros(50), rare, pairs - rare, pairs * rng.random(300)])
+    loss = (hits + 0.5) / (pairs + 1)
+    gain = rng.permutation(loss)
+    chances = np.stack([gain * (1 - loss), loss * (1 - gain), gain * loss, (1 - gain) * (1 - loss)])[
+        :, :, None
+    ]
+    returns = _returns(np.array([0.0, 0.01, 0.3, 1.0, 3.0, 8.0, 20.0]), delta)[:, None, :]
+    most = 1 - 0.5 / (pairs + 1)
+    stake, growth = _kelly(chances, returns, most)
+    low, high = np.zeros_like(stake), np.full_like(stake, most)
+    for _ in range(100):
+        middle = (low + high) / 2
+        rising = (chances * returns / (1 + middle * returns)).sum(axis=0) > 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    best = (chances * np.log1p(low * returns)).sum(axis=0)
+    paying = (chances * returns).sum(axis=0) > 0
+    assert paying.any()
+    assert np.all(growth[paying] >= (1 - 1e-6) * best[paying])
+    assert np.all((stake >= 0) & (stake <= most))
+    assert not stake[~paying].any()
+    assert np.all(growth[~paying] <= 0)
+
+
+@pytest.mark.parametrize("pairs", [1, 100, 10**9])
+def test_no_stake_risks_more_than_half_an_unseen_game(pairs: int) -> None:
+    """However often the worlds were told apart, the next pair may be the other way round."""
+    test = betting()
+    test.update(separated(pairs))
+    test.update(PairCounts.of(np.ones(1), np.zeros(1)))
+    assert test.log_wealth.min() >= math.log(0.5 / (pairs + 1)) - 1e-6
+    assert test.log_wealth.min() < math.log(0.5 / (pairs + 1)) + 1
+
+
+def test_bets_are_chosen_seldom() -> None:
+    ends = np.cumsum(np.full(100_000, 4_096))
+    choices = list(_between_choices(ends))
+    assert sum(choices) == ends[-1]
+    assert len(choices) < 150
+    assert all(late <= 1.1 * early + 4_097 for early, late in pairwise(np.cumsum(choices)))
+
+
+def test_nothing_overflows_and_memory_is_flat() -> None:
+    """Also at ε = 100, and with a thousand million pairs."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        test = Betting(delta=1e-9, confidence=0.999, epsilon_claim=1e4, epsilon_max=100.0)
+        for pairs in (1, 10, 10**3, 10**6, 10**9, 10**9):
+            test.update(separated(pairs))
+        assert np.all(np.isfinite(test.log_wealth))
+        assert math.log(1e9 / 7.6) - 0.5 < test.epsilon_lower < math.log(2e9 / 7.6)
+        size = len(pickle.dumps(test))
+        for _ in range(50):
+            test.update(PairCounts.of(np.ones(100), np.zeros(100)))
+        assert np.all(np.isfinite(test.log_wealth))
+        assert len(pickle.dumps(test)) < size + 1_000
+
+
+# --- the ceiling --------------------------------------------------------------------------------------------
+
+
+@settings(deadline=None, max_examples=30)
+@given(sizes=st.lists(st.integers(0, 3_000), max_size=40), delta=st.sampled_from([0.0, 1e-5, 0.1]))
+def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: float) -> None:
+    test = betting(delta=delta, epsilon_max=12.0)
+    for pairs in sizes:
+        test.update(separated(pairs))
+    found = ceiling(sizes, delta=delta, confidence=0.95, epsilon_max=12.0)
+    assert abs(found - test.epsilon_lower) <= 0.01 + 1e-9
+
+
+def test_the_ceiling_of_many_blocks_is_that_of_running_them() -> None:
+    test = Betting(delta=1e-5, confidence=0.999, epsilon_max=12.0)
+    for _ in range(1_000):
+        test.update(separated(64))
+    assert ceiling([64] * 1_000, delta=1e-5, confidence=0.999) == pytest.approx(test.epsilon_lower, abs=0.011)
+
+
+def test_the_ceiling_of_nothing_is_nothing() -> None:
+    assert ceiling([], delta=0.0, confidence=0.9) == 0.0
+    assert ceiling([10**6], delta=0.0, confidence=0.9) == 0.0
+
+
+# --- power --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("continuous", [False, True])
+def test_perfect_separation_comes_near_the_limit_of_information(
+    continuous: bool, rng: np.random.Generator
+) -> None:
+    """50,000 pairs cannot certify more than about log(50,000 / 7.6) = 8.8; at least 8.0 must be."""
+    test = Betting(delta=1e-5, confidence=0.999)
+    for pairs in [4_096] * 12 + [848]:
+        noise = rng.random((2, pairs)) if continuous else np.zeros((2, pairs))
+        test.update(PairCounts.of(noise[0], noise[1] + 2))
+    assert 8.0 <= test.epsilon_lower <= 8.8
+
+
+def in_growing_blocks(most: int) -> list[int]:
+    sizes = [256]
+    while sum(sizes) < most:
+        sizes.append(min(sum(sizes), 4_096))
+    return sizes
+
+
+def response_at_1(rng: np.random.Generator, pairs: int) -> np.ndarray:
+    return (rng.random((2, pairs)) < [[1 / (1 + E)], [E / (1 + E)]]).astype(float)
+
+
+def laplace_at_1(rng: np.random.Generator, pairs: int) -> np.ndarray:
+    return rng.laplace([[0.0], [1.0]], 1.0, (2, pairs))
+
+
+@statistical(rate=1e-6)
+@pytest.mark.parametrize(
+    ("law", "claim", "pairs"),
+    [
+        (response_at_1, 0.5, 2_048),
+        (response_at_1, 0.9, 24_576),
+        (response_at_1, 0.95, 77_824),
+        (laplace_at_1, 0.9, 40_960),
+    ],
+)
+def test_a_false_claim_is_refuted_in_time(
+    law: Callable[[np.random.Generator, int], np.ndarray],
+    claim: float,
+    pairs: int,
+    rng: np.random.Generator,
+) -> None:
+    """At a = 1e-6, where ε = 1: of 20 audits at most 8 may come too late.
+
+    The median needs 1,024, 12,288, 38,912 and 20,480 pairs. At least 95% refute within twice as many, and
+    then 9 of 20 are late with probability 2e-7. A test whose median needs that many is caught with
+    probability 0.75.
+    """
+    late = 0
+    for _ in range(20):
+        test = Betting(delta=0.0, confidence=1 - 1e-6, epsilon_claim=claim, epsilon_max=claim)
+        for size in in_growing_blocks(pairs):
+            test.update(PairCounts.of(*law(rng, size)))
+        late += not test.refuted
+    assert late <= 8
+
+
+# --- how often it is wrong ----------------------------------------------------------------------------------
+
+SEEDS = 2_000
+RATE = 1e-7
+LEVEL = 0.2
+CAP = 20.0
+
+
+class Peeking(Betting):
+    """Chooses its bets on the block they meet."""
+
+    def update(self, block: PairCounts) -> None:
+        self._histogram.add(block)
+        self._bets = _choose(self._returns, self._histogram)
+        if self._bets is not None:
+            self._log_wealth += self._bets.log_growth(block)
+            np.maximum(self._peak, self.log_wealth, out=self._peak)
+
+
+class Forgetful(Betting):
+    """Forgets δ."""
+
+    def __init__(self, *, delta: float, **options: Any) -> None:
+        super().__init__(delta=0.0, **options)
+
+
+class Generous(Betting):
+    """Spends a once in each direction: it adds the wealths where it should average them."""
+
+    @property
+    def log_wealth(self) -> np.ndarray:
+        return super().log_wealth + math.log(2.0)
+
+
+@attrs.frozen
+class Law:
+    """Scores (2, seeds, pairs) for which ε, the claim, is the smallest that holds at δ."""
+
+    epsilon: float
+    delta: float
+    draw: Callable[[np.random.Generator, tuple[int, int]], np.ndarray]
+
+
+def response(ones0: float, ones1: float) -> Callable[[np.random.Generator, tuple[int, int]], np.ndarray]:
+    chances = np.array([ones0, ones1])[:, None, None]
+    return lambda rng, shape: (rng.random((2, *shape)) < chances).astype(float)
+
+
+def coupled(ones0: float, ones1: float) -> Callable[[np.random.Generator, tuple[int, int]], np.ndarray]:
+    chances = np.array([ones0, ones1])[:, None, None]
+    return lambda rng, shape: (rng.random(shape) < chances).astype(float)
+
+
+LAWS = {
+    "identical worlds": Law(0.0, 0.0, response(0.5, 0.5)),
+    "randomised response": Law(1.0, 0.0, response(1 / (1 + E), E / (1 + E))),
+    "the same, games of a pair coupled": Law(1.0, 0.0, coupled(1 / (1 + E), E / (1 + E))),
+    "response with delta": Law(1.0, 0.1, response(0.9 / (1 + E), 1 - 0.9 / (1 + E))),
+    "Laplace": Law(1.0, 0.0, lambda rng, shape: rng.laplace([[[0.0]], [[1.0]]], 1.0, (2, *shape))),
+}
+BLOCKS = (60, 140, 200)
+TINY = (1,) * 4
+
+
+@attrs.frozen
+class Errors:
+    """Over audits of a true claim: how many refute it or bound ε above it, and the final wealth, capped."""
+
+    audits: int
+    wrong: int
+    wealth: float
+
+
+def audit(
+    law: Law,
+    rng: np.random.Generator,
+    *,
+    kind: type[Betting] = Betting,
+    blocks: Sequence[int] = BLOCKS,
+    seeds: int = SEEDS,
+) -> Errors:
+    wrong, wealth = 0, 0.0
+    for scores in law.draw(rng, (seeds, sum(blocks))).transpose(1, 0, 2):
+        test = kind(
+            delta=law.delta,
+            confidence=1 - LEVEL,
+            epsilon_claim=law.epsilon,
+            epsilon_max=law.epsilon + 0.05,
+        )
+        for block in np.split(scores, np.cumsum(blocks)[:-1], axis=1):
+            test.update(PairCounts.of(*block))
+        wrong += test.refuted or test.epsilon_lower > law.epsilon
+        wealth += min(math.exp(test.log_wealth[test.grid == law.epsilon][0]), CAP)
+    return Errors(seeds, wrong, wealth / seeds)
+
+
+def check_errors(found: Errors) -> None:
+    """Reject if so many errors, or more, have probability RATE at most where each has rate LEVEL.
+
+    At 2,000 audits and level 0.2 that is above 0.247; a rate of 0.3 is missed with probability 1e-7.
+    """
+    most = int(stats.binom.isf(RATE, found.audits, LEVEL))
+    if found.wrong > most:
+        raise Rejected(f"{found.wrong} errors in {found.audits} audits, more than {most} at rate {LEVEL}")
+
+
+def check_wealth(found: Errors) -> None:
+    """Reject if so large a mean, or larger, has probability RATE at most where the expectation is 1 at most.
+
+    By Hoeffding's inequality for variables within [0, CAP], P(mean >= m) <= exp(-n KL(m/CAP, 1/CAP)):
+    from 1.6 on at 2,000 audits, and from 2.3 on at 500.
+    """
+    mean, null = found.wealth / CAP, 1 / CAP
+    if mean > null:
+        distance = mean * math.log(mean / null) + (1 - mean) * math.log((1 - mean) / (1 - null))
+        if found.audits * distance > -math.log(RATE):
+            raise Rejected(f"the mean wealth of {found.audits} audits is {found.wealth:.3g}, too much for 1")
+
+
+@statistical(rate=2 * RATE)
+@pytest.mark.parametrize("law", LAWS)
+def test_a_true_claim_stands(law: str, rng: np.random.Generator) -> None:
+    found = audit(LAWS[law], rng)
+    check_errors(found)
+    check_wealth(found)
+
+
+@statistical(rate=2 * RATE)
+@pytest.mark.parametrize("law", ["identical worlds", "randomised response"])
+def test_a_true_claim_stands_in_blocks_of_one_pair(law: str, rng: np.random.Generator) -> None:
+    found = audit(LAWS[law], rng, blocks=TINY)
+    check_errors(found)
+    check_wealth(found)
+
+
+@statistical(rate=RATE)
+@pytest.mark.parametrize("law", ["identical worlds", "Laplace"])
+def test_bets_on_the_block_that_chose_them_are_caught(law: str, rng: np.random.Generator) -> None:
+    """Their mean wealth is about 3.7 and 12.5."""
+    with rejected("the mean wealth"):
+        check_wealth(audit(LAWS[law], rng, kind=Peeking, seeds=500))
+
+
+@statistical(rate=RATE)
+def test_errors_alone_tell_too(rng: np.random.Generator) -> None:
+    """Bets on the block that chose them refute about 0.66 of true claims."""
+    with rejected("errors in"):
+        check_errors(audit(LAWS["Laplace"], rng, kind=Peeking, seeds=500))
+
+
+@statistical(rate=RATE)
+def test_a_test_that_forgets_delta_is_caught(rng: np.random.Generator) -> None:
+    """Its mean wealth is about 3.5."""
+    with rejected("the mean wealth"):
+        check_wealth(audit(LAWS["response with delta"], rng, kind=Forgetful, seeds=500))
+
+
+@statistical(rate=RATE)
+def test_a_test_that_spends_a_twice_is_caught(rng: np.random.Generator) -> None:
+    """Its mean wealth is about 1.95, and hardly varies on so few games."""
+    with rejected("the mean wealth"):
+        check_wealth(audit(LAWS["randomised response"], rng, kind=Generous, blocks=TINY))
