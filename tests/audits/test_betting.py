@@ -257,6 +257,16 @@ def test_stakes_are_the_best_ones(pairs: float, delta: float, rng: np.random.Gen
     assert np.all(growth[~paying] <= 0)
 
 
+@pytest.mark.parametrize("pairs", [1, 100, 10**9])
+def test_no_stake_risks_more_than_half_an_unseen_game(pairs: int) -> None:
+    """However often the worlds were told apart, the next pair may be the other way round."""
+    test = betting()
+    test.update(separated(pairs))
+    test.update(PairCounts.of(np.ones(1), np.zeros(1)))
+    assert test.log_wealth.min() >= math.log(0.5 / (pairs + 1)) - 1e-6
+    assert test.log_wealth.min() < math.log(0.5 / (pairs + 1)) + 1
+
+
 def test_bets_are_chosen_seldom() -> None:
     ends = np.cumsum(np.full(100_000, 4_096))
     choices = list(_between_choices(ends))
@@ -328,19 +338,41 @@ def in_growing_blocks(most: int) -> list[int]:
     return sizes
 
 
-@statistical(rate=1e-6)
-@pytest.mark.parametrize(("claim", "pairs"), [(0.5, 2_048), (0.9, 24_576), (0.95, 77_824)])
-def test_a_false_claim_is_refuted_in_time(claim: float, pairs: int, rng: np.random.Generator) -> None:
-    """Randomised response of ε = 1 at a = 1e-6: of 20 audits at most 8 may come too late.
+def response_at_1(rng: np.random.Generator, pairs: int) -> np.ndarray:
+    return (rng.random((2, pairs)) < [[1 / (1 + E)], [E / (1 + E)]]).astype(float)
 
-    The median needs 1,024, 12,288 and 38,912 pairs. At least 95% refute within twice as many, and then 9 of
-    20 are late with probability 2e-7. A test whose median needs that many is caught with probability 0.75.
+
+def laplace_at_1(rng: np.random.Generator, pairs: int) -> np.ndarray:
+    return rng.laplace([[0.0], [1.0]], 1.0, (2, pairs))
+
+
+@statistical(rate=1e-6)
+@pytest.mark.parametrize(
+    ("law", "claim", "pairs"),
+    [
+        (response_at_1, 0.5, 2_048),
+        (response_at_1, 0.9, 24_576),
+        (response_at_1, 0.95, 77_824),
+        (laplace_at_1, 0.9, 40_960),
+    ],
+)
+def test_a_false_claim_is_refuted_in_time(
+    law: Callable[[np.random.Generator, int], np.ndarray],
+    claim: float,
+    pairs: int,
+    rng: np.random.Generator,
+) -> None:
+    """At a = 1e-6, where ε = 1: of 20 audits at most 8 may come too late.
+
+    The median needs 1,024, 12,288, 38,912 and 20,480 pairs. At least 95% refute within twice as many, and
+    then 9 of 20 are late with probability 2e-7. A test whose median needs that many is caught with
+    probability 0.75.
     """
     late = 0
     for _ in range(20):
         test = Betting(delta=0.0, confidence=1 - 1e-6, epsilon_claim=claim, epsilon_max=claim)
         for size in in_growing_blocks(pairs):
-            test.update(PairCounts.of(*(rng.random((2, size)) < [[1 / (1 + E)], [E / (1 + E)]])))
+            test.update(PairCounts.of(*law(rng, size)))
         late += not test.refuted
     assert late <= 8
 

@@ -95,7 +95,10 @@ STREAMS: dict[str, Callable[[np.random.Generator, int], Scores]] = {
 def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
     name: str, rng: np.random.Generator
 ) -> None:
-    """Within a tenth of the rarer side of each threshold; a histogram whose edges drift is off by factors."""
+    """Within a twentieth of the rarer side of each threshold, and mostly exact.
+
+    Edges that stay make no error. Where edges move with every block, half of the counts are wrong.
+    """
     histogram, seen = Histogram(), []
     for block in range(80):
         seen.append(STREAMS[name](rng, block))
@@ -109,7 +112,9 @@ def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
         below = np.searchsorted(scores, events.thresholds, side="left")
         rarer = np.minimum(below, len(scores) - below)
         assert np.all(row[:k] + row[k:] == len(scores))
-        assert np.all(np.abs(row[k:] - below) <= 0.1 * rarer + 1)
+        error = np.abs(row[k:] - below)
+        assert np.all(error <= 0.05 * rarer + 1)
+        assert np.mean(error == 0) > 0.7
 
 
 def test_rare_scores_and_clean_cuts_are_among_the_thresholds(rng: np.random.Generator) -> None:
