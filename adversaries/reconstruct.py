@@ -7,6 +7,7 @@ import numpy as np
 
 from adversaries.samples import swapped_label, telling_points, tied_sample
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
+from arena.points import finite_domain
 
 
 @attrs.frozen
@@ -40,7 +41,7 @@ class Reconstruct(Adversary):
         return score
 
     def _domain(self, sample: Sample) -> np.ndarray:
-        domain = getattr(getattr(self.learner, "concepts", None), "domain", None)
+        domain = finite_domain(self.learner)
         return np.unique(sample.points) if domain is None else np.asarray(domain, float)
 
 

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Learner, Sample, Training
+from arena.points import finite_domain
 
 _DEFAULT_SIZE = 1_000
 _SIMULATED_GAMES = 64
@@ -105,7 +106,7 @@ def _mean_label(sample: Sample, point: float) -> float:
 
 
 def _candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
-    domain = getattr(getattr(learner, "concepts", None), "domain", None)
+    domain = finite_domain(learner)
     if domain is not None:
         return np.asarray(domain, float)
     found = np.unique(sample.points)
@@ -116,7 +117,7 @@ def _candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
 
 def _domain(learner: Learner | None) -> tuple[float, float, float]:
     """A low, a middle and a high point of the learner's domain."""
-    domain = getattr(getattr(learner, "concepts", None), "domain", None)
+    domain = finite_domain(learner)
     if domain is None:
         return 0.0, 0.5, 1.0
     points = [float(p) for p in domain]

@@ -95,8 +95,7 @@ class PlayerError(ArenaError):
     @classmethod
     def of(cls, error: Exception, *, player: str, name: str, round: int) -> PlayerError:
         """What `error`, raised by the player's code, becomes; raise it from `error`."""
-        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-        return cls(player, name, round, told)
+        return cls(player, name, round, told(error))
 
     def __init__(self, player: str, name: str, round: int, error: str) -> None:
         self.player = player
@@ -125,6 +124,11 @@ class NotConforming(ArenaError):
 
 class InternalError(Exception):
     """A fault of the arena, never of a player or a user."""
+
+
+def told(error: Exception) -> str:
+    """An exception of a player's own in one phrase: its kind, and what it says if it says anything."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def _games(games: list[int] | None) -> str:

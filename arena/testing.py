@@ -24,6 +24,7 @@ from arena.independence import check_games_apart
 from arena.lift import GameAdversary
 from arena.moves import Commit, Example, Query, Ready, Train
 from arena.players import Adversary, Learner, Moves
+from arena.points import finite_domain
 from arena.referees import Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound
 from arena.replies import Answer, Hypothesis, Released, Reply, Shown, Stream
 from arena.sample import Sample
@@ -68,8 +69,6 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) ->
     Raises: NotConforming; whatever a referee raises in a game.
     """
     _check_spec(adversary, "adversary")
-    with _no_global_randomness(adversary.name):
-        play(learner, adversary, referee, games=_GAMES, seed=1)
     _check_repeats(learner, adversary, referee, adversary.name)
     check_games_apart(adversary, learner, referee)
 
@@ -125,11 +124,10 @@ def _global_states() -> tuple[object, ...]:
 
 
 def _check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> None:
-    alone = isinstance(adversary, GameAdversary)
-    first, second = (
-        play(learner, adversary, referee, games=2 if alone else _GAMES, seed=7, record=not alone)
-        for _ in range(2)
-    )
+    record = not isinstance(adversary, GameAdversary)
+    with _no_global_randomness(name):
+        first = play(learner, adversary, referee, games=_GAMES, seed=7, record=record)
+    second = play(learner, adversary, referee, games=_GAMES, seed=7, record=record)
     for what, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
         if one.shape != other.shape or (one != other).any():
             raise NotConforming(name, "the same coins give the same game", f"{what} differ")
@@ -247,9 +245,7 @@ class _Probe(Adversary):
     def _oblivious(self, games: int) -> Moves:
         rounds = range(_ROUNDS)
         x = np.stack([self._mixed(self._at(t), games) for t in rounds], axis=1)
-        y = np.broadcast_to(np.arange(_ROUNDS) % 2, (games, _ROUNDS)).copy()
-        y[games // 2 :] ^= self.crowd
-        yield Commit(x, y)
+        yield Commit(x, np.stack([self._label(t, games) for t in rounds], axis=1))
         return None
 
     def _adaptive(self, games: int) -> Moves:
@@ -295,7 +291,7 @@ _REFEREES: dict[str, Referee] = {
 
 def _sample_for(learner: Learner) -> Sample:
     size = learner.sample_size or 1_000
-    domain = getattr(getattr(learner, "concepts", None), "domain", None)
+    domain = finite_domain(learner)
     low, high = (0.0, 1.0) if domain is None else (domain[0], domain[-1])
     quarters = np.full(4, -(-size // 4))
     quarters[3] -= quarters.sum() - size if quarters.sum() - size < quarters[3] else 0

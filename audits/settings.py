@@ -15,7 +15,7 @@ import attrs
 
 from arena.claims import Claim
 from arena.concepts import ConceptClass, concept_class
-from arena.errors import ArenaError, InvalidArgument
+from arena.errors import ArenaError, InvalidArgument, told
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 
@@ -70,9 +70,8 @@ def blamed(name: str, what: str) -> Iterator[None]:
     except ArenaError:
         raise
     except Exception as error:
-        told = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         raise InvalidArgument(
-            f"{name} raised {told} when it was {what}", remedy="Mend the player."
+            f"{name} raised {told(error)} when it was {what}", remedy="Mend the player."
         ) from error
 
 

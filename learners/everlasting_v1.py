@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from math import ceil, exp, log, sqrt
+from math import ceil, log, sqrt
 from typing import Self
 
 import attrs
@@ -58,7 +58,7 @@ class EverlastingV1(GenericBBL):
         """
         if sample_size >= self.sample_size:
             return self
-        rate = self.epsilon / (3.0 + exp(self.epsilon + 1.0))
+        rate = self._fitting_rate
         teachers = _teachers_for_gap(0.99, 2.0 * self.alpha_1, self.delta / 2)
         chunk = int(sample_size * rate) // teachers
         if chunk < 1:

@@ -4,7 +4,7 @@ halts.
 
 from __future__ import annotations
 
-from math import ceil, exp, log, sqrt
+from math import ceil, log, sqrt
 from typing import Self
 
 import attrs
@@ -56,7 +56,7 @@ class EverlastingV2(GenericBBL):
         """
         if sample_size >= self.sample_size:
             return self
-        rate = self.epsilon / (3.0 + exp(self.epsilon + 1.0))
+        rate = self._fitting_rate
         teachers = int(sample_size * rate) // self.chunk
         if teachers < 1:
             raise InvalidArgument(

@@ -19,7 +19,7 @@ of places, which has the law of step 3(f).
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from math import ceil, floor
+from math import ceil, exp, floor
 
 import attrs
 import numpy as np
@@ -117,6 +117,13 @@ class GenericBBL(Learner):
     def training_rate_run(self) -> float:
         """The rate of step 2."""
         return rate_of(self.epsilon) if self.training_rate is None else self.training_rate
+
+    @property
+    def _fitting_rate(self) -> float:
+        """The rate of step 2 for a sample that is too small for the printed one: ε/(3 + exp(ε + 1)), which
+        the proof of Claim E.5 uses.
+        """
+        return self.epsilon / (3.0 + exp(self.epsilon + 1.0))
 
     @property
     def sample_size(self) -> int:

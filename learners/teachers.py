@@ -5,8 +5,8 @@ chunks of λ examples, an empirical risk minimiser for each. Two routes with the
 (docs/architecture.md says why):
 
 compositions: where the sample has few distinct examples, chunks are told apart only by how many of each
-example
-    they hold. T compositions are drawn at once from a multinomial and accepted with the right probability.
+    example they hold. T compositions are drawn at once from a multinomial, and accepted with the right
+    probability.
 rows: otherwise the chosen examples of a game are laid out in random order.
 """
 
@@ -247,8 +247,8 @@ def _draw_compositions(
 def _draw_rows(
     plan: _Plan, games: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray | None, np.ndarray]:
-    """As `_draw_compositions`; where concepts are many, they come one by one: (games, T), None, (games,
-    k).
+    """As `_draw_compositions`; where concepts are many they come one by one, (games, T), with None as
+    their counts.
     """
     kinds, size = len(plan.available), plan.size
     totals = np.empty((games, kinds), np.int32)
@@ -269,7 +269,7 @@ def _draw_rows(
 
 
 def _candidates(plan: _Plan) -> np.ndarray | None:
-    """Every concept a teacher may hold, if they are few (`ConceptClass.erm` promises to stay among them)."""
+    """Every concept a teacher may hold, if they are few; `ConceptClass.erm` stays among the dichotomies'."""
     if len(plan.points) > _MOST_COUNTED:
         return None
     concepts = np.unique(plan.concept_class.dichotomies(np.unique(plan.points, axis=0)).concepts)

@@ -106,7 +106,8 @@ class ConceptClass(ABC):
         The last axis of `labels` holds the examples of one sample, the leading axes as many samples as
         there are; points, labels and weights broadcast over these. An example of weight 0 is absent, so
         weights may count copies. Each result is a function of the multiset of its own examples: sums are
-        exact, and ties are broken as the class documents, never by the order of the examples.
+        exact, and ties are broken as the class documents, never by the order of the examples. It is a concept
+        that `dichotomies` lists for any points that include the sample's.
 
         Shapes: points (..., m), labels (..., m) of 0 and 1, weights (..., m) of at least 0 (default: ones);
         result (...).
