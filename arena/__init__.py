@@ -12,6 +12,7 @@ from arena.errors import (
     ProtocolViolation,
     Unsupported,
 )
+from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
 from arena.lift import GameAdversary, GameLearner
 from arena.moves import Commit, Example, Move, Query, Ready, Train
 from arena.players import Adversary, Learner, Moves
@@ -30,15 +31,20 @@ __all__ = [
     "Adaptive",
     "Adversary",
     "Answer",
+    "AnswerLaw",
     "ArenaError",
+    "Branches",
     "BudgetExceeded",
     "Claim",
     "Commit",
+    "Density",
     "Example",
     "Figure1",
+    "Finite",
     "GameAdversary",
     "GameLearner",
     "Hypothesis",
+    "Independent",
     "InternalError",
     "InvalidArgument",
     "Learner",
@@ -64,6 +70,7 @@ __all__ = [
     "Training",
     "Transcript",
     "Unsupported",
+    "ValueLaw",
     "View",
     "play",
     "setting",

@@ -37,7 +37,9 @@ class Played:
     halted: (n,) bool, or None where the protocol knows no halts.
     mistakes: (n,) int, or None where the protocol counts none.
     rounds: how many rounds were played.
+    failed: (n,) bool, the games that ended because the learner raised, or None where that is not a reply.
     view, transcript: None unless recorded.
+    alone: the recorded games one by one, where they were played so.
     """
 
     worlds: np.ndarray
@@ -47,8 +49,10 @@ class Played:
     halted: np.ndarray | None
     mistakes: np.ndarray | None
     rounds: int
+    failed: np.ndarray | None = None
     view: View | None = None
     transcript: Transcript | None = None
+    alone: tuple[Played, ...] = ()
 
 
 def play(
@@ -58,12 +62,18 @@ def play(
     *,
     games: int,
     seed: int | np.random.SeedSequence,
+    worlds: np.ndarray | None = None,
+    faults: bool = False,
     record: bool = False,
 ) -> Played:
     """Play `games` games in lockstep.
 
     Games 2j and 2j + 1 are a pair: one in each world, by the referee's coin. An adversary in game style is
     played one game after the other, each a table of its own.
+
+    worlds: (games,) bool, the worlds instead of the coin's.
+    faults: what the adversary sees includes that the learner fails: every game is played alone, and where
+        the learner raises it ends, with the score infinity.
 
     Raises ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if
     a player does not know the protocol.
@@ -73,15 +83,13 @@ def play(
         raise InvalidArgument("the number of games must be at least 0", value=games)
     root = block_seed(seed, 0) if isinstance(seed, int) else seed
     coins = streams(root)
-    worlds = pair_worlds(games, coins.referee) if referee.two_worlds else np.zeros(games, bool)
-    if not isinstance(adversary, GameAdversary):
-        return _play_table(learner, adversary, referee, frozen(worlds), coins, root, record)
-    if record and games != 1:
-        raise InvalidArgument(
-            "an adversary in game style is recorded one game at a time", value=games, remedy="Use games=1."
-        )
-    alone = [_play_alone(learner, adversary, referee, worlds, g, root, record) for g in range(games)]
-    return alone[0] if games == 1 else _joined(alone, worlds)
+    own = frozen(_worlds(referee, games, coins.referee) if worlds is None else np.array(worlds, bool))
+    if own.shape != (games,):
+        raise InvalidArgument(f"{games} games have as many worlds", value=own.shape)
+    if not faults and not isinstance(adversary, GameAdversary):
+        return _play_table(learner, adversary, referee, own, coins, root, record)
+    alone = [_play_alone(learner, adversary, referee, own, g, root, record, faults) for g in range(games)]
+    return alone[0] if games == 1 else _joined(alone, own, record)
 
 
 def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> None:
@@ -92,6 +100,10 @@ def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> 
                 f"{kind} {player.name} does not play {referee.name}",
                 remedy=f"It plays {', '.join(player.protocols) or 'no protocol that it names'}.",
             )
+
+
+def _worlds(referee: Referee, games: int, rng: np.random.Generator) -> np.ndarray:
+    return pair_worlds(games, rng) if referee.two_worlds else np.zeros(games, bool)
 
 
 def pair_worlds(games: int, rng: np.random.Generator) -> np.ndarray:
@@ -108,14 +120,22 @@ def _play_table(
     coins: Streams,
     root: np.random.SeedSequence,
     record: bool,
+    faults: bool = False,
 ) -> Played:
     games = len(worlds)
     log: list[Entry] | None = [] if record else None
     seat = _seat(learner, games, coins.learner)
     table = referee.open(Seats(seat, learner.name, adversary.name, learner.point_shape, worlds, log))
     replies: list[Reply] | None = [] if record else None
-    score = _scores(_run(adversary, games, coins.adversary, table, replies), adversary, games, table.round)
-    table.close()
+    failed = False
+    try:
+        returned = _run(adversary, games, coins.adversary, table, replies)
+        table.close()
+    except PlayerError as error:
+        if not faults or error.player != "learner":
+            raise
+        returned, failed = np.full(games, np.inf), True
+    score = _scores(returned, adversary, games, table.round)
     return Played(
         worlds=worlds,
         score=score,
@@ -124,6 +144,7 @@ def _play_table(
         halted=table.halted,
         mistakes=table.mistakes,
         rounds=table.round,
+        failed=np.full(games, failed) if faults else None,
         view=None if replies is None else View(tuple(replies), root),
         transcript=None if log is None else Transcript(tuple(log), worlds, score),
     )
@@ -204,22 +225,23 @@ def _scores(returned: object, adversary: Adversary, games: int, round: int) -> n
 
 def _play_alone(
     learner: Learner,
-    adversary: GameAdversary,
+    adversary: Adversary,
     referee: Referee,
     worlds: np.ndarray,
     game: int,
     root: np.random.SeedSequence,
     record: bool,
+    faults: bool,
 ) -> Played:
     own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
     world = frozen(worlds[game : game + 1].copy())
     try:
-        return _play_table(learner, adversary, referee, world, streams(own), own, record)
+        return _play_table(learner, adversary, referee, world, streams(own), own, record, faults)
     except ProtocolViolation as error:
         raise error.in_games([game]) from error
 
 
-def _joined(alone: list[Played], worlds: np.ndarray) -> Played:
+def _joined(alone: list[Played], worlds: np.ndarray, record: bool) -> Played:
     """The outcome of n single games as the outcome of one table."""
 
     def joined(name: str) -> np.ndarray | None:
@@ -235,4 +257,6 @@ def _joined(alone: list[Played], worlds: np.ndarray) -> Played:
         halted=joined("halted"),
         mistakes=joined("mistakes"),
         rounds=max((one.rounds for one in alone), default=0),
+        failed=joined("failed"),
+        alone=tuple(alone) if record else (),
     )

@@ -21,9 +21,12 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim
+from arena.errors import Unsupported
+from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move
+from arena.points import finite_domain, frozen
 from arena.replies import Hypothesis, Reply
-from arena.sample import Training
+from arena.sample import Sample, Training
 
 Moves = Generator[Move, Any, "np.ndarray | None"]
 
@@ -63,6 +66,38 @@ class Learner(ABC):
     def sized_for(self, sample_size: int) -> Self:
         """The spec to use on a sample of `sample_size` examples; the same spec unless it has sizes to fit."""
         return self
+
+    @property
+    def in_step(self) -> bool:
+        """Whether every game draws the same coins in the same order, whatever it or others are told.
+
+        Then two tables with the same coins, one in each world, can be compared game by game, which sharpens
+        audits a great deal. A learner that draws anew only in the games that need it is not in step.
+        """
+        return False
+
+    @property
+    def some_points(self) -> np.ndarray:
+        """(k, ...): a few points of its domain, for those who must choose inputs without knowing it."""
+        domain = finite_domain(self)
+        if domain is not None:
+            few = np.unique(np.linspace(0, len(domain) - 1, 5).astype(int))
+            return frozen(np.asarray(domain, float)[few])
+        if not self.point_shape:
+            return frozen(np.array([0.0, 0.5, 1.0]))
+        ones = np.ones(self.point_shape)
+        units = np.eye(ones.size).reshape(-1, *self.point_shape)
+        return frozen(np.stack([0 * ones, ones, *units, *(ones - units)]))
+
+    def law(self, sample: Sample) -> ValueLaw | AnswerLaw:
+        """Its law when trained on `sample`: a `ValueLaw` before Release, an `AnswerLaw` before Figure1.
+
+        Raises: Unsupported where it cannot tell.
+        """
+        raise Unsupported(
+            f"{self.name} does not tell its law",
+            remedy="Audit it by playing, or let its spec define law(sample).",
+        )
 
 
 @attrs.frozen

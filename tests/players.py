@@ -68,6 +68,25 @@ class Echo(Learner):
         return seat
 
 
+class FragileSeat(EchoSeat):
+    """Raises when it is asked 7."""
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        if (x == 7).any():
+            raise RuntimeError("seven")
+        return super().predict(x)
+
+
+@attrs.frozen
+class Fragile(Echo):
+    """A predictor that fails at one point, whoever else sits at its table."""
+
+    name = "fragile"
+
+    def seat(self, games: int, rng: np.random.Generator) -> FragileSeat:
+        return FragileSeat(games, self.halt_at)
+
+
 class LastLabelSeat:
     """h_t labels everything as the last example was labelled."""
 

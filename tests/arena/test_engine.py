@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from players import SAMPLE, Echo, GameEcho, GameScripted, LastLabel, Scripted, script
+from players import SAMPLE, Echo, Fragile, GameEcho, GameScripted, LastLabel, Scripted, script
 
 from arena import (
     Adaptive,
@@ -15,6 +15,7 @@ from arena import (
     InvalidArgument,
     Moves,
     Oblivious,
+    PlayerError,
     ProtocolViolation,
     Query,
     Ready,
@@ -151,11 +152,44 @@ def test_a_violation_in_game_style_names_the_game() -> None:
 
 
 def test_game_style_is_recorded_one_game_at_a_time() -> None:
-    with pytest.raises(InvalidArgument, match="Use games=1"):
-        play(Echo(), GameScripted(one_game), Figure1(), games=2, seed=3, record=True)
-    assert (
-        play(Echo(), GameScripted(one_game), Figure1(), games=1, seed=3, record=True).transcript is not None
-    )
+    played = play(Echo(), GameScripted(one_game), Figure1(), games=3, seed=3, record=True)
+    assert played.transcript is None
+    assert [one.transcript is not None for one in played.alone] == [True] * 3
+    assert [bool(one.worlds[0]) for one in played.alone] == played.worlds.tolist()
+    single = play(Echo(), GameScripted(one_game), Figure1(), games=1, seed=3, record=True)
+    assert single.transcript is not None
+    assert single.alone == ()
+
+
+def test_the_caller_may_choose_the_worlds() -> None:
+    adversary = script(Train(SAMPLE), Query(0.0, 9.0))
+    played = play(Echo(), adversary, Figure1(), games=3, seed=1, worlds=np.array([True, False, True]))
+    assert played.worlds.tolist() == [True, False, True]
+    assert played.halted is not None
+    assert played.halted.tolist() == [True, False, True]
+    with pytest.raises(InvalidArgument, match="3 games have as many worlds"):
+        play(Echo(), adversary, Figure1(), games=3, seed=1, worlds=np.zeros(2, bool))
+
+
+def test_a_failing_learner_ends_its_game_where_failures_are_seen() -> None:
+    adversary = script(Train(SAMPLE), Query(0.0, 7.0), Query(0.0), score=np.zeros(1))
+    with pytest.raises(PlayerError):
+        play(Fragile(), adversary, Figure1(), games=4, seed=1)
+    played = play(Fragile(), adversary, Figure1(), games=4, seed=1, faults=True, record=True)
+    assert played.failed is not None
+    assert played.score is not None
+    assert played.failed.tolist() == played.worlds.tolist()
+    assert np.isposinf(played.score).tolist() == played.worlds.tolist()
+    assert [one.rounds for one in played.alone] == [1 if world else 2 for world in played.worlds]
+
+
+def test_a_failing_adversary_is_never_part_of_the_game() -> None:
+    def broken(games: int, rng: np.random.Generator) -> Moves:
+        yield Train(SAMPLE)
+        raise RuntimeError("mine")
+
+    with pytest.raises(PlayerError, match="mine"):
+        play(Echo(), Scripted(broken), Figure1(), games=2, seed=1, faults=True)
 
 
 def test_no_game_of_game_style_at_all() -> None:

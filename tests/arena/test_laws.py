@@ -1,0 +1,67 @@
+"""The laws that learners tell."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from players import SAMPLE, Echo
+from scipy import stats
+
+from arena import Branches, Density, Finite, Independent, InvalidArgument, Unsupported
+
+
+def laplace(location: float, share: float = 1.0) -> Density:
+    return Density(
+        log=lambda x: np.log(share) + stats.laplace.logpdf(x, location),
+        kinks=(location,),
+        low=location - 40,
+        high=location + 40,
+        scale=1.0,
+    )
+
+
+def test_a_finite_law_knows_its_values_and_no_others() -> None:
+    law = Finite([[0, 1], [2, 2], [3, 0]], [0.5, 0.5, 0.0])
+    found = law.log_density(np.array([[2.0, 2.0], [9.0, 9.0], [0.0, 1.0], [3.0, 0.0]]))
+    assert np.exp(found).tolist() == [0.5, 0, 0.5, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "probabilities", "rule"),
+    [
+        ([0, 1], [1.0], "2 values need as many probabilities"),
+        ([], [], "0 values need as many probabilities"),
+        ([0, 1], [0.5, 0.6], "of sum 1"),
+        ([0, 1], [1.5, -0.5], "at least 0"),
+        ([0, 1], [np.nan, 1.0], "at least 0"),
+        ([1, 1], [0.5, 0.5], "distinct"),
+    ],
+)
+def test_what_is_no_finite_law_is_refused(values: list[int], probabilities: list[float], rule: str) -> None:
+    with pytest.raises(InvalidArgument, match=rule):
+        Finite(values, probabilities)
+
+
+def test_independent_parts_add_up() -> None:
+    law = Independent((laplace(0.0), Finite([0, 1], [0.25, 0.75])))
+    found = law.log_density(np.array([[0.5, 1.0], [2.0, 5.0]]))
+    assert found[0] == pytest.approx(stats.laplace.logpdf(0.5) + np.log(0.75))
+    assert found[1] == -np.inf
+
+
+def test_branches_are_read_off_the_value() -> None:
+    law = Branches(
+        parts=(0.25, laplace(1.0, share=0.75)),
+        read=lambda values: ((values > -1000).astype(int), values),
+    )
+    found = law.log_density(np.array([-1000.0, 3.0]))
+    assert found.tolist() == pytest.approx([np.log(0.25), np.log(0.75) + stats.laplace.logpdf(3.0, 1.0)])
+
+
+def test_a_learner_tells_no_law_unless_it_says_so() -> None:
+    with pytest.raises(Unsupported, match="echo does not tell its law"):
+        Echo().law(SAMPLE)
+
+
+def test_points_to_choose_inputs_from() -> None:
+    assert Echo().some_points.tolist() == [0, 0.5, 1]
