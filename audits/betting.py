@@ -32,19 +32,23 @@ The same holds for a true claim that is refuted, so the bound and the verdict ar
 from __future__ import annotations
 
 import math
+from collections import deque
 from collections.abc import Iterable, Iterator
 
 import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.scores import PairCounts
+from audits.scores import PairCounts, joined
 from audits.witness import Events, Histogram
 
 EPSILON_MAX = 20.0
-_STEPS = 100  # of the grid, in one nat
-_NODE = 20
+_FINEST = 1e-3  # nats; from there the grid grows by a hundredth at a time, and from one nat on in hundredths
+_NODE = 10
+_BATCH = 16  # nodes at a time
 _NEWTON = 20
+_LINKED = 32_768  # pairs kept to see how the games of a pair hang together
+_MOST_BLOCKS = 64  # in which they are kept
 
 
 class Betting:
@@ -79,13 +83,14 @@ class Betting:
         if not 0 <= epsilon_max <= 100:
             raise InvalidArgument("epsilon_max must lie between 0 and 100 nats", value=epsilon_max)
         self.threshold = -math.log(1.0 - confidence)
-        self.grid = np.arange(round(epsilon_max * _STEPS) + 1) / _STEPS
+        self.grid = _grid(epsilon_max)
         self._claim: int | None = None
         if epsilon_claim is not None:
             self.grid = np.union1d(self.grid, [epsilon_claim])
             self._claim = int(np.searchsorted(self.grid, epsilon_claim))
         self._returns = _returns(self.grid, delta)
         self._histogram = Histogram()
+        self._recent: deque[PairCounts] = deque()
         self._bets: _Bets | None = None
         self._bets_from = 0
         self._log_wealth = np.zeros((2, len(self.grid)))
@@ -98,10 +103,34 @@ class Betting:
         if self._bets is not None:
             self._log_wealth += self._bets.log_growth(block)
             np.maximum(self._peak, self.log_wealth, out=self._peak)
-        self._histogram.add(block)
+        self._remember(block)
         if self.pairs >= _next_choice(self._bets_from):
-            self._bets = _choose(self._returns, self._histogram)
-            self._bets_from = self.pairs
+            self._choose()
+
+    def start_again(self, blocks: Iterable[PairCounts]) -> None:
+        """Go on with another witness: forget all scores but those that it gives to `blocks`, seen before.
+
+        The wealth stays what it is.
+        """
+        self._histogram = Histogram()
+        self._recent.clear()
+        for block in blocks:
+            self._remember(block)
+        self._choose()
+
+    def _remember(self, block: PairCounts) -> None:
+        self._histogram.add(block)
+        if len(self._recent) == _MOST_BLOCKS:
+            self._recent = deque([joined(self._recent)])
+        self._recent.append(block)
+        while len(self._recent) > 1 and sum(b.pairs for b in self._recent) - self._recent[0].pairs >= _LINKED:
+            self._recent.popleft()
+
+    def _choose(self) -> None:
+        # Where a null hypothesis has fallen there is nothing left to win.
+        fallen = int(np.count_nonzero(self._evidence() >= self.threshold))
+        self._bets = _choose(self._returns, self._histogram, self._recent, fallen)
+        self._bets_from = self.pairs
 
     @property
     def pairs(self) -> int:
@@ -159,6 +188,14 @@ def ceiling(
     return betting.epsilon_lower
 
 
+def _grid(epsilon_max: float) -> np.ndarray:
+    """The ε of the grid, in nats: 0, then a hundredth apart, of one nat or, below that, of the ε itself."""
+    below = np.geomspace(_FINEST, 1.0, round(-math.log(_FINEST) / math.log(1.01)) + 1)
+    above = np.arange(100, round(epsilon_max * 100) + 1) / 100
+    grid = np.unique(np.concatenate([[0.0], below, above]))
+    return np.asarray(grid[grid <= epsilon_max])
+
+
 def _next_choice(pairs: int) -> int:
     # A tenth more data hardly improves a bet, and with a geometric schedule all choices together cost little.
     return -(-11 * pairs // 10)
@@ -208,14 +245,16 @@ class _Bets:
         return np.asarray((played * self.log_factors).sum(axis=0))
 
 
-def _choose(returns: np.ndarray, histogram: Histogram) -> _Bets | None:
+def _choose(
+    returns: np.ndarray, histogram: Histogram, recent: Iterable[PairCounts], fallen: int
+) -> _Bets | None:
     """The bets that grow fastest if the rest is like the games so far, with half a game added to each count.
 
     The half game stands for what has not been seen: it keeps a bet from trusting that an event is
-    impossible in one world, and no stake risks more than it. The games of a pair are taken to be
-    independent; where they are not, bets are worse, and as valid. Events are compared at every `_NODE`-th ε
-    and serve the ε up to the next, where they still pay; stakes are set at each ε, so that every bet is
-    legal where it is used.
+    impossible in one world, and no stake risks more than it. How the games of a pair hang together is seen
+    in the recent blocks; where the rest is otherwise, bets are worse, and as valid. Events are compared at
+    every `_NODE`-th ε and serve the ε up to the next, where they still pay; stakes are set at each ε, so
+    that every bet is legal where it is used. The first `fallen` ε need no bets.
     """
     events, counts = histogram.events()
     if not len(events):
@@ -223,12 +262,47 @@ def _choose(returns: np.ndarray, histogram: Histogram) -> _Bets | None:
     pairs = histogram.pairs
     most = 1.0 - 0.5 / (pairs + 1)
     loss = (counts + 0.5) / (pairs + 1)
-    gain = loss[::-1]
-    cells = np.stack([gain * (1 - loss), loss * (1 - gain), gain * loss, (1 - gain) * (1 - loss)])
-    _, growth = _kelly(cells[:, :, None, :], returns[:, None, ::_NODE, None], most)
-    event = growth.argmax(axis=2)[:, np.arange(returns.shape[1]) // _NODE]
+    cells = _cells(loss, _overlap(events, recent, loss))
+    every = np.arange(returns.shape[1])
+    start = min(fallen, every[-1]) // _NODE * _NODE
+    chosen = []
+    for nodes in _batches(start, len(every)):
+        _, growth = _kelly(cells[:, :, None, :], returns[:, None, nodes, None], most)
+        chosen.append(growth.argmax(axis=2))
+        if not (growth[:, -1] > 0).any():  # and none will pay at a larger ε
+            break
+    best = np.concatenate(chosen, axis=1)
+    event = best[:, np.clip((every - start) // _NODE, 0, best.shape[1] - 1)]
     stake, _ = _kelly(np.take_along_axis(cells, event[None], axis=2), returns[:, None, :], most)
+    stake[:, :start] = 0.0
     return _Bets(events, event, np.log1p(stake * returns[:, None, :]))
+
+
+def _batches(start: int, end: int) -> Iterator[np.ndarray]:
+    nodes = np.arange(start, end, _NODE)
+    return iter(np.split(nodes, range(_BATCH, len(nodes), _BATCH)))
+
+
+def _cells(loss: np.ndarray, both: np.ndarray) -> np.ndarray:
+    """(4, 2, K): the chances of the cells of `_returns`, in both directions, from the chance of each event in
+    the world that loses by it, (2, K), and in both games of a pair, (K,)."""
+    gain = loss[::-1]
+    return np.stack([gain - both, loss - both, np.broadcast_to(both, loss.shape), 1 - gain - loss + both])
+
+
+def _overlap(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:
+    """(K,): how likely both games of a pair are in an event, given its chances (2, K) in each world.
+
+    The share of the rarer one that meets the other, as the recent pairs have it; with one pair added in which
+    the two are independent, so that nothing is taken for certain.
+    """
+    hits = [events.hits(block) for block in recent]
+    each = np.sum([hit.world for hit in hits], axis=0).min(axis=0)
+    both = np.sum([hit.both for hit in hits], axis=0)
+    rare, common = chances.min(axis=0), chances.max(axis=0)
+    # Two events of these chances overlap at least so much, however they hang together.
+    least = np.maximum(rare + common - 1, 0.0)
+    return np.asarray(np.maximum(rare * (both + common) / (each + 1), least + (rare - least) / (each + 2)))
 
 
 def _kelly(chances: np.ndarray, returns: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:

@@ -2,42 +2,87 @@
 
 from __future__ import annotations
 
-from arena import InvalidArgument, Played, Unsupported, play
+from typing import Any
+
+import numpy as np
+
+from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
-from audits.plan import Plan
+from audits.likelihood import laws_of_worlds, log_likelihood_ratios
+from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.scores import PairCounts
+from audits.views import Block, ViewCounts, features
 
 
-def play_block(plan: Plan, index: int) -> PairCounts:
-    """Play the pairs of block `index` and count their scores.
+def play_block(plan: Plan, index: int) -> Block:
+    """Play the pairs of block `index` and count their scores, or their views where a witness is learnt.
 
-    Raises what `arena.play` raises; Unsupported if the adversary gives no score; InvalidArgument if
-    the worlds differ in something that the learner's claim does not speak of.
+    Raises what `arena.play` raises; Unsupported if the adversary gives no score where one is needed;
+    InvalidArgument if the worlds differ in something that the learner's claim does not speak of.
     """
+    pairs, seed = plan.pairs(index), block_seed(plan.seed, index)
+    if coupled(plan):
+        both = [_told(plan, _played(plan, pairs, seed, np.full(pairs, w, bool))) for w in range(2)]
+    else:
+        played = _played(plan, 2 * pairs, seed, None)
+        told, games = _told(plan, played), np.arange(2 * pairs).reshape(-1, 2)
+        # The referee's coin says which game of a pair is in which world.
+        of_world_0 = played.worlds[games[:, 0]].astype(int)
+        both = [told[games[np.arange(pairs), of_world_0 ^ w]] for w in range(2)]
+    return ViewCounts.of(*both) if plan.witness == LEARNT else PairCounts.of(*both)
+
+
+def coupled(plan: Plan) -> bool:
+    """Whether the games of a pair are played with the same coins, each in its world.
+
+    Any link between the two games of a pair keeps a bet fair, as long as pairs are independent. With the
+    same coins they differ where the mechanism makes them differ, and far fewer pairs show it.
+    """
+    return plan.learner.in_step and not plan.faults and not isinstance(plan.adversary, GameAdversary)
+
+
+def _played(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.ndarray | None) -> Played:
     played = play(
         plan.learner,
         plan.adversary,
         plan.referee,
-        games=2 * plan.pairs(index),
-        seed=block_seed(plan.seed, index),
+        games=games,
+        seed=seed,
+        worlds=worlds,
+        faults=plan.faults,
+        record=plan.witness != SCORE,
     )
     check_audited(plan, played)
-    assert played.score is not None
-    pairs = played.score.reshape(-1, 2)
-    first_in_world_1 = played.worlds.reshape(-1, 2)[:, 0]
-    world_1 = pairs[:, 0].copy()
-    world_1[~first_in_world_1] = pairs[~first_in_world_1, 1]
-    world_0 = pairs[:, 1].copy()
-    world_0[~first_in_world_1] = pairs[~first_in_world_1, 0]
-    return PairCounts.of(world_0, world_1)
+    return played
+
+
+def _told(plan: Plan, played: Played) -> Any:
+    """What each game says: its score (n,), or the features of its view where a witness is learnt."""
+    if plan.witness == LEARNT:
+        return features(played)
+    if plan.witness == LIKELIHOOD:
+        return log_likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
+    return played.score
+
+
+def usual_witness(learner: Learner, adversary: Adversary, referee: Referee) -> str:
+    """The adversary's score if it gives one; else the likelihood ratio if it can be had; else a learnt one."""
+    if play(learner, adversary, referee, games=2, seed=0).score is not None:
+        return SCORE
+    try:
+        laws_of_worlds(learner, adversary, referee)
+    except Unsupported:
+        return LEARNT
+    return LIKELIHOOD
 
 
 def check_audited(plan: Plan, played: Played) -> None:
     """Refuse a table whose outcome cannot speak about the claim."""
-    if played.score is None:
+    if played.score is None and plan.witness == SCORE:
         raise Unsupported(
             f"{plan.adversary.name} returns no score, so an audit has nothing to tell the worlds by",
-            remedy="Let play() return one number a game, higher where it looks like world 1.",
+            remedy="Let play() return one number a game, higher where it looks like world 1, or have a "
+            "witness learnt.",
         )
     strays = sorted(played.challenges - set(plan.learner.claim.protects))
     if strays:

@@ -18,13 +18,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
+import attrs
 import numpy as np
 
 from arena.errors import ArenaError, InternalError, InvalidArgument
-from audits.scores import PairCounts
+from audits.views import Block, decoded
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
-SCHEMA_VERSION = 1  # to be raised whenever the tables, the checksum or the encoding of the scores changes
+SCHEMA_VERSION = 2  # to be raised whenever the tables, the checksum or the encoding of the scores changes
 
 _TABLES = {
     "blocks": "CREATE TABLE blocks (block INTEGER PRIMARY KEY, pairs INTEGER NOT NULL, scores BLOB NOT NULL,"
@@ -82,21 +83,21 @@ class Ledger:
                 raise
         return ledger
 
-    def blocks(self) -> Iterator[tuple[int, PairCounts]]:
+    def blocks(self) -> Iterator[tuple[int, Block]]:
         """Every block with its index, in the order of the indices. Blocks may be added meanwhile.
 
         Raises: InvalidArgument if a block does not match its checksum.
         """
         with _explained(self.path, lost="the blocks were not read"):
             for block, scores in self._rows():
-                yield block, PairCounts.from_bytes(scores)
+                yield block, decoded(scores)
 
     def have(self) -> set[int]:
         """The indices of the blocks that need not be played again."""
         with _explained(self.path, lost="the blocks were not read"):
             return {block for (block,) in self._live.execute("SELECT block FROM blocks")}
 
-    def add(self, index: int, counts: PairCounts) -> None:
+    def add(self, index: int, counts: Block) -> None:
         """Store block `index`, at once and whole; once this returns, killing the process does not lose it.
 
         Adding a block again changes nothing. Raises: InternalError if it then differs from the one that is
@@ -112,7 +113,7 @@ class Ledger:
                 scores = counts.to_bytes()
                 row = (block, counts.pairs, scores, self._checksum(block, counts.pairs, scores))
                 connection.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
-            elif not _same(PairCounts.from_bytes(found[0]), counts):
+            elif not _same(decoded(found[0]), counts):
                 raise InternalError(
                     f"block {block} of the ledger {self.path} was played again and its scores differ: "
                     "something in it does not follow from the plan and its seed"
@@ -302,9 +303,12 @@ def _one(connection: sqlite3.Connection, query: str) -> Any:
     return connection.execute(query).fetchone()[0]
 
 
-def _same(one: PairCounts, other: PairCounts) -> bool:
+def _same(one: Block, other: Block) -> bool:
     # Not by their bytes: those may differ between releases of zlib.
-    return np.array_equal(one.scores, other.scores) and np.array_equal(one.counts, other.counts)
+    fields = [field.name for field in attrs.fields(type(one))]
+    return type(one) is type(other) and all(
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in fields
+    )
 
 
 def _canonical(plan: Mapping[str, object]) -> str:

@@ -14,6 +14,7 @@ from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.engine import check_protocol
 
 MOST_PAIRS = 4_096  # a block of 8,192 games keeps a table's arrays in cache
+SCORE, LEARNT, LIKELIHOOD = WITNESSES = ("score", "learnt", "likelihood")
 _FEWEST_BLOCKS = 10  # bets and thresholds are chosen from earlier blocks, so a short run needs several
 
 
@@ -27,6 +28,9 @@ class Plan:
     games: games in each world (with `until_refuted`, at most so many).
     seed: of every coin.
     block: pairs of games in a block; default 4,096, fewer in short runs.
+    witness: what the worlds are told apart by: the adversary's "score"; a witness "learnt" from the views of
+        earlier blocks; or the log "likelihood" ratio of the view, if the learner tells its law.
+    faults: the adversary sees that the learner fails, so a learner that raises does not end the audit.
     """
 
     learner: Learner
@@ -38,6 +42,8 @@ class Plan:
     games: int = 100_000
     until_refuted: bool = False
     seed: int = 0
+    witness: str = SCORE
+    faults: bool = False
     block: int = attrs.field()
 
     @block.default
@@ -61,6 +67,12 @@ class Plan:
             raise InvalidArgument("the claim under test has a δ in [0, 1)", value=self.delta)
         if not 0 < self.confidence < 1:
             raise InvalidArgument("a confidence lies strictly between 0 and 1", value=self.confidence)
+        if self.witness not in WITNESSES:
+            raise InvalidArgument(
+                "there is no witness of that name",
+                value=self.witness,
+                remedy=f"There are: {', '.join(WITNESSES)}.",
+            )
         for name in ("games", "block"):
             value = getattr(self, name)
             if isinstance(value, bool) or not isinstance(value, int) or value < 1:
@@ -89,6 +101,8 @@ class Plan:
             "games": self.games,
             "until_refuted": self.until_refuted,
             "seed": self.seed,
+            "witness": self.witness,
+            "faults": self.faults,
             "block": self.block,
             "versions": versions(),
         }

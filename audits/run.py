@@ -18,10 +18,11 @@ from arena.testing import check_adversary
 from audits.betting import Betting, ceiling
 from audits.blocks import play_block
 from audits.clopper_pearson import HeldOut
+from audits.learnt import Learning
 from audits.ledger import Ledger
 from audits.plan import Plan
-from audits.scores import PairCounts
 from audits.verdict import Verdict
+from audits.views import Block, ViewCounts
 
 # Workers that outrun this process would pile up results, so it hands out so many blocks at a time.
 _WAVE = 64
@@ -60,7 +61,8 @@ def run(
     if jobs < 1:
         raise InvalidArgument("jobs must be at least 1", value=jobs)
     started = time.perf_counter()
-    check_adversary(plan.adversary, plan.learner, plan.referee)
+    if not plan.faults:  # with faults, every game is played alone
+        check_adversary(plan.adversary, plan.learner, plan.referee)
     tests = _Tests.of(plan)
     interrupted = False
     with (
@@ -85,6 +87,7 @@ class _Tests:
 
     betting: Betting
     held_out: HeldOut
+    learning: Learning
     sizes: list[int] = attrs.field(factory=list)
     games: int = 0
     played_now: int = 0
@@ -98,13 +101,32 @@ class _Tests:
                 confidence=plan.confidence,
                 choose_pairs=max(1, plan.games // 5),
             ),
+            Learning(pairs=max(1, plan.games // 5)),
         )
 
-    def update(self, result: PairCounts) -> None:
-        self.betting.update(result)
-        self.held_out.update(result)
+    def update(self, result: Block) -> None:
+        if isinstance(result, ViewCounts):
+            self._learn(result)
+        else:
+            self.betting.update(result)
+            self.held_out.update(result)
         self.sizes.append(result.pairs)
         self.games += result.pairs
+
+    def _learn(self, views: ViewCounts) -> None:
+        """Bet on a block with the witness learnt before it, then learn from it."""
+        scores, settled = self.learning.scored(views), self.learning.done
+        if scores is not None:
+            self.betting.update(scores)
+        if settled:
+            assert scores is not None
+            self.held_out.update(scores)
+        relearnt = self.learning.learn(views)
+        if relearnt is not None:
+            self.betting.start_again(relearnt)
+            if self.learning.done:
+                for seen in relearnt:
+                    self.held_out.update(seen)
 
     def progress(self, plan: Plan) -> Progress:
         return Progress(
@@ -134,7 +156,7 @@ class _Tests:
         )
 
 
-def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Generator[PairCounts, None, None]:
+def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Generator[Block, None, None]:
     """Every block's result in order: from the ledger where it has them, played and remembered where not."""
     kept = book.blocks() if book is not None else iter(())
     have = book.have() if book is not None else set()
@@ -152,7 +174,7 @@ def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Gener
             yield result
 
 
-def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[PairCounts, None, None]:
+def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[Block, None, None]:
     """The named blocks, played, in order."""
     if jobs == 1 or len(indices) <= 1:
         for index in indices:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import struct
 import zlib
+from collections.abc import Iterable
 
 import attrs
 import numpy as np
@@ -27,14 +28,19 @@ class PairCounts:
     counts: np.ndarray
 
     @classmethod
-    def of(cls, world0: np.ndarray, world1: np.ndarray) -> PairCounts:
-        """Count the pairs (world0[j], world1[j]); scores may be infinite but not NaN."""
+    def of(cls, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None) -> PairCounts:
+        """Count the pairs (world0[j], world1[j]); scores may be infinite but not NaN.
+
+        times: (n,) whole numbers, how often each pair occurred; default: once.
+        """
         pairs = np.column_stack([world0, world1]).astype(np.float64)
         if np.isnan(pairs).any():
             raise InvalidArgument("a score must not be NaN")
         pairs += 0.0  # turns -0.0 into 0.0, which compares equal but has other bytes
-        scores, counts = np.unique(pairs, axis=0, return_counts=True)
-        return cls(scores, counts.astype(np.int64))
+        scores, place = distinct(pairs)
+        counts = np.zeros(len(scores), np.int64)
+        np.add.at(counts, place, 1 if times is None else times)
+        return cls(scores, counts)
 
     @property
     def pairs(self) -> int:
@@ -60,3 +66,26 @@ class PairCounts:
         except (zlib.error, struct.error, ValueError) as error:
             raise InvalidArgument("the bytes are not a block's scores") from error
         return cls(scores.astype(np.float64), counts.astype(np.int64))
+
+
+def joined(blocks: Iterable[PairCounts]) -> PairCounts:
+    """The blocks as one."""
+    parts = list(blocks)
+    world0, world1 = np.concatenate([part.scores for part in parts]).T
+    return PairCounts.of(world0, world1, np.concatenate([part.counts for part in parts]))
+
+
+def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct rows of (n, F) in lexicographic order, and (n,) where each row is among them.
+
+    What `np.unique(rows, axis=0, return_inverse=True)` gives, several times as fast.
+    """
+    if not rows.shape[1]:
+        return rows[:1], np.zeros(len(rows), np.int64)
+    order = np.lexsort(rows.T[::-1])
+    ordered = rows[order]
+    first = np.ones(len(rows), bool)
+    first[1:] = (ordered[1:] != ordered[:-1]).any(axis=1)
+    place = np.empty(len(rows), np.int64)
+    place[order] = np.cumsum(first) - 1
+    return ordered[first], place

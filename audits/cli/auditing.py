@@ -12,15 +12,20 @@ from tqdm import tqdm
 
 from arena import InvalidArgument
 from audits import report
+from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.match import Match
 from audits.cli.options import REAL, WHOLE, takes_match
-from audits.plan import Plan
+from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
 from audits.run import Progress, run
 from audits.settings import claim_of
 
 GAMES = 100_000
 MOST_GAMES = 10_000_000
+_WITHOUT_SCORE = {
+    LEARNT: "{} returns no score, so a witness is learnt from the games",
+    LIKELIHOOD: "{} returns no score, so the worlds are told apart by the likelihood ratio",
+}
 
 
 @click.command()
@@ -56,6 +61,15 @@ MOST_GAMES = 10_000_000
     help="The audit errs with a chance of at most 1 - this.",
 )
 @click.option(
+    "--witness",
+    type=click.Choice(WITNESSES),
+    help="What tells the worlds apart: the adversary's score, one learnt from the games as they are played, or "
+    "the likelihood ratio. Default: the score if there is one, else the best of the others.",
+)
+@click.option(
+    "--faults", is_flag=True, help="The adversary sees it when the learner raises; else that ends the audit."
+)
+@click.option(
     "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change the figures."
 )
 @click.option(
@@ -77,6 +91,8 @@ def audit(
     games: int | None,
     until_refuted: bool,
     confidence: float,
+    witness: str | None,
+    faults: bool,
     jobs: int,
     ledger: str | None,
     as_json: bool,
@@ -97,8 +113,20 @@ def audit(
       arena audit everlasting-v1 --against halt-counter \\
           --data people.csv.gz --x age --y income --positive '>50K'
     """
+    if witness is None:
+        witness = usual_witness(found.learner, found.adversary, found.referee)
+        if witness != SCORE and not quiet:
+            click.echo(f"arena: note: {_WITHOUT_SCORE[witness].format(found.adversary.name)}", err=True)
     plan = _plan(
-        found, epsilon, delta, confidence=confidence, games=games, until_refuted=until_refuted, seed=seed
+        found,
+        epsilon,
+        delta,
+        confidence=confidence,
+        games=games,
+        until_refuted=until_refuted,
+        seed=seed,
+        witness=witness,
+        faults=faults,
     )
     if html is not None:
         report.check_html(html)

@@ -354,9 +354,10 @@ def test_an_adversary_that_breaks_the_rules_is_named(
 def test_an_adversary_without_a_score_cannot_audit(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(ADVERSARY.format(play="yield Train(SAMPLE)"))
-    assert refusal("audit", "static-erm", "--against", f"{path}:Mine", "--epsilon", "1") == (
-        "mine returns no score, so an audit has nothing to tell the worlds by. "
-        "Let play() return one number a game, higher where it looks like world 1."
+    against = ("--against", f"{path}:Mine", "--epsilon", "1", "--witness", "score")
+    assert refusal("audit", "static-erm", *against) == (
+        "mine returns no score, so an audit has nothing to tell the worlds by. Let play() return one number "
+        "a game, higher where it looks like world 1, or have a witness learnt."
     )
 
 

@@ -307,7 +307,8 @@ class TestDamage:
         with edited(filled) as database:
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
         assert refusal(filled) == (
-            "the ledger run.ledger has schema 2; this dp-arena reads schema 1. "
+            f"the ledger run.ledger has schema {SCHEMA_VERSION + 1}; "
+            f"this dp-arena reads schema {SCHEMA_VERSION}. "
             "Use the newer dp-arena that wrote it, or give the path of a new file."
         )
 

@@ -1,0 +1,57 @@
+"""The log-likelihood ratio of a view: no witness tells the worlds apart better.
+
+It takes a learner that tells its law, and an adversary without coins.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import numpy as np
+
+from arena import Adversary, Learner, Played, Referee, Released, Sample, Train, Unsupported, ValueLaw
+from arena.randomness import block_seed, generator
+
+
+def log_likelihood_ratios(
+    learner: Learner, adversary: Adversary, referee: Referee, played: Played
+) -> np.ndarray:
+    """(n,): log P(view in world 1) - log P(view in world 0) of the games of a recorded table.
+
+    Infinite where a view is impossible in one world. Raises: Unsupported if the learner does not tell its
+    law, or if the adversary's samples hang on coins.
+    """
+    world_0, world_1 = laws_of_worlds(learner, adversary, referee)
+    assert played.view is not None
+    (reply,) = (reply for reply in played.view.replies if isinstance(reply, Released))
+    values = np.asarray(reply.value)
+    with np.errstate(invalid="ignore"):
+        ratios = world_1.log_density(values) - world_0.log_density(values)
+    return np.nan_to_num(ratios, nan=0.0, posinf=np.inf, neginf=-np.inf)
+
+
+@lru_cache(maxsize=64)
+def laws_of_worlds(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
+    """The law of the released value in world 0 and in world 1.
+
+    Raises: Unsupported if the learner does not tell its law, if the adversary draws coins, or before another
+    referee than Release.
+    """
+    if referee.name != "Release":
+        raise Unsupported(
+            f"a likelihood ratio is to be had under Release, not under {referee.name}",
+            remedy="Let a witness be learnt, or return a score.",
+        )
+    coins = generator(block_seed(0, 0))
+    before = str(coins.bit_generator.state)
+    move = next(adversary.play(1, coins))
+    if str(coins.bit_generator.state) != before or not isinstance(move, Train):
+        raise Unsupported(
+            f"{adversary.name} draws coins, and a likelihood ratio takes one that does not",
+            remedy="Let a witness be learnt, or return a score.",
+        )
+    samples = move.sample, move.sample if move.other is None else move.other
+    laws = [learner.law(given if isinstance(given, Sample) else given[0]) for given in samples]
+    assert isinstance(laws[0], ValueLaw)
+    assert isinstance(laws[1], ValueLaw)
+    return laws[0], laws[1]
