@@ -66,8 +66,8 @@ def _told(plan: Plan, played: Played) -> Any:
 
 
 def usual_witness(learner: Learner, adversary: Adversary, referee: Referee) -> str:
-    """The adversary's score if it gives one; else the likelihood ratio if it can be had; else a learnt one."""
-    if play(learner, adversary, referee, games=2, seed=0).score is not None:
+    """The adversary's score if it gives one; else the likelihood ratio if it is told; else a learnt one."""
+    if not referee.two_worlds or play(learner, adversary, referee, games=2, seed=0).score is not None:
         return SCORE
     try:
         laws_of_worlds(learner, adversary, referee)

@@ -63,8 +63,8 @@ _WITHOUT_SCORE = {
 @click.option(
     "--witness",
     type=click.Choice(WITNESSES),
-    help="What tells the worlds apart: the adversary's score, one learnt from the games as they are played, or "
-    "the likelihood ratio. Default: the score if there is one, else the best of the others.",
+    help="What tells the worlds apart: the adversary's score, a witness learnt from the games as they are "
+    "played, or the likelihood ratio. Default: the score if there is one, else the best of the others.",
 )
 @click.option(
     "--faults", is_flag=True, help="The adversary sees it when the learner raises; else that ends the audit."
