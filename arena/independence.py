@@ -1,6 +1,7 @@
-"""Games apart: a score that looks at another game of its table would make an audit certify what is not there.
+"""Games apart: a game that hangs together with another game of its table would make an audit certify what is
+not there.
 
-No referee can see that in one game, so every audit begins with this check.
+No referee can see that in one game, so every audit begins with these checks.
 """
 
 from __future__ import annotations
@@ -55,6 +56,49 @@ def check_games_apart(adversary: Adversary, learner: Learner, referee: Referee) 
                 "a game's score depends on the replies of that game alone",
                 f"the score of game {game} changed when only the replies of other games did",
             )
+
+
+def check_in_step(learner: Learner, adversary: Adversary, referee: Referee) -> None:
+    """Check, on a small table, that a learner which says it is in step gives a game the same replies whatever
+    the world of other games.
+
+    Else pairs of games that share their coins would hang together with other pairs, and an audit would
+    certify what is not there.
+
+    Raises: NotConforming; whatever a referee raises in a game.
+    """
+    kept = np.isin(np.arange(_GAMES), _KEPT)
+    for world in (False, True):
+        alike, mixed = (
+            play(learner, adversary, referee, games=_GAMES, seed=1, record=True, worlds=worlds)
+            for worlds in (np.full(_GAMES, world), np.where(kept, world, not world))
+        )
+        assert alike.view is not None
+        assert mixed.view is not None
+        for number, (one, other) in enumerate(zip(alike.view.replies, mixed.view.replies, strict=True)):
+            if not all(_same_reply(one, other, game) for game in _KEPT):
+                raise NotConforming(
+                    learner.name,
+                    "a learner that is in step draws the same coins whatever other games are told",
+                    f"reply {number} of a game changed when only the worlds of other games did",
+                )
+
+
+def _same_reply(one: Reply, other: Reply, game: int) -> bool:
+    def seen(reply: Reply) -> list[np.ndarray]:
+        if isinstance(reply, Answer):
+            return [reply.label[game], reply.halted[game]]
+        if isinstance(reply, Released):
+            return [_concepts(reply.value)[game]]
+        if isinstance(reply, Shown):
+            return [] if reply.hypothesis is None else [_concepts(reply.hypothesis)[game]]
+        return [_concepts(h)[game] for h in reply.hypotheses] if isinstance(reply, Stream) else []
+
+    return all(np.array_equal(a, b) for a, b in zip(seen(one), seen(other), strict=True))
+
+
+def _concepts(value: Any) -> np.ndarray:
+    return np.asarray(value.concepts if isinstance(value, Hypothesis) else value)
 
 
 def _driven(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:

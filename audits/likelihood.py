@@ -12,6 +12,8 @@ import numpy as np
 from arena import Adversary, Learner, Played, Referee, Released, Sample, Train, Unsupported, ValueLaw
 from arena.randomness import block_seed, generator
 
+_DECIMALS = 9
+
 
 def log_likelihood_ratios(
     learner: Learner, adversary: Adversary, referee: Referee, played: Played
@@ -27,7 +29,9 @@ def log_likelihood_ratios(
     values = np.asarray(reply.value)
     with np.errstate(invalid="ignore"):
         ratios = world_1.log_density(values) - world_0.log_density(values)
-    return np.nan_to_num(ratios, nan=0.0, posinf=np.inf, neginf=-np.inf)
+    # Rounded, or events would be chosen by the last bits of the values, which no told law speaks of: noise
+    # added in floating point gives worlds away by them.
+    return np.round(np.nan_to_num(ratios, nan=0.0, posinf=np.inf, neginf=-np.inf), _DECIMALS)
 
 
 @lru_cache(maxsize=64)

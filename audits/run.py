@@ -14,9 +14,10 @@ from threading import Event, current_thread, main_thread
 import attrs
 
 from arena import InvalidArgument
+from arena.independence import check_in_step
 from arena.testing import check_adversary
 from audits.betting import Betting, ceiling
-from audits.blocks import play_block
+from audits.blocks import coupled, play_block
 from audits.clopper_pearson import HeldOut
 from audits.learnt import Learning
 from audits.ledger import Ledger
@@ -56,13 +57,16 @@ def run(
     interrupt ends the run early with what it has, marked `interrupted`.
 
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, with which every run
-    begins; whatever a referee raises in a game; InvalidArgument and `LedgerFailed` of the ledger.
+    begins, or if a learner that says it is in step is not; whatever a referee raises in a game;
+    InvalidArgument and `LedgerFailed` of the ledger.
     """
     if jobs < 1:
         raise InvalidArgument("jobs must be at least 1", value=jobs)
     started = time.perf_counter()
     if not plan.faults:  # with faults, every game is played alone
         check_adversary(plan.adversary, plan.learner, plan.referee)
+    if coupled(plan):
+        check_in_step(plan.learner, plan.adversary, plan.referee)
     tests = _Tests.of(plan)
     interrupted = False
     with (

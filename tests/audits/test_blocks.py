@@ -1,0 +1,217 @@
+"""Blocks: pairs that share their coins, and the three witnesses."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from players import SAMPLE, Echo, Fragile, Scripted, script
+from scipy import stats
+
+from arena import (
+    TRAINING_EXAMPLE,
+    Adversary,
+    Claim,
+    Density,
+    Figure1,
+    Learner,
+    Moves,
+    NotConforming,
+    Query,
+    Release,
+    Sample,
+    Train,
+    Training,
+    Unsupported,
+)
+from audits.blocks import coupled, play_block, usual_witness
+from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.run import run
+from audits.scores import PairCounts
+from audits.views import ViewCounts
+
+
+@attrs.frozen
+class CountSeat:
+    spec: Any
+    rng: np.random.Generator
+
+    def release(self, training: Training) -> np.ndarray:
+        counts = np.array([float(s.counts @ s.labels) for s in training.samples])[training.which]
+        return counts + self.noise(training, len(counts))
+
+    def noise(self, training: Training, games: int) -> np.ndarray:
+        return self.rng.laplace(0, self.spec.scale, games)
+
+
+@attrs.frozen
+class NoisyCount(Learner):
+    """The number of labels 1 with noise Lap(scale): exactly 1/scale-DP."""
+
+    name = "noisy-count"
+    protocols = ("Release",)
+    seat_class = CountSeat
+    scale: float = 1.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1 / self.scale, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        return True
+
+    def seat(self, games: int, rng: np.random.Generator) -> CountSeat:
+        return self.seat_class(self, rng)
+
+    def law(self, sample: Sample) -> Density:
+        count = float(sample.counts @ sample.labels)
+        return Density(
+            log=lambda x: stats.laplace.logpdf(x, count, self.scale),
+            kinks=(count,),
+            low=count - 40 * self.scale,
+            high=count + 40 * self.scale,
+            scale=self.scale,
+        )
+
+
+class OutOfStepSeat(CountSeat):
+    def noise(self, training: Training, games: int) -> np.ndarray:
+        noise = np.zeros(games)
+        more = training.which == training.which.max()
+        noise[more] = self.rng.laplace(0, 1, more.sum())
+        noise[~more] = self.rng.laplace(0, 1, (~more).sum())
+        return noise
+
+
+@attrs.frozen
+class OutOfStep(NoisyCount):
+    """Says that it is in step, and draws for one kind of games first."""
+
+    seat_class = OutOfStepSeat
+
+
+@attrs.frozen
+class Giver(Adversary):
+    """Gives two samples that differ in a label, asks a few queries, and returns no score."""
+
+    name = "giver"
+    protocols = ("Release", "Figure1")
+    asks: tuple[Any, ...] = ()
+    other: Sample | None = SAMPLE.replaced(0, 0.0, 1)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(SAMPLE, self.other)
+        for points in self.asks:
+            yield Query(*points)
+        return None
+
+
+def plan(learner: Learner, adversary: Any, referee: Any = None, **options: Any) -> Plan:
+    given = {"epsilon": 1.0, "delta": 0.0, "games": 2_000, "seed": 1, **options}
+    return Plan(learner=learner, adversary=adversary, referee=referee or Release(), **given)
+
+
+# --- pairs that share their coins -----------------------------------------------------------------------
+
+
+def test_the_games_of_a_pair_share_their_coins() -> None:
+    block = play_block(plan(NoisyCount(), Giver(), witness=LEARNT), 0)
+    assert isinstance(block, ViewCounts)
+    values = block.rows[block.which, 0]
+    assert values[:, 1] - values[:, 0] == pytest.approx(1.0)
+    assert len(np.unique(values[:, 0])) == block.pairs
+
+
+def test_only_learners_in_step_share_coins_and_only_where_the_table_is_one() -> None:
+    assert coupled(plan(NoisyCount(), Giver()))
+    assert not coupled(plan(NoisyCount(), Giver(), faults=True))
+    assert not coupled(plan(Echo(), Giver()))
+
+
+def test_a_learner_that_is_out_of_step_is_refused() -> None:
+    with pytest.raises(NotConforming, match="draws the same coins whatever other games are told"):
+        run(plan(OutOfStep(), Giver(), witness=LEARNT))
+
+
+def test_shared_coins_certify_more_and_not_too_much() -> None:
+    alone = attrs.make_class("Alone", [], bases=(NoisyCount,), frozen=True, class_body={"in_step": False})
+    found = [
+        run(plan(learner, Giver(), witness=LIKELIHOOD, games=100_000)).epsilon_lower
+        for learner in (NoisyCount(scale=10.0), alone(scale=10.0))
+    ]
+    assert 0.093 < found[0] <= 0.1
+    assert found[1] < 0.092
+
+
+# --- witnesses ------------------------------------------------------------------------------------------
+
+
+def test_the_likelihood_ratio_is_that_of_the_law() -> None:
+    block = play_block(plan(NoisyCount(), Giver(), witness=LIKELIHOOD), 0)
+    assert isinstance(block, PairCounts)
+    assert np.abs(block.scores).max() == pytest.approx(1.0)
+    assert block.scores.min() == pytest.approx(-1.0)
+
+
+def test_without_a_score_a_witness_is_learnt_or_told() -> None:
+    scored = script(Train(SAMPLE), score=np.zeros(2))
+    assert usual_witness(Echo(), scored, Release()) == SCORE
+    assert usual_witness(Echo(), Giver(), Release()) == LEARNT
+    assert usual_witness(NoisyCount(), Giver(), Release()) == LIKELIHOOD
+    assert usual_witness(Echo(), Giver(asks=((0.5,),)), Figure1()) == LEARNT
+
+
+def test_a_score_that_is_missing_is_missed() -> None:
+    with pytest.raises(Unsupported, match="or have a witness learnt"):
+        play_block(plan(Echo(), Giver()), 0)
+
+
+def test_a_learner_that_tells_no_law_has_no_likelihood() -> None:
+    with pytest.raises(Unsupported, match="echo does not tell its law"):
+        play_block(plan(Echo(), Giver(), witness=LIKELIHOOD), 0)
+
+
+def test_adversaries_with_coins_have_no_likelihood() -> None:
+    def moves(games: int, rng: np.random.Generator) -> Any:
+        yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, int(rng.integers(2))))
+
+    adversary = Scripted(moves)
+    with pytest.raises(Unsupported, match="scripted draws coins"):
+        play_block(plan(NoisyCount(), adversary, witness=LIKELIHOOD), 0)
+
+
+def test_a_learnt_witness_refutes_what_has_no_privacy() -> None:
+    verdict = run(plan(Echo(), Giver(), witness=LEARNT, epsilon=3.0))
+    assert verdict.refuted
+    assert verdict.clopper_pearson is not None
+    assert verdict.clopper_pearson > 3
+
+
+def test_a_learnt_witness_is_the_same_for_any_jobs_and_after_interruptions(tmp_path: Path) -> None:
+    what = plan(NoisyCount(), Giver(), witness=LEARNT, games=6_000, block=500)
+    alone = run(what).as_json()
+    ledger = tmp_path / "run.ledger"
+    stopped = 0
+
+    def stop(progress: object) -> None:
+        nonlocal stopped
+        stopped += 1
+        if stopped == 5:
+            raise KeyboardInterrupt
+
+    assert run(what, ledger=ledger, watch=stop).interrupted
+    for verdict in (run(what, jobs=2), run(what, ledger=ledger)):
+        again = verdict.as_json()
+        for name in ("seconds", "games_per_second"):
+            again[name] = alone[name]
+        assert again == alone
+
+
+def test_a_learner_that_fails_in_one_world_is_refuted_by_its_failing() -> None:
+    adversary = Giver(other=None, asks=((0.0, 7.0), (0.0,)))
+    verdict = run(plan(Fragile(), adversary, Figure1(), witness=LEARNT, faults=True, epsilon=2.0, games=400))
+    assert verdict.refuted
