@@ -9,13 +9,13 @@ import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import Unsupported
 from arena.players import Learner
-from arena.sample import Training
+from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.mechanisms import between_thresholds as mechanism
 from learners.mechanisms.composition import composed
-from learners.teachers import Teachers
+from learners.mechanisms.laplace import laplace_between, laplace_cdf
+from learners.votes import Electorate, HaltingLaw, teachers_of_each
 
 
 @attrs.frozen
@@ -58,6 +58,28 @@ class BetweenThresholdsPredictor(Learner):
         """Set for exactly so many examples."""
         return attrs.evolve(self, size=sample_size)
 
+    @property
+    def in_step(self) -> bool:
+        """Where it halts at its first ⊤: then no game draws a second μ."""
+        return self.halts == 1
+
+    def law(self, sample: Sample) -> HaltingLaw:
+        """μ is hidden. It has kinks where a threshold meets a vote, and where the thresholds cross."""
+        lower, upper = 0.5 - self.alpha, 0.5 + self.alpha
+        unit = 6 / (self.epsilon * self.size)
+
+        def chances(votes: np.ndarray, mu: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            low, high = (lower + mu - votes) / unit, (upper - mu - votes) / unit
+            return laplace_cdf(low), laplace_cdf(-np.maximum(low, high)), laplace_between(low, high)
+
+        return HaltingLaw(
+            Electorate.of(self.name, sample, self.concepts, self.size),
+            chances,
+            scale=unit / 3,
+            kinks=lambda votes: np.concatenate([[self.alpha], votes - lower, upper - votes]),
+            halts=self.halts,
+        )
+
     def seat(self, games: int, rng: np.random.Generator) -> SeatedBetweenThresholds:
         return SeatedBetweenThresholds(self, games, rng)
 
@@ -82,24 +104,8 @@ class SeatedBetweenThresholds:
         return self._mechanism.halted
 
     def train(self, training: Training) -> None:
-        held = []
-        for sample in training.samples:
-            if sample.size != self._spec.size:
-                raise Unsupported(
-                    f"between-thresholds is set for {self._spec.size:,} examples",
-                    value=sample.size,
-                    remedy="Set size to the size of the sample.",
-                )
-            self._spec.concepts.check(sample.points)
-            held.append(self._spec.concepts.erm(sample.points[:, None], sample.labels[:, None]))
-        concepts = np.unique(np.concatenate(held))
-        counts = np.stack(
-            [
-                np.bincount(np.searchsorted(concepts, h), weights=s.counts, minlength=len(concepts))
-                for h, s in zip(held, training.samples, strict=True)
-            ]
-        )
-        self._teachers = Teachers(self._spec.concepts, concepts, counts[training.which], self._spec.size)
+        spec = self._spec
+        self._teachers = teachers_of_each(spec.name, training, spec.concepts, spec.size)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         return self._mechanism.respond(self._teachers.votes(x))

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from math import log
+
 import attrs
 import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.laws import Density
 from arena.players import Learner
-from arena.sample import Training
+from arena.sample import Sample, Training
 from arena.settings import more_than, setting
 from learners.mechanisms.laplace import laplace
+from learners.mechanisms.quadrature import REACH
 
 
 @attrs.frozen
@@ -29,6 +33,21 @@ class LaplaceCount(Learner):
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        """Every game draws one number."""
+        return True
+
+    def law(self, sample: Sample) -> Density:
+        count, epsilon = float(sample.counts @ sample.labels), self.epsilon
+        return Density(
+            log=lambda x: log(epsilon / 2) - epsilon * np.abs(x - count),
+            kinks=(count,),
+            low=count - REACH / epsilon,
+            high=count + REACH / epsilon,
+            scale=1 / epsilon,
+        )
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedLaplaceCount:
         return SeatedLaplaceCount(self, rng)

@@ -33,6 +33,11 @@ class NoisyMajority(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(STREAM_EXAMPLE,))
 
+    @property
+    def in_step(self) -> bool:
+        """Every game draws one number a round."""
+        return True
+
     def seat(self, games: int, rng: np.random.Generator) -> SeatedNoisyMajority:
         return SeatedNoisyMajority(self, games, rng)
 

@@ -7,8 +7,10 @@ import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
+from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.sample import Training
+from arena.points import shared
+from arena.sample import Sample, Training
 from arena.settings import setting
 
 
@@ -30,8 +32,32 @@ class StaticErm(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
 
+    @property
+    def in_step(self) -> bool:
+        """It draws no coins."""
+        return True
+
+    def law(self, sample: Sample) -> StaticErmLaw:
+        """One state, and every answer is certain."""
+        return StaticErmLaw(self.concepts, self.concepts.erm(sample.points, sample.labels, sample.counts))
+
     def seat(self, games: int, rng: np.random.Generator) -> SeatedStaticErm:
         return SeatedStaticErm(self.concepts, games)
+
+
+class StaticErmLaw(AnswerLaw):
+    """The answers of one concept."""
+
+    def __init__(self, concepts: ConceptClass, fitted: np.ndarray) -> None:
+        self._class = concepts
+        self._fitted = np.atleast_1d(fitted)
+
+    def start(self) -> np.ndarray:
+        return np.ones(1)
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        ones = self._class.labels(self._fitted, x[:1] if shared(x) else x)[0, :, None]
+        return np.stack([measure * ~ones, measure * ones])
 
 
 class SeatedStaticErm:

@@ -104,6 +104,28 @@ class NoisyValues:
         return noisy
 
 
+def laplace_cdf(x: np.ndarray) -> np.ndarray:
+    """P[Lap(1) ≤ x], of any shape, with small relative error in the lower tail; the upper is laplace_cdf(-x).
+
+    >>> laplace_cdf(np.array([0.0, -1000.0, 1000.0])).tolist()
+    [0.5, 0.0, 1.0]
+    """
+    tail = np.exp(-np.abs(x)) / 2
+    return np.where(x < 0, tail, 1 - tail)
+
+
+def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
+    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error wherever it lies.
+
+    Shapes: low and high broadcast.
+    """
+    high = np.maximum(low, high)
+    # On one side of 0 it is a difference of tails, taken as a product; across 0 both tails are missing.
+    beside = -np.exp(-np.maximum(np.maximum(low, -high), 0)) * np.expm1(low - high) / 2
+    across = -(np.expm1(-np.maximum(-low, 0)) + np.expm1(-np.maximum(high, 0))) / 2
+    return np.where((low < 0) & (high > 0), across, beside)
+
+
 def positive(**values: float) -> None:
     """Raises: InvalidArgument with the name of the first value that is not positive and finite."""
     for name, value in values.items():

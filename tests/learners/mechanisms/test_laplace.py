@@ -11,7 +11,14 @@ from statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.laplace import NoisyValues, laplace, laplace_mechanism, positive
+from learners.mechanisms.laplace import (
+    NoisyValues,
+    laplace,
+    laplace_between,
+    laplace_cdf,
+    laplace_mechanism,
+    positive,
+)
 
 
 @pytest.mark.parametrize("scale", [1.0, 0.02, 300.0])
@@ -125,3 +132,28 @@ def test_noisy_values_refuse_other_shapes_and_what_is_not_finite(rng: np.random.
             noisy.draw(wrong)
     with pytest.raises(InvalidArgument, match="at least 0 games, got -1"):
         NoisyValues(-1, rng, scale=1)
+
+
+def test_the_distribution_function_keeps_its_digits_in_the_lower_tail() -> None:
+    x = np.array([-700.0, -40.0, -1.0, 0.0, 0.5, 30.0])
+    assert laplace_cdf(x) == pytest.approx(stats.laplace.cdf(x), rel=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("low", "high", "chance"),
+    [
+        (1.0, 2.0, (math.exp(-1) - math.exp(-2)) / 2),
+        (-2.0, -1.0, (math.exp(-1) - math.exp(-2)) / 2),
+        (-1.0, 2.0, 1 - math.exp(-1) / 2 - math.exp(-2) / 2),
+        (0.0, 1e-12, 5e-13),
+        (-1e-12, 1e-12, 1e-12),
+        (600.0, 601.0, math.exp(-600) * -math.expm1(-1) / 2),
+        (-601.0, -600.0, math.exp(-600) * -math.expm1(-1) / 2),
+        (-800.0, 800.0, 1.0),
+        (3.0, 3.0, 0.0),
+        (2.0, -2.0, 0.0),
+        (1.0, -800.0, 0.0),
+    ],
+)
+def test_the_chance_of_an_interval_keeps_its_digits_anywhere(low: float, high: float, chance: float) -> None:
+    assert laplace_between(np.array([low]), np.array([high])) == pytest.approx([chance], rel=1e-11, abs=0)

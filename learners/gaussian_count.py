@@ -1,0 +1,82 @@
+"""gaussian-count: the number of examples labelled 1, with Gaussian noise."""
+
+from __future__ import annotations
+
+from math import log, pi, sqrt
+
+import attrs
+import numpy as np
+
+from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.laws import Density
+from arena.players import Learner
+from arena.sample import Sample, Training
+from arena.settings import less_than, more_than, setting
+from learners.mechanisms.gaussian import gaussian_delta, gaussian_sigma
+
+_REACH = 9.0  # standard deviations; beyond lies a mass of less than 1e-18
+
+
+@attrs.frozen
+class GaussianCount(Learner):
+    """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count, which one example moves by 1
+    at most.
+
+    σ is by default the least that gives (ε, δ), by the analytic calibration of Balle and Wang (2018). With a
+    σ of your own the claim is the δ that it has at ε. Either way the claim is exact: at two neighbours
+    that differ in one label, no δ below it holds.
+    """
+
+    name = "gaussian-count"
+    protocols = ("Release",)
+    theorem = "Theorem 8 of Balle and Wang, Improving the Gaussian Mechanism for DP (2018); tight"
+
+    epsilon: float = setting(1.0, unit="nats", help="the ε of the claim", check=more_than(0))
+    delta: float = setting(
+        1e-5, unit="probability", help="the δ that σ is calibrated to", check=[more_than(0), less_than(1)]
+    )
+    sigma: float | None = setting(
+        None, unit="examples", help="σ of the noise; default: calibrated to ε and δ", check=more_than(0)
+    )
+
+    @property
+    def sigma_run(self) -> float:
+        """The standard deviation of the noise."""
+        if self.sigma is not None:
+            return self.sigma
+        return gaussian_sigma(epsilon=self.epsilon, delta=self.delta)
+
+    @property
+    def claim(self) -> Claim:
+        delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run)
+        return Claim(epsilon=self.epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        """Every game draws one number."""
+        return True
+
+    def law(self, sample: Sample) -> Density:
+        count, sigma = float(sample.counts @ sample.labels), self.sigma_run
+        return Density(
+            log=lambda x: -(((x - count) / sigma) ** 2) / 2 - log(sigma * sqrt(2 * pi)),
+            kinks=(),
+            low=count - _REACH * sigma,
+            high=count + _REACH * sigma,
+            scale=sigma,
+        )
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedGaussianCount:
+        return SeatedGaussianCount(self, rng)
+
+
+@attrs.frozen(eq=False)
+class SeatedGaussianCount:
+    """gaussian-count at a table."""
+
+    spec: GaussianCount
+    rng: np.random.Generator
+
+    def release(self, training: Training) -> np.ndarray:
+        counts = np.array([float(sample.counts @ sample.labels) for sample in training.samples])
+        return counts[training.which] + self.spec.sigma_run * self.rng.standard_normal(training.games)

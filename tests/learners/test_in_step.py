@@ -1,0 +1,63 @@
+"""Learners that say they are in step are, and those with a second hidden number are not."""
+
+from __future__ import annotations
+
+import pytest
+from in_step import check_in_step
+
+from arena import Learner, Sample
+from arena.concepts import Thresholds
+from learners.above_threshold import AboveThresholdPredictor
+from learners.between_thresholds import BetweenThresholdsPredictor
+from learners.everlasting_v1 import EverlastingV1
+from learners.exponential_choice import ExponentialChoice
+from learners.gaussian_count import GaussianCount
+from learners.laplace_count import LaplaceCount
+from learners.noisy_majority import NoisyMajority
+from learners.noisy_votes import NoisyVotes
+from learners.randomised_response import RandomisedResponse
+from learners.static_erm import StaticErm
+
+CLEAR = Sample([0.0], [0], [20])
+TIED = Sample([0.0, 0.0], [0, 1], [10, 10])
+POINTS = [0.0, 1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0]
+
+IN_STEP = [
+    LaplaceCount(),
+    GaussianCount(),
+    RandomisedResponse(size=20),
+    ExponentialChoice(concepts=Thresholds([0.0, 1.0])),
+    NoisyMajority(epsilon=50.0, rounds=20),
+    StaticErm(),
+    NoisyVotes(size=20, epsilon=0.5),
+    BetweenThresholdsPredictor(size=20),
+    AboveThresholdPredictor(size=20),
+]
+
+
+@pytest.mark.parametrize("learner", IN_STEP, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
+def test_learners_that_say_so_are_in_step(learner: Learner, turned: bool) -> None:
+    assert learner.in_step
+    first, second = (TIED, CLEAR) if turned else (CLEAR, TIED)
+    check_in_step(learner, first, second, POINTS)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [BetweenThresholdsPredictor(size=20, halts=2), AboveThresholdPredictor(size=20, halts=2)],
+    ids=lambda learner: learner.name,
+)
+def test_a_second_halt_puts_games_out_of_step(learner: Learner) -> None:
+    assert not learner.in_step
+    with pytest.raises(AssertionError, match=f"{learner.name}: "):
+        check_in_step(learner, CLEAR, TIED, POINTS)
+
+
+def test_what_shows_nowhere_checks_nothing() -> None:
+    with pytest.raises(AssertionError, match="shows nowhere"):
+        check_in_step(LaplaceCount(), CLEAR, CLEAR)
+
+
+def test_a_learner_that_does_not_say_so_is_not_taken_to_be_in_step() -> None:
+    assert not EverlastingV1().in_step

@@ -1,0 +1,265 @@
+"""The laws and claims of learners before Release: closed forms, play, and neighbours of small samples."""
+
+from __future__ import annotations
+
+import itertools
+from math import exp, log, sqrt
+
+import numpy as np
+import pytest
+from mechanism_laws import selection_law
+from players import Scripted, script
+from scipy import stats
+from statistical import check_cdf, check_counts, rejected, statistical
+from told_laws import delta_of_finite, integral
+
+from arena import (
+    Density,
+    Finite,
+    Hypothesis,
+    Independent,
+    InvalidArgument,
+    Learner,
+    Moves,
+    Release,
+    Sample,
+    Train,
+    Unsupported,
+    ValueLaw,
+    play,
+)
+from arena.concepts import FiniteClass, Thresholds
+from arena.testing import check_learner
+from learners.exponential_choice import ExponentialChoice
+from learners.gaussian_count import GaussianCount
+from learners.laplace_count import LaplaceCount
+from learners.mechanisms.gaussian import gaussian_delta
+from learners.randomised_response import RandomisedResponse
+
+RATE = 1e-8
+SURE = {"rate": RATE, "power": 1 - 1e-8}
+COUNTED = Sample([0.0, 0.0], [0, 1], [4, 3])
+NEIGHBOUR = COUNTED.replaced(0, 0.0, 1)
+
+
+def released(learner: Learner, sample: Sample, games: int = 400_000) -> np.ndarray:
+    """What it releases, (games, ...)."""
+    found: list[np.ndarray] = []
+
+    def moves(games: int, rng: np.random.Generator) -> Moves:
+        reply = yield Train(sample)
+        found.append(reply.value)
+        return None
+
+    play(learner, Scripted(moves), Release(), games=games, seed=1)
+    return found[0]
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        GaussianCount(),
+        GaussianCount(sigma=0.5),
+        RandomisedResponse(size=4),
+        RandomisedResponse(size=40),
+        ExponentialChoice(),
+        ExponentialChoice(concepts=FiniteClass([[0, 1], [1, 0], [0, 1]])),
+    ],
+    ids=lambda learner: learner.name,
+)
+def test_learners_conform(learner: Learner) -> None:
+    check_learner(learner)
+
+
+# --- laplace-count ----------------------------------------------------------------------------------------
+
+
+def test_laplace_count_tells_its_density() -> None:
+    law = LaplaceCount(epsilon=0.5).law(COUNTED)
+    x = np.linspace(-20, 20, 41)
+    assert law.log_density(x) == pytest.approx(stats.laplace.logpdf(x, loc=3, scale=2))
+    assert integral(law) == pytest.approx(1.0, abs=1e-12)
+    assert law.kinks == (3.0,)
+
+
+@pytest.mark.parametrize("epsilon", [0.0, 0.2, 0.49, 0.5, 0.8])
+def test_laplace_count_has_the_curve_of_laplace_noise(epsilon: float) -> None:
+    """δ(ε′) of Laplace noise for ε is 1 − exp((ε′ − ε)/2), and 0 from ε on."""
+    learner = LaplaceCount(epsilon=0.5)
+    for one, other in itertools.permutations((COUNTED, NEIGHBOUR)):
+        found = integral(learner.law(one), learner.law(other), epsilon)
+        assert found == pytest.approx(max(0.0, 1 - exp((epsilon - 0.5) / 2)), abs=1e-12)
+
+
+# --- gaussian-count ---------------------------------------------------------------------------------------
+
+
+@statistical(rate=RATE)
+def test_gaussian_count_has_its_law() -> None:
+    check_cdf(released(GaussianCount(sigma=2.0), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE)
+
+
+@statistical(rate=2 * RATE)
+def test_gaussian_count_with_other_noise_would_be_noticed() -> None:
+    with rejected():
+        check_cdf(released(GaussianCount(sigma=2.2), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE)
+
+
+def test_gaussian_count_tells_its_density() -> None:
+    law = GaussianCount(sigma=2.0).law(COUNTED)
+    x = np.linspace(-200, 200, 41)
+    assert law.log_density(x) == pytest.approx(stats.norm.logpdf(x, 3, 2))
+    assert integral(law) == pytest.approx(1.0, abs=1e-12)
+    assert law.kinks == ()
+
+
+@pytest.mark.parametrize("learner", [GaussianCount(), GaussianCount(sigma=0.7), GaussianCount(epsilon=0.1)])
+def test_the_claim_of_gaussian_count_is_attained(learner: GaussianCount) -> None:
+    claim = learner.claim
+    for one, other in itertools.permutations((COUNTED, NEIGHBOUR)):
+        found = integral(learner.law(one), learner.law(other), claim.epsilon)
+        assert found == pytest.approx(claim.delta, rel=1e-9, abs=1e-13)
+
+
+def test_gaussian_count_is_calibrated_to_its_claim() -> None:
+    claim = GaussianCount(epsilon=0.5, delta=1e-6).claim
+    assert claim.epsilon == 0.5
+    assert claim.delta <= 1e-6
+    assert claim.delta == pytest.approx(1e-6, rel=1e-9)
+    classical = sqrt(2 * log(1.25e6)) / 0.5
+    assert GaussianCount(epsilon=0.5, delta=1e-6).sigma_run < 0.9 * classical
+    assert GaussianCount(sigma=3.0).claim.delta == gaussian_delta(epsilon=1.0, sigma=3.0)
+
+
+# --- randomised-response ----------------------------------------------------------------------------------
+
+LABELLED = Sample([0.0, 1.0, 0.0], [1, 0, 1], [1, 1, 1])
+
+
+@statistical(rate=RATE)
+def test_randomised_response_has_its_law() -> None:
+    learner = RandomisedResponse(size=3, epsilon=0.8)
+    assert_counts(released(learner, LABELLED), learner.law(LABELLED))
+
+
+@statistical(rate=2 * RATE)
+def test_randomised_response_with_another_coin_would_be_noticed() -> None:
+    seen = released(RandomisedResponse(size=3, epsilon=0.9), LABELLED)
+    with rejected():
+        assert_counts(seen, RandomisedResponse(size=3, epsilon=0.8).law(LABELLED))
+
+
+def test_randomised_response_flips_each_label_in_its_place() -> None:
+    law = RandomisedResponse(size=3, epsilon=log(3)).law(LABELLED)
+    found = np.exp(law.log_density(np.array([[1, 0, 1], [0, 0, 1], [0, 1, 0], [2, 0, 1]])))
+    assert found == pytest.approx([27 / 64, 9 / 64, 1 / 64, 0])
+    assert released(RandomisedResponse(size=3, epsilon=30.0), LABELLED, games=2).tolist() == [[1, 0, 1]] * 2
+
+
+def test_many_labels_have_the_law_of_few() -> None:
+    sample = Sample(np.arange(13), np.arange(13) % 2)
+    law = RandomisedResponse(size=13, epsilon=0.5).law(sample)
+    assert isinstance(law, Independent)
+    values = np.random.default_rng(1).integers(0, 2, (50, 13))
+    right = (values == np.arange(13) % 2).sum(axis=1)
+    assert law.log_density(values) == pytest.approx(0.5 * right - 13 * np.log1p(exp(0.5)))
+
+
+def test_the_claim_of_randomised_response_is_attained() -> None:
+    learner = RandomisedResponse(size=3, epsilon=0.8)
+    leads = [
+        lead(learner, LABELLED, LABELLED.replaced(run, 1.0, label)) for run in range(3) for label in (0, 1)
+    ]
+    assert max(leads) == pytest.approx(learner.claim.epsilon, rel=1e-12)
+    flipped = LABELLED.replaced(0, 0.0, 0)
+    expected = (exp(0.8) - exp(0.3)) / (1 + exp(0.8))
+    found = delta_of_finite(learner.law(LABELLED), learner.law(flipped), 0.3)
+    assert found == pytest.approx(expected, rel=1e-12)
+
+
+def test_randomised_response_wants_the_size_it_is_set_for() -> None:
+    message = r"randomised-response is set for 1 example, got 3\. Set size to the size of the sample\."
+    with pytest.raises(Unsupported, match=message):
+        RandomisedResponse().law(LABELLED)
+    with pytest.raises(Unsupported, match=message):
+        play(RandomisedResponse(), script(Train(LABELLED)), Release(), games=2, seed=1)
+    assert RandomisedResponse().sized_for(3).sample_size == 3
+
+
+# --- exponential-choice -----------------------------------------------------------------------------------
+
+GRID = Thresholds([0.0, 1.0, 2.0])
+GRADED = Sample([0.0, 1.0, 2.0], [1, 0, 1], [1, 2, 2])  # t = 0, 1, 2, ∞ err 2, 3, 1, 3 times
+
+
+def test_exponential_choice_tells_the_law_of_its_mechanism() -> None:
+    law = ExponentialChoice(concepts=GRID, epsilon=1.5).law(GRADED)
+    expected = selection_law([-2, -3, -1, -3], epsilon=1.5, sensitivity=1)
+    assert np.exp(law.log_density(np.array([0.0, 1.0, 2.0, np.inf]))) == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("concepts", [GRID, FiniteClass([[0, 0, 1], [1, 1, 0], [0, 0, 1], [1, 1, 1]])])
+@statistical(rate=RATE)
+def test_exponential_choice_has_its_law(concepts) -> None:  # type: ignore[no-untyped-def]
+    learner = ExponentialChoice(concepts=concepts, epsilon=1.5)
+    assert_counts(released(learner, GRADED), learner.law(GRADED))
+
+
+def test_what_exponential_choice_releases_labels_points() -> None:
+    concepts = released(ExponentialChoice(concepts=GRID, epsilon=200.0), GRADED, games=3)
+    assert Hypothesis(GRID, concepts)(2.0).tolist() == [True] * 3
+    assert Hypothesis(GRID, concepts)(1.0).tolist() == [False] * 3
+
+
+def test_the_claim_of_exponential_choice_holds_for_every_neighbour() -> None:
+    learner = ExponentialChoice(concepts=GRID, epsilon=1.5)
+    leads = [
+        lead(learner, GRADED, GRADED.replaced(run, point, label))
+        for run, point, label in itertools.product(range(3), GRID.domain or (), (0, 1))
+    ]
+    assert 0.5 < max(leads) <= learner.claim.epsilon + 1e-12
+
+
+@pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(4_097))])
+def test_exponential_choice_needs_a_finite_domain(concepts: Thresholds) -> None:
+    with pytest.raises(InvalidArgument, match="over a finite domain of at most 4,096 points") as refused:
+        ExponentialChoice(concepts=concepts)
+    assert str(refused.value).endswith("For instance concepts=thresholds:1..16.")
+
+
+# --- all of them ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        (lambda: GaussianCount(sigma=0.0), "sigma must be more than 0"),
+        (lambda: GaussianCount(delta=1.0), "delta must be less than 1"),
+        (lambda: GaussianCount(epsilon=0.0), "epsilon must be more than 0"),
+        (lambda: RandomisedResponse(epsilon=31.0), "epsilon must be at most 30"),
+        (lambda: RandomisedResponse(size=0), "size must be at least 1"),
+        (lambda: ExponentialChoice(epsilon=0.0), "epsilon must be more than 0"),
+    ],
+)
+def test_settings_out_of_range_are_refused(bad, message: str) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(InvalidArgument, match=message):
+        bad()
+
+
+def assert_counts(values: np.ndarray, law: ValueLaw) -> None:
+    """Do the values (n, ...) follow a finite law?"""
+    assert isinstance(law, Finite)
+    known = {str(value.tolist()): float(p) for value, p in zip(law.values, law.probabilities, strict=True)}
+    seen, counts = np.unique(values, axis=0, return_counts=True)
+    observed = {str(value.tolist()): int(count) for value, count in zip(seen, counts, strict=True)}
+    assert set(observed) <= set(known)
+    check_counts([observed.get(name, 0) for name in known], [*known.values()], effect=0.01, **SURE)
+
+
+def lead(learner: Learner, one: Sample, other: Sample) -> float:
+    """The largest log-likelihood ratio between two finite laws."""
+    laws = [learner.law(sample) for sample in (one, other)]
+    assert isinstance(laws[0], Finite)
+    assert not isinstance(laws[1], Density)
+    values = laws[0].values
+    return float(np.abs(laws[0].log_density(values) - laws[1].log_density(values)).max())

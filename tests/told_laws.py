@@ -1,0 +1,108 @@
+"""The laws that learners tell, against what they do: views and their laws, and δ(ε) between two laws.
+
+A *view* before Figure1 is a string with a letter an answer: 0, 1, or H for an answer 1 with which the learner
+halts, which is the last.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from math import exp
+
+import numpy as np
+from players import script
+
+from arena import AnswerLaw, Density, Figure1, Finite, Learner, Query, Sample, Train, play
+
+Views = dict[str, float]
+LETTERS = {(0, False): "0", (1, False): "1", (1, True): "H"}
+
+
+def view_law(law: AnswerLaw, queries: Sequence[float]) -> Views:
+    """The law of the view when the queries are asked of a learner that follows `law`."""
+    found: Views = {}
+
+    def ask(view: str, measure: np.ndarray) -> None:
+        if len(view) == len(queries) or view.endswith("H"):
+            found[view] = float(measure.sum())
+            return
+        parts = law.step(measure[None], np.array([queries[len(view)]]))
+        for outcome, part in zip(law.outcomes, parts, strict=True):
+            ask(view + LETTERS[outcome], part[0])
+
+    ask("", law.start())
+    return found
+
+
+def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: int) -> np.ndarray:
+    """(games,) of strings: what the seated learner answers."""
+    asked = script(Train(sample), *[Query(x) for x in queries])
+    played = play(learner, asked, Figure1(), games=games, seed=1, record=True)
+    assert played.view is not None
+    rows = []
+    for reply in played.view.replies[1:]:
+        seen = np.select(
+            [reply.label == 0, (reply.label == 1) & reply.halted, reply.label == 1], [*"0H1"], ""
+        )
+        rows.append(seen)
+    joined = rows[0]
+    for row in rows[1:]:
+        joined = np.char.add(joined, row)
+    return joined
+
+
+def views_of(transcripts: Mapping[str, float], halts: int) -> Views:
+    """The law of the view, from that of the transcripts of `mechanism_laws`."""
+    found: Views = {}
+    for transcript, probability in transcripts.items():
+        view = transcript.replace("L", "0").replace(".", "0").replace("R", "1").replace("T", "1")
+        if transcript.count("T") == halts:
+            view = view[:-1] + "H"
+        found[view] = found.get(view, 0.0) + probability
+    return found
+
+
+def delta_of_views(one: Views, other: Views, epsilon: float) -> float:
+    """δ(ε) of two laws of the view: by how much `one` exceeds e^ε times `other`."""
+    return sum(max(0.0, one.get(view, 0.0) - exp(epsilon) * other.get(view, 0.0)) for view in {*one, *other})
+
+
+def delta_of_finite(one: Finite, other: Finite, epsilon: float) -> float:
+    """δ(ε) of two finite laws over the same values."""
+    p, q = np.exp(one.log_density(one.values)), np.exp(other.log_density(one.values))
+    return float(np.maximum(p - exp(epsilon) * q, 0).sum())
+
+
+def integral(law: Density, other: Density | None = None, epsilon: float = 0.0) -> float:
+    """The mass of a law; with another, δ(ε): by how much it exceeds e^ε times the other.
+
+    Gauss-Legendre rules between the kinks of both, and where the two meet, by bisection.
+    """
+    cuts = [law.low, law.high, *law.kinks, *np.linspace(law.low, law.high, 400)]
+    if other is not None:
+        cuts += [*other.kinks, *_meetings(law, other, epsilon)]
+    cuts = np.unique([cut for cut in cuts if law.low <= cut <= law.high])
+    points, weights = np.polynomial.legendre.leggauss(20)
+    middle, half = (cuts[1:] + cuts[:-1]) / 2, np.diff(cuts) / 2
+    x = (middle[:, None] + half[:, None] * points).ravel()
+    gain = np.exp(law.log_density(x))
+    if other is not None:
+        gain = np.maximum(gain - np.exp(epsilon + other.log_density(x)), 0)
+    return float((half[:, None] * weights).ravel() @ gain)
+
+
+def _meetings(law: Density, other: Density, epsilon: float) -> list[float]:
+    def lead(x: np.ndarray) -> np.ndarray:
+        return law.log_density(x) - other.log_density(x) - epsilon
+
+    grid = np.linspace(law.low, law.high, 10_001)
+    signs = lead(grid) > 0
+    found = []
+    for place in np.flatnonzero(signs[1:] != signs[:-1]):
+        low, high = grid[place], grid[place + 1]
+        for _ in range(60):
+            middle = (low + high) / 2
+            same = (lead(np.array([middle]))[0] > 0) == signs[place]
+            low, high = (middle, high) if same else (low, middle)
+        found.append(low)
+    return found
