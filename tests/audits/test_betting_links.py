@@ -1,0 +1,120 @@
+"""The betting test where the games of a pair hang together, where the witness changes, and its grid."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audits.betting import Betting, _cells, _overlap
+from audits.scores import PairCounts, joined
+from audits.witness import Events
+
+LEVELS = st.sampled_from([-math.inf, -1.0, 0.0, 1.0, 2.0])
+BLOCKS = st.lists(st.lists(st.tuples(LEVELS, LEVELS), min_size=1, max_size=20), min_size=1, max_size=4)
+
+
+def block_of(pairs: list[tuple[float, float]]) -> PairCounts:
+    return PairCounts.of(*np.array(pairs, float).T)
+
+
+def refuted_after(rng: np.random.Generator, *, linked: bool, truth: float, claim: float) -> int:
+    """The pairs after which Laplace scores of ε = truth refute a claim, with and without shared noise."""
+    test = Betting(delta=0.0, confidence=0.99, epsilon_claim=claim)
+    while not test.refuted:
+        noise = rng.laplace(0, 1 / truth, (2, 8_192))
+        test.update(PairCounts.of(noise[0], noise[0 if linked else 1] + 1))
+        assert test.pairs < 4_000_000
+    return test.pairs
+
+
+def test_a_small_loss_shows_in_fewer_pairs_where_noise_is_shared(rng: np.random.Generator) -> None:
+    linked = [refuted_after(rng, linked=True, truth=0.1, claim=0.095) for _ in range(3)]
+    apart = [refuted_after(rng, linked=False, truth=0.1, claim=0.095) for _ in range(3)]
+    assert 2 * max(linked) < min(apart)
+
+
+@given(blocks=BLOCKS)
+def test_every_cell_has_a_chance_whatever_was_seen(blocks: list[list[tuple[float, float]]]) -> None:
+    seen = [block_of(pairs) for pairs in blocks]
+    events = Events(np.array([-1.0, 0.0, 1.0, 2.0]))
+    pairs = sum(one.pairs for one in seen)
+    loss = (sum(events.hits(one).world for one in seen) + 0.5) / (pairs + 1)
+    cells = _cells(loss, _overlap(events, seen, loss))
+    assert (cells > 0).all()
+    assert cells.sum(axis=0) == pytest.approx(1.0)
+    assert (cells[0] + cells[2])[::-1] == pytest.approx(loss)
+    assert (cells[1] + cells[2]) == pytest.approx(loss)
+
+
+def test_the_overlap_is_the_one_that_was_seen() -> None:
+    events = Events(np.array([1.0]))
+    scores = np.repeat([0.0, 1.0], 5_000)
+    loss = np.full((2, 2), 0.5)
+    alike = _overlap(events, [PairCounts.of(scores, scores)], loss)
+    apart = _overlap(events, [PairCounts.of(scores, np.tile([0.0, 1.0], 5_000))], loss)
+    opposed = _overlap(events, [PairCounts.of(scores, 1 - scores)], loss)
+    assert alike == pytest.approx(0.5, abs=1e-3)
+    assert apart == pytest.approx(0.25, abs=1e-3)
+    assert opposed == pytest.approx(0.0, abs=1e-3)
+
+
+@given(blocks=BLOCKS)
+def test_joined_blocks_count_what_each_counted(blocks: list[list[tuple[float, float]]]) -> None:
+    whole = joined(block_of(pairs) for pairs in blocks)
+    expected = block_of([pair for pairs in blocks for pair in pairs])
+    assert np.array_equal(whole.scores, expected.scores)
+    assert np.array_equal(whole.counts, expected.counts)
+
+
+# --- another witness ----------------------------------------------------------------------------------------
+
+
+def test_the_wealth_survives_another_witness_and_the_old_scores_do_not() -> None:
+    test = Betting(delta=0.0, confidence=0.95, epsilon_claim=0.5)
+    for _ in range(3):
+        test.update(PairCounts(np.array([[0.0, 1.0]]), np.array([100])))
+    wealth = test.log_wealth
+    test.start_again([PairCounts(np.array([[7.0, 3.0]]), np.array([50]))])
+    assert np.array_equal(test.log_wealth, wealth)
+    assert test.pairs == 50
+    # The old scores would lose now; the bets know the new ones alone.
+    test.update(PairCounts(np.array([[7.0, 3.0]]), np.array([10])))
+    stands = int((wealth < test.threshold).argmax())
+    assert test.log_wealth[stands] > wealth[stands]
+
+
+def test_a_witness_that_separates_nothing_bets_nothing() -> None:
+    test = Betting(delta=0.0, confidence=0.95, epsilon_claim=0.5)
+    test.start_again([PairCounts(np.array([[1.0, 1.0]]), np.array([50]))])
+    test.update(PairCounts(np.array([[0.0, 1.0]]), np.array([50])))
+    assert not test.log_wealth.any()
+
+
+# --- the grid -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("top", [0.0, 0.0005, 0.5, 1.0, 3.0, 20.0])
+def test_the_grid_is_fine_for_small_and_for_large_losses(top: float) -> None:
+    grid = Betting(delta=0.0, confidence=0.95, epsilon_max=top).grid
+    assert grid[0] == 0.0
+    assert grid[-1] <= top
+    steps = np.diff(grid[1:])
+    assert (steps > 0).all()
+    assert (steps <= 0.0101 * np.maximum(grid[1:-1], 0) + 1e-12).all() or top <= 1 or steps.max() <= 0.0101
+    if top >= 1:
+        assert 1.0 in grid
+        assert grid[-1] == top
+
+
+def test_bets_rest_where_the_null_has_fallen() -> None:
+    test = Betting(delta=0.0, confidence=0.95)
+    for _ in range(4):
+        test.update(PairCounts(np.array([[0.0, 1.0]]), np.array([4_000])))
+    assert test.epsilon_lower > 5
+    assert test._bets is not None
+    assert not test._bets.log_factors[:, :, :600].any()
+    assert test._bets.log_factors.any()
