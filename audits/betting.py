@@ -1,6 +1,6 @@
 """The sequential test: gamblers who get rich only if the claim is false.
 
-For each ε of a grid, two gamblers bet against
+For each ε of a grid, three gamblers bet against
 
     H0(ε): for every event E,  P1(E) <= e^ε P0(E) + δ  and  P0(E) <= e^ε P1(E) + δ,
 
@@ -9,14 +9,19 @@ wealth by
 
     1 + λ (f(v1) - e^ε f(v0) - δ),        f the indicator of an event E, λ >= 0,
 
-and the second one's by the same with the worlds exchanged. f and λ come from earlier blocks, and λ is so
-small that the factor stays positive. Under H0(ε), given the earlier blocks, the factor has mean
+and the second one's by the same with the worlds exchanged and an event of its own. The third stakes on
+both at once: with f for the first event and g for the second, by
+
+    1 + λ (f(v1) - e^ε f(v0) - δ + g(v0) - e^ε g(v1) - δ).
+
+Events and λ come from earlier blocks, and λ is so small that the factor stays positive. Under H0(ε), given
+the earlier blocks, the first factor has mean
 
     1 + λ (P1(E) - e^ε P0(E) - δ) <= 1,
 
-whatever links the two games of a pair. Pairs are independent given the earlier blocks, so a block
-multiplies either wealth, and hence the average of the two, by at most 1 in the mean: the average wealth
-after each block is a nonnegative supermartingale that starts at 1. By Ville's inequality
+and so have the others, whatever links the two games of a pair. Pairs are independent given the earlier
+blocks, so a block multiplies each wealth, and hence the average of the three, by at most 1 in the mean: the
+average wealth after each block is a nonnegative supermartingale that starts at 1. By Ville's inequality
 
     P(it ever reaches 1/a) <= a        under H0(ε).
 
@@ -47,6 +52,8 @@ _FINEST = 1e-3  # nats; from there the grid grows by a hundredth at a time, and 
 _NODE = 10
 _BATCH = 16  # nodes at a time
 _NEWTON = 20
+_BISECTIONS = 40
+_RAKINGS = 8
 _LINKED = 32_768  # pairs kept to see how the games of a pair hang together
 _MOST_BLOCKS = 64  # in which they are kept
 
@@ -89,11 +96,12 @@ class Betting:
             self.grid = np.union1d(self.grid, [epsilon_claim])
             self._claim = int(np.searchsorted(self.grid, epsilon_claim))
         self._returns = _returns(self.grid, delta)
+        self._double = _double_returns(self.grid, delta)
         self._histogram = Histogram()
         self._recent: deque[PairCounts] = deque()
         self._bets: _Bets | None = None
         self._bets_from = 0
-        self._log_wealth = np.zeros((2, len(self.grid)))
+        self._log_wealth = np.zeros((3, len(self.grid)))
         self._peak = np.zeros(len(self.grid))
 
     def update(self, block: PairCounts) -> None:
@@ -129,7 +137,7 @@ class Betting:
     def _choose(self) -> None:
         # Where a null hypothesis has fallen there is nothing left to win.
         fallen = int(np.count_nonzero(self._evidence() >= self.threshold))
-        self._bets = _choose(self._returns, self._histogram, self._recent, fallen)
+        self._bets = _choose(self._returns, self._double, self._histogram, self._recent, fallen)
         self._bets_from = self.pairs
 
     @property
@@ -140,7 +148,8 @@ class Betting:
     @property
     def log_wealth(self) -> np.ndarray:
         """The log of the average wealth (G,) against each ε of the grid, now: the log of an e-value."""
-        return np.asarray(np.logaddexp(*self._log_wealth) - math.log(2.0))
+        most = self._log_wealth.max(axis=0)
+        return np.asarray(most + np.log(np.exp(self._log_wealth - most).mean(axis=0)))
 
     @property
     def epsilon_lower(self) -> float:
@@ -224,29 +233,54 @@ def _returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
     return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
 
 
+def _double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
+    """What a pair returns on a unit of stake on both directions, where the stake is x = 2 λ (e^ε + δ).
+
+    By cell: the first event gains or loses in it, and so does the second, as `Events.cells` counts them.
+
+    Shapes: epsilon (G,); result (16, G), at least -1.
+    """
+    shrink = np.exp(-epsilon)
+    in_0, in_1 = np.divmod(np.arange(16), 4)
+    gains = (in_1 & 1) + (in_0 >> 1)
+    losses = (in_0 & 1) + (in_1 >> 1)
+    return np.asarray(
+        ((gains[:, None] - 2 * delta) * shrink - losses[:, None]) / (2.0 * (1.0 + delta * shrink))
+    )
+
+
 @attrs.frozen(eq=False)
 class _Bets:
-    """An event and a stake for either direction and every ε.
+    """An event and a stake for either direction and every ε, and a stake on both at once.
 
-    Shapes: event (2, G), indices into `events`; log_factors (4, 2, G), by cell.
+    Shapes: event (2, G), indices into `events`; log_factors (4, 2, G), by cell; couples (C, 2), the distinct
+    columns of `event` where both are staked on; couple (G,), which of them; log_double (16, G), by cell.
     """
 
     events: Events
     event: np.ndarray
     log_factors: np.ndarray
+    couples: np.ndarray
+    couple: np.ndarray
+    log_double: np.ndarray
 
     def log_growth(self, block: PairCounts) -> np.ndarray:
-        """What a block adds to the log wealth (2, G)."""
+        """What a block adds to the log wealth (3, G)."""
         hits = self.events.hits(block)
         loss, gain = hits.world, hits.world[::-1]
         both = np.broadcast_to(hits.both, loss.shape)
         cells = np.stack([gain - both, loss - both, both, hits.pairs - gain - loss + both])
         played = np.take_along_axis(cells, self.event[None], axis=2)
-        return np.asarray((played * self.log_factors).sum(axis=0))
+        double = self.events.cells(block, self.couples)[self.couple].T
+        return np.vstack([(played * self.log_factors).sum(axis=0), (double * self.log_double).sum(axis=0)])
 
 
 def _choose(
-    returns: np.ndarray, histogram: Histogram, recent: Iterable[PairCounts], fallen: int
+    returns: np.ndarray,
+    double: np.ndarray,
+    histogram: Histogram,
+    recent: Iterable[PairCounts],
+    fallen: int,
 ) -> _Bets | None:
     """The bets that grow fastest if the rest is like the games so far, with half a game added to each count.
 
@@ -275,7 +309,29 @@ def _choose(
     event = best[:, np.clip((every - start) // _NODE, 0, best.shape[1] - 1)]
     stake, _ = _kelly(np.take_along_axis(cells, event[None], axis=2), returns[:, None, :], most)
     stake[:, :start] = 0.0
-    return _Bets(events, event, np.log1p(stake * returns[:, None, :]))
+    # Where neither direction pays alone both together do not.
+    couples, couple, staked = _coupled(event, np.any(stake > 0, axis=0))
+    chances = _double_cells(events, couples, counts, pairs, recent)
+    log_double = np.zeros_like(double)
+    odds = double[:, staked]
+    log_double[:, staked] = np.log1p(_root(chances[couple[staked]].T, odds, most) * odds)
+    return _Bets(
+        events=events,
+        event=event,
+        log_factors=np.log1p(stake * returns[:, None, :]),
+        couples=couples,
+        couple=couple,
+        log_double=log_double,
+    )
+
+
+def _coupled(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct pairs of events (C, 2) where somebody pays, which of them each ε has (G,), and those ε."""
+    staked = np.flatnonzero(pays)
+    couple = np.zeros(event.shape[1], np.intp)
+    couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)
+    couple[staked] = place.ravel()
+    return (couples if len(couples) else event[:, :1].T), couple, staked
 
 
 def _batches(start: int, end: int) -> Iterator[np.ndarray]:
@@ -303,6 +359,41 @@ def _overlap(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) 
     # Two events of these chances overlap at least so much, however they hang together.
     least = np.maximum(rare + common - 1, 0.0)
     return np.asarray(np.maximum(rare * (both + common) / (each + 1), least + (rare - least) / (each + 2)))
+
+
+def _double_cells(
+    events: Events, couples: np.ndarray, counts: np.ndarray, pairs: int, recent: Iterable[PairCounts]
+) -> np.ndarray:
+    """(C, 16): how likely each cell of `Events.cells` is, for each couple of events.
+
+    The recent pairs, and one in which the two games are independent, raked to what all games say of each
+    world.
+
+    Shapes: couples (C, 2); counts (2, K), of the events in each world.
+    """
+    margins = (events.kinds(couples, counts, pairs) + 0.5) / (pairs + 2)  # (2, C, 4)
+    table = (margins[0][:, :, None] * margins[1][:, None, :]).copy()
+    for block in recent:
+        table += events.cells(block, couples).reshape(-1, 4, 4)
+    for _ in range(_RAKINGS):
+        table *= (margins[0] / table.sum(axis=2))[:, :, None]
+        table *= (margins[1] / table.sum(axis=1))[:, None, :]
+    return table.reshape(-1, 16)
+
+
+def _root(chances: np.ndarray, returns: np.ndarray, most: float) -> np.ndarray:
+    """The stake x in [0, most] that maximises sum_c p_c log(1 + x r_c), by bisection of its slope.
+
+    Shapes: chances and returns (c, ...); result (...).
+    """
+    gains = chances * returns
+    low = np.zeros(gains.shape[1:])
+    high = np.full_like(low, most)
+    for _ in range(_BISECTIONS):
+        middle = (low + high) / 2
+        rising = (gains / (1.0 + middle * returns)).sum(axis=0) > 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    return low
 
 
 def _kelly(chances: np.ndarray, returns: np.ndarray, most: float) -> tuple[np.ndarray, np.ndarray]:

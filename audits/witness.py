@@ -74,6 +74,31 @@ class Events:
             np.concatenate([upper_both, pairs - upper0 - upper1 + upper_both]),
         )
 
+    def cells(self, block: PairCounts, couples: np.ndarray) -> np.ndarray:
+        """(C, 16): for couples (C, 2) of events, the block's pairs by 4 kind(world 0) + kind(world 1).
+
+        The kind of a score is 1 if it is in the first event of the couple, plus 2 if it is in the second.
+        """
+        inside = np.stack([self._inside(event, block.scores) for event in np.unique(couples)])
+        place = np.searchsorted(np.unique(couples), couples)
+        kinds = inside[place[:, 0]] + 2 * inside[place[:, 1]]  # (C, m, 2)
+        code = 4 * kinds[:, :, 0] + kinds[:, :, 1] + 16 * np.arange(len(couples))[:, None]
+        times = np.broadcast_to(block.counts, code.shape)
+        found = np.bincount(code.ravel(), weights=times.ravel(), minlength=16 * len(couples))
+        return found.reshape(-1, 16)
+
+    def kinds(self, couples: np.ndarray, counts: np.ndarray, pairs: int) -> np.ndarray:
+        """(2, C, 4): in each world, the games of each kind, from the counts (2, K) of the events."""
+        first, second = counts[:, couples[:, 0]], counts[:, couples[:, 1]]
+        alike = (couples < len(self.thresholds)).sum(axis=1) != 1
+        # Half-lines of one direction lie in each other; of two directions, they overlap if they must.
+        both = np.where(alike, np.minimum(first, second), np.maximum(first + second - pairs, 0))
+        return np.stack([pairs - first - second + both, first - both, second - both, both], axis=2)
+
+    def _inside(self, event: int, scores: np.ndarray) -> np.ndarray:
+        one = self[event]
+        return (scores >= one.threshold) == one.upper
+
 
 class Histogram:
     """The scores of both worlds so far, in memory that grows with the logarithm of their number.

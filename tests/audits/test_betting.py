@@ -63,6 +63,30 @@ class Gambler:
             self.wealth *= factor
 
 
+class DoubleGambler:
+    """The wealth of the third gambler by its definition."""
+
+    def __init__(self, test: Betting, *, delta: float, index: int) -> None:
+        self.test, self.delta, self.index = test, delta, index
+        self.wealth = 1.0
+
+    def play(self, pairs: Sequence[tuple[float, float]]) -> None:
+        bets = self.test._bets
+        if bets is None:
+            return
+        scale = math.exp(self.test.grid[self.index])
+        # In cell 6 the game of world 0 is in the first event and that of world 1 in the second: all is lost.
+        lose_all = bets.log_double[6, self.index]
+        stake = -math.expm1(lose_all) / (2 * (scale + self.delta))
+        first, second = (bets.events[int(e)] for e in bets.couples[bets.couple[self.index]])
+        for v0, v1 in pairs:
+            f0, f1 = ((v >= first.threshold) == first.upper for v in (v0, v1))
+            g0, g1 = ((v >= second.threshold) == second.upper for v in (v0, v1))
+            factor = 1 + stake * (f1 - scale * f0 - self.delta + g0 - scale * g1 - self.delta)
+            assert factor > 0
+            self.wealth *= factor
+
+
 few = st.sampled_from([-math.inf, 0.0, 1.0, 2.0, math.inf])
 pair_lists = st.lists(st.tuples(few, few), max_size=12)
 
@@ -76,14 +100,20 @@ def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
     claim = int(np.searchsorted(test.grid, 0.375))
     indices = [0, claim - 1, claim, len(test.grid) - 1]
     assert (test.grid[claim], test.grid[-1]) == (0.375, 1.0)
-    gamblers = [[Gambler(test, delta=delta, direction=d, index=i) for d in (0, 1)] for i in indices]
+    gamblers: list[list[Gambler | DoubleGambler]] = [
+        [
+            *(Gambler(test, delta=delta, direction=d, index=i) for d in (0, 1)),
+            DoubleGambler(test, delta=delta, index=i),
+        ]
+        for i in indices
+    ]
     highest = [1.0] * len(indices)
     for pairs in blocks:
-        for two in gamblers:
-            for gambler in two:
+        for three in gamblers:
+            for gambler in three:
                 gambler.play(pairs)
         test.update(PairCounts.of(*np.array(pairs, dtype=float).reshape(-1, 2).T))
-        averages = [sum(gambler.wealth for gambler in two) / 2 for two in gamblers]
+        averages = [sum(gambler.wealth for gambler in three) / 3 for three in gamblers]
         highest = [max(h, a) for h, a in zip(highest, averages, strict=True)]
         assert np.exp(test.log_wealth[indices]) == pytest.approx(averages)
     assert np.exp(test._peak[indices]) == pytest.approx(highest)

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
+import statistics
 
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.betting import Betting, _cells, _overlap
+from audits.betting import Betting, _cells, _double_cells, _double_returns, _overlap, _root
 from audits.scores import PairCounts, joined
 from audits.witness import Events
 
@@ -32,9 +33,9 @@ def refuted_after(rng: np.random.Generator, *, linked: bool, truth: float, claim
 
 
 def test_a_small_loss_shows_in_fewer_pairs_where_noise_is_shared(rng: np.random.Generator) -> None:
-    linked = [refuted_after(rng, linked=True, truth=0.1, claim=0.095) for _ in range(3)]
-    apart = [refuted_after(rng, linked=False, truth=0.1, claim=0.095) for _ in range(3)]
-    assert 2 * max(linked) < min(apart)
+    linked = [refuted_after(rng, linked=True, truth=0.1, claim=0.095) for _ in range(5)]
+    apart = [refuted_after(rng, linked=False, truth=0.1, claim=0.095) for _ in range(5)]
+    assert 2 * statistics.median(linked) < statistics.median(apart)
 
 
 @given(blocks=BLOCKS)
@@ -68,6 +69,66 @@ def test_joined_blocks_count_what_each_counted(blocks: list[list[tuple[float, fl
     expected = block_of([pair for pairs in blocks for pair in pairs])
     assert np.array_equal(whole.scores, expected.scores)
     assert np.array_equal(whole.counts, expected.counts)
+
+
+# --- both directions at once --------------------------------------------------------------------------------
+
+
+def kind(events: Events, couple: np.ndarray, score: float) -> int:
+    first, second = ((score >= events[int(e)].threshold) == events[int(e)].upper for e in couple)
+    return first + 2 * second
+
+
+@given(blocks=BLOCKS)
+def test_cells_and_kinds_are_those_of_counting_one_by_one(blocks: list[list[tuple[float, float]]]) -> None:
+    events = Events(np.array([-1.0, 0.5, 2.0]))
+    couples = np.array([[0, 4], [2, 3], [1, 1], [0, 5], [3, 5], [4, 1]])
+    pairs = [pair for block in blocks for pair in block]
+    whole = block_of(pairs)
+    cells, expected = events.cells(whole, couples), np.zeros((len(couples), 16))
+    for row, couple in zip(expected, couples, strict=True):
+        for v0, v1 in pairs:
+            row[4 * kind(events, couple, v0) + kind(events, couple, v1)] += 1
+    assert np.array_equal(cells, expected)
+    kinds = events.kinds(couples, events.hits(whole).world, whole.pairs)
+    assert np.array_equal(kinds[0], expected.reshape(-1, 4, 4).sum(axis=2))
+    assert np.array_equal(kinds[1], expected.reshape(-1, 4, 4).sum(axis=1))
+
+
+@given(blocks=BLOCKS)
+def test_every_cell_of_a_couple_has_a_chance_and_the_margins_are_right(
+    blocks: list[list[tuple[float, float]]],
+) -> None:
+    seen = [block_of(pairs) for pairs in blocks]
+    events, couples = Events(np.array([-1.0, 0.5, 2.0])), np.array([[0, 4], [2, 3], [4, 1]])
+    counts = sum(events.hits(one).world for one in seen)
+    pairs = sum(one.pairs for one in seen)
+    chances = _double_cells(events, couples, counts, pairs, seen)
+    assert (chances > 0).all()
+    assert chances.sum(axis=1) == pytest.approx(1.0)
+    margins = (events.kinds(couples, counts, pairs) + 0.5) / (pairs + 2)
+    assert chances.reshape(-1, 4, 4).sum(axis=1) == pytest.approx(margins[1])
+
+
+def test_a_stake_on_both_directions_is_the_best_one(rng: np.random.Generator) -> None:
+    chances = rng.dirichlet(np.ones(16), 50).T
+    returns = _double_returns(np.linspace(0, 5, 50), 1e-3)
+    stake = _root(chances, returns, 0.99)
+    stakes = np.linspace(0, 0.99, 2_001)[:, None, None]
+    growth = (chances * np.log1p(stakes * returns)).sum(axis=1)
+    assert (chances * np.log1p(stake * returns)).sum(axis=0) == pytest.approx(growth.max(axis=0), abs=1e-6)
+    assert stake.max() > 0
+    assert (stake == 0).any()
+
+
+def test_both_directions_tell_more_than_one(rng: np.random.Generator) -> None:
+    """Laplace noise loses as much in one direction as in the other."""
+    test = Betting(delta=0.0, confidence=0.99, epsilon_claim=0.9)
+    for _ in range(10):
+        test.update(PairCounts.of(*rng.laplace([[0.0], [1.0]], 1.0, (2, 4_096))))
+    claim = int(np.searchsorted(test.grid, 0.9))
+    alone, other, both = test._log_wealth[:, claim]
+    assert both > max(alone, other)
 
 
 # --- another witness ----------------------------------------------------------------------------------------
