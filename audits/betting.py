@@ -52,10 +52,10 @@ _FINEST = 1e-3  # nats; from there the grid grows by a hundredth at a time, and 
 _NODE = 10
 _BATCH = 16  # nodes at a time
 _NEWTON = 20
-_BISECTIONS = 40
+_BISECTIONS = 25
 _RAKINGS = 8
 _LINKED = 32_768  # pairs kept to see how the games of a pair hang together
-_MOST_BLOCKS = 64  # in which they are kept
+_MOST_BLOCKS = 16  # in which they are kept
 
 
 class Betting:
@@ -128,11 +128,11 @@ class Betting:
 
     def _remember(self, block: PairCounts) -> None:
         self._histogram.add(block)
-        if len(self._recent) == _MOST_BLOCKS:
-            self._recent = deque([joined(self._recent)])
         self._recent.append(block)
         while len(self._recent) > 1 and sum(b.pairs for b in self._recent) - self._recent[0].pairs >= _LINKED:
             self._recent.popleft()
+        if len(self._recent) == _MOST_BLOCKS:
+            self._recent = deque([joined(self._recent)])
 
     def _choose(self) -> None:
         # Where a null hypothesis has fallen there is nothing left to win.
