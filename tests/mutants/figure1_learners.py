@@ -327,9 +327,9 @@ class BareThreshold(SparseCount):
 
 class SeatedTrueHalt(SeatedSparse):
     def predict(self, x: np.ndarray) -> np.ndarray:
-        above = super().predict(x)
-        self.halted = ones_at(self.training, x) >= self.spec.threshold
-        return above
+        count = ones_at(self.training, x)
+        self.halted = self.halted | (count >= self.spec.threshold)
+        return self.above(count)
 
 
 @attrs.frozen

@@ -13,7 +13,8 @@ from mutants.release_learners import VarianceForDeviation
 from mutants.witnesses import WITNESSES
 from scipy import stats
 
-from arena import Learner
+from arena import Learner, Sample
+from arena.testing import check_learner
 from audits.plan import Plan
 from audits.run import run
 from audits.verdict import Verdict
@@ -48,6 +49,14 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
     assert not audited(mutant, mutant.twin).refuted
+
+
+PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec, mutant.twin)}
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_no_mutant_or_twin_breaks_the_contract_of_a_learner(name: str) -> None:
+    check_learner(PLAYERS[name], sample=Sample([0.0, 0.0, 1.0, 1.0], [0, 1, 0, 1], [5] * 4), games=500)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
