@@ -392,11 +392,12 @@ _REFEREES: dict[str, Referee] = {
 
 
 def _sample_for(learner: Learner) -> Sample:
+    """Two points with both labels, or as much of that as fits, of the size that the learner asks for."""
     size = learner.sample_size or 1_000
+    runs = min(4, size)
     low, high = learner.some_points[[0, -1]]
-    quarters = np.full(4, -(-size // 4))
-    quarters[3] -= quarters.sum() - size if quarters.sum() - size < quarters[3] else 0
-    return Sample([low, low, high, high], [0, 1, 0, 1], quarters)
+    counts = np.diff(size * np.arange(runs + 1) // runs)
+    return Sample([low, high, low, high][:runs], [0, 1, 1, 0][:runs], counts)
 
 
 def _points(sample: Sample) -> tuple[Any, ...]:

@@ -27,6 +27,7 @@ SOUND = [
     mutants.InStep(),
     mutants.Planar(),
     mutants.ToldCoin(),
+    mutants.Budget(),
     mutants.Halting(mutants.HaltingLaw()),
     mutants.Value("number", mutants.exponential),
     mutants.Value("pair", mutants.pair),
@@ -151,6 +152,10 @@ SELF_DECEIVED = [
         mutants.Halting(),
         "coin does not conform: its answers follow the law that it tells; answer 1 of no known outcome "
         "came in 0.2",
+    ),
+    (
+        mutants.Budget(mutants.CoinLaw(low=0.5)),
+        "coin does not conform: its answers follow the law that it tells; answer 1 = 0 came in 0.7",
     ),
     (
         mutants.Stuck(),

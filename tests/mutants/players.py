@@ -302,6 +302,22 @@ class Halting(ToldCoin):
     seat_class = HaltingSeat
 
 
+class BudgetSeat(CoinSeat):
+    asked = 0
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        self.halted = np.full(self.games, self.asked >= 4)
+        return super().predict(x)
+
+
+@attrs.frozen
+class Budget(ToldCoin):
+    """Stops after four answers, which its law need not say."""
+
+    seat_class = BudgetSeat
+
+
 class HaltingLaw(CoinLaw):
     outcomes = ((0, False), (1, True))
 
