@@ -113,10 +113,7 @@ class ExactZero(NoisyCount):
 
 @attrs.frozen
 class NoiseSeededByData(NoisyCount):
-    """The slip: the noise comes from a generator that the data seed. No ε holds: either world has one value.
-
-    It was meant to let nobody average the noise away by asking again.
-    """
+    """The slip: the noise is from a generator that the data seed. No ε holds: either world has one value."""
 
     name = "noise-seeded-by-data"
 
@@ -351,10 +348,7 @@ class StableHistogram(Releaser):
 
 @attrs.frozen
 class EpsilonForDelta(StableHistogram):
-    """The slip: ε is passed where δ belongs.
-
-    One example shows its point with chance ε/2 = 0.25 where δ = 0.01 is claimed, so no ε holds at this δ.
-    """
+    """The slip: ε is passed where δ belongs. No ε holds at δ = 0.01: one example shows with chance ε/2."""
 
     name = "epsilon-for-delta"
 
@@ -445,8 +439,7 @@ class VarianceForDeviation(GaussianMean):
 
     @property
     def deviation(self) -> float:
-        correct = math.sqrt(2 * math.log(1.25 / self.delta)) / (self.size * self.epsilon)
-        return correct**2
+        return super().deviation ** 2
 
 
 # --- choices and labels -------------------------------------------------------------------------------------
