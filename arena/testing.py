@@ -11,7 +11,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import log, sqrt
-from typing import Any
+from typing import Any, cast
 
 import attrs
 import cloudpickle
@@ -19,12 +19,13 @@ import numpy as np
 
 from arena.claims import Claim
 from arena.engine import Played, play
-from arena.errors import NotConforming
+from arena.errors import ArenaError, NotConforming, Unsupported
+from arena.following import check_answers, check_values
 from arena.independence import check_games_apart
+from arena.laws import AnswerLaw, ValueLaw
 from arena.lift import GameAdversary
 from arena.moves import Commit, Example, Query, Ready, Train
 from arena.players import Adversary, Learner, Moves
-from arena.points import finite_domain
 from arena.referees import Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound
 from arena.replies import Answer, Hypothesis, Released, Reply, Shown, Stream
 from arena.sample import Sample
@@ -38,7 +39,10 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
 
     A sound spec; any number of games, none and one among them; the same coins, the same game; no use of
     global generators; nothing written to what it was handed; games that do not share coins; games that do
-    not depend on each other; a table and single games of one law.
+    not depend on each other; a table and single games of one law; `some_points` that have its own shape, and
+    that it can be trained on and asked about. If it says that it is in step: not a bit of a game's replies,
+    nor of the generator's state, changes where other games are trained and asked otherwise. If it tells its
+    law: chances of at least 0 and of sum 1, and values or answers that come as often as it says.
 
     sample: what to train on; by default two points with both labels, as many examples as it asks for.
     games: the size of the tables that statistics are made from.
@@ -48,6 +52,7 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     _check_spec(learner, "learner")
     if not isinstance(learner.claim, Claim):
         raise NotConforming(learner.name, "claim is a Claim", f"got {type(learner.claim).__name__}")
+    _check_shape(learner)
     given = sample or _sample_for(learner)
     for name in learner.protocols:
         referee = _REFEREES[name]
@@ -57,6 +62,10 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
                 play(learner, probe, referee, games=number, seed=1)
         _check_repeats(learner, probe, referee, learner.name)
         _check_games(learner, probe, referee, games)
+        if learner.in_step:
+            _check_in_step(learner, probe, referee)
+        _check_law(learner, probe, referee, games)
+        _check_some_points(learner, name, referee)
 
 
 def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) -> None:
@@ -150,7 +159,7 @@ def _check_games(learner: Learner, probe: _Probe, referee: Referee, games: int) 
     _check_coins(learner, lambda seed: _features(learner, probe, referee, 100, seed=seed))
     features = _features(learner, probe, referee, games, seed=11)
     alone = attrs.evolve(probe, crowd=True)
-    among_others = _features(learner, alone, referee, games, seed=12)[: games // 2]
+    among_others = _features(learner, alone, referee, games, seed=12)[::2]
     _compare(learner, features, among_others, "a game does not depend on the other games of its table")
     single = np.concatenate([_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)])
     _compare(learner, features, single, "a table plays the game that a single game plays")
@@ -214,11 +223,101 @@ def _check_coins(learner: Learner, features: Callable[[int], np.ndarray]) -> Non
         )
 
 
+# --- what a learner says of itself ----------------------------------------------------------------
+
+
+def _check_shape(learner: Learner) -> None:
+    points, shape = learner.some_points, learner.point_shape
+    if not isinstance(points, np.ndarray) or not len(points) or points.shape[1:] != shape:
+        got = f"an array of shape {points.shape}" if isinstance(points, np.ndarray) else type(points).__name__
+        raise NotConforming(
+            learner.name, f"some_points are one or more points of shape {shape}", f"got {got}"
+        )
+
+
+def _check_some_points(learner: Learner, protocol: str, referee: Referee) -> None:
+    points = learner.some_points[: learner.sample_size]
+    size = max(len(points), learner.sample_size or 0)
+    counts = [size - len(points) + 1, *[1] * (len(points) - 1)]
+    sample = Sample(points, np.arange(len(points)) % 2, counts)
+    try:
+        play(learner, _Probe(sample, _each(learner.some_points), protocol), referee, games=3, seed=2)
+    except ArenaError as error:
+        rule = "it can be trained on some_points and asked about them"
+        raise NotConforming(learner.name, rule, str(error)) from error
+
+
+def _check_in_step(learner: Learner, probe: _Probe, referee: Referee) -> None:
+    """Two tables with the same coins, in one of which every other game is another: bit by bit the same."""
+    for seed in range(_TABLES_IN_STEP):
+        replies, states = [], []
+        for crowd in (False, True):
+            overheard = _Overheard(learner)
+            table = attrs.evolve(probe, crowd=crowd)
+            played = play(cast(Learner, overheard), table, referee, games=100, seed=seed, record=True)
+            assert played.view is not None
+            replies.append([part[::2].tobytes() for r in played.view.replies for part in _parts(r)])
+            states.append(overheard.state)
+        if replies[0] != replies[1] or states[0] != states[1]:
+            raise NotConforming(
+                learner.name,
+                "in step, a game has the same coins whatever other games are told",
+                "other replies" if replies[0] != replies[1] else "the generator is left in another state",
+            )
+
+
+class _Overheard:
+    """A learner whose generator can be looked at after the game."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._learner, name)
+
+    def seat(self, games: int, rng: np.random.Generator) -> Any:
+        self._rng = rng
+        return self._learner.seat(games, rng)
+
+    @property
+    def state(self) -> str:
+        return str(self._rng.bit_generator.state)
+
+
+def _parts(reply: Reply) -> list[np.ndarray]:
+    """Everything that a reply says, (n, ...) each."""
+    if isinstance(reply, Answer):
+        return [reply.label, reply.halted]
+    if isinstance(reply, Released):
+        values = [reply.value]
+    elif isinstance(reply, Stream):
+        values = list(reply.hypotheses)
+    else:
+        values = [reply.hypothesis] if isinstance(reply, Shown) and reply.hypothesis is not None else []
+    return [np.asarray(v.concepts if isinstance(v, Hypothesis) else v) for v in values]
+
+
+def _check_law(learner: Learner, probe: _Probe, referee: Referee, games: int) -> None:
+    """The law that it tells for this protocol, if it does."""
+    try:
+        law = learner.law(probe.sample)
+    except Unsupported:
+        return
+    if not isinstance(law, _LAWS.get(referee.name, ())):
+        return
+    played = play(learner, probe, referee, games=games, seed=13, record=True)
+    assert played.view is not None
+    replies = played.view.replies
+    if isinstance(law, ValueLaw):
+        check_values(learner.name, law, cast(Released, replies[0]).value, rate=RATE)
+    else:
+        answers = [reply for reply in replies if isinstance(reply, Answer)]
+        check_answers(learner.name, law, probe.points, answers, rate=RATE)
+
+
 @attrs.frozen
 class _Probe(Adversary):
-    """Plays any protocol with the same sample and points. `crowd`: the second half of the table plays
-    another game.
-    """
+    """Plays any protocol with the same sample and points. `crowd`: every other game is another one."""
 
     sample: Sample
     points: tuple[Any, ...]
@@ -263,23 +362,26 @@ class _Probe(Adversary):
 
     def _label(self, t: int, games: int) -> np.ndarray:
         label = np.full(games, t % 2)
-        label[games // 2 :] ^= self.crowd
+        label[1::2] ^= self.crowd
         return label
 
     def _mixed(self, x: Any, games: int) -> np.ndarray:
         own = np.repeat(np.asarray(x)[None], games, axis=0)
         if self.crowd:  # the other extreme, whichever it is
-            own[games // 2 :] = self.points[2] if np.array_equal(x, self.points[0]) else self.points[0]
+            own[1::2] = self.points[2] if np.array_equal(x, self.points[0]) else self.points[0]
         return own
 
     def _given(self, games: int) -> Any:
         if not self.crowd or games < 2:
             return self.sample
-        other = Sample(self.sample.points, 1 - self.sample.labels, self.sample.counts)
-        return [self.sample] * (games // 2) + [other] * (games - games // 2)
+        labels = self.sample.labels
+        other = Sample(self.sample.points, 0 * labels + 1 - labels[0], self.sample.counts)
+        return [other if game % 2 else self.sample for game in range(games)]
 
 
 _ROUNDS = 12
+_TABLES_IN_STEP = 3
+_LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw}
 _REFEREES: dict[str, Referee] = {
     "Figure1": Figure1(),
     "Release": Release(),
@@ -290,16 +392,19 @@ _REFEREES: dict[str, Referee] = {
 
 
 def _sample_for(learner: Learner) -> Sample:
+    """Two points with both labels, or as much of that as fits, of the size that the learner asks for."""
     size = learner.sample_size or 1_000
-    domain = finite_domain(learner)
-    low, high = (0.0, 1.0) if domain is None else (domain[0], domain[-1])
-    quarters = np.full(4, -(-size // 4))
-    quarters[3] -= quarters.sum() - size if quarters.sum() - size < quarters[3] else 0
-    return Sample([low, low, high, high], [0, 1, 0, 1], quarters)
+    runs = min(4, size)
+    low, high = learner.some_points[[0, -1]]
+    counts = np.diff(size * np.arange(runs + 1) // runs)
+    return Sample([low, high, low, high][:runs], [0, 1, 1, 0][:runs], counts)
 
 
 def _points(sample: Sample) -> tuple[Any, ...]:
     """The sample's extremes and its middle, each asked a few times."""
     order = np.lexsort(sample.points.reshape(len(sample.points), -1).T[::-1])
-    few = [sample.points[order[i]] for i in (0, len(order) // 2, -1)]
-    return tuple(x if x.ndim else x.item() for x in few) * 3
+    return _each(sample.points[order[[0, len(order) // 2, -1]]]) * 3
+
+
+def _each(points: np.ndarray) -> tuple[Any, ...]:
+    return tuple(x if x.ndim else x.item() for x in points)

@@ -11,6 +11,7 @@ from players import Echo, GameEcho, GameScripted, LastLabel
 from arena import (
     ArenaError,
     Figure1,
+    InvalidArgument,
     Learner,
     Moves,
     NotConforming,
@@ -21,10 +22,24 @@ from arena import (
 )
 from arena.testing import check_adversary, check_learner
 
-SOUND = [mutants.Coin(), Echo(), GameEcho(), LastLabel()]
+SOUND = [
+    mutants.Coin(),
+    mutants.InStep(),
+    mutants.Planar(),
+    mutants.ToldCoin(),
+    mutants.Budget(),
+    mutants.Halting(mutants.HaltingLaw()),
+    mutants.Value("number", mutants.exponential),
+    mutants.Value("pair", mutants.pair),
+    mutants.Value("bit", lambda: mutants.finite(0.75, 0.25, 0.0)),
+    mutants.Value("branch", lambda: mutants.branches(0.25, 0.75)),
+    Echo(),
+    GameEcho(),
+    LastLabel(),
+]
 
 
-@pytest.mark.parametrize("learner", SOUND, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("learner", SOUND, ids=lambda learner: f"{type(learner).__name__}-{learner.name}")
 def test_sound_learners_pass(learner: Learner) -> None:
     check_learner(learner)
 
@@ -83,6 +98,124 @@ BROKEN_LEARNERS = [
     (mutants.Scribbler(), PlayerError, "learner coin raised ValueError: assignment destination is read-only"),
     (mutants.PairOnly(), ProtocolViolation, "learner coin, round 1: predict returns one label a game"),
 ]
+
+
+# What a learner says of itself, and how it is told that this is not so.
+SELF_DECEIVED = [
+    (
+        mutants.WrongShape(),
+        "coin does not conform: some_points are one or more points of shape (); got an array of shape (2, 3)",
+    ),
+    (
+        mutants.Pointless(),
+        "coin does not conform: some_points are one or more points of shape (); got an array of shape (0,)",
+    ),
+    (
+        mutants.Listed(),
+        "coin does not conform: some_points are one or more points of shape (); got tuple",
+    ),
+    (
+        mutants.Narrow(),
+        "coin does not conform: it can be trained on some_points and asked about them; learner coin raised "
+        "ValueError: between in round 2",
+    ),
+    (
+        mutants.Sparing(),
+        "coin does not conform: in step, a game has the same coins whatever other games are told; "
+        "other replies",
+    ),
+    (
+        mutants.Wasteful(),
+        "coin does not conform: in step, a game has the same coins whatever other games are told; "
+        "the generator is left in another state",
+    ),
+    (
+        mutants.ToldCoin(mutants.CoinLaw(low=0.5)),
+        "coin does not conform: its answers follow the law that it tells; answer 1 = 0 came in 0.7",
+    ),
+    (
+        mutants.ToldCoin(mutants.CoinLaw(high=1.5)),
+        "coin does not conform: the law that it tells has chances of at least 0 and of sum 1; of sum 1, "
+        "the least is -0.5",
+    ),
+    (
+        mutants.ToldCoin(mutants.CoinLaw(mass=0.5)),
+        "coin does not conform: the law that it tells has chances of at least 0 and of sum 1; of sum 0.5, "
+        "the least is 0.5",
+    ),
+    (
+        mutants.ToldCoin(mutants.ShortLaw()),
+        "coin does not conform: a step of the law that it tells has a part for every outcome and measure; "
+        "shape (1, 1, 1) for 2 outcomes and 1 measures",
+    ),
+    (
+        mutants.Halting(),
+        "coin does not conform: its answers follow the law that it tells; answer 1 of no known outcome "
+        "came in 0.2",
+    ),
+    (
+        mutants.Budget(mutants.CoinLaw(low=0.5)),
+        "coin does not conform: its answers follow the law that it tells; answer 1 = 0 came in 0.7",
+    ),
+    (
+        mutants.Stuck(),
+        "coin does not conform: its answers follow the law that it tells; answer 1 = 0 with "
+        "answer 4 = 0 came in 0.7",
+    ),
+    (
+        mutants.Value("number", lambda: mutants.exponential(rate=1.5)),
+        "value does not conform: what it releases follows the law that it tells; a value ≤ 0.3292 came in 0.",
+    ),
+    (
+        mutants.Value("number", lambda: mutants.exponential(share=0.5)),
+        "value does not conform: the law that it tells has chances of at least 0 and of sum 1; of sum 0.5, "
+        "the least is 0",
+    ),
+    (
+        mutants.Value("number", mutants.Impossible),
+        "value does not conform: by the law that it tells, what it releases is possible",
+    ),
+    (
+        mutants.Value("bit", lambda: mutants.finite(0.25, 0.75)),
+        "value does not conform: what it releases follows the law that it tells; value 0 came in 0.7",
+    ),
+    (
+        mutants.Value("bit", lambda: mutants.finite(1.0)),
+        "value does not conform: what it releases follows the law that it tells; a value that the law does "
+        "not know came in 0.2",
+    ),
+    (
+        mutants.Value("branch", lambda: mutants.branches(0.75, 0.25)),
+        "value does not conform: what it releases follows the law that it tells; branch 0 came in 0.2",
+    ),
+    (
+        mutants.Value("branch", lambda: mutants.branches(0.25, 0.5)),
+        "value does not conform: the law that it tells has chances of at least 0 and of sum 1; of sum 0.75, "
+        "the least is 0.25",
+    ),
+    (
+        mutants.Value("branch", lambda: mutants.branches(-0.25, 1.25)),
+        "value does not conform: the law that it tells has chances of at least 0 and of sum 1; of sum 1, "
+        "the least is -0.25",
+    ),
+    (
+        mutants.Value("one for both", mutants.pair),
+        "value does not conform: what it releases follows the law that it tells; in parts 0 and 1, a "
+        "value ≤ 0.4938 with a value ≤ 0.4938 came in 0.",
+    ),
+]
+
+
+@pytest.mark.parametrize(("learner", "message"), SELF_DECEIVED, ids=lambda v: type(v).__name__)
+def test_what_a_learner_says_of_itself_is_checked(learner: Learner, message: str) -> None:
+    with pytest.raises(NotConforming) as caught:
+        check_learner(learner)
+    assert str(caught.value).startswith(message)
+
+
+def test_chances_that_are_none_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="probabilities are at least 0 and of sum 1"):
+        check_learner(mutants.Value("bit", lambda: mutants.finite(0.75, 0.5)))
 
 
 @pytest.mark.parametrize(("learner", "kind", "message"), BROKEN_LEARNERS, ids=lambda v: type(v).__name__)

@@ -9,7 +9,24 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import QUERY, TRAINING_EXAMPLE, Adversary, Claim, Learner, Moves, Query, Sample, Train, Training
+from arena import (
+    QUERY,
+    TRAINING_EXAMPLE,
+    Adversary,
+    AnswerLaw,
+    Branches,
+    Claim,
+    Density,
+    Finite,
+    Independent,
+    Learner,
+    Moves,
+    Query,
+    Sample,
+    Train,
+    Training,
+    ValueLaw,
+)
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [2, 2])
 
@@ -152,6 +169,256 @@ GlobalNumpy, GlobalPython, Unseeded, SharedCoin, CrossTalk, Lonely, Scribbler, P
         PairOnlySeat,
     )
 )
+
+
+# --- what a learner says of itself --------------------------------------------------------------------------
+
+
+@attrs.frozen
+class InStep(Coin):
+    """In step, and says so."""
+
+    in_step = True
+
+
+class PlanarSeat(CoinSeat):
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return super().predict(x[:, 0])
+
+
+@attrs.frozen
+class Planar(InStep):
+    """In step, and of points in the plane."""
+
+    point_shape = (2,)
+    seat_class = PlanarSeat
+
+
+class SparingSeat(CoinSeat):
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        label = np.zeros(self.games, bool)
+        asked = np.flatnonzero(x >= 0.5)
+        label[asked] = self.rng.random(asked.size) < 0.5
+        return label
+
+
+@attrs.frozen
+class Sparing(InStep):
+    """Throws coins only where it needs them."""
+
+    seat_class = SparingSeat
+
+
+class WastefulSeat(CoinSeat):
+    def release(self, training: Training) -> np.ndarray:
+        coins = self.coins()
+        for sample, games in training.groups():
+            self.rng.random(len(games) if sample.labels.all() else 0)
+        return coins
+
+
+@attrs.frozen
+class Wasteful(InStep):
+    """Throws more coins in some games once the others have theirs."""
+
+    protocols = ("Release",)
+    seat_class = WastefulSeat
+
+
+@attrs.frozen
+class WrongShape(Coin):
+    some_points = np.zeros((2, 3))
+
+
+@attrs.frozen
+class Pointless(Coin):
+    some_points = np.zeros(0)
+
+
+@attrs.frozen
+class Listed(Coin):
+    some_points = (0.0, 1.0)
+
+
+class NarrowSeat(CoinSeat):
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        if ((x > 0) & (x < 1)).any():
+            raise ValueError("between")
+        return super().predict(x)
+
+
+@attrs.frozen
+class Narrow(Coin):
+    """Cannot be asked about one of its points."""
+
+    seat_class = NarrowSeat
+
+
+# --- laws of answers ----------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class CoinLaw(AnswerLaw):
+    """One state; answers 1 with the chance `low` below 1/2 and `high` from there on."""
+
+    low: float = 0.25
+    high: float = 0.75
+    mass: float = 1.0
+
+    def start(self) -> np.ndarray:
+        return np.array([self.mass])
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        ones = np.where(x >= 0.5, self.high, self.low)[:, None]
+        return np.stack([(1 - ones) * measure, ones * measure])
+
+
+class ShortLaw(CoinLaw):
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return super().step(measure, x)[1:]
+
+
+@attrs.frozen
+class ToldCoin(Coin):
+    """A coin that tells its law: the truth, as it comes."""
+
+    told: AnswerLaw = CoinLaw()
+
+    def law(self, sample: Sample) -> AnswerLaw:
+        return self.told
+
+
+class HaltingSeat(CoinSeat):
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        label = super().predict(x)
+        self.halted = self.halted | label
+        return label
+
+
+@attrs.frozen
+class Halting(ToldCoin):
+    """Stops after its first 1, of which its law says nothing."""
+
+    seat_class = HaltingSeat
+
+
+class BudgetSeat(CoinSeat):
+    asked = 0
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        self.halted = np.full(self.games, self.asked >= 4)
+        return super().predict(x)
+
+
+@attrs.frozen
+class Budget(ToldCoin):
+    """Stops after four answers, which its law need not say."""
+
+    seat_class = BudgetSeat
+
+
+class HaltingLaw(CoinLaw):
+    outcomes = ((0, False), (1, True))
+
+
+class StuckSeat(CoinSeat):
+    def __init__(self, games: int, rng: np.random.Generator) -> None:
+        super().__init__(games, rng)
+        self.thrown = rng.random(games)
+
+    def coins(self) -> np.ndarray:
+        return self.thrown
+
+
+@attrs.frozen
+class Stuck(ToldCoin):
+    """Throws one coin for all answers, each of which has the law that it tells."""
+
+    seat_class = StuckSeat
+
+
+# --- laws of values -----------------------------------------------------------------------------------------
+
+
+def exponential(rate: float = 1.0, share: float = 1.0) -> Density:
+    """The density of Exp(rate)."""
+    return Density(
+        log=lambda x: np.where(x >= 0, np.log(share * rate) - rate * np.abs(x), -np.inf),
+        kinks=(0.0,),
+        low=0.0,
+        high=40.0 / rate,
+        scale=1.0 / rate,
+    )
+
+
+def branches(*shares: float) -> Branches:
+    """-1, or Exp(1)."""
+    return Branches(
+        parts=(shares[0], exponential(share=shares[1])),
+        read=lambda values: ((values >= 0).astype(int), values),
+    )
+
+
+class Impossible(ValueLaw):
+    """Of a kind that no check knows: nothing is possible."""
+
+    def log_density(self, values: np.ndarray) -> np.ndarray:
+        return np.full(len(values), -np.inf)
+
+
+@attrs.frozen(eq=False)
+class ValueSeat:
+    """Releases Exp(1), a pair of them, one for both of a pair, a bit of chance 1/4, or -1 with chance 1/4 and
+    else Exp(1)."""
+
+    kind: str
+    games: int
+    rng: np.random.Generator
+
+    def release(self, training: Training) -> np.ndarray:
+        drawn, bits = self.rng.standard_exponential((self.games, 2)), self.rng.random(self.games) < 0.25
+        kinds = {
+            "number": drawn[:, 0],
+            "pair": drawn,
+            "one for both": drawn[:, [0, 0]],
+            "bit": bits.astype(int),
+            "branch": np.where(bits, -1.0, drawn[:, 0]),
+        }
+        return kinds[self.kind]
+
+
+@attrs.frozen
+class Value(Learner):
+    """Releases a value of some kind and tells some law of it."""
+
+    name = "value"
+    protocols = ("Release",)
+
+    kind: str
+    tell: Any = attrs.field(eq=False)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    def seat(self, games: int, rng: np.random.Generator) -> ValueSeat:
+        return ValueSeat(self.kind, games, rng)
+
+    def law(self, sample: Sample) -> ValueLaw:
+        return self.tell()
+
+
+def finite(*chances: float) -> Finite:
+    """Bits, and perhaps more, with these chances."""
+    return Finite(np.arange(len(chances)), chances)
+
+
+def pair() -> Independent:
+    return Independent((exponential(), exponential()))
+
+
+# --- adversaries --------------------------------------------------------------------------------------------
 
 
 @attrs.frozen

@@ -1,0 +1,465 @@
+"""Broken learners before Figure 1, each with one slip that people make, and the correct ones they come from.
+
+None but `WholeSample` learns from queries. Sizes and budgets are small, so that a game is over soon.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from mutants.release_learners import for_each_game, laplace_noise
+
+from arena import QUERY, TRAINING_EXAMPLE, Claim, Learner, Sample, Training, Unsupported
+from arena.randomness import generator
+from learners.everlasting_v2 import EverlastingV2, SeatedV2
+from learners.mechanisms.above_threshold import AboveThreshold
+
+# --- votes of the examples at a point -----------------------------------------------------------------------
+
+
+class SeatedVotes:
+    """Point votes at a table."""
+
+    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+        self.spec, self.games, self.rng = spec, games, rng
+        self.asked = 0
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: Training) -> None:
+        self.training = training
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        label = self.answer(x)
+        self.asked += 1
+        self.charge(x)
+        return label
+
+    def answer(self, x: np.ndarray) -> np.ndarray:
+        return leads(self.training, x) + self.noise(x) >= 0
+
+    def noise(self, x: np.ndarray) -> np.ndarray:
+        return laplace_noise(self.rng, (self.games,), self.spec.scale)
+
+    def charge(self, x: np.ndarray) -> None:
+        self.halted = np.full(self.games, self.asked >= self.spec.answers)
+
+
+def leads(training: Training, x: np.ndarray) -> np.ndarray:
+    """(n,): by how much the ones among the training examples at each game's point outnumber the zeros."""
+    lead = np.empty(training.games)
+    for sample, games in training.groups():
+        here = x[games, None] == sample.points
+        lead[games] = here @ (sample.counts * (2.0 * sample.labels - 1.0))
+    return lead
+
+
+@attrs.frozen
+class PointVotes(Learner):
+    """Answers 1 where the examples at the point have (ones) - (zeros) + Lap(2 answers/ε) ≥ 0.
+
+    A new label moves a lead by 2, so every answer is (ε/answers)-DP; after `answers` queries, whatever they
+    were, it stops. Queries leave no trace.
+    """
+
+    name = "point-votes"
+    protocols = ("Figure1",)
+    seat_class = SeatedVotes
+
+    epsilon: float = 1.0
+    answers: int = 2
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+
+    @property
+    def in_step(self) -> bool:
+        return True
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise of an answer."""
+        return 2 * self.answers / self.epsilon
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedVotes:
+        return self.seat_class(self, games, rng)
+
+
+class SeatedStale(SeatedVotes):
+    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self.drawn = laplace_noise(rng, (games,), spec.scale)
+
+    def noise(self, x: np.ndarray) -> np.ndarray:
+        return self.drawn
+
+
+@attrs.frozen
+class StaleNoise(PointVotes):
+    """The slip: one noise is drawn for all queries, and paid for once.
+
+    No ε holds: points of equal lead are answered alike for certain. Where a new label takes one of two leads
+    of 1 to -1, the answers differ with chance 1 - e^(-ε/2).
+    """
+
+    name = "stale-noise"
+    seat_class = SeatedStale
+
+    answers: int = 8
+
+    @property
+    def scale(self) -> float:
+        return 2 / self.epsilon
+
+
+@attrs.frozen
+class PaysForOneAnswer(PointVotes):
+    """The slip: every answer has the noise of a single one. Loses ε · answers = 8ε."""
+
+    name = "pays-for-one-answer"
+
+    answers: int = 8
+
+    @property
+    def scale(self) -> float:
+        return 2 / self.epsilon
+
+
+class SeatedOneMore(SeatedVotes):
+    def charge(self, x: np.ndarray) -> None:
+        self.halted = np.full(self.games, self.asked > self.spec.answers)
+
+
+@attrs.frozen
+class OneAnswerMore(PointVotes):
+    """The slip: it stops after its budget is overdrawn, not spent. Loses ε (answers + 1)/answers = 2ε."""
+
+    name = "one-answer-more"
+    seat_class = SeatedOneMore
+
+    answers: int = 1
+
+
+class SeatedStopsEarly(SeatedVotes):
+    def train(self, training: Training) -> None:
+        super().train(training)
+        self.one_sided = for_each_game(training, lambda s: s.labels.min() == s.labels.max()).astype(bool)
+        self.halted = self.one_sided
+
+    def charge(self, x: np.ndarray) -> None:
+        super().charge(x)
+        self.halted = self.halted | self.one_sided
+
+
+@attrs.frozen
+class NothingToLearn(PointVotes):
+    """The slip: where all labels are equal there is nothing to learn, so it stops before the first query.
+
+    No ε holds: with one label changed it answers.
+    """
+
+    name = "nothing-to-learn"
+    seat_class = SeatedStopsEarly
+
+
+class SeatedMemory(SeatedVotes):
+    def noise(self, x: np.ndarray) -> np.ndarray:
+        known = np.zeros(self.games, bool)
+        for sample, games in self.training.groups():
+            known[games] = (x[games, None] == sample.points).any(axis=1)
+        return np.where(known, 0.0, super().noise(x))
+
+
+@attrs.frozen
+class Memorises(PointVotes):
+    """The slip: points of the training set are answered from memory, without noise. No ε holds."""
+
+    name = "memorises"
+    seat_class = SeatedMemory
+
+
+class SeatedLookup(SeatedVotes):
+    def answer(self, x: np.ndarray) -> np.ndarray:
+        for sample, games in self.training.groups():
+            unknown = ~np.isin(x[games], sample.points)
+            if unknown.any():
+                raise KeyError(x[games][unknown][0])
+        return super().answer(x)
+
+
+@attrs.frozen
+class UnknownPoint(PointVotes):
+    """The slip: a point without examples is an error, since nothing stands under that key.
+
+    No ε holds, for one who sees it fail: the query tells whether anybody is there.
+    """
+
+    name = "unknown-point"
+    seat_class = SeatedLookup
+
+
+class SeatedNoiseOfPoint(SeatedVotes):
+    def noise(self, x: np.ndarray) -> np.ndarray:
+        points, which = np.unique(x, return_inverse=True)
+        return np.array([noise_of_point(point, self.spec.scale) for point in points] or [0.0])[which]
+
+
+def noise_of_point(point: float, scale: float) -> float:
+    """The noise that a generator seeded by the point gives."""
+    seed = int.from_bytes(np.float64(point).tobytes(), "little")
+    return float(generator(np.random.SeedSequence(seed)).laplace(scale=scale))
+
+
+@attrs.frozen
+class NoiseSeededByQuery(PointVotes):
+    """The slip: the noise comes from a generator that the query seeds, so that asking again averages nothing.
+
+    No ε holds: everybody can draw it too, and it leaves an answer no chance. Where the noise is N, leads of
+    -⌊N⌋ - 1 and of 2 more are told apart.
+    """
+
+    name = "noise-seeded-by-query"
+    seat_class = SeatedNoiseOfPoint
+
+
+class SeatedCache(SeatedVotes):
+    def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self.cache: list[tuple[np.ndarray, np.ndarray]] = []
+        self.spent = np.zeros(games, int)
+
+    def answer(self, x: np.ndarray) -> np.ndarray:
+        label = super().answer(x)
+        self.new = np.ones(self.games, bool)
+        for point, answered in self.cache:
+            label = np.where(self.new & (point == x), answered, label)
+            self.new &= point != x
+        self.cache.append((x.copy(), label))
+        return label
+
+    def charge(self, x: np.ndarray) -> None:
+        self.spent += self.new
+        self.halted = self.spent >= self.spec.answers
+
+
+@attrs.frozen
+class FreeRepeats(PointVotes):
+    """The slip: a query asked before is answered from a cache and not charged for.
+
+    Training examples are safe, but no ε holds for a query: when the budget runs out tells whether it was new.
+    """
+
+    name = "free-repeats"
+    seat_class = SeatedCache
+
+
+# --- sparse vector ------------------------------------------------------------------------------------------
+
+
+class SeatedSparse:
+    """Sparse count at a table."""
+
+    def __init__(self, spec: SparseCount, games: int, rng: np.random.Generator) -> None:
+        self.spec, self.games, self.rng = spec, games, rng
+        self.mechanism = AboveThreshold(games, rng, threshold=spec.threshold, epsilon=spec.epsilon)
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: Training) -> None:
+        self.training = training
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        above = self.above(ones_at(self.training, x))
+        self.halted = self.halted | above
+        return above
+
+    def above(self, count: np.ndarray) -> np.ndarray:
+        return self.mechanism.respond(count).copy()
+
+
+def ones_at(training: Training, x: np.ndarray) -> np.ndarray:
+    """(n,): how many training examples at each game's point are labelled 1."""
+    count = np.empty(training.games)
+    for sample, games in training.groups():
+        count[games] = (x[games, None] == sample.points) @ (sample.counts * sample.labels).astype(float)
+    return count
+
+
+@attrs.frozen
+class SparseCount(Learner):
+    """AboveThreshold on the number of ones at the point: answers 0 until it answers 1, and then stops."""
+
+    name = "sparse-count"
+    protocols = ("Figure1",)
+    seat_class = SeatedSparse
+
+    epsilon: float = 2.0
+    threshold: float = 1.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        return True  # with one halt no threshold is drawn anew
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedSparse:
+        return self.seat_class(self, games, rng)
+
+
+class SeatedBareThreshold(SeatedSparse):
+    def above(self, count: np.ndarray) -> np.ndarray:
+        noise = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
+        return count + noise >= self.spec.threshold
+
+
+@attrs.frozen
+class BareThreshold(SparseCount):
+    """The slip: the threshold has no noise, and a value Lap(2/ε) as if it were asked alone.
+
+    No ε holds for all numbers of queries. k answers 0 at a count of 1 have the chance 2^-k, at a count of 0
+    (1 - e^(-ε/2)/2)^k: with ε = 2 that is 0.49k nats.
+    """
+
+    name = "bare-threshold"
+    seat_class = SeatedBareThreshold
+
+
+class SeatedTrueHalt(SeatedSparse):
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        count = ones_at(self.training, x)
+        self.halted = self.halted | (count >= self.spec.threshold)
+        return self.above(count)
+
+
+@attrs.frozen
+class HaltsOnTrueCount(SparseCount):
+    """The slip: the noisy comparison gives the answer, the exact one decides whether to stop. No ε holds."""
+
+    name = "halts-on-true-count"
+    seat_class = SeatedTrueHalt
+
+
+# --- teachers -----------------------------------------------------------------------------------------------
+
+
+class SeatedTeachers:
+    """Teachers at a table. A teacher holds a threshold: the first point with a one among its examples."""
+
+    def __init__(self, spec: Disjoint, games: int, rng: np.random.Generator) -> None:
+        self.spec, self.games, self.rng = spec, games, rng
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: Training) -> None:
+        self.thresholds = for_each_game(training, self.spec.taught)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.halted = np.ones(self.games, bool)
+        votes = (self.thresholds <= x[:, None]).sum(axis=1)
+        return self.noisy(votes) >= self.spec.teachers / 2
+
+    def noisy(self, votes: np.ndarray) -> np.ndarray:
+        return votes + laplace_noise(self.rng, votes.shape, 1 / self.spec.epsilon)
+
+
+@attrs.frozen
+class Disjoint(Learner):
+    """One answer: 1 where the votes of teachers, each trained on two examples, + Lap(1/ε) reach one half."""
+
+    name = "disjoint"
+    protocols = ("Figure1",)
+    seat_class = SeatedTeachers
+
+    epsilon: float = 1.0
+    teachers: int = 4
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+
+    @property
+    def sample_size(self) -> int:
+        return 2 * self.teachers
+
+    @property
+    def in_step(self) -> bool:
+        return True
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedTeachers:
+        return self.seat_class(self, games, rng)
+
+    def chunks(self) -> np.ndarray:
+        """(teachers, λ): the places of each teacher's examples."""
+        return np.arange(self.sample_size).reshape(self.teachers, 2)
+
+    def taught(self, sample: Sample) -> np.ndarray:
+        """(teachers,): the thresholds learnt from a sample."""
+        if sample.size < self.sample_size:
+            raise Unsupported(f"{self.name} needs {self.sample_size} examples", value=sample.size)
+        points, labels = sample.rows()
+        chunks = self.chunks()
+        return np.where(labels[chunks] == 1, points[chunks], np.inf).min(axis=1)
+
+
+@attrs.frozen
+class SharedExample(Disjoint):
+    """The slip: a chunk of three examples reaches into the next one. Loses 2ε: an example moves two votes."""
+
+    name = "shared-example"
+
+    def chunks(self) -> np.ndarray:
+        starts = 2 * np.arange(self.teachers)
+        return (starts[:, None] + np.arange(3)) % self.sample_size
+
+
+class SeatedUnanimous(SeatedTeachers):
+    def noisy(self, votes: np.ndarray) -> np.ndarray:
+        unanimous = (votes == 0) | (votes == self.spec.teachers)
+        return np.where(unanimous, votes, super().noisy(votes))
+
+
+@attrs.frozen
+class NoNoiseIfUnanimous(Disjoint):
+    """The slip: where all teachers agree the answer needs no noise.
+
+    No ε holds: without a vote the answer is 0 for certain, with one it is 1 with chance e^-ε/2.
+    """
+
+    name = "no-noise-if-unanimous"
+    seat_class = SeatedUnanimous
+
+
+# --- GenericBBL ---------------------------------------------------------------------------------------------
+
+SUBSET = EverlastingV2(teachers=2, chunk=1, answers=2, rounds=1, noise=1.0, training_rate=0.1, rate=0.01)
+
+
+@attrs.frozen
+class WholeSample(Learner):
+    """The slip: it asks for as many examples as its teachers take, so that the random subset of step 2 is all
+    of them, and still claims what a subset at the printed rate would cost.
+
+    Both answers have noise for ε′ = 1, and one vote of two changes: loses 2, where 0.58 is claimed, which is
+    ln(1 + 0.1 (e^2.17 - 1)).
+    """
+
+    name = "whole-sample"
+    protocols = ("Figure1",)
+
+    printed: EverlastingV2 = SUBSET
+
+    @property
+    def claim(self) -> Claim:
+        return self.printed.claim
+
+    @property
+    def run(self) -> EverlastingV2:
+        """What is run."""
+        return attrs.evolve(self.printed, training_rate=1.0)
+
+    @property
+    def sample_size(self) -> int:
+        return self.run.sample_size
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedV2:
+        return self.run.seat(games, rng)

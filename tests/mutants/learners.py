@@ -1,0 +1,81 @@
+"""All broken learners, each beside the correct learner that it comes from.
+
+Every one keeps to its protocol, and its claim is what its author believes: only an audit can find it.
+"""
+
+from __future__ import annotations
+
+from math import exp, inf, log
+
+import attrs
+from mutants import figure1_learners as figure1
+from mutants import online_learners as online
+from mutants import release_learners as release
+
+from arena import REFEREES, Learner, Referee, SpecialRound
+from learners.laplace_count import LaplaceCount
+from learners.noisy_majority import NoisyMajority
+
+ROUNDS = 12
+
+
+@attrs.frozen
+class BrokenLearner:
+    """A broken learner.
+
+    spec: the learner. protocol: the name of the referee before which it fails.
+    twin: the correct learner, with the same claim or a smaller one.
+    loses: the least ε that holds at the δ of its claim; infinity if none does.
+    raises: what gives it away is that it raises, which only audits with failures in view can see.
+    """
+
+    spec: Learner
+    twin: Learner
+    loses: float
+    protocol: str = "Release"
+    raises: bool = False
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    @property
+    def referee(self) -> Referee:
+        """The referee to play it before: a short game where the protocol has a length."""
+        return SpecialRound(ROUNDS) if self.protocol == "SpecialRound" else REFEREES[self.protocol]()
+
+
+MUTANTS = (
+    BrokenLearner(release.HalfTheScale(), LaplaceCount(), loses=2.0),
+    BrokenLearner(release.ExactZero(), LaplaceCount(), loses=inf),
+    BrokenLearner(release.NoiseSeededByData(), LaplaceCount(), loses=inf),
+    BrokenLearner(release.BoundedNoise(), release.BoundedCount(), loses=inf),
+    BrokenLearner(release.NoiseCutToWhole(), release.WholeCount(), loses=0.5 + log(2)),
+    BrokenLearner(release.SuppressedByExactCount(), release.Suppressed(), loses=inf),
+    BrokenLearner(release.SensitivityOfAdding(), release.LabelHistogram(), loses=2.0),
+    BrokenLearner(release.OneNoiseForBoth(), release.LabelHistogram(), loses=inf),
+    BrokenLearner(release.ExactSize(), release.Selected(), loses=inf),
+    BrokenLearner(release.RefusesEmptySelection(), release.SelectedMean(), loses=inf, raises=True),
+    BrokenLearner(release.OrderOfData(), release.PointHistogram(), loses=inf),
+    BrokenLearner(release.EpsilonForDelta(), release.StableHistogram(), loses=inf),
+    BrokenLearner(release.UnclippedSum(), release.ClippedSum(), loses=inf),
+    BrokenLearner(release.VarianceForDeviation(), release.GaussianMean(), loses=1.8015),
+    BrokenLearner(release.ChoiceWithoutTheTwo(), release.CommonPoint(), loses=2.0),
+    BrokenLearner(release.CoinForFlip(), release.RandomisedResponse(), loses=log(1 + 2 * exp(1))),
+    BrokenLearner(figure1.StaleNoise(), figure1.PointVotes(answers=8), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.PaysForOneAnswer(), figure1.PointVotes(answers=8), loses=8.0, protocol="Figure1"),
+    BrokenLearner(figure1.OneAnswerMore(), figure1.PointVotes(answers=1), loses=2.0, protocol="Figure1"),
+    BrokenLearner(figure1.NothingToLearn(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.Memorises(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.UnknownPoint(), figure1.PointVotes(), inf, protocol="Figure1", raises=True),
+    BrokenLearner(figure1.NoiseSeededByQuery(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.FreeRepeats(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.BareThreshold(), figure1.SparseCount(), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.HaltsOnTrueCount(), figure1.SparseCount(), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.SharedExample(), figure1.Disjoint(), loses=2.0, protocol="Figure1"),
+    BrokenLearner(figure1.NoNoiseIfUnanimous(), figure1.Disjoint(), loses=inf, protocol="Figure1"),
+    BrokenLearner(figure1.WholeSample(), figure1.SUBSET, loses=2.0, protocol="Figure1"),
+    BrokenLearner(online.StaleMajority(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
+    BrokenLearner(online.NoisyStart(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
+    BrokenLearner(online.PaysForOneRound(), NoisyMajority(rounds=12), loses=11.0, protocol="SpecialRound"),
+)

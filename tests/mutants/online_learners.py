@@ -1,0 +1,103 @@
+"""Broken online learners, each with one slip that people make, all from `noisy-majority`."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from mutants.release_learners import laplace_noise
+
+from arena import STREAM_EXAMPLE, BudgetExceeded, Claim, Hypothesis, Learner
+from arena.concepts import Thresholds
+
+
+class SeatedMajority:
+    """A majority learner at a table: h_t is constant, 1 where (ones seen) - (zeros seen) + noise ≥ 0."""
+
+    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+        self.spec, self.games, self.rng = spec, games, rng
+        self.round = 0
+        self.lead = np.zeros(games)
+
+    def hypothesis(self) -> Hypothesis:
+        self.round += 1
+        if self.round > self.spec.rounds:
+            raise BudgetExceeded(f"{self.spec.name} has spent its {self.spec.rounds} rounds")
+        return Hypothesis(Thresholds(), np.where(self.lead + self.noise() >= 0, -np.inf, np.inf))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.lead = self.lead + (2.0 * y - 1.0)
+
+    def noise(self) -> np.ndarray:
+        raise NotImplementedError
+
+
+@attrs.frozen
+class Majority(Learner):
+    """What the broken learners share with `noisy-majority`."""
+
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    seat_class = SeatedMajority
+
+    epsilon: float = 1.0
+    rounds: int = 100
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(STREAM_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        return True
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedMajority:
+        return self.seat_class(self, games, rng)
+
+
+class SeatedStaleMajority(SeatedMajority):
+    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self.drawn = laplace_noise(rng, (games,), 2 / spec.epsilon)
+
+    def noise(self) -> np.ndarray:
+        return self.drawn
+
+
+@attrs.frozen
+class StaleMajority(Majority):
+    """The slip: one noise Lap(2/ε) is drawn for all rounds, and paid for once.
+
+    No ε holds: after h_1 = 0 an example labelled 0 leaves h_2 = 0 for certain, one labelled 1 makes h_2 = 1
+    with chance (1 - e^(-ε/2))/2.
+    """
+
+    name = "stale-majority"
+    seat_class = SeatedStaleMajority
+
+
+class SeatedNoisyStart(SeatedMajority):
+    def noise(self) -> np.ndarray:
+        drawn = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
+        return drawn if self.round == 1 else np.zeros(self.games)
+
+
+@attrs.frozen
+class NoisyStart(Majority):
+    """The slip: only the first round has noise, and the count of all others is exact. No ε holds."""
+
+    name = "noisy-start"
+    seat_class = SeatedNoisyStart
+
+
+class SeatedOneRoundPaid(SeatedMajority):
+    def noise(self) -> np.ndarray:
+        return laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
+
+
+@attrs.frozen
+class PaysForOneRound(Majority):
+    """The slip: every round has the noise of a single one. Loses ε (rounds - 1): h_1 is before the data."""
+
+    name = "pays-for-one-round"
+    seat_class = SeatedOneRoundPaid
+
+    rounds: int = 12

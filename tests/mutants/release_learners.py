@@ -1,0 +1,497 @@
+"""Broken learners before Release, each with one slip that people make, and the correct ones they come from.
+
+A correct learner says how it is private; a broken one names its slip, and what it loses in truth. Examples at
+points other than 0, 0.5 and 1 are left out wherever counts by point are released.
+"""
+
+from __future__ import annotations
+
+import math
+from abc import abstractmethod
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import TRAINING_EXAMPLE, Claim, Learner, Sample, Training, Unsupported
+from arena.randomness import generator
+from learners.mechanisms.exponential import exponential_mechanism
+from learners.mechanisms.laplace import laplace
+
+POINTS = np.array([0.0, 0.5, 1.0])
+
+
+def laplace_noise(rng: np.random.Generator, shape: tuple[int, ...], scale: float) -> np.ndarray:
+    """Fresh Laplace noise of this shape."""
+    return laplace(rng, np.empty(shape), scale)
+
+
+def for_each_game(training: Training, statistic: Callable[[Sample], Any]) -> np.ndarray:
+    """(n, ...): the statistic of each game's sample. Samples that no game was given are not looked at."""
+    parts = [(games, np.asarray(statistic(sample), float)) for sample, games in training.groups()]
+    found = np.empty((training.games, *parts[0][1].shape))
+    for games, value in parts:
+        found[games] = value
+    return found
+
+
+@attrs.frozen
+class Releaser(Learner):
+    """Releases a statistic of the sample, made noisy. Every game draws the same coins."""
+
+    protocols = ("Release",)
+
+    epsilon: float = 1.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        return True
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedReleaser:
+        return SeatedReleaser(self, rng)
+
+    @abstractmethod
+    def statistic(self, sample: Sample) -> Any:
+        """What is to be protected: a number, or an array of one shape for samples of one size."""
+
+    @abstractmethod
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        """What is released where the statistics are `exact` (n, ...)."""
+
+
+@attrs.frozen(eq=False)
+class SeatedReleaser:
+    """A releaser at a table."""
+
+    spec: Releaser
+    rng: np.random.Generator
+
+    def release(self, training: Training) -> np.ndarray:
+        return self.spec.noisy(for_each_game(training, self.spec.statistic), self.rng)
+
+
+# --- how many examples are labelled 1 -----------------------------------------------------------------------
+
+
+@attrs.frozen
+class NoisyCount(Releaser):
+    """The number of ones plus Lap(1/ε): it moves by 1 at most."""
+
+    name = "noisy-count"
+
+    def statistic(self, sample: Sample) -> float:
+        return float(sample.counts @ sample.labels)
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + laplace_noise(rng, exact.shape, 1 / self.epsilon)
+
+
+@attrs.frozen
+class HalfTheScale(NoisyCount):
+    """The slip: the noise has half of the scale. Loses 2ε."""
+
+    name = "half-the-scale"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + laplace_noise(rng, exact.shape, 0.5 / self.epsilon)
+
+
+@attrs.frozen
+class ExactZero(NoisyCount):
+    """The slip: a count of 0 needs no noise. No ε holds: 0 is released for certain, or never."""
+
+    name = "exact-zero"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.where(exact == 0, 0.0, super().noisy(exact, rng))
+
+
+@attrs.frozen
+class NoiseSeededByData(NoisyCount):
+    """The slip: the noise is from a generator that the data seed. No ε holds: either world has one value."""
+
+    name = "noise-seeded-by-data"
+
+    def statistic(self, sample: Sample) -> float:
+        rng = generator(np.random.SeedSequence(int(sample.digest, 16)))
+        return super().statistic(sample) + float(rng.laplace(scale=1 / self.epsilon))
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact
+
+
+@attrs.frozen
+class BoundedCount(NoisyCount):
+    """The noisy count, brought back into 0 … most where it lies beyond."""
+
+    name = "bounded-count"
+
+    most: float = 8.0
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.clip(super().noisy(exact, rng), 0.0, self.most)
+
+
+@attrs.frozen
+class BoundedNoise(NoisyCount):
+    """The slip: the noise is brought back into -2/ε … 2/ε, so that neighbours reach different values.
+
+    No ε holds: a count higher by 1 is above all that the lower one can show with chance (e^(ε - 2))/2.
+    """
+
+    name = "bounded-noise"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noise = laplace_noise(rng, exact.shape, 1 / self.epsilon)
+        return exact + np.clip(noise, -2 / self.epsilon, 2 / self.epsilon)
+
+
+@attrs.frozen
+class WholeCount(NoisyCount):
+    """The noisy count, rounded down."""
+
+    name = "whole-count"
+
+    epsilon: float = 0.5
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.floor(super().noisy(exact, rng))
+
+
+@attrs.frozen
+class NoiseCutToWhole(WholeCount):
+    """The slip: the noise is cut to whole numbers, so that all of (-1, 1) becomes no noise.
+
+    No noise has the chance 1 - e^-ε, noise 1 the chance (e^-ε - e^-2ε)/2: loses ε + ln 2.
+    """
+
+    name = "noise-cut-to-whole"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + np.trunc(laplace_noise(rng, exact.shape, 1 / self.epsilon))
+
+
+@attrs.frozen
+class Suppressed(NoisyCount):
+    """The noisy count, or 0 where it is below `least`."""
+
+    name = "suppressed"
+
+    least: float = 3.0
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noisy = super().noisy(exact, rng)
+        return np.where(noisy < self.least, 0.0, noisy)
+
+
+@attrs.frozen
+class SuppressedByExactCount(Suppressed):
+    """The slip: the exact count decides whether it is too small to be shown. No ε holds at counts 2 and 3."""
+
+    name = "suppressed-by-exact-count"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noisy = exact + laplace_noise(rng, exact.shape, 1 / self.epsilon)
+        return np.where(exact < self.least, 0.0, noisy)
+
+
+# --- several numbers ----------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class LabelHistogram(Releaser):
+    """How many examples are labelled 0 and how many 1, plus Lap(2/ε): a new label moves both."""
+
+    name = "label-histogram"
+
+    moves = 2.0  # in the L1 norm
+
+    def statistic(self, sample: Sample) -> list[float]:
+        ones = float(sample.counts @ sample.labels)
+        return [sample.size - ones, ones]
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + laplace_noise(rng, exact.shape, self.moves / self.epsilon)
+
+
+@attrs.frozen
+class SensitivityOfAdding(LabelHistogram):
+    """The slip: the sensitivity is that of an example added, where one is replaced. Loses 2ε."""
+
+    name = "sensitivity-of-adding"
+
+    moves = 1.0
+
+
+@attrs.frozen
+class OneNoiseForBoth(LabelHistogram):
+    """The slip: both counts get the same noise. No ε holds: their difference is exact."""
+
+    name = "one-noise-for-both"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + laplace_noise(rng, (len(exact), 1), self.moves / self.epsilon)
+
+
+@attrs.frozen
+class Selected(Releaser):
+    """Of the examples at 0.5 or above: how many are labelled 1, and how many there are, plus Lap(2/ε)."""
+
+    name = "selected"
+
+    def statistic(self, sample: Sample) -> list[float]:
+        of_selected = sample.counts * (sample.points >= 0.5)
+        return [float(of_selected @ sample.labels), float(of_selected.sum())]
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + laplace_noise(rng, exact.shape, 2 / self.epsilon)
+
+
+@attrs.frozen
+class ExactSize(Selected):
+    """The slip: how many there are is taken for public. No ε holds: it is released without noise."""
+
+    name = "exact-size"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noisy = super().noisy(exact, rng)
+        noisy[:, 1] = exact[:, 1]
+        return noisy
+
+
+@attrs.frozen
+class SelectedMean(Selected):
+    """The share of ones among the examples at 0.5 or above, from two noisy counts."""
+
+    name = "selected-mean"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        ones, size = super().noisy(exact, rng).T
+        return ones / np.maximum(size, 1.0)
+
+
+@attrs.frozen
+class RefusesEmptySelection(SelectedMean):
+    """The slip: an empty selection is refused, by its exact count. No ε holds, for one who sees it refuse."""
+
+    name = "refuses-empty-selection"
+
+    def statistic(self, sample: Sample) -> list[float]:
+        ones, size = super().statistic(sample)
+        if size == 0:
+            raise ZeroDivisionError("no example is selected")
+        return [ones, size]
+
+
+@attrs.frozen
+class PointHistogram(Releaser):
+    """Rows of a point and how many examples are there, plus Lap(2/ε), in the order of the points."""
+
+    name = "point-histogram"
+
+    def statistic(self, sample: Sample) -> np.ndarray:
+        return np.column_stack([POINTS, counts_by_point(sample)])
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noise = laplace_noise(rng, exact.shape[:2], 2 / self.epsilon)
+        return np.stack([exact[..., 0], exact[..., 1] + noise], axis=-1)
+
+
+@attrs.frozen
+class OrderOfData(PointHistogram):
+    """The slip: rows come in the order in which the data have them. No ε holds: the first row's point is that
+    of the first example.
+    """
+
+    name = "order-of-data"
+
+    def statistic(self, sample: Sample) -> np.ndarray:
+        places = [np.flatnonzero(sample.points == point) for point in POINTS]
+        first = [place[0] if len(place) else math.inf for place in places]
+        return super().statistic(sample)[np.argsort(first, kind="stable")]
+
+
+@attrs.frozen
+class StableHistogram(Releaser):
+    """Counts by point plus Lap(2/ε), and 0 for points without examples or whose noisy count is too small.
+
+    (ε, δ): a point that one example alone is at passes 1 + (2/ε) ln(1/δ) with chance δ/2, and a new example
+    makes one such point appear and another go.
+    """
+
+    name = "stable-histogram"
+
+    epsilon: float = 0.5
+    delta: float = 0.01
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def least(self) -> float:
+        """What a noisy count has to reach to be shown."""
+        return 1 + 2 / self.epsilon * math.log(1 / self.delta)
+
+    def statistic(self, sample: Sample) -> np.ndarray:
+        return counts_by_point(sample)
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        noisy = exact + laplace_noise(rng, exact.shape, 2 / self.epsilon)
+        return np.where((exact > 0) & (noisy >= self.least), noisy, 0.0)
+
+
+@attrs.frozen
+class EpsilonForDelta(StableHistogram):
+    """The slip: ε is passed where δ belongs. No ε holds at δ = 0.01: one example shows with chance ε/2."""
+
+    name = "epsilon-for-delta"
+
+    @property
+    def least(self) -> float:
+        return 1 + 2 / self.epsilon * math.log(1 / self.epsilon)
+
+
+def counts_by_point(sample: Sample) -> np.ndarray:
+    """(3,): how many examples are at each of `POINTS`."""
+    return (sample.points == POINTS[:, None]) @ sample.counts.astype(float)
+
+
+# --- sums and means -----------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class ClippedSum(Releaser):
+    """The sum of the points, each clipped to 0 … bound, plus Lap(bound/ε)."""
+
+    name = "clipped-sum"
+
+    bound: float = 0.25
+
+    def statistic(self, sample: Sample) -> float:
+        return float(sample.counts @ np.clip(sample.points, 0.0, self.bound))
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + laplace_noise(rng, exact.shape, self.bound / self.epsilon)
+
+
+@attrs.frozen
+class UnclippedSum(ClippedSum):
+    """The slip: points are not clipped.
+
+    Between points at a distance d it loses ε d/bound: 4ε between 0 and 1, and no ε holds for all.
+    """
+
+    name = "unclipped-sum"
+
+    def statistic(self, sample: Sample) -> float:
+        return float(sample.counts @ sample.points)
+
+
+@attrs.frozen
+class GaussianMean(Releaser):
+    """The mean label of at least `size` examples, plus Gaussian noise of deviation √(2 ln(1.25/δ))/(size ε).
+
+    (ε, δ) for ε of at most 1: Dwork and Roth (2014), Theorem A.1.
+    """
+
+    name = "gaussian-mean"
+
+    delta: float = 0.01
+    size: int = 8
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def sample_size(self) -> int:
+        return self.size
+
+    @property
+    def deviation(self) -> float:
+        """The standard deviation of the noise."""
+        return math.sqrt(2 * math.log(1.25 / self.delta)) / (self.size * self.epsilon)
+
+    def statistic(self, sample: Sample) -> float:
+        if sample.size < self.size:
+            raise Unsupported(f"{self.name} needs {self.size} examples", value=sample.size)
+        return float(sample.counts @ sample.labels) / sample.size
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return exact + self.deviation * rng.standard_normal(exact.shape)
+
+
+@attrs.frozen
+class VarianceForDeviation(GaussianMean):
+    """The slip: the variance is passed where the standard deviation belongs, and is less than it.
+
+    Neighbours are μ = 0.83 deviations apart: δ = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ) = 0.071 at the claimed
+    ε = 1, and the claimed δ = 0.01 holds from ε = 1.8015 on.
+    """
+
+    name = "variance-for-deviation"
+
+    @property
+    def deviation(self) -> float:
+        return super().deviation ** 2
+
+
+# --- choices and labels -------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class CommonPoint(Releaser):
+    """The point with the most examples, by the exponential mechanism with exp(ε count/2)."""
+
+    name = "common-point"
+
+    def statistic(self, sample: Sample) -> np.ndarray:
+        return counts_by_point(sample)
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return POINTS[exponential_mechanism(rng, exact, epsilon=self.epsilon, sensitivity=1.0)]
+
+
+@attrs.frozen
+class ChoiceWithoutTheTwo(CommonPoint):
+    """The slip: exp(ε count), as if all counts moved the same way. Loses 2ε: one rises as another falls."""
+
+    name = "choice-without-the-two"
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return POINTS[exponential_mechanism(rng, exact, epsilon=2 * self.epsilon, sensitivity=1.0)]
+
+
+@attrs.frozen
+class RandomisedResponse(Releaser):
+    """All labels in order, each flipped with chance 1/(1 + e^ε)."""
+
+    name = "randomised-response"
+
+    @property
+    def flips(self) -> float:
+        """How likely a label is flipped."""
+        return 1 / (1 + math.exp(self.epsilon))
+
+    def statistic(self, sample: Sample) -> np.ndarray:
+        return sample.rows()[1]
+
+    def noisy(self, exact: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+        return np.where(rng.random(exact.shape) < self.flips, 1 - exact, exact)
+
+
+@attrs.frozen
+class CoinForFlip(RandomisedResponse):
+    """The slip: where a label should be flipped a fair coin is thrown. Loses ln(1 + 2e^ε)."""
+
+    name = "coin-for-flip"
+
+    @property
+    def flips(self) -> float:
+        return 0.5 / (1 + math.exp(self.epsilon))

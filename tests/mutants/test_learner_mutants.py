@@ -1,0 +1,90 @@
+"""Every broken learner is refuted by an adversary written for it, which cannot refute the correct twin."""
+
+from __future__ import annotations
+
+import inspect
+import math
+
+import attrs
+import numpy as np
+import pytest
+from mutants.learners import MUTANTS, BrokenLearner
+from mutants.release_learners import VarianceForDeviation
+from mutants.witnesses import WITNESSES
+from scipy import stats
+
+from arena import Learner, Sample
+from arena.testing import check_learner
+from audits.plan import Plan
+from audits.run import run
+from audits.verdict import Verdict
+
+CONFIDENCE = 1 - 1e-6
+
+
+def audited(mutant: BrokenLearner, learner: Learner) -> Verdict:
+    """The verdict on a learner by the adversary that is meant for the mutant, against the mutant's claim."""
+    plan = Plan(
+        learner=learner,
+        adversary=attrs.evolve(WITNESSES[mutant.name], learner=learner),
+        referee=mutant.referee,
+        epsilon=mutant.spec.claim.epsilon,
+        delta=mutant.spec.claim.delta,
+        confidence=CONFIDENCE,
+        # Where failures are to be seen games are played one by one, which takes a thousand times as long.
+        games=500 if mutant.raises else 16_000,
+        until_refuted=True,
+        faults=mutant.raises,
+    )
+    return run(plan)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
+    verdict = audited(mutant, mutant.spec)
+    assert verdict.refuted
+    assert mutant.spec.claim.epsilon <= verdict.epsilon_lower <= mutant.loses
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_twin_is_not(mutant: BrokenLearner) -> None:
+    assert not audited(mutant, mutant.twin).refuted
+
+
+PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec, mutant.twin)}
+
+
+@pytest.mark.parametrize("name", PLAYERS)
+def test_no_mutant_or_twin_breaks_the_contract_of_a_learner(name: str) -> None:
+    check_learner(PLAYERS[name], sample=Sample([0.0, 0.0, 1.0, 1.0], [0, 1, 0, 1], [5] * 4), games=500)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_mutant_says_what_is_wrong_and_it_is_no_trifle(mutant: BrokenLearner) -> None:
+    assert (inspect.getdoc(type(mutant.spec)) or "").startswith("The slip: ")
+    assert mutant.loses >= 1.5 * mutant.spec.claim.epsilon
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_twin_claims_no_less(mutant: BrokenLearner) -> None:
+    assert mutant.twin.claim == mutant.spec.claim
+
+
+def test_names_tell_mutants_apart() -> None:
+    assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
+    assert set(WITNESSES) == {mutant.name for mutant in MUTANTS}
+
+
+def test_what_the_gaussian_mean_loses() -> None:
+    mutant = VarianceForDeviation()
+    mu = 1 / (mutant.size * mutant.deviation)
+    at_loss = next(m.loses for m in MUTANTS if m.name == mutant.name)
+    assert mu == pytest.approx(0.83, abs=0.005)
+    assert delta_between_gaussians(mu, 1.0) == pytest.approx(0.071, abs=5e-4)
+    assert delta_between_gaussians(mu, at_loss) == pytest.approx(mutant.delta, rel=1e-3)
+
+
+def delta_between_gaussians(mu: float, epsilon: float) -> float:
+    """The least δ for which ε holds between two normal laws mu deviations apart."""
+    normal = stats.norm.cdf([mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu])
+    return float(normal @ np.array([1.0, -math.exp(epsilon)]))

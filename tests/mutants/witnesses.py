@@ -1,0 +1,165 @@
+"""For each broken learner the adversary that refutes it: inputs, and a score that tells the worlds apart."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+
+from arena import Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
+
+Score = Callable[[np.ndarray], np.ndarray]
+
+# --- scores -------------------------------------------------------------------------------------------------
+
+
+def first(values: np.ndarray) -> np.ndarray:
+    return values[:, 0]
+
+
+def second(values: np.ndarray) -> np.ndarray:
+    return values[:, 1]
+
+
+def last(values: np.ndarray) -> np.ndarray:
+    return values[:, -1]
+
+
+def first_is_zero(values: np.ndarray) -> np.ndarray:
+    return values[:, 0] == 0
+
+
+def second_less_first(values: np.ndarray) -> np.ndarray:
+    return values[:, 1] - values[:, 0]
+
+
+def total(values: np.ndarray) -> np.ndarray:
+    return values.sum(axis=1)
+
+
+# --- adversaries --------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Neighbours(Adversary):
+    """Trains on one of two samples, filled up with the first example to the size that the learner needs.
+
+    score: of the released numbers (n, k).
+    """
+
+    name = "neighbours"
+    protocols = ("Release",)
+
+    sample: Sample
+    other: Sample
+    score: Score
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        reply = yield self.train()
+        return self.score(reply.value.reshape(games, -1))
+
+    def train(self) -> Train:
+        """The opening move."""
+        return Train(self.filled(self.sample), self.filled(self.other))
+
+    def filled(self, sample: Sample) -> Sample:
+        """The sample, the first run of `sample` before it as often as it takes."""
+        missing = ((self.learner and self.learner.sample_size) or 0) - sample.size
+        if missing <= 0:
+            return sample
+        points, labels = (
+            np.append(self.sample.points[0], sample.points),
+            [self.sample.labels[0], *sample.labels],
+        )
+        return Sample(points, labels, [missing, *sample.counts])
+
+
+@attrs.frozen
+class Asks(Neighbours):
+    """And asks: a point, or two of which each world gets one.
+
+    score: of the answers (n, q) and of whether the learner has stopped, the last column.
+    """
+
+    name = "asks"
+    protocols = ("Figure1",)
+
+    queries: tuple[float | tuple[float, float], ...] = attrs.field(kw_only=True)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield self.train()
+        seen = []
+        for query in self.queries:
+            reply = yield Query(*query) if isinstance(query, tuple) else Query(query)
+            seen.append(reply.label)
+        return self.score(np.stack([*seen, reply.halted], axis=1).astype(float))
+
+
+@attrs.frozen
+class Stream(Adversary):
+    """One special label in round 1, then 0 and 1 by turns. score: of what h_1 … h_T say of the point."""
+
+    name = "stream"
+    protocols = ("SpecialRound",)
+
+    rounds: int
+    score: Score
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        reply = yield Ready()
+        said = [reply.hypothesis(0.5)]
+        for t in range(self.rounds):
+            reply = yield Example(0.5, 0, other_y=1) if t == 0 else Example(0.5, (t + 1) % 2)
+            if reply.hypothesis is not None:
+                said.append(reply.hypothesis(0.5))
+        return self.score(np.stack(said, axis=1).astype(float))
+
+
+# --- one for each -------------------------------------------------------------------------------------------
+
+ZERO, ONE = Sample([0.0], [0]), Sample([0.0], [1])
+TWO_ZEROS = Sample([0.0], [0], [2])
+ZERO_ONE = Sample([0.0, 0.0], [0, 1])
+AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
+
+WITNESSES: dict[str, Adversary] = {
+    "half-the-scale": Neighbours(ZERO, ONE, first),
+    "exact-zero": Neighbours(ZERO, ONE, first_is_zero),
+    "noise-seeded-by-data": Neighbours(ZERO, ONE, first),
+    "bounded-noise": Neighbours(ZERO, ONE, first),
+    "noise-cut-to-whole": Neighbours(ZERO, ONE, first_is_zero),
+    "suppressed-by-exact-count": Neighbours(
+        Sample([0.0, 0.0], [0, 1], [1, 2]), Sample([0.0], [1], [3]), first_is_zero
+    ),
+    "sensitivity-of-adding": Neighbours(ZERO, ONE, second_less_first),
+    "one-noise-for-both": Neighbours(ZERO, ONE, second_less_first),
+    "exact-size": Neighbours(ZERO, AT_HALF, second),
+    "refuses-empty-selection": Neighbours(AT_HALF, ZERO, first),
+    "order-of-data": Neighbours(Sample([0.0, 0.5], [0, 0]), Sample([1.0, 0.5], [0, 0]), first),
+    "epsilon-for-delta": Neighbours(ZERO, AT_ONE, last),
+    "unclipped-sum": Neighbours(ZERO, AT_ONE, first),
+    "variance-for-deviation": Neighbours(ZERO, ONE, first),
+    "choice-without-the-two": Neighbours(Sample([0.0], [0], [3]), Sample([0.0, 1.0], [0, 0], [2, 1]), first),
+    "coin-for-flip": Neighbours(ZERO, ONE, first),
+    "stale-noise": Asks(
+        Sample([0.0, 0.5], [0, 1]), Sample([0.0, 0.5], [1, 1]), second_less_first, queries=(0.0, 0.5)
+    ),
+    "pays-for-one-answer": Asks(ZERO, ONE, total, queries=(0.0,) * 8),
+    "one-answer-more": Asks(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
+    "nothing-to-learn": Asks(TWO_ZEROS, ZERO_ONE, last, queries=(0.0,)),
+    "memorises": Asks(ZERO, ONE, first, queries=(0.0,)),
+    "unknown-point": Asks(AT_HALF, ZERO, first, queries=(0.5,)),
+    "noise-seeded-by-query": Asks(ZERO, ONE, first, queries=(0.0,)),
+    "free-repeats": Asks(ZERO, ZERO, last, queries=(0.0, (0.0, 1.0), 0.0)),
+    "bare-threshold": Asks(ZERO, ONE, last, queries=(0.0,) * 8),
+    "halts-on-true-count": Asks(ZERO, ONE, last, queries=(0.0,)),
+    "shared-example": Asks(TWO_ZEROS, Sample([0.0, 0.0], [1, 0]), first, queries=(0.0,)),
+    "no-noise-if-unanimous": Asks(TWO_ZEROS, ZERO_ONE, first, queries=(0.0,)),
+    "whole-sample": Asks(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
+    "stale-majority": Stream(12, second_less_first),
+    "noisy-start": Stream(12, second),
+    "pays-for-one-round": Stream(12, total),
+}
