@@ -7,7 +7,7 @@ of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Priva
 from __future__ import annotations
 
 from abc import abstractmethod
-from math import inf
+from math import comb, inf
 from typing import Any, ClassVar
 
 import attrs
@@ -160,6 +160,7 @@ def halting_law(chances: np.ndarray, weights: np.ndarray, halts: int, *, renewed
     Shapes: chances (m, 2, t) of ⊥ and ⊤ at every query, given ρ at the nodes; weights (t,) of the nodes.
     """
     queries = len(chances)
+    _few_enough(sum(comb(queries, tops) for tops in range(min(halts, queries) + 1)))
     done: list[tuple[np.ndarray, float]] = []
     going = [(np.full(queries, -1.0), weights, halts)]
     for index, (no, yes) in enumerate(chances):
@@ -173,7 +174,6 @@ def halting_law(chances: np.ndarray, weights: np.ndarray, halts: int, *, renewed
                 done.append((top, said.sum()))
             else:
                 grown.append((top, weights * said.sum() if renewed else said, left - 1))
-        _few_enough(len(grown) + len(done))
         going = grown
     done += [(answers, mass.sum()) for answers, mass, _ in going]
     return Finite(np.array([answers for answers, _ in done]), np.array([chance for _, chance in done]))
