@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import sys
 from pathlib import Path
@@ -142,9 +143,9 @@ def refusal(call, *arguments, **options) -> str:
 
 def test_every_file_of_players_is_found_without_a_list() -> None:
     for registry, base in ((LEARNERS, "Learner"), (ADVERSARIES, "Adversary")):
-        root = Path(sys.modules[registry.find(registry.names()[0]).__module__].__file__).parent
+        root = Path(importlib.import_module(registry.package).__file__).parent
         declared = re.findall(
-            r'^    name = "(.+)"$', "\n".join(p.read_text() for p in root.glob("*.py")), re.M
+            r'^    name = "(.+)"$', "\n".join(p.read_text() for p in root.rglob("*.py")), re.M
         )
         assert sorted(declared) == registry.names(), base
 

@@ -1,0 +1,1 @@
+"""The mechanisms that the auditing literature audits: right ones, and ones that slipped."""

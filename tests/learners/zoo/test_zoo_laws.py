@@ -1,0 +1,277 @@
+"""The laws that the zoo tells: what it plays, what plain quadratures say, and accuracy far out."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from mechanism_laws import sparse_vector_law
+from scipy import integrate, stats
+from statistical import check_cdf, check_counts, statistical
+from zoo import EVERY, LIVELY, alternating, label, masses, spread
+
+from arena import Branches, Density, Finite, Independent, Sample, Unsupported
+from learners.zoo.counting import CountingLearner
+from learners.zoo.densities import HiddenBelow
+from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
+from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
+from learners.zoo.report_noisy_max_3 import ReportNoisyMax3
+from learners.zoo.report_noisy_max_4 import ReportNoisyMax4
+from learners.zoo.sparse_vector import HaltingSparseVector, halting_law
+from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt_2 import Svt2
+from learners.zoo.svt_3 import Svt3
+from learners.zoo.svt_4 import Svt4
+from learners.zoo.svt_5 import Svt5
+from learners.zoo.svt_6 import Svt6
+
+RATE = 1e-8
+SURE = {"rate": RATE, "power": 1 - 1e-7, "effect": 0.01}
+GAMES = 900_000
+
+
+def people(values: list[float]) -> Sample:
+    """One example that gives the queries these values."""
+    return Sample([values], [0])
+
+
+# --- what is played follows the law ---------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", LIVELY, ids=label)
+@statistical(rate=8 * RATE)
+def test_what_is_played_follows_the_law(learner: CountingLearner, rng: np.random.Generator) -> None:
+    """Two samples by turns in one table; at most four checks each."""
+    samples = [spread(learner, 2.5), spread(learner, 3.5, falling=True)]
+    training, games = alternating(samples, GAMES)
+    released = learner.seat(GAMES, rng).release(training)
+    for sample, rows in zip(samples, games, strict=True):
+        check_values(released[rows], learner.law(sample))
+
+
+def check_values(values: np.ndarray, law: object) -> None:
+    if isinstance(law, Finite):
+        check_finite(values, law)
+    elif isinstance(law, Density):
+        check_cdf(quantiles(values, law), lambda u: u, **SURE)
+    elif isinstance(law, Independent):
+        found = [quantiles(column, part) for column, part in zip(values.T, law.parts, strict=True)]
+        for column in found:
+            check_cdf(column, lambda u: u, **SURE)
+        cells = sum((column > 0.5) << place for place, column in enumerate(found))
+        check_counts(np.bincount(cells, minlength=8), np.full(8, 1 / 8), **SURE)
+    elif isinstance(law, Branches):
+        check_branches(values, law)
+    else:
+        raise AssertionError(f"no check for {law}")
+
+
+def check_finite(values: np.ndarray, law: Finite) -> None:
+    flat = values.reshape(len(values), -1)
+    seen, counts = np.unique(flat, axis=0, return_counts=True)
+    found = {tuple(row): count for row, count in zip(seen, counts, strict=True)}
+    known = [tuple(row) for row in law.values.reshape(len(law.values), -1)]
+    assert set(found) <= set(known)
+    check_counts([found.get(row, 0) for row in known], law.probabilities, **SURE)
+
+
+def check_branches(values: np.ndarray, law: Branches) -> None:
+    branch, number = law.read(values)
+    shares = [masses(part)[1].sum() if isinstance(part, Density) else part for part in law.parts]
+    check_counts(np.bincount(branch, minlength=len(shares)), shares, **SURE)
+    uniform = [
+        quantiles(number[branch == index], part)
+        for index, part in enumerate(law.parts)
+        if isinstance(part, Density)
+    ]
+    check_cdf(np.concatenate(uniform), lambda u: u, **SURE)
+
+
+def quantiles(values: np.ndarray, law: Density) -> np.ndarray:
+    """The distribution function of the law, given that it is not elsewhere, at the values."""
+    cuts, mass = masses(law)
+    cumulative = np.concatenate([[0.0], np.cumsum(mass)])
+    return np.interp(values, cuts, cumulative / cumulative[-1])
+
+
+@statistical(rate=RATE)
+def test_svt_3_with_two_halts_has_the_answers_of_its_noise(rng: np.random.Generator) -> None:
+    learner = Svt3(epsilon=1.0, queries=4, halts=2)
+    sample = spread(learner, 3.5)
+    training, _ = alternating([sample], GAMES)
+    released = learner.seat(GAMES, rng).release(training)
+    answers = np.select([released == -2000, released == -1000], [-1.0, 0.0], 1.0)
+    check_finite(answers, halting_law(*learner.given_threshold(learner.counts(sample)), 2, renewed=False))
+
+
+# --- sums and integrals ---------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", [*EVERY, *LIVELY], ids=label)
+def test_every_law_has_mass_1(learner: CountingLearner) -> None:
+    for sample in (spread(learner, 3.0), spread(learner, 20.0, falling=True)):
+        assert mass(learner.law(sample)) == pytest.approx(1, abs=1e-11)
+
+
+def mass(law: object) -> float:
+    if isinstance(law, Finite):
+        return float(law.probabilities.sum())
+    if isinstance(law, Density):
+        return float(masses(law)[1].sum())
+    if isinstance(law, Independent):
+        return float(np.prod([mass(part) for part in law.parts]))
+    assert isinstance(law, Branches)
+    return sum(mass(part) if isinstance(part, Density) else part for part in law.parts)
+
+
+# --- against plain ways to the same numbers ---------------------------------------------------------------
+
+
+@pytest.mark.parametrize("gap", [0.0, 0.3, 1.0])
+def test_two_noisy_queries_have_the_laws_in_closed_form(gap: float) -> None:
+    d = gap / 2  # in scales: ε = 1
+    with_laplace = ReportNoisyMax1(epsilon=1.0, queries=2).law(people([0.0, gap]))
+    with_exponential = ReportNoisyMax2(epsilon=1.0, queries=2).law(people([0.0, gap]))
+    assert with_laplace.probabilities[0] == pytest.approx(np.exp(-d) * (2 + d) / 4, abs=1e-14)
+    assert with_exponential.probabilities[0] == pytest.approx(np.exp(-d) / 2, abs=1e-14)
+
+
+@pytest.mark.parametrize(
+    ("kind", "noise"), [(ReportNoisyMax3, stats.laplace), (ReportNoisyMax4, stats.expon)]
+)
+def test_the_maximum_has_the_distribution_function_of_a_maximum(kind: type, noise: object) -> None:
+    values = [0.2, 0.9, 0.5]
+    law = kind(epsilon=1.0, queries=3).law(people(values))
+    cuts, parts = masses(law)
+    expected = np.prod([noise.cdf(cuts, q, 2.0) for q in values], axis=0)
+    assert np.abs(np.cumsum(parts) - expected[1:]).max() < 1e-12
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Svt1(epsilon=1.0, queries=5),
+        Svt2(epsilon=1.0, queries=5),
+        Svt2(epsilon=1.0, queries=5, halts=2),
+        Svt4(epsilon=1.0, queries=5),
+    ],
+    ids=label,
+)
+def test_sparse_vector_has_the_law_of_a_recursion_over_strings(learner: HaltingSparseVector) -> None:
+    values = np.array([0.0, 3.0, 1.5, 0.4, 6.0])
+    sample = Sample([values / 6], [0], [6])
+
+    def answers(query: float, rho: np.ndarray) -> dict[str, np.ndarray]:
+        above = stats.laplace.sf(learner.threshold + rho - query, scale=learner.scale)
+        return {"T": above, ".": 1 - above}
+
+    expected = sparse_vector_law(
+        values, answers, scale=learner.hidden, kinks=values - learner.threshold, halts=learner.halts
+    )
+    law = learner.law(sample)
+    letters = {1.0: "T", 0.0: ".", -1.0: ""}
+    strings = ["".join(letters[answer] for answer in row) for row in law.values]
+    assert dict(zip(strings, law.probabilities, strict=True)) == pytest.approx(expected, abs=1e-9)
+
+
+def test_answers_to_all_queries_have_the_law_of_halting_too_late() -> None:
+    learner = Svt6(epsilon=1.0, queries=5)
+    sample = spread(learner, 4.0)
+    law = learner.law(sample)
+    slow = halting_law(*learner.given_threshold(learner.counts(sample)), 6, renewed=False)
+    assert np.abs(law.log_density(slow.values) - np.log(slow.probabilities)).max() < 1e-12
+
+
+def test_svt_5_answers_between_its_queries() -> None:
+    law = Svt5(epsilon=1.0, queries=3).law(people([0.0, 1.0, 0.25]))
+    cdf = stats.laplace(scale=2.0).cdf
+    expected = {
+        (1.0, 1.0, 1.0): cdf(-1.0),
+        (0.0, 1.0, 1.0): cdf(-0.75) - cdf(-1.0),
+        (0.0, 1.0, 0.0): 0.5 - cdf(-0.75),
+        (0.0, 0.0, 0.0): 0.5,
+    }
+    found = {tuple(row.tolist()): p for row, p in zip(law.values, law.probabilities, strict=True)}
+    assert found == pytest.approx(expected, abs=1e-15)
+
+
+def test_svt_5_is_as_sure_of_high_thresholds_as_of_low_ones() -> None:
+    law = Svt5(epsilon=2.0, queries=2, threshold=-40.0).law(people([1.0, 0.5]))
+    chance = np.exp(law.log_density(np.array([[1.0, 0.0]])))[0]
+    assert chance == pytest.approx((np.exp(-40.5) - np.exp(-41.0)) / 2, rel=1e-12)
+
+
+@pytest.mark.parametrize("count", [0, 1, 4])
+def test_a_hidden_noise_below_x_and_above_others(count: int) -> None:
+    values, scale, hidden = np.array([-1.0, 2.0, 0.5, 0.5])[:count], 1.5, 2.0
+    below = HiddenBelow.of(hidden, values, scale)
+
+    def density(t: float) -> float:
+        return float(stats.laplace.pdf(t, scale=hidden) * stats.laplace.cdf(t, values, scale).prod())
+
+    for x in (-6.0, -1.0, -0.3, 0.2, 1.9, 7.0, 60.0):
+        cuts = [-200.0, *(k for k in (-1.0, 0.0, 0.5, 2.0, 20.0) if k < x), x]
+        expected = sum(
+            integrate.quad(density, a, b, epsabs=1e-16, epsrel=1e-13)[0] for a, b in pairwise(cuts)
+        )
+        assert np.exp(below.log(np.array([x]))[0]) == pytest.approx(expected, rel=1e-11)
+
+
+# --- far out --------------------------------------------------------------------------------------------
+
+
+def test_the_maximum_is_accurate_far_out() -> None:
+    law = ReportNoisyMax3(epsilon=1.0, queries=3).law(people([0.2, 0.9, 0.5]))
+    low, high = law.log_density(np.array([-4000.0, 4000.0]))
+    assert low == pytest.approx(np.log(3 / 16) + (3 * -4000.0 - 1.6) / 2, rel=1e-14)
+    terms = (np.array([0.2, 0.9, 0.5]) - 4000.0) / 2
+    assert high == pytest.approx(np.log(1 / 4) - 1999.9 + np.log(np.exp(terms + 1999.9).sum()), rel=1e-14)
+
+
+def test_the_maximum_of_exponentials_ends_at_the_largest_query() -> None:
+    law = ReportNoisyMax4(epsilon=1.0, queries=2).law(people([0.25, 0.75]))
+    below, at, above, far = law.log_density(np.array([0.7, 0.75, 0.75 + 1e-12, 4000.0]))
+    assert below == at == -np.inf
+    assert above == pytest.approx(np.log(0.5 * -np.expm1(-0.25)), abs=1e-9)
+    assert far == pytest.approx(np.log(0.5) - 2000 + np.log(np.exp(0.125) + np.exp(0.375)))
+
+
+def test_the_numbers_of_svt_3_are_possible_far_out_and_strings_that_cannot_be_are_not() -> None:
+    law = Svt3(epsilon=1.0, queries=3).law(people([0.5, 0.0, 1.0]))
+    far = law.log_density(np.array([[-1000.0, -900.0, -2000.0], [-1000.0, -902.0, -2000.0]]))
+    assert far[0] - far[1] == pytest.approx(3.0)  # three exponentials of scale 2
+    odd = [
+        [-2000.0, -2000.0, -2000.0],
+        [-1000.0, -2000.0, -2000.0],
+        [5.0, -1000.0, -2000.0],
+        [5.0, 5.0, -2000.0],
+        [-2000.0, 5.0, -2000.0],
+    ]
+    assert (law.log_density(np.array(odd)) == -np.inf).all()
+    assert np.isfinite(law.log_density(np.full((1, 3), -1000.0))).all()
+
+
+# --- refusals -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (Svt3(halts=2), "svt-3 tells its law for one halt alone, got 2. Set halts=1."),
+        (
+            Svt6(queries=15),
+            "a law over more than 16,384 strings of answers is not told. Ask fewer queries, or allow fewer "
+            "halts.",
+        ),
+        (
+            Svt1(queries=20, halts=20),
+            "a law over more than 16,384 strings of answers is not told. Ask fewer queries, or allow fewer "
+            "halts.",
+        ),
+    ],
+)
+def test_laws_that_are_not_told(learner: CountingLearner, message: str) -> None:
+    with pytest.raises(Unsupported) as caught:
+        learner.law(spread(learner, 2.0))
+    assert str(caught.value) == message

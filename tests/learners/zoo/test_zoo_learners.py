@@ -1,0 +1,232 @@
+"""The zoo as learners: conformance, claims, exact losses, games in step, refusals."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from players import script
+from zoo import EVERY, KINDS, LIVELY, alternating, label, spread
+
+from adversaries.statdp import inputs
+from arena import (
+    TRAINING_EXAMPLE,
+    Branches,
+    Density,
+    Finite,
+    Independent,
+    InvalidArgument,
+    Release,
+    Sample,
+    Train,
+    Training,
+    ValueLaw,
+    play,
+)
+from arena.randomness import generator
+from arena.testing import check_learner
+from learners.zoo.counting import CountingLearner
+from learners.zoo.laplace import ZooLaplace
+from learners.zoo.noisy_hist_1 import NoisyHist1
+from learners.zoo.noisy_hist_2 import NoisyHist2
+from learners.zoo.sparse_vector import halted_after
+from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt_2 import Svt2
+from learners.zoo.svt_3 import Svt3
+
+IN_STEP = [*LIVELY, Svt3(epsilon=2.0, queries=4, halts=2), Svt2(epsilon=2.0, queries=3, halts=9)]
+
+
+@pytest.mark.parametrize("learner", [*EVERY, Svt2(halts=3), Svt3(halts=2)], ids=label)
+def test_every_learner_of_the_zoo_conforms(learner: CountingLearner) -> None:
+    check_learner(learner, sample=spread(learner, 3.0))
+
+
+# --- claims and exact losses ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=label)
+def test_claims(learner: CountingLearner) -> None:
+    claim = learner.claim
+    assert claim.epsilon == pytest.approx(0.2 if "hist" in learner.name else 0.1)
+    assert (claim.delta, claim.protects) == (0, (TRAINING_EXAMPLE,))
+    assert learner.in_step
+    assert learner.theorem
+
+
+# The losses at the inputs of StatDP, at ε = 0.1, to the digits that are known.
+EXACT = {
+    "zoo-laplace": (0.1, 6),
+    "noisy-hist-1": (0.1, 6),
+    "noisy-hist-2": (10.0, 6),
+    "report-noisy-max-1": (0.0946, 4),
+    "report-noisy-max-2": (0.1, 6),
+    "report-noisy-max-3": (0.25, 6),
+    "report-noisy-max-4": (np.inf, 0),
+    "svt-1": (0.0885, 4),
+    "svt-2": (0.0882, 4),
+    "svt-3": (0.5, 6),
+    "svt-4": (0.1725, 4),
+    "svt-5": (np.inf, 0),
+    "svt-6": (0.42, 2),
+}
+
+
+@pytest.mark.parametrize("learner", EVERY, ids=label)
+def test_the_exact_loss_at_the_inputs_of_statdp(learner: CountingLearner) -> None:
+    found = 0.0
+    for adversary in inputs(learner.queries, all_differ="hist" not in learner.name):
+        first, second = (learner.law(sample) for sample in adversary.samples())
+        found = max(found, loss(first, second))
+    value, digits = EXACT[learner.name]
+    assert np.round(found, digits) == value
+
+
+@pytest.mark.parametrize(("learner", "value"), [(NoisyHist1(), 0.2), (NoisyHist2(), 20.0)], ids=str)
+def test_a_person_who_moves_costs_twice_one_who_leaves(learner: CountingLearner, value: float) -> None:
+    first, second = (learner.law(Sample(row, [0])) for row in (np.eye(5)[:1], np.eye(5)[1:2]))
+    assert loss(first, second) == pytest.approx(value)
+
+
+def loss(first: ValueLaw, second: ValueLaw) -> float:
+    """The supremum of |log p₁/p₀|; of densities over a grid that holds the kinks and reaches far out."""
+    if isinstance(first, Independent) and isinstance(second, Independent):
+        return sum(loss(a, b) for a, b in zip(first.parts, second.parts, strict=True))
+    if isinstance(first, Branches) and isinstance(second, Branches):
+        return max(loss_of_part(a, b) for a, b in zip(first.parts, second.parts, strict=True))
+    if isinstance(first, Finite) and isinstance(second, Finite):
+        values = np.concatenate([first.values, second.values])
+    else:
+        assert isinstance(first, Density)
+        assert isinstance(second, Density)
+        kinks = np.unique(first.kinks + second.kinks)
+        values = np.linspace(min(first.low, second.low), max(first.high, second.high), 8_001)
+        values = np.concatenate([values, kinks, (kinks[1:] + kinks[:-1]) / 2])
+    one, other = first.log_density(values), second.log_density(values)
+    possible = np.maximum(one, other) > -np.inf
+    return float(np.abs(one[possible] - other[possible]).max())
+
+
+def loss_of_part(first: float | Density, second: float | Density) -> float:
+    if isinstance(first, Density) and isinstance(second, Density):
+        return loss(first, second)
+    return float(abs(np.log(first / second)))  # type: ignore[operator]
+
+
+# --- games ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("learner", IN_STEP, ids=label)
+def test_a_game_depends_on_its_own_sample_and_coins_alone(learner: CountingLearner) -> None:
+    games = 9_000  # more than a slab
+    one, other = spread(learner, 2.0), spread(learner, 3.0, falling=True)
+    training, (stay, change) = alternating([one, one], games)
+    mixed, _ = alternating([one, other], games)
+    released, after = [], []
+    for given in (training, mixed):
+        rng = generator(np.random.SeedSequence(5))
+        released.append(learner.seat(games, rng).release(given))
+        after.append(pickle.dumps(rng.bit_generator.state))
+    assert np.array_equal(released[0][stay], released[1][stay])
+    assert not np.array_equal(released[0][change], released[1][change])
+    assert after[0] == after[1]
+
+
+def test_queries_are_sums_over_copies() -> None:
+    sample = Sample([[0.5, 1.0], [0.0, 0.25]], [0, 1], [3, 4])
+    assert Svt1(queries=2).counts(sample).tolist() == [1.5, 4.0]
+
+
+def test_answers_stop_after_their_halts() -> None:
+    above = np.array([[0, 1, 1], [1, 1, 1], [0, 1, 0], [1, 1, 1]], bool)
+    assert halted_after(1, above).T.tolist() == [[0, 1, -1, -1], [1, -1, -1, -1], [1, -1, -1, -1]]
+    assert halted_after(2, above).T.tolist() == [[0, 1, 0, 1], [1, 1, -1, -1], [1, 1, -1, -1]]
+    assert halted_after(200, above).T.tolist() == above.T.tolist()
+    assert halted_after(200, np.ones((300, 1), bool)).sum() == 200 - 100
+
+
+def test_a_renewed_threshold_is_another_one() -> None:
+    learner = Svt2(epsilon=1.0, queries=6, halts=6, threshold=0.0)
+    sure = attrs.evolve(learner, threshold=-1e6)
+    training = Training.of([spread(learner, 1.0)], np.zeros(50, int))
+    rng = generator(np.random.SeedSequence(5))
+    assert (sure.seat(50, rng).release(training) == 1).all()
+    never = attrs.evolve(learner, threshold=1e6)
+    assert (never.seat(50, rng).release(training) == 0).all()
+
+
+def test_points_to_choose_inputs_from() -> None:
+    assert NoisyHist1(queries=2).some_points.tolist() == [[0, 0], [1, 0], [0, 1]]
+    assert ZooLaplace().some_points.shape[1:] == (1,)
+    for learner in EVERY:
+        for point in learner.some_points:
+            learner.counts(Sample(point[None], [0]))
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("points", "message"),
+    [
+        (
+            [[0.5, 0.5, 0.5]],
+            "the points of noisy-hist-1 are vectors of length 2, got (3,). Bring such points, or set "
+            "`queries` where the learner has that setting.",
+        ),
+        (
+            [0.5, 0.5],
+            "the points of noisy-hist-1 are vectors of length 2, got (). Bring such points, or set `queries` "
+            "where the learner has that setting.",
+        ),
+        (
+            [[0.5, 0.5], [0.0, 1.5]],
+            "the points of noisy-hist-1 lie in [0, 1]^2, got 1.5. Scale the data: what one example adds to a "
+            "query must be at most 1.",
+        ),
+        (
+            [[0.5, -0.25]],
+            "the points of noisy-hist-1 lie in [0, 1]^2, got -0.25. Scale the data: what one example adds to "
+            "a query must be at most 1.",
+        ),
+        (
+            [[0.0, 0.0], [1.0, 0.5]],
+            "the points of noisy-hist-1 have L1 norm at most 1, got 1.5. A person is in one bin or in none; "
+            "scale the data.",
+        ),
+    ],
+)
+def test_samples_that_are_refused(points: Any, message: str) -> None:
+    learner, sample = NoisyHist1(queries=2), Sample(points, np.zeros(len(points)))
+    with pytest.raises(InvalidArgument) as caught:
+        learner.law(sample)
+    assert str(caught.value) == message
+
+
+def test_a_sample_that_is_refused_is_refused_in_a_game() -> None:
+    with pytest.raises(InvalidArgument, match=r"the points of zoo-laplace lie in \[0, 1\]\^1, got 2.0"):
+        play(ZooLaplace(), script(Train(Sample([[2.0]], [0]))), Release(), games=2, seed=1)
+
+
+@pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"epsilon": 0.0}, "epsilon must be more than 0, got 0.0"),
+        ({"epsilon": np.inf}, "epsilon must be less than inf, got inf"),
+        ({"queries": 0}, "queries must be at least 1, got 0"),
+        ({"queries": 2.0}, "queries must be a whole number, got 2.0"),
+        ({"halts": 0}, "halts must be at least 1, got 0"),
+        ({"threshold": np.nan}, "threshold must be more than -inf, got nan"),
+        ({"threshold": np.inf}, "threshold must be less than inf, got inf"),
+    ],
+    ids=str,
+)
+def test_settings_that_are_refused(kind: type[CountingLearner], bad: dict[str, Any], message: str) -> None:
+    if set(bad) <= {field.name for field in attrs.fields(kind)}:
+        with pytest.raises(InvalidArgument) as caught:
+            kind(**bad)
+        assert str(caught.value) == message
