@@ -27,9 +27,9 @@ def play_pair(found: Match, *, seed: int, quiet: bool) -> None:
     if not found.referee.two_worlds:
         texts = [_one(_recorded(found, block_seed(seed, 0), games=1))]
     elif isinstance(found.adversary, GameAdversary):
-        texts = [_worlds(played) for played in _one_of_each(found, seed)]
+        texts = [side_by_side(played) for played in _one_of_each(found, seed)]
     else:
-        texts = [_worlds(_recorded(found, block_seed(seed, 0), games=2))]
+        texts = [side_by_side(_recorded(found, block_seed(seed, 0), games=2))]
     players = f"{summary(found.learner)}, against {summary(found.adversary)}"
     click.echo("\n\n".join([f"{players}, under {found.referee.name}, seed {seed}", *texts]))
 
@@ -49,8 +49,8 @@ def _one_of_each(found: Match, seed: int) -> list[Played]:
     return [kept[False], kept[True]]
 
 
-def _worlds(played: Played) -> str:
-    """Every game, world 0 first."""
+def side_by_side(played: Played) -> str:
+    """Every game of a recorded table, world 0 first, and how they ended."""
     order = [int(game) for game in np.argsort(played.worlds)]
     assert played.transcript is not None
     outcomes = [f"world {int(played.worlds[game])}: {_outcome(played, game)}" for game in order]
