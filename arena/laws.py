@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from functools import cached_property
 from typing import Any, ClassVar
 
 import attrs
@@ -17,6 +18,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.points import frozen
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
 _SLACK = 1e-9  # how far from 1 the sum of told probabilities may be
 
 
@@ -40,7 +42,7 @@ def _own_chances(values: Any) -> np.ndarray:
     return frozen(np.array(values, dtype=np.float64))
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class Finite(ValueLaw):
     """Finitely many values.
 
@@ -64,12 +66,21 @@ class Finite(ValueLaw):
             raise InvalidArgument("the values of a law must be distinct", value=k)
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
-        flat = np.asarray(values).reshape(len(values), -1)
-        known = self.values.reshape(len(self.values), -1)
-        both, place = np.unique(np.concatenate([known, flat]), axis=0, return_inverse=True)
-        chances = np.zeros(len(both))
-        chances[place.ravel()[: len(known)]] = self.probabilities
-        return _log(chances[place.ravel()[len(known) :]])
+        place, known = self.place(values)
+        return np.where(known, _log(self.probabilities)[place], -np.inf)
+
+    def place(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,): the index of each of values (n, ...) among the law's, and whether it is one of them."""
+        rows = _flat(values)
+        keys, order = self._keys
+        place = order[np.minimum(np.searchsorted(keys, _hashed(rows)), len(keys) - 1)]
+        return place, (_flat(self.values)[place] == rows).all(axis=1)
+
+    @cached_property
+    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
+        keys = _hashed(_flat(self.values))
+        order = np.argsort(keys)
+        return keys[order], order
 
 
 @attrs.frozen(eq=False, kw_only=True)
@@ -154,6 +165,20 @@ class AnswerLaw(ABC):
         Entry [o, g] is the part of measure g in which outcome o is given, over the states that follow. Summed
         over outcomes and states it has the mass of the measure. A game that has halted is not asked again.
         """
+
+
+def _flat(values: np.ndarray) -> np.ndarray:
+    rows = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
+    return rows + 0.0  # turns -0.0 into 0.0, which compares equal but has other bits
+
+
+def _hashed(rows: np.ndarray) -> np.ndarray:
+    """(n,) uint64: equal for equal rows (n, F), and different for different ones but for a chance in 2^64."""
+    keys = np.zeros(len(rows), np.uint64)
+    for column in np.ascontiguousarray(rows.T).view(np.uint64):
+        keys = (keys ^ (column >> np.uint64(29)) ^ column) * _ODD
+        keys ^= keys >> np.uint64(32)
+    return keys
 
 
 def _log(chances: np.ndarray) -> np.ndarray:

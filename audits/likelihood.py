@@ -5,11 +5,12 @@ It takes a learner that tells its law, and an adversary without coins.
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import lru_cache
 
 import numpy as np
 
-from arena import Adversary, Learner, Played, Referee, Released, Sample, Train, Unsupported, ValueLaw
+from arena import Adversary, Finite, Learner, Played, Referee, Released, Sample, Train, Unsupported, ValueLaw
 from arena.randomness import block_seed, generator
 
 _DECIMALS = 9
@@ -23,15 +24,35 @@ def log_likelihood_ratios(
     Infinite where a view is impossible in one world. Raises: Unsupported if the learner does not tell its
     law, or if the adversary's samples hang on coins.
     """
-    world_0, world_1 = laws_of_worlds(learner, adversary, referee)
+    ratio = _ratio(learner, adversary, referee)
     assert played.view is not None
     (reply,) = (reply for reply in played.view.replies if isinstance(reply, Released))
-    values = np.asarray(reply.value)
-    with np.errstate(invalid="ignore"):
-        ratios = world_1.log_density(values) - world_0.log_density(values)
     # Rounded, or events would be chosen by the last bits of the values, which no told law speaks of: noise
     # added in floating point gives worlds away by them.
-    return np.round(np.nan_to_num(ratios, nan=0.0, posinf=np.inf, neginf=-np.inf), _DECIMALS)
+    return np.round(ratio(np.asarray(reply.value)), _DECIMALS)
+
+
+@lru_cache(maxsize=64)
+def _ratio(learner: Learner, adversary: Adversary, referee: Referee) -> Callable[[np.ndarray], np.ndarray]:
+    """Values (n, ...) -> their log-likelihood ratios (n,)."""
+    world_0, world_1 = laws_of_worlds(learner, adversary, referee)
+    if not (isinstance(world_0, Finite) and isinstance(world_1, Finite)):
+        return lambda values: _apart(world_0, world_1, values)
+    # Looked up once for both laws: most of the time goes there.
+    both = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
+    known, ratios = Finite(both, np.full(len(both), 1 / len(both))), _apart(world_0, world_1, both)
+
+    def look_up(values: np.ndarray) -> np.ndarray:
+        place, found = known.place(values)
+        return np.where(found, ratios[place], 0.0)
+
+    return look_up
+
+
+def _apart(world_0: ValueLaw, world_1: ValueLaw, values: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore"):
+        ratios = world_1.log_density(values) - world_0.log_density(values)
+    return np.nan_to_num(ratios, nan=0.0, posinf=np.inf, neginf=-np.inf)
 
 
 @lru_cache(maxsize=64)

@@ -1,0 +1,110 @@
+"""The mechanisms that auditors are measured on: what they lose, what is certified, and how fast.
+
+python benchmarks/suite.py [NAME ...]
+
+For every mechanism of the zoo at ε = 0.1: the largest exact loss over the inputs of StatDP, and the bound
+certified by playing the worst of those inputs until it passes the goal, at 99 %. The seconds are those of
+both, on one core. Beside them: the best bound and the seconds of DP-Sniper (Bichsel, Steffen, Bogunovic,
+Vechev 2021; 90 %), measured on other machines.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+
+import attrs
+from tabulate import tabulate
+
+from adversaries.statdp import StatDP, inputs
+from arena import Learner, Release, ValueLaw
+from audits.exact.values import privacy_loss
+from audits.likelihood import laws_of_worlds
+from audits.plan import LIKELIHOOD, Plan
+from audits.registry import LEARNERS
+from audits.run import run
+
+CONFIDENCE = 0.99
+MOST_PAIRS = 100_000_000
+BLOCK = 16_384
+
+
+@attrs.frozen
+class Row:
+    """A mechanism; its exact ε as the literature has it; DP-Sniper's bound and seconds; the goal."""
+
+    learner: str
+    exact: str
+    sniper: float
+    sniper_seconds: float
+    goal: float
+
+
+ROWS = (
+    Row("zoo-laplace", "0.1", 0.0976, 217, 0.0976),
+    Row("noisy-hist-1", "0.1", 0.0978, 38, 0.0978),
+    Row("noisy-hist-2", "10", 4.602, 41, 9.0),
+    Row("report-noisy-max-1", "0.0946", 0.0925, 492, 0.0925),
+    Row("report-noisy-max-2", "0.1000", 0.0979, 423, 0.0979),
+    Row("report-noisy-max-3", "0.25", 0.2488, 437, 0.2488),
+    Row("report-noisy-max-4", "∞", 0.3534, 451, 0.3534),
+    Row("svt-1", "0.0885", 0.0858, 126, 0.0858),
+    Row("svt-2", "0.0882", 0.0859, 160, 0.0859),
+    Row("svt-3", "-", 0.1822, 880, 0.1822),
+    Row("svt-4", "0.1725", 0.1696, 815, 0.1696),
+    Row("svt-5", "∞", 1.761, 59, 10.0),
+    Row("svt-6", "0.42", 0.2720, 96, 0.2720),
+)
+ONE_DIFFERS = ("zoo-laplace", "noisy-hist-1", "noisy-hist-2")
+
+
+def worst_input(learner: Learner) -> tuple[StatDP, float]:
+    """The input of StatDP at which the learner loses most, and how much, exactly."""
+    tried = []
+    for adversary in inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
+        laws = laws_of_worlds(learner, adversary, Release())
+        assert all(isinstance(law, ValueLaw) for law in laws)
+        tried.append((privacy_loss(*laws).epsilon, adversary))
+    epsilon, adversary = max(tried, key=lambda one: one[0])
+    return adversary, epsilon
+
+
+def measured(row: Row) -> list[object]:
+    learner = LEARNERS.find(row.learner)()
+    start = time.perf_counter()
+    adversary, exact = worst_input(learner)
+    plan = Plan(
+        learner=learner,
+        adversary=adversary,
+        referee=Release(),
+        epsilon=row.goal,
+        delta=0.0,
+        confidence=CONFIDENCE,
+        games=MOST_PAIRS,
+        until_refuted=True,
+        witness=LIKELIHOOD,
+        block=BLOCK,
+    )
+    verdict = run(plan)
+    seconds = time.perf_counter() - start
+    return [
+        row.learner,
+        row.exact,
+        f"{exact:.4f}",
+        f"{verdict.epsilon_lower:.4f}" + ("" if verdict.refuted else " (goal not reached)"),
+        f"{verdict.games:,}",
+        f"{seconds:.2f}",
+        f"{row.sniper:.4g}",
+        f"{row.sniper_seconds:.0f}",
+        f"{row.sniper_seconds / seconds:.0f}",
+    ]
+
+
+def main(names: list[str]) -> None:
+    rows = [measured(row) for row in ROWS if not names or row.learner in names]
+    headers = ["mechanism", "known", "exact", "certified", "pairs", "s", "DP-Sniper", "its s", "ratio"]
+    print(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 8)))
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])
