@@ -1,0 +1,10 @@
+"""Exact audits: the law of the adversary's view in both worlds, from the law that the learner tells.
+
+Nothing is sampled. `exact` says how far a learner falls short of its claim, or how much of it it leaves
+unused; the curves and figures of audits that play games can be held against it.
+"""
+
+from audits.exact.privacy_loss import Bracket, PrivacyLoss
+from audits.exact.values import loss_of_values
+
+__all__ = ["Bracket", "PrivacyLoss", "loss_of_values"]
