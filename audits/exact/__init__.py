@@ -5,7 +5,8 @@ unused; the curves and figures of audits that play games can be held against it.
 """
 
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
+from audits.exact.result import Exact, exact
 from audits.exact.values import loss_of_values
 from audits.exact.views import ViewLaw, view_law
 
-__all__ = ["Bracket", "PrivacyLoss", "ViewLaw", "loss_of_values", "view_law"]
+__all__ = ["Bracket", "Exact", "PrivacyLoss", "ViewLaw", "exact", "loss_of_values", "view_law"]
