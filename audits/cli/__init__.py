@@ -21,6 +21,7 @@ _COMMANDS = {
     "show": ("audits.cli.players", "Show a player: what it is, what it claims, its settings."),
     "play": ("audits.cli.playing", "Play one pair of games and print the transcript."),
     "audit": ("audits.cli.auditing", "Play many games and test a privacy claim."),
+    "exact": ("audits.cli.exactly", "Work out what an adversary sees, by the law that a learner tells."),
     "search": ("audits.cli.searching", "Search for an adversary that refutes a privacy claim."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130

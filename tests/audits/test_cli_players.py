@@ -17,7 +17,7 @@ def arena(*arguments: str) -> Result:
 # --- all commands -------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("command", [[], ["list"], ["show"], ["play"], ["audit"]])
+@pytest.mark.parametrize("command", [[], ["list"], ["show"], ["play"], ["audit"], ["exact"]])
 @pytest.mark.parametrize("flag", ["-h", "--help"])
 def test_every_command_explains_itself(command: list[str], flag: str) -> None:
     shown = arena(*command, flag)

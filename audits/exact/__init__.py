@@ -1,0 +1,12 @@
+"""Exact audits: the law of the adversary's view in both worlds, from the law that the learner tells.
+
+Nothing is sampled. `exact` says how far a learner falls short of its claim, or how much of it it leaves
+unused; the curves and figures of audits that play games can be held against it.
+"""
+
+from audits.exact.privacy_loss import Bracket, PrivacyLoss
+from audits.exact.result import Exact, exact
+from audits.exact.values import loss_of_values
+from audits.exact.views import ViewLaw, view_law
+
+__all__ = ["Bracket", "Exact", "PrivacyLoss", "ViewLaw", "exact", "loss_of_values", "view_law"]

@@ -1,0 +1,165 @@
+"""The law of the adversary's view in both worlds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import Adversary, Finite, Learner, Referee, Sample, Training, Unsupported, ValueLaw, play
+from arena.randomness import block_seed, generator
+from audits.exact.privacy_loss import PrivacyLoss
+from audits.exact.seats import Seated, without_coins
+from audits.exact.values import Listed, views_of_values
+from audits.exact.walk import PRUNE, Walk, text_of_view
+
+MOST_PATHS = 200_000
+_MOST_SCORED = 4_096  # values of a finite law that are played to learn their scores
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class ViewLaw:
+    """The law of a view in both worlds.
+
+    views: the privacy loss, one cell a view, or a cell of values where they are numbers without end.
+    few: the same in few cells, for people; not where views are counted.
+    score: the privacy loss of the adversary's own score; None if it returns none, or if a released value has
+        a density, so that scores cannot be listed.
+    challenges: what the worlds differ in, as `Played` has it.
+    """
+
+    views: Listed
+    few: Listed
+    score: PrivacyLoss | None
+    challenges: frozenset[str]
+
+    @property
+    def loss(self) -> PrivacyLoss:
+        """The privacy loss of the view."""
+        return self.views.loss
+
+
+def view_law(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    prune: float = PRUNE,
+    most_paths: int = MOST_PATHS,
+) -> ViewLaw:
+    """The law of what `adversary` sees of `learner` before `referee`, by the law that the learner tells.
+
+    Under Figure1 the referee and the adversary play on until every path of outcomes has been walked; under
+    Release they play once in each world, for the samples.
+
+    prune: paths of less mass are given up; their mass is stated as error.
+    most_paths: how many paths may be walked.
+
+    Raises: Unsupported if the learner does not tell its law, the adversary draws coins or walks too many
+    paths, or before another referee; whatever a referee raises in a game.
+    """
+    known: dict[str, Callable[[], ViewLaw]] = {
+        "Figure1": lambda: _walked(learner, adversary, referee, prune, most_paths),
+        "Release": lambda: _released(learner, adversary, referee),
+    }
+    if referee.name not in known:
+        raise Unsupported(
+            f"an exact audit is to be had under {' and '.join(known)}, not under {referee.name}",
+            remedy="Use `arena audit`, which plays games.",
+        )
+    return known[referee.name]()
+
+
+def _walked(
+    learner: Learner, adversary: Adversary, referee: Referee, prune: float, most_paths: int
+) -> ViewLaw:
+    walk = Walk(learner, adversary, referee, prune=prune, most_paths=most_paths)
+    walk.walk()
+    loss, views = walk.loss()
+    listed = Listed(loss, lambda cell: text_of_view(views[cell]))
+    return ViewLaw(
+        views=listed,
+        few=listed,
+        score=walk.score_loss(),
+        challenges=frozenset(walk.challenges),
+    )
+
+
+def _released(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
+    watched = without_coins(adversary)
+    samples: list[Sample] = []
+    challenges: frozenset[str] = frozenset()
+    for world in (False, True):
+        seat = _SampleReader(learner)
+        played = play(Seated.of(learner, seat), watched, referee, games=1, seed=0, worlds=np.array([world]))
+        samples += seat.samples
+        challenges |= played.challenges
+    if not samples:
+        nothing = Listed(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
+        return ViewLaw(views=nothing, few=nothing, score=None, challenges=challenges)
+    laws = tuple(_value_law(learner, sample) for sample in samples)
+    views = views_of_values(*laws)
+    score = _score_of_values(learner, watched, referee, *laws)
+    return ViewLaw(views=views.fine, few=views.coarse, score=score, challenges=challenges)
+
+
+def _value_law(learner: Learner, sample: Sample) -> ValueLaw:
+    law = learner.law(sample)
+    if not isinstance(law, ValueLaw):
+        raise Unsupported(
+            f"{learner.name} tells no law of what it releases",
+            value=type(law).__name__,
+            remedy="Before Release, law(sample) returns a ValueLaw.",
+        )
+    return law
+
+
+def _score_of_values(
+    learner: Learner, watched: Adversary, referee: Referee, world_0: ValueLaw, world_1: ValueLaw
+) -> PrivacyLoss | None:
+    """What the score of each listed value tells; None where values cannot be listed."""
+    if not (isinstance(world_0, Finite) and isinstance(world_1, Finite)):
+        return None
+    values = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
+    if len(values) > _MOST_SCORED:
+        return None
+    seats = [_Releasing(value) for value in values]
+    scores = []
+    for seat in seats:
+        played = play(Seated.of(learner, seat), watched, referee, games=1, seed=0, worlds=np.zeros(1, bool))
+        if played.score is None:
+            return None
+        scores.append(float(played.score[0]))
+    masses = (np.exp(law.log_density(values)) for law in (world_0, world_1))
+    return loss_of_scores(np.array(scores), *masses)
+
+
+def loss_of_scores(scores: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> PrivacyLoss:
+    """Of scores (n,) that come with masses (n,)."""
+    found, which = np.unique(scores, return_inverse=True)
+    sums = (np.bincount(which.ravel(), weights=mass, minlength=len(found)) for mass in (p0, p1))
+    return PrivacyLoss.of_views(*sums)
+
+
+class _SampleReader:
+    """Releases what the learner releases for one game, and keeps the sample."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self.samples: list[Sample] = []
+
+    def release(self, training: Training) -> Any:
+        self.samples = [training.samples[which] for which in training.which]
+        return self._learner.seat(1, generator(block_seed(0, 0))).release(training)
+
+
+@attrs.frozen(eq=False)
+class _Releasing:
+    """Releases one value, in one game."""
+
+    value: np.ndarray
+
+    def release(self, training: Training) -> np.ndarray:
+        return np.array([self.value])

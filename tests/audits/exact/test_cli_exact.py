@@ -1,0 +1,237 @@
+"""`arena exact`, and the record and the reports behind it."""
+
+from __future__ import annotations
+
+import csv
+import json
+import math
+from pathlib import Path
+
+import exact_players
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
+from players import script
+
+from adversaries.count_swap import CountSwap
+from adversaries.training_swap import TrainingSwap
+from arena import TRAINING_EXAMPLE, Figure1, InvalidArgument, Query, Release, Train
+from audits import cli
+from audits.exact import Exact, exact, report
+
+FILE = exact_players.__file__
+LAPLACE = (f"{FILE}:LaplaceCounter", "--against", "count-swap")
+VOTES = (f"{FILE}:TableOfVotes", "--against", "training-swap", "--set-adversary", "point=0.5")
+FIGURES = {
+    "learner",
+    "adversary",
+    "protocol",
+    "claim",
+    "refuted",
+    "epsilon",
+    "epsilon_infinite",
+    "complete",
+    "delta",
+    "deltas",
+    "epsilon_at",
+    "score",
+    "views",
+    "error",
+    "worst",
+    "telling",
+}
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, arguments)
+
+
+def as_json(*arguments: str) -> tuple[int, dict]:
+    done = arena("exact", *arguments, "--json")
+    assert done.stdout.count("\n") == 1, done.stderr
+    return done.exit_code, json.loads(done.stdout)
+
+
+def told(found: Exact) -> str:
+    return " ".join(report.text(found, learner=found.learner, adversary=found.adversary).split())
+
+
+def swapped(learner: Predicting, queries: int = 2) -> Exact:
+    return exact(learner, TrainingSwap(queries=queries, point=0.5, sample=ZEROS), Figure1())
+
+
+# --- the record ---------------------------------------------------------------------------------------
+
+
+def test_a_tight_claim_stands() -> None:
+    found = exact(LaplaceCounter(), CountSwap(), Release(), epsilons=(0.5,))
+    assert found.epsilon == pytest.approx(1, abs=1e-12)
+    assert not found.refuted
+    assert found.delta is not None
+    assert found.delta.upper < 1e-12
+    assert found.deltas[0][1].middle == pytest.approx(1 - math.exp(-0.25), abs=1e-9)
+    assert (found.at, found.epsilon_at.middle) == (0, pytest.approx(1, abs=1e-12))
+
+
+def test_a_claim_that_is_a_little_too_small_falls() -> None:
+    assert exact(LaplaceCounter(epsilon=0.999), CountSwap(), Release()).refuted
+    assert swapped(Predicting(telling_coin, epsilon=0.81)).refuted
+    assert not swapped(Predicting(telling_coin, epsilon=2 * math.log(1.5))).refuted
+
+
+def test_a_pure_claim_falls_by_tails_that_no_delta_shows() -> None:
+    found = exact(Releasing(gaussian, epsilon=30.0), CountSwap(), Release())
+    assert found.delta is not None
+    assert found.delta.lower == 0
+    assert found.refuted
+    assert not exact(Releasing(gaussian, epsilon=30.0, delta=1e-9), CountSwap(), Release()).refuted
+
+
+def test_a_challenge_must_be_claimed() -> None:
+    learner = Predicting(telling_coin, protects=(TRAINING_EXAMPLE,))
+    with pytest.raises(InvalidArgument, match=r"differ in a query, which .* protects a training example"):
+        exact(learner, script(Train(ZEROS), Query(0.1, 0.2)), Figure1())
+
+
+def test_the_table_holds_the_views_in_order_and_the_tradeoff_curve() -> None:
+    rows = swapped(Predicting(telling_coin)).table()
+    assert (rows[0][0], {rows[1][0], rows[2][0]}, rows[3][0]) == ("11", {"01", "10"}, "00")
+    assert rows[0][1:] == pytest.approx((0.16, 0.36, math.log(2.25), 0.16, 0.64))
+    assert rows[-1][4:] == pytest.approx((1, 0))
+
+
+def test_what_tells_most_comes_first() -> None:
+    found = swapped(Predicting(lambda count: Coin(0.9 if count else 0.5)), 1)
+    assert [view.text for view in found.telling] == ["0", "1"]
+    assert found.worst.text == "0"
+    assert found.worst.loss == pytest.approx(math.log(0.2))
+
+
+# --- for people ---------------------------------------------------------------------------------------
+
+
+def test_the_report_says_it_plainly_where_nothing_or_everything_leaks() -> None:
+    blind = told(swapped(Predicting(lambda count: Coin(0.3))))
+    assert "The view has the same law in both worlds: this adversary learns nothing." in blind
+    assert "most telling" not in blind
+    sure = told(swapped(Predicting(lambda count: Coin(float(count > 0)))))
+    assert "pure ε infinite" in sure
+    assert "Refuted" in sure
+    assert "possible in one world only" in sure
+    unbounded = told(exact(Releasing(gaussian), CountSwap(), Release()))
+    assert "The privacy loss has no bound" in unbounded
+
+
+def test_the_report_says_where_it_gave_up_paths() -> None:
+    found = told(swapped(Predicting(lambda count: Coin(1e-16 if count else 0.5)), 1))
+    assert "at least" in found
+
+
+def test_the_report_of_a_learner_that_claims_nothing() -> None:
+    found = swapped(Predicting(telling_coin, epsilon=math.inf))
+    assert (found.delta, found.refuted, found.at) == (None, False, 0)
+    assert "Nothing is claimed, so there is nothing to refute." in told(found)
+    assert json.loads(report.as_json(found))["claim"]["epsilon"] is None
+
+
+# --- the command --------------------------------------------------------------------------------------
+
+
+def test_the_command_prints_the_figures() -> None:
+    done = arena("exact", *LAPLACE, "--epsilon", "0.5", "--delta", "0.1")
+    assert (done.exit_code, done.stderr) == (0, "")
+    shown = done.stdout
+    for line in (
+        "learner             laplace-counter",
+        "claim               (1, 0)-DP for a training example (replace one)",
+        "pure ε              1 nats",
+        "δ at ε = 1          at most 1e-13",
+        "δ at ε = 0.5        0.221199",
+        "ε at δ = 0.1        0.789279",
+        "by its score alone  not listed; no more than the view",
+        "Not refuted",
+        "value from 1 to 41",
+    ):
+        assert line in shown
+
+
+def test_status_3_where_the_law_refutes_the_claim() -> None:
+    done = arena("exact", *LAPLACE, "--set", "noise=2")
+    assert done.exit_code == 3
+    assert "Refuted: the claim is false by the exact law of this adversary's view." in done.stdout
+
+
+def test_json_has_every_figure() -> None:
+    status, found = as_json(*LAPLACE, "--epsilon", "0.5", "--epsilon", "0")
+    assert status == 0
+    assert set(found) == FIGURES
+    assert found["epsilon"] == pytest.approx(1, abs=1e-12)
+    assert [delta["epsilon"] for delta in found["deltas"]] == [0.5, 0]
+    assert (found["epsilon_infinite"], found["complete"], found["score"]) == (False, True, None)
+
+
+def test_json_tells_infinity_from_what_is_not_known() -> None:
+    status, found = as_json(
+        f"{FILE}:Predicting",
+        "--against",
+        "training-swap",
+        "--set-adversary",
+        "point=0.5",
+        "--set-adversary",
+        "queries=2",
+    )
+    assert (status, found["epsilon"], found["epsilon_infinite"]) == (0, 0.0, False)
+    infinite = json.loads(report.as_json(swapped(Predicting(lambda count: Coin(float(count > 0))))))
+    assert (infinite["epsilon"], infinite["epsilon_infinite"]) == (None, True)
+    assert infinite["epsilon_at"] == {"delta": 0, "lower": None, "upper": None}
+    assert infinite["worst"]["privacy_loss"] is None
+
+
+def test_before_figure1_the_score_is_worked_out_too() -> None:
+    status, found = as_json(*VOTES, "--set-adversary", "queries=4")
+    assert (status, found["protocol"], found["views"]) == (0, "Figure1", 31)
+    assert 0 < found["score"]["lower"] <= found["epsilon"]
+    assert found["epsilon"] < found["claim"]["epsilon"]
+
+
+def test_csv_holds_every_view(tmp_path: Path) -> None:
+    file = tmp_path / "views.csv"
+    done = arena("exact", *VOTES, "--set-adversary", "queries=3", "--csv", str(file))
+    assert done.exit_code == 0
+    with file.open(newline="", encoding="utf-8") as lines:
+        rows = list(csv.DictReader(lines))
+    assert len(rows) == 15
+    assert sum(float(row["p0"]) for row in rows) == pytest.approx(1)
+    alpha = np.array([float(row["alpha"]) for row in rows])
+    assert (np.diff(alpha) > 0).all()
+    losses = [float(row["privacy_loss"]) for row in rows]
+    assert losses == sorted(losses, reverse=True)
+
+
+def test_shipped_learners_without_a_law_say_so() -> None:
+    done = arena("exact", "everlasting-v1", "--against", "halt-counter")
+    assert (done.exit_code, done.stdout) == (2, "")
+    assert "everlasting-v1 does not tell its law. Audit it by playing" in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ((*LAPLACE, "--epsilon", "-1"), "δ is asked for at an ε of at least 0 nats and finite, got -1.0"),
+        ((*LAPLACE, "--delta", "2"), "δ is a probability, got 2.0"),
+        (
+            (*LAPLACE, "--csv", "/no/such/file.csv"),
+            "the directory of the CSV file /no/such/file.csv does not exist.",
+        ),
+        ((*LAPLACE, "--csv", "/"), "the CSV file / is a directory. Name a file in it."),
+        ((*VOTES, "--protocol", "Release"), "learner table-of-votes does not play Release."),
+        (("noisy-majority", "--against", "contrarian"), "under Figure1 and Release, not under"),
+    ],
+)
+def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
+    refused = arena("exact", *arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("arena: ")
+    assert refused.stderr.count("\n") == 1
+    assert message in refused.stderr

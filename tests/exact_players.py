@@ -1,0 +1,255 @@
+"""Learners that tell their law, and seats that follow it, for tests of exact audits."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+import numpy as np
+from scipy import stats
+
+from arena import (
+    QUERY,
+    TRAINING_EXAMPLE,
+    AnswerLaw,
+    Claim,
+    Density,
+    Finite,
+    Learner,
+    Sample,
+    Training,
+    ValueLaw,
+)
+from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.quadrature import laplace_nodes
+
+BOTH = (TRAINING_EXAMPLE, QUERY)
+ZEROS = Sample([0.5], [0], [10])
+ONE_MORE = ZEROS.replaced(0, 0.5, 1)  # its neighbour: one label is 1
+
+
+def ones(sample: Sample) -> float:
+    return float(sample.counts @ sample.labels)
+
+
+# --- laws of one value --------------------------------------------------------------------------------------
+
+
+def laplace(location: float, scale: float = 1.0, share: float = 1.0) -> Density:
+    return Density(
+        log=lambda x: np.log(share) + stats.laplace.logpdf(x, location, scale),
+        kinks=(location,),
+        low=location - 40 * scale,
+        high=location + 40 * scale,
+        scale=scale,
+    )
+
+
+def gaussian(location: float, sigma: float = 1.0) -> Density:
+    return Density(
+        log=lambda x: stats.norm.logpdf(x, location, sigma),
+        kinks=(),
+        low=location - 9 * sigma,
+        high=location + 9 * sigma,
+        scale=sigma,
+    )
+
+
+def uniform(location: float) -> Density:
+    return Density(
+        log=lambda x: np.where(np.abs(x - location) <= 0.5, 0.0, -np.inf),
+        kinks=(location - 0.5, location + 0.5),
+        low=location - 0.5,
+        high=location + 0.5,
+        scale=1.0,
+    )
+
+
+# --- learners before Release --------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Releasing(Learner):
+    """Releases a value whose law `told` follows from how many labels are 1; it claims (epsilon, delta)."""
+
+    name = "releasing"
+    protocols = ("Release",)
+    told: Callable[[float], ValueLaw] = laplace
+    epsilon: float = 1.0
+    delta: float = 0.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+
+    def law(self, sample: Sample) -> ValueLaw:
+        return self.told(ones(sample))
+
+    def seat(self, games: int, rng: np.random.Generator) -> ReleasingSeat:
+        return ReleasingSeat()
+
+
+class ReleasingSeat:
+    """Releases the count itself: exact audits never look at it."""
+
+    def release(self, training: Training) -> np.ndarray:
+        return np.array([ones(sample) for sample in training.samples])[training.which]
+
+
+@attrs.frozen
+class LaplaceCounter(Releasing):
+    """The number of labels 1, with Laplace noise of scale 1/noise."""
+
+    name = "laplace-counter"
+    noise: float = 1.0
+
+    def law(self, sample: Sample) -> ValueLaw:
+        return laplace(ones(sample), 1 / self.noise)
+
+
+def response(count: float) -> Finite:
+    """Randomised response at ε = log 3."""
+    return Finite([0, 1], [0.25, 0.75] if count else [0.75, 0.25])
+
+
+# --- learners before Figure1 --------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class Predicting(Learner):
+    """Answers by `told`, the law for how many labels are 1. Its seats cannot play: only its law can."""
+
+    name = "predicting"
+    protocols = ("Figure1",)
+    told: Callable[[float], AnswerLaw] = attrs.field(default=lambda count: Coin(0.5))
+    epsilon: float = 1.0
+    delta: float = 0.0
+    protects: tuple[str, ...] = BOTH
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=self.protects)
+
+    def law(self, sample: Sample) -> AnswerLaw:
+        return self.told(ones(sample))
+
+    def seat(self, games: int, rng: np.random.Generator) -> None:
+        raise AssertionError("an exact audit seats no learner before Figure1")
+
+
+class Coin(AnswerLaw):
+    """Answers 1 with this chance, whatever it is asked; it remembers nothing."""
+
+    def __init__(self, chance: float) -> None:
+        self.chance = chance
+
+    def start(self) -> np.ndarray:
+        return np.ones(1)
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.stack([measure * (1 - self.chance), measure * self.chance])
+
+
+def telling_coin(count: float) -> Coin:
+    """Chances 0.4 and 0.6: a loss of log 1.5 an answer."""
+    return Coin(0.6 if count else 0.4)
+
+
+class Budget(AnswerLaw):
+    """Halts with the c-th query at 0.5, surely, as the first version of GenericBBL did. Answers are coins."""
+
+    outcomes = ((0, False), (1, False), (0, True), (1, True))
+
+    def __init__(self, halts: int) -> None:
+        self.halts = halts
+
+    def start(self) -> np.ndarray:
+        return np.eye(self.halts)[0]
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        spent = np.zeros_like(measure)
+        spent[:, 1:] = measure[:, :-1]
+        ends = np.zeros_like(measure)
+        ends[:, -1] = measure[:, -1]
+        ask = (x == 0.5)[:, None]
+        goes_on, stops = np.where(ask, spent, measure), np.where(ask, ends, 0.0)
+        return np.stack([goes_on, goes_on, stops, stops]) / 2
+
+
+class Chain(AnswerLaw):
+    """A chain by its tables: first (m,), table (queries, k, m, m); a point is the number of a table."""
+
+    def __init__(self, first: np.ndarray, table: np.ndarray, outcomes: tuple[tuple[int, bool], ...]) -> None:
+        self.first = first
+        self.table = table
+        self.outcomes = outcomes  # type: ignore[misc]
+
+    def start(self) -> np.ndarray:
+        return self.first
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        return np.einsum("gm,gkmn->kgn", measure, self.table[x.astype(int)])
+
+
+BETWEEN = {"lower": 0.4, "upper": 0.6, "epsilon": 0.5, "size": 40}
+
+
+@attrs.frozen
+class TableOfVotes(Learner):
+    """BetweenThresholds on votes that stand in a table: at x it is x, and 1/40 more where an odd number of
+    labels is 1.
+    """
+
+    name = "table-of-votes"
+    protocols = ("Figure1",)
+    halts: int = 1
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=0.5 * self.halts, delta=0, protects=BOTH)
+
+    def law(self, sample: Sample) -> BetweenLaw:
+        return BetweenLaw(ones(sample) % 2 / 40, self.halts)
+
+    def seat(self, games: int, rng: np.random.Generator) -> VotesSeat:
+        return VotesSeat(BetweenThresholds(games, rng, **BETWEEN, halts=self.halts))
+
+
+class VotesSeat:
+    def __init__(self, mechanism: BetweenThresholds) -> None:
+        self.mechanism = mechanism
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self.mechanism.halted
+
+    def train(self, training: Training) -> None:
+        self.more = np.array([ones(sample) % 2 / 40 for sample in training.samples])[training.which]
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return self.mechanism.respond(x + self.more)
+
+
+class BetweenLaw(AnswerLaw):
+    """States: halts spent x nodes of the hidden noise. It knows the votes of the points 0.1, 0.2 ... only."""
+
+    outcomes = ((0, False), (1, False), (1, True))
+
+    def __init__(self, more: float, halts: int) -> None:
+        self.more, self.halts = more, halts
+        votes = np.arange(1, 10) / 10 + more
+        self.nodes, self.weights = laplace_nodes(2 / 20, [0.1, *(votes - 0.4), *(0.6 - votes)])
+
+    def start(self) -> np.ndarray:
+        return np.outer(np.eye(self.halts)[0], self.weights).ravel()
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        votes, scale = (x + self.more)[:, None], 6 / 20
+        below = stats.laplace.cdf((0.4 + self.nodes - votes) / scale)
+        above = stats.laplace.sf((np.maximum(0.6 - self.nodes, 0.4 + self.nodes) - votes) / scale)
+        states = measure.reshape(len(x), self.halts, -1)
+        top = states * (1 - below - above)[:, None]
+        after = np.stack([states * below[:, None], states * above[:, None], np.zeros_like(states)])
+        after[1, :, 1:] += top[:, :-1].sum(axis=2, keepdims=True) * self.weights
+        after[2, :, -1] = top[:, -1]
+        return after.reshape(3, *measure.shape)
