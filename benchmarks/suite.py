@@ -18,7 +18,7 @@ from tabulate import tabulate
 
 from adversaries.statdp import StatDP, inputs
 from arena import Learner, Release, ValueLaw
-from audits.exact.values import privacy_loss
+from audits.exact.values import pure_epsilon
 from audits.likelihood import laws_of_worlds
 from audits.plan import LIKELIHOOD, Plan
 from audits.registry import LEARNERS
@@ -64,7 +64,7 @@ def worst_input(learner: Learner) -> tuple[StatDP, float]:
     for adversary in inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
         laws = laws_of_worlds(learner, adversary, Release())
         assert all(isinstance(law, ValueLaw) for law in laws)
-        tried.append((privacy_loss(*laws).epsilon, adversary))
+        tried.append((pure_epsilon(*laws), adversary))
     epsilon, adversary = max(tried, key=lambda one: one[0])
     return adversary, epsilon
 
