@@ -1,0 +1,286 @@
+"""How strongly a few games of an adversary speak against a claim.
+
+The games come in two halves. The event and the stake that would win most on one half are played on the
+other, and the other way round. Either is a bet as `audits.betting` makes it, so under a claim that holds the
+wealth has mean at most 1: evidence of x nats has a chance of at most exp(-x), however the event was found.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from math import ceil, exp, log, log1p, sqrt
+
+import attrs
+import numpy as np
+
+from arena import Adversary, Claim, Learner, PlayerError, Referee
+from audits.betting import Betting
+from audits.blocks import play_block
+from audits.learnt import learn
+from audits.plan import LEARNT, Plan, describe
+from audits.scores import PairCounts
+from audits.search.score import Score, simple_scores
+from audits.views import ViewCounts
+
+_THRESHOLDS = 24  # a feature
+_MOST_FEATURES = 160
+_MOST_VIEWS = 1_024  # beyond so many different views, counting them teaches nothing
+_MILDER = (1.0, 0.5, 0.25, 0.0)  # of ε: claims that are refuted on the way to the one under test
+_ENOUGH = 4.0  # standard deviations
+_PROMISING = 1.5  # standard deviations, from where more games are worth their while
+_MORE = 8
+_BEYOND_DOUBT = 32.0  # nats
+_FAULT_SHARE = 8  # games that are played alone are fewer
+
+
+@attrs.frozen(kw_only=True)
+class Contest:
+    """Whom adversaries are weighed against.
+
+    claim: under test; finite ε in nats. pairs: games in each world that are played of each adversary.
+    seed: with the adversary it settles every coin.
+    """
+
+    learner: Learner
+    claim: Claim
+    pairs: int
+    seed: int
+
+    @staticmethod
+    def enough_pairs(epsilon: float) -> int:
+        """As many pairs as show a clear leak at `epsilon`: at best each is worth log(1 + exp(-ε)) nats."""
+        return min(max(256, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
+
+
+@attrs.frozen(kw_only=True)
+class Evidence:
+    """What games said.
+
+    nats: the log of the wealth won against the claim, at least 0.
+    climb: what a search climbs: `nats`, and below them how far the games tell the worlds apart at all.
+    doubts: by how many standard deviations, at the event that was chosen, the claim fails.
+    score: the simple score that was bet on, or None if it was a learnt one or nothing was bet.
+    games: played in each world. faults: the adversary saw that the learner fails.
+    """
+
+    nats: float
+    climb: float
+    doubts: float
+    score: Score | None
+    games: int
+    faults: bool
+
+
+Halves = tuple[ViewCounts, ViewCounts]
+
+
+def weigh(contest: Contest, adversary: Adversary, referee: Referee) -> Evidence:
+    """Play an adversary and weigh the games; where the first are promising, on more games.
+
+    Raises: whatever `arena.play` raises but the learner's own errors: they become part of the view.
+    """
+    halves, faults = play_halves(contest, adversary, referee, pairs=contest.pairs, stage="first")
+    found = weighed(halves, contest.claim, faults=faults)
+    if found.doubts < _PROMISING or found.nats > _BEYOND_DOUBT:
+        return found
+    more = _MORE * contest.pairs
+    halves, faults = play_halves(contest, adversary, referee, pairs=more, stage="more")
+    again = weighed(halves, contest.claim, faults=faults)
+    return attrs.evolve(again, games=again.games + found.games)
+
+
+def play_halves(
+    contest: Contest, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
+) -> tuple[Halves, bool]:
+    """Two halves of `pairs` pairs of games as views, and whether the learner's failures are among what
+    they show. The coins depend on the contest's seed, the adversary and the stage."""
+    plan = Plan(
+        learner=contest.learner,
+        adversary=adversary,
+        referee=referee,
+        epsilon=contest.claim.epsilon,
+        delta=contest.claim.delta,
+        games=2 * max(1, pairs // 2),
+        block=max(1, pairs // 2),
+        seed=exploring_seed(contest.seed, stage, describe(adversary)),
+        witness=LEARNT,
+    )
+    try:
+        return _halves(plan), False
+    except PlayerError as error:
+        if error.player != "learner":
+            raise
+    fewer = max(1, pairs // (2 * _FAULT_SHARE))
+    return _halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=fewer)), True
+
+
+def _halves(plan: Plan) -> Halves:
+    first, second = (play_block(plan, index) for index in range(2))
+    assert isinstance(first, ViewCounts)
+    assert isinstance(second, ViewCounts)
+    return first, second
+
+
+def exploring_seed(seed: int, *purpose: object) -> int:
+    """A seed for games that a search explores with: even."""
+    return 2 * _hashed(seed, *purpose)
+
+
+def confirming_seed(seed: int, number: int) -> int:
+    """The seed of confirmation `number`: odd, so that none of its games was seen before."""
+    return 2 * _hashed(seed, "confirm", number) + 1
+
+
+def _hashed(*parts: object) -> int:
+    return int.from_bytes(sha256(repr(parts).encode()).digest()[:7], "big")
+
+
+# --- weighing ---------------------------------------------------------------------------------------------
+
+
+def weighed(
+    halves: Halves, claim: Claim, *, faults: bool = False, scores: Sequence[Score] | None = None
+) -> Evidence:
+    """The evidence in two halves of games.
+
+    scores: the simple scores to bet on, without a learnt one; None: all that there are, and a learnt one.
+    """
+    there, back = (
+        _Crossed.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
+        for pair in (halves, halves[::-1])
+    )
+    z = (there.doubts + back.doubts) / sqrt(2.0)
+    nats = 0.0
+    if z[0] > 0:
+        nats = float(np.logaddexp(there.wealth(claim), back.wealth(claim)) - log(2.0))
+    milder = float(np.clip(z[1:], 0.0, _ENOUGH).sum() / _ENOUGH)
+    return Evidence(
+        nats=max(nats, 0.0),
+        climb=milder + max(nats, 0.0),
+        doubts=float(z[0]),
+        score=there.score,
+        games=sum(half.pairs for half in halves),
+        faults=faults,
+    )
+
+
+@attrs.frozen(eq=False)
+class _Crossed:
+    """The best event of one half, and how it does on the other.
+
+    doubts: on the other half, (levels,), by how many standard deviations each milder claim fails at the event
+    that was best against it. score: the simple score of the event against the claim itself.
+    seen, fresh: in which pairs either game is in that event, in the half it was chosen on and in the other.
+    """
+
+    doubts: np.ndarray
+    score: Score | None
+    seen: PairCounts
+    fresh: PairCounts
+
+    @classmethod
+    def of(
+        cls, chosen_on: ViewCounts, other: ViewCounts, claim: Claim, scores: Sequence[Score], learning: bool
+    ) -> _Crossed:
+        sides = [_Side.of_score(score, chosen_on, other) for score in scores[:_MOST_FEATURES]]
+        if learning and 1 < len(chosen_on.rows) <= min(_MOST_VIEWS, chosen_on.pairs):
+            sides.append(_Side.learnt(chosen_on, other))
+        events = [side.events() for side in sides]
+        if not sum(event.size for event in events):
+            nothing = PairCounts.of(np.zeros(1), np.zeros(1))
+            return cls(np.zeros(len(_MILDER)), None, nothing, nothing)
+        owner = np.repeat(np.arange(len(sides)), [event.size for event in events])
+        thresholds = np.concatenate(events)
+        inside = np.concatenate(
+            [side.inside(event) for side, event in zip(sides, events, strict=True)], axis=2
+        )
+        z = _doubts(inside, chosen_on.counts, claim)
+        best = z.reshape(len(_MILDER), -1).argmax(axis=1)
+        doubts = np.empty(len(_MILDER))
+        for level, index in enumerate(best):
+            event = int(index) % len(thresholds)
+            fresh = sides[owner[event]].inside_other(thresholds[event : event + 1])
+            doubts[level] = _doubts(fresh, other.counts, claim)[level].reshape(-1)[index // len(thresholds)]
+            if level == 0:
+                score, kept, seen = sides[owner[event]].score, fresh, inside[:, :, event]
+        return cls(
+            doubts,
+            score,
+            PairCounts.of(seen[0], seen[1], chosen_on.counts),
+            PairCounts.of(kept[0, :, 0], kept[1, :, 0], other.counts),
+        )
+
+    def wealth(self, claim: Claim) -> float:
+        """The log wealth that the bets chosen on the one half win on the other."""
+        # Only ε = 0 and the claim's own are bet against, which costs next to nothing.
+        betting = Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)
+        betting.update(self.seen)
+        betting.update(self.fresh)
+        return float(betting.log_wealth[-1])
+
+
+@attrs.frozen(eq=False)
+class _Side:
+    """A score's values for the pairs of both halves.
+
+    Shapes: here (2, k), row b the games of world b; there (2, l).
+    """
+
+    score: Score | None
+    here: np.ndarray
+    there: np.ndarray
+
+    @classmethod
+    def of_score(cls, score: Score, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
+        return cls(score, *(score.column(half)[half.which].T for half in (chosen_on, other)))
+
+    @classmethod
+    def learnt(cls, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
+        """Views by how often they were seen in either world; each game of the half that taught is scored by
+        what all others of that half teach."""
+        seen = chosen_on.by_world()
+        in_0, in_1 = seen[chosen_on.which[:, 0]], seen[chosen_on.which[:, 1]]
+        here = np.stack(
+            [
+                np.log((in_0[:, 1] + 0.5) / (in_0[:, 0] - 0.5)),
+                np.log((in_1[:, 1] - 0.5) / (in_1[:, 0] + 0.5)),
+            ]
+        )
+        return cls(None, here, learn([chosen_on])(other)[other.which].T)
+
+    def events(self) -> np.ndarray:
+        """(e,): thresholds that cut the values in two."""
+        values = np.unique(self.here)[1:]
+        if len(values) > _THRESHOLDS:
+            values = values[np.linspace(0, len(values) - 1, _THRESHOLDS).astype(int)]
+        return values
+
+    def inside(self, thresholds: np.ndarray) -> np.ndarray:
+        """(2, k, e): where the values are at or above the thresholds."""
+        return self.here[:, :, None] >= thresholds
+
+    def inside_other(self, thresholds: np.ndarray) -> np.ndarray:
+        """(2, l, e): the same in the other half."""
+        return self.there[:, :, None] >= thresholds
+
+
+def _doubts(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:
+    """By how many standard deviations P_gain(E) - e^ε P_loss(E) - δ is above 0, with half a game added to
+    every count.
+
+    Shapes: inside (2, k, e), counts (k,); result (levels, 4, e): E gaining in world 0, in 1; then not E.
+    """
+    pairs = counts.sum()
+    weights = counts.astype(float)
+    hits = np.stack([weights @ world for world in inside])  # (2, e)
+    both = weights @ (inside[0] & inside[1])
+    every = np.stack([hits, pairs - hits])
+    overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
+    loss = (every + 0.5) / (pairs + 1)
+    gain = loss[:, ::-1]
+    factor = np.exp(claim.epsilon * np.array(_MILDER))[:, None, None, None]
+    mean = gain - factor * loss - claim.delta
+    variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
+    doubts = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
+    return doubts.reshape(len(_MILDER), 4, -1)

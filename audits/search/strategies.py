@@ -1,0 +1,209 @@
+"""Hypothesis strategies for legal games: samples, neighbours, queries, streams, whole adversaries.
+
+All of them shrink towards few distinct points, few steps, small counts and no adaptivity.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TypeVar
+
+import attrs
+import numpy as np
+from hypothesis import strategies as st
+
+from arena import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, InvalidArgument, Learner, Sample
+from arena.points import finite_domain
+from audits.search.script import (
+    AGAINST,
+    WITH,
+    Ask,
+    Challenge,
+    Follow,
+    Point,
+    Script,
+    Show,
+    Special,
+    Step,
+    as_point,
+)
+
+T = TypeVar("T")
+
+MOST_ROUNDS = 256
+MOST_OBSERVED = 64
+_MOST_POINTS = 16
+_MOST_STRETCHES = 3  # before the challenge, and after it
+_SMALL = range(1, 9)
+_LABELS = ((0,), (1,), (0, 1))
+_SINGLE = 0
+_SHARES = (1, 2, 3, _SINGLE)  # of the sample, relative to those of its other parts; or one example alone
+# From a hundred on Hypothesis mixes numbers in which it finds in the modules that happen to be loaded, and
+# the same seed would not draw the same games.
+_FEW = 99
+
+
+def _of(items: Iterable[T]) -> st.SearchStrategy[T]:
+    return st.sampled_from(list(items)[:_FEW])
+
+
+def points_of(learner: Learner) -> list[Point]:
+    """Points worth asking about: `some_points`, and between them where they are numbers of no finite
+    domain."""
+    some = [as_point(point) for point in learner.some_points]
+    if not learner.point_shape and finite_domain(learner) is None:
+        edges = np.unique(learner.some_points)
+        some += [as_point(middle) for middle in (edges[1:] + edges[:-1]) / 2]
+    return list(dict.fromkeys(some))[:_MOST_POINTS]
+
+
+def counts_of(learner: Learner, most: int) -> list[int]:
+    """How often things may be repeated: 1 to 20, and the whole-number settings of the learner with their
+    neighbours, up to `most`. Constants of a program are where its behaviour turns."""
+    settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
+    whole = [value for value in settings if isinstance(value, int) and not isinstance(value, bool)]
+    near = {value + step for value in whole for step in (-1, 0, 1)}
+    return sorted(count for count in near | set(range(1, 21)) if 1 <= count <= most)
+
+
+def samples(learner: Learner) -> st.SearchStrategy[Sample]:
+    """Samples of as many examples as the learner needs, or of a few if any number will do: up to three
+    points, each with either label or with both alike, in shares of the whole or single."""
+    return _samples(learner)
+
+
+@st.composite
+def _samples(draw: st.DrawFn, learner: Learner) -> Sample:
+    part = st.tuples(_of(points_of(learner)), _of(_LABELS), _of(_SHARES))
+    parts = draw(st.lists(part, min_size=1, max_size=3))
+    size = learner.sample_size
+    if size is None:
+        size = draw(_of([*_SMALL, *(c for c in counts_of(learner, MOST_ROUNDS) if c not in _SMALL)]))
+    runs = [(point, label, share) for point, labels, share in parts for label in labels]
+    counts = _divided([share for _, _, share in runs], size)
+    kept = [(point, label, n) for (point, label, _), n in zip(runs, counts, strict=True) if n]
+    points, labels, held = zip(*kept, strict=True)
+    return Sample(np.array(points), labels, held)
+
+
+def _divided(shares: Sequence[int], size: int) -> list[int]:
+    """Whole numbers that add up to `size`, in these shares; what is left over goes to the first."""
+    if not any(shares):
+        shares = [1] * len(shares)
+    single = [int(share == _SINGLE) for share in shares]
+    rest = max(size - sum(single), 0)
+    counts = [rest * share // sum(shares) + one for share, one in zip(shares, single, strict=True)]
+    ahead = 0
+    for place, count in enumerate(counts):  # of a tiny sample not every part gets an example
+        counts[place] = min(count, size - ahead)
+        ahead += counts[place]
+    counts[0 if counts[0] else shares.index(max(shares))] += size - ahead
+    return counts
+
+
+def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
+    """Two samples that differ in one place: its label, or its point and perhaps its label."""
+    return _neighbours(learner)
+
+
+@st.composite
+def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample]:
+    sample = draw(samples(learner))
+    run = draw(_of(range(len(sample.counts))))
+    own = as_point(sample.points[run]), int(sample.labels[run])
+    points = dict.fromkeys([own[0], *points_of(learner)])
+    others = [(point, label) for point in points for label in (1 - own[1], own[1]) if (point, label) != own]
+    return sample, sample.replaced(run, *draw(_of(others)))
+
+
+def queries(
+    learner: Learner, *, challenge: bool = False, most: int = MOST_ROUNDS
+) -> st.SearchStrategy[tuple[Step, ...]]:
+    """The steps of a game of Figure 1, of at most `most` queries; with `challenge` one of them differs."""
+    points = _of(points_of(learner))
+    times = _of(counts_of(learner, most))
+    ask = st.builds(Ask, points, times)
+    step = st.one_of(ask, st.builds(Follow, points, points, times))
+    if not challenge:
+        return st.lists(step, min_size=1, max_size=_MOST_STRETCHES).map(lambda steps: _fitting(steps, most))
+    apart = _two_of(points_of(learner)).map(lambda two: Challenge(*two))
+    return st.tuples(
+        st.lists(step, max_size=_MOST_STRETCHES), apart, st.lists(step, min_size=1, max_size=_MOST_STRETCHES)
+    ).map(lambda parts: _fitting([*parts[0], parts[1], *parts[2]], most))
+
+
+def streams(learner: Learner, *, most: int = MOST_OBSERVED) -> st.SearchStrategy[tuple[Step, ...]]:
+    """The steps of a game of SpecialRound of at most `most` rounds, of which one is special and not the
+    last."""
+    rounds = getattr(learner, "rounds", None)
+    most = min(most, rounds) if isinstance(rounds, int) else most
+    points = points_of(learner)
+    shown = st.builds(Show, _of(points), _of([0, 1, WITH, AGAINST]), _of(counts_of(learner, most)))
+    examples = [(point, label) for point in points for label in (0, 1)]
+    special = _two_of(examples).map(lambda two: Special(*two))
+    return st.tuples(
+        st.lists(shown, max_size=_MOST_STRETCHES - 1),
+        special,
+        st.lists(shown, min_size=1, max_size=_MOST_STRETCHES - 1),
+    ).map(lambda parts: _fitting([*parts[0], parts[1], *parts[2]], most))
+
+
+def adversaries(
+    learner: Learner, protocol: str, *, most_rounds: int | None = None
+) -> st.SearchStrategy[Script]:
+    """Adversaries of a protocol whose challenges the learner's claim protects.
+
+    most_rounds: of a game; default: 256 queries, 64 examples.
+
+    Raises: InvalidArgument if the claim protects nothing that can differ under the protocol.
+    """
+    protects = learner.claim.protects
+    kinds: list[st.SearchStrategy[Script]] = []
+    if protocol == "Release" and TRAINING_EXAMPLE in protects:
+        kinds = [
+            neighbours(learner).map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))
+        ]
+    if protocol == "SpecialRound" and STREAM_EXAMPLE in protects:
+        stream = streams(learner, most=most_rounds or MOST_OBSERVED)
+        kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
+    if protocol == "Figure1":
+        most = most_rounds or MOST_ROUNDS
+        if TRAINING_EXAMPLE in protects:
+            kinds.append(
+                st.tuples(neighbours(learner), queries(learner, most=most)).map(
+                    lambda drawn: Script(
+                        protocol=protocol, world_0=drawn[0][0], world_1=drawn[0][1], steps=drawn[1]
+                    )
+                )
+            )
+        if QUERY in protects:
+            kinds.append(
+                st.tuples(samples(learner), queries(learner, challenge=True, most=most)).map(
+                    lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
+                )
+            )
+    if not kinds:
+        raise InvalidArgument(
+            f"{learner.name} promises nothing that could differ under {protocol}",
+            remedy=f"It protects {' and '.join(protects) or 'nothing'}.",
+        )
+    return st.one_of(kinds)
+
+
+def _two_of(items: Sequence[T]) -> st.SearchStrategy[tuple[T, T]]:
+    """Two different ones."""
+    places = [(a, b) for a in range(len(items)) for b in range(len(items)) if a != b]
+    return _of(range(len(items))).flatmap(
+        lambda a: _of([b for x, b in places if x == a]).map(lambda b: (items[a], items[b]))
+    )
+
+
+def _fitting(steps: Sequence[Step], most: int) -> tuple[Step, ...]:
+    """The steps with their repeats cut: a game has at most `most` rounds, and every step at least one."""
+    left = most - len(steps)
+    fitting = []
+    for step in steps:
+        times = min(step.rounds, left + 1)
+        left -= times - 1
+        fitting.append(step if times == step.rounds else step.cut(times))
+    return tuple(fitting)
