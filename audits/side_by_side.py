@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from itertools import count
 
 import numpy as np
@@ -19,31 +20,37 @@ def side_by_side(
 
     Raises: whatever a referee raises in a game.
     """
-    games = _Games(learner, adversary, referee, faults)
+    return written(one_of_each(learner, adversary, referee, seed=seed, faults=faults))
+
+
+def one_of_each(
+    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+) -> tuple[Played, ...]:
+    """The recorded games that `side_by_side` writes: one table of both, or two of one game each, world 0
+    first; where there is one world, one game."""
+
+    def recorded(games: int, number: int = 0) -> Played:
+        coins = block_seed(seed, number)
+        return play(learner, adversary, referee, games=games, seed=coins, faults=faults, record=True)
+
     if not referee.two_worlds:
-        return _one(games.recorded(block_seed(seed, 0), games=1))
-    if faults or isinstance(adversary, GameAdversary):
-        return "\n\n".join(_worlds(played) for played in games.one_of_each(seed))
-    return _worlds(games.recorded(block_seed(seed, 0), games=2))
+        return (recorded(1),)
+    if not faults and not isinstance(adversary, GameAdversary):
+        return (recorded(2),)
+    kept: dict[bool, Played] = {}
+    for attempt in count():  # until the referee's coin has fallen on both sides
+        played = recorded(1, attempt)
+        kept.setdefault(bool(played.worlds[0]), played)
+        if len(kept) == 2:
+            break
+    return kept[False], kept[True]
 
 
-class _Games:
-    def __init__(self, learner: Learner, adversary: Adversary, referee: Referee, faults: bool) -> None:
-        self._players = learner, adversary, referee
-        self._faults = faults
-
-    def recorded(self, seed: np.random.SeedSequence, *, games: int) -> Played:
-        return play(*self._players, games=games, seed=seed, faults=self._faults, record=True)
-
-    def one_of_each(self, seed: int) -> list[Played]:
-        """A game in world 0 and one in world 1, tried until the referee's coin has fallen on both sides."""
-        kept: dict[bool, Played] = {}
-        for attempt in count():
-            played = self.recorded(block_seed(seed, attempt), games=1)
-            kept.setdefault(bool(played.worlds[0]), played)
-            if len(kept) == 2:
-                break
-        return [kept[False], kept[True]]
+def written(tables: Sequence[Played]) -> str:
+    """Recorded games as text."""
+    if len(tables) == len(tables[0].worlds) == 1:  # of one world
+        return _one(tables[0])
+    return "\n\n".join(_worlds(played) for played in tables)
 
 
 def _worlds(played: Played) -> str:
