@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import count
 
 import numpy as np
 
-from arena import Adversary, GameAdversary, Learner, Played, Referee, play
+from arena import Adversary, Learner, Played, Referee, play
 from arena.randomness import block_seed
 
 
@@ -26,24 +25,11 @@ def side_by_side(
 def one_of_each(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> tuple[Played, ...]:
-    """The recorded games that `side_by_side` writes: one table of both, or two of one game each, world 0
-    first; where there is one world, one game."""
-
-    def recorded(games: int, number: int = 0) -> Played:
-        coins = block_seed(seed, number)
-        return play(learner, adversary, referee, games=games, seed=coins, faults=faults, record=True)
-
-    if not referee.two_worlds:
-        return (recorded(1),)
-    if not faults and not isinstance(adversary, GameAdversary):
-        return (recorded(2),)
-    kept: dict[bool, Played] = {}
-    for attempt in count():  # until the referee's coin has fallen on both sides
-        played = recorded(1, attempt)
-        kept.setdefault(bool(played.worlds[0]), played)
-        if len(kept) == 2:
-            break
-    return kept[False], kept[True]
+    """The recorded games that `side_by_side` writes: one table of both; or where every game is played alone,
+    that of world 0 and that of world 1; where there is one world, one game."""
+    games, coins = 2 if referee.two_worlds else 1, block_seed(seed, 0)
+    played = play(learner, adversary, referee, games=games, seed=coins, faults=faults, record=True)
+    return tuple(sorted(played.alone, key=lambda one: bool(one.worlds[0]))) or (played,)
 
 
 def written(tables: Sequence[Played]) -> str:

@@ -1,6 +1,6 @@
 """The command line, `arena`.
 
-Exit status: 0 done, and what was audited not refuted; 2 bad use, or output that cannot be written; 3 refuted;
+Exit status: 0 done, and nothing refuted; 2 bad use, or output that cannot be written; 3 refuted;
 130 interrupted; 1 a fault. Every refusal is one line on standard error; `--debug` shows where it came from.
 
 Commands are imported when they are called, so that `arena --help` answers at once.
@@ -21,6 +21,7 @@ _COMMANDS = {
     "show": ("audits.cli.players", "Show a player: what it is, what it claims, its settings."),
     "play": ("audits.cli.playing", "Play one pair of games and print the transcript."),
     "audit": ("audits.cli.auditing", "Play many games and test a privacy claim."),
+    "search": ("audits.cli.searching", "Search for an adversary that refutes a privacy claim."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130
 

@@ -68,7 +68,7 @@ def script_source(script: Script, *, about: str) -> str:
     settings = f'rounds: int = setting({script.rounds}, help="T, of the game below")'
     online = script.protocol == "SpecialRound"
     names = sorted({"Adversary", "Moves", *used, *(["setting"] if online else [])}, key=_isort)
-    quoted = about.replace("\\", "\\\\").replace('"""', "'''")
+    opening = 'r"""' if "\\" in about else '"""'
     return "\n".join(
         [
             '"""An adversary found by `arena search`."""',
@@ -81,7 +81,7 @@ def script_source(script: Script, *, about: str) -> str:
             "",
             "@attrs.frozen",
             f"class {CLASS}(Adversary):",
-            textwrap.indent(f'"""{quoted}\n"""', " " * 4),
+            textwrap.indent(f'{opening}{about}\n"""', " " * 4),
             "",
             '    name = "found"',
             f'    protocols = ("{script.protocol}",)',
@@ -228,7 +228,7 @@ class _Watch:
         direct = one == last
         return attrs.evolve(
             plain,
-            singles=plain.singles | {one},
+            singles=plain.singles if direct else plain.singles | {one},
             one=one,
             seen="" if direct else f"seen = {seen}",
             result=_formed(seen if direct else "seen", score),
