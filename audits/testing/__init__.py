@@ -2,9 +2,10 @@
 
 from arena.testing import check_adversary, check_learner
 from audits.search import referee_for
-from audits.testing.asserting import ERROR, NotRefuted, Outcome, assert_private, assert_refuted
+from audits.testing.asserting import ERROR, assert_private, assert_refuted
 from audits.testing.budget import BUDGETS, Budget, Underpowered, games_needed
-from audits.testing.finding import Finding, NotPrivate
+from audits.testing.finding import Finding
+from audits.testing.outcome import NotPrivate, NotRefuted, Outcome
 from audits.testing.strategies import adversaries, neighbouring_samples, streams
 
 __all__ = [

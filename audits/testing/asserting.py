@@ -16,7 +16,8 @@ from audits.run import run
 from audits.search import Script, SearchResult, referee_for, search, share_of_error
 from audits.settings import build, claim_of
 from audits.testing.budget import Budget, budget_of, ceiling_of, check_power, confidence_at, games_needed
-from audits.testing.finding import Finding, NotPrivate
+from audits.testing.finding import Finding
+from audits.testing.outcome import NotPrivate, NotRefuted, Outcome
 from audits.verdict import Verdict
 
 ERROR = 1e-6
@@ -25,52 +26,6 @@ _MORE_THAN_NEEDED = 8  # for adversaries that err
 
 Opponent = Adversary | str
 Opponents = Opponent | Sequence[Opponent] | None
-
-
-@attrs.frozen(kw_only=True)
-class Outcome:
-    """What a test of a claim came to.
-
-    claim: under test. error: the chance, at most, that it is refuted though it is true.
-    verdicts: one for every adversary that was audited; of a search, of the adversary that it confirmed.
-    ceiling: ε in nats that an adversary which tells the worlds apart every time would have certified: what
-        "not refuted" should be held against.
-    games: played in each world, those of a search included.
-    finding: what refutes the claim, or None.
-    """
-
-    claim: Claim
-    error: float
-    verdicts: tuple[Verdict, ...]
-    ceiling: float
-    games: int
-    finding: Finding | None
-
-    @property
-    def refuted(self) -> bool:
-        """Whether the claim is false, with confidence 1 - error."""
-        return self.finding is not None
-
-    @property
-    def epsilon_lower(self) -> float:
-        """The largest ε that was certified, in nats: with confidence 1 - error, no smaller one is true."""
-        return max((verdict.epsilon_lower for verdict in self.verdicts), default=0.0)
-
-
-class NotRefuted(AssertionError):
-    """A claim that a test expects to be refuted stands. Attribute: `outcome`."""
-
-    def __init__(self, learner: str, outcome: Outcome) -> None:
-        super().__init__(learner, outcome)
-        self.outcome = outcome
-
-    def __str__(self) -> str:
-        learner, told = self.args
-        return (
-            f"{learner}: the claim {told.claim} is not refuted at error {told.error:g}; certified "
-            f"ε ≥ {told.epsilon_lower:.4g} nats in {told.games:,} games in each world, of at most "
-            f"{told.ceiling:.4g}"
-        )
 
 
 def assert_private(
@@ -116,7 +71,7 @@ def assert_private(
     )
     outcome = asked.outcome(against)
     if outcome.finding is not None:
-        raise NotPrivate(outcome.finding)
+        raise NotPrivate(outcome)
     return outcome
 
 
@@ -152,7 +107,7 @@ def assert_refuted(
     )
     outcome = asked.outcome(against)
     if outcome.finding is None:
-        raise NotRefuted(learner.name, outcome)
+        raise NotRefuted(outcome)
     return outcome.finding
 
 
@@ -262,6 +217,7 @@ class _Asked:
         self, verdicts: Iterable[Verdict], games: int, share: float, finding: Finding | None, *, played: int
     ) -> Outcome:
         return Outcome(
+            learner=self.learner.name,
             claim=self.claim,
             error=self.error,
             verdicts=tuple(verdicts),

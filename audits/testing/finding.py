@@ -18,7 +18,7 @@ from audits.side_by_side import one_of_each, written
 from audits.testing.replay import FILE, replay_line
 from audits.verdict import Verdict
 
-_TOLD = ("claim under test", "certified", "protocol", "games")
+_TOLD = ("claim under test", "certified", "adversary", "protocol", "games")
 _PAIRS = 32  # looked at for one in which the score is right
 _MOST_LINES = 60  # of a game
 
@@ -71,48 +71,35 @@ class Finding:
             first if _scores(first) is None or _told_apart(first) else next(filter(_told_apart, pairs), first)
         )
 
-    def __str__(self) -> str:
+    @property
+    def headline(self) -> str:
+        """What is refuted, in one line."""
         verdict = self.verdict
-        figures = dict(rows(verdict, self.plan))
-        by = (
-            "" if self.sought is None else f"found by a search, number {self.sought.examples:,} that it tried"
-        )
-        told = [(name, figures[name]) for name in _TOLD]
-        told.insert(2, ("adversary", by or figures["adversary"]))
-        parts = [
+        return (
             f"{verdict.learner} does not keep its claim: with confidence {100 * verdict.confidence:.10g} %, "
-            f"no ε below {verdict.epsilon_lower:.4g} at δ = {verdict.claim.delta:.3g} is true",
-            textwrap.indent(tabulate(told, tablefmt="plain", disable_numparse=True), "  "),
-            "One game in each world:",
-            textwrap.indent(self.game, "  "),
+            f"no ε below {verdict.epsilon_lower:.4g} at δ = {verdict.claim.delta:.3g} is true"
+        )
+
+    @property
+    def details(self) -> str:
+        """The figures, a game, the adversary's source if it was found, and the line to replay it."""
+        parts = [
+            tabulate(self._figures(), tablefmt="plain", disable_numparse=True),
+            f"One game in each world:\n\n{self.game}",
         ]
         if self.source:
-            parts += [f"The adversary, as {FILE}:", textwrap.indent(self.source.rstrip(), "  ")]
-        parts += ["Replay it:", textwrap.indent(self.replay, "  ")]
-        return "\n\n".join(parts)
+            parts.append(f"The adversary, as {FILE}:\n\n{self.source.rstrip()}")
+        return "\n\n".join([*parts, f"Replay it:\n\n{self.replay}"])
 
+    def _figures(self) -> list[tuple[str, str]]:
+        figures = dict(rows(self.verdict, self.plan))
+        if self.sought is not None:
+            tried = self.sought.examples
+            figures["adversary"] = f"found by a search, in {tried:,} tr{'y' if tried == 1 else 'ies'}"
+        return [(name, figures[name]) for name in _TOLD]
 
-class NotPrivate(AssertionError):
-    """A claim of privacy is refuted. `finding` has everything, of which the commonest is here by name."""
-
-    def __init__(self, finding: Finding) -> None:
-        super().__init__(finding)
-        self.finding = finding
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict that refutes the claim."""
-        return self.finding.verdict
-
-    @property
-    def adversary(self) -> Adversary:
-        """The adversary that refutes it."""
-        return self.finding.adversary
-
-    @property
-    def replay(self) -> str:
-        """The line that plays the audit again."""
-        return self.finding.replay
+    def __str__(self) -> str:
+        return f"{self.headline}\n\n{self.details}"
 
 
 def _scores(tables: tuple[Played, ...]) -> dict[bool, float] | None:
