@@ -252,8 +252,8 @@ class Summary:
         )
         terminalreporter.section("privacy claims")
         terminalreporter.write_line(
-            f"{len(self._ran)} test{'s' if len(self._ran) > 1 else ''}; errors granted {granted:.3g}, "
-            f"spent {spent:.3g}; {games:,.0f} games in each world"
+            f"{len(self._ran)} test{'s' if len(self._ran) > 1 else ''}; errors granted {granted:.4g}, "
+            f"spent {spent:.4g}; {games:,.0f} games in each world"
         )
         for nodeid, told in self._ran:
             for line in told["refuted"]:
