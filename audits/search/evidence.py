@@ -10,11 +10,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from math import ceil, exp, log, log1p, sqrt
+from typing import Any
 
 import attrs
 import numpy as np
 
 from arena import Adversary, Claim, Learner, PlayerError, Referee
+from arena.randomness import block_seed, generator
 from audits.betting import Betting
 from audits.blocks import play_block
 from audits.learnt import learn
@@ -183,32 +185,40 @@ class _Crossed:
     def of(
         cls, chosen_on: ViewCounts, other: ViewCounts, claim: Claim, scores: Sequence[Score], learning: bool
     ) -> _Crossed:
+        folds = _folds(chosen_on)
+        chosen_on = attrs.evolve(
+            chosen_on,
+            which=np.concatenate([fold.which for fold in folds]),
+            counts=np.concatenate([fold.counts for fold in folds]),
+        )
         sides = [_Side.of_score(score, chosen_on, other) for score in scores[:_MOST_FEATURES]]
         if learning and 1 < len(chosen_on.rows) <= min(_MOST_VIEWS, chosen_on.pairs):
-            sides.append(_Side.learnt(chosen_on, other))
+            sides.append(_Side.learnt(folds, chosen_on, other))
+        return cls._best(sides, chosen_on.counts, other.counts, claim)
+
+    @classmethod
+    def _best(cls, sides: list[_Side], counts: np.ndarray, others: np.ndarray, claim: Claim) -> _Crossed:
         events = [side.events() for side in sides]
-        if not sum(event.size for event in events):
+        thresholds = np.concatenate([*events, np.zeros(0)])
+        if not len(thresholds):
             nothing = PairCounts.of(np.zeros(1), np.zeros(1))
             return cls(np.zeros(len(_MILDER)), None, nothing, nothing)
-        owner = np.repeat(np.arange(len(sides)), [event.size for event in events])
-        thresholds = np.concatenate(events)
-        inside = np.concatenate(
-            [side.inside(event) for side, event in zip(sides, events, strict=True)], axis=2
-        )
-        z = _doubts(inside, chosen_on.counts, claim)
-        best = z.reshape(len(_MILDER), -1).argmax(axis=1)
+        owner = np.repeat(np.arange(len(sides)), [len(event) for event in events])
+        inside = [side.inside(event) for side, event in zip(sides, events, strict=True)]
+        found = _doubts(np.concatenate(inside, axis=2), counts, claim)
+        best = found.reshape(len(_MILDER), -1).argmax(axis=1)
         doubts = np.empty(len(_MILDER))
-        for level, index in enumerate(best):
-            event = int(index) % len(thresholds)
-            fresh = sides[owner[event]].inside_other(thresholds[event : event + 1])
-            doubts[level] = _doubts(fresh, other.counts, claim)[level].reshape(-1)[index // len(thresholds)]
-            if level == 0:
-                score, kept, seen = sides[owner[event]].score, fresh, inside[:, :, event]
+        for level, (event, way) in enumerate(zip(*np.divmod(best, 4), strict=True)):
+            fresh = sides[owner[event]].inside_other(thresholds[event])
+            doubts[level] = _doubts(fresh, others, claim)[level, 0, way]
+        event = best[0] // 4
+        side = sides[owner[event]]
+        seen, fresh = side.inside(thresholds[event]), side.inside_other(thresholds[event])
         return cls(
             doubts,
-            score,
-            PairCounts.of(seen[0], seen[1], chosen_on.counts),
-            PairCounts.of(kept[0, :, 0], kept[1, :, 0], other.counts),
+            side.score,
+            PairCounts.of(seen[0, :, 0], seen[1, :, 0], counts),
+            PairCounts.of(fresh[0, :, 0], fresh[1, :, 0], others),
         )
 
     def wealth(self, claim: Claim) -> float:
@@ -236,18 +246,11 @@ class _Side:
         return cls(score, *(score.column(half)[half.which].T for half in (chosen_on, other)))
 
     @classmethod
-    def learnt(cls, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
-        """Views by how often they were seen in either world; each game of the half that taught is scored by
-        what all others of that half teach."""
-        seen = chosen_on.by_world()
-        in_0, in_1 = seen[chosen_on.which[:, 0]], seen[chosen_on.which[:, 1]]
-        here = np.stack(
-            [
-                np.log((in_0[:, 1] + 0.5) / (in_0[:, 0] - 0.5)),
-                np.log((in_1[:, 1] - 0.5) / (in_1[:, 0] + 0.5)),
-            ]
-        )
-        return cls(None, here, learn([chosen_on])(other)[other.which].T)
+    def learnt(cls, folds: Halves, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
+        """Views by how often they were seen in either world; those of either fold of the half by what the
+        other fold teaches, since a view that taught looks better than it is."""
+        scores = [learn([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
+        return cls(None, np.concatenate(scores, axis=1), learn([chosen_on])(other)[other.which].T)
 
     def events(self) -> np.ndarray:
         """(e,): thresholds that cut the values in two."""
@@ -256,20 +259,30 @@ class _Side:
             values = values[np.linspace(0, len(values) - 1, _THRESHOLDS).astype(int)]
         return values
 
-    def inside(self, thresholds: np.ndarray) -> np.ndarray:
+    def inside(self, thresholds: Any) -> np.ndarray:
         """(2, k, e): where the values are at or above the thresholds."""
         return self.here[:, :, None] >= thresholds
 
-    def inside_other(self, thresholds: np.ndarray) -> np.ndarray:
+    def inside_other(self, thresholds: Any) -> np.ndarray:
         """(2, l, e): the same in the other half."""
         return self.there[:, :, None] >= thresholds
+
+
+def _folds(half: ViewCounts) -> Halves:
+    """The pairs of a half dealt out to two folds, by coins that are always the same."""
+    dealt = generator(block_seed(0, 0)).multivariate_hypergeometric(half.counts, half.pairs // 2)
+
+    def fold(counts: np.ndarray) -> ViewCounts:
+        return attrs.evolve(half, which=half.which[counts > 0], counts=counts[counts > 0])
+
+    return fold(dealt), fold(half.counts - dealt)
 
 
 def _doubts(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:
     """By how many standard deviations P_gain(E) - e^ε P_loss(E) - δ is above 0, with half a game added to
     every count.
 
-    Shapes: inside (2, k, e), counts (k,); result (levels, 4, e): E gaining in world 0, in 1; then not E.
+    Shapes: inside (2, k, e), counts (k,); result (levels, e, 4): E gaining in world 1, in world 0; not E.
     """
     pairs = counts.sum()
     weights = counts.astype(float)
@@ -283,4 +296,5 @@ def _doubts(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:
     mean = gain - factor * loss - claim.delta
     variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
     doubts = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
-    return doubts.reshape(len(_MILDER), 4, -1)
+    # An event before its likes: of those that do as well, the one of the score that is read first is chosen.
+    return np.moveaxis(doubts.reshape(len(_MILDER), 4, -1), 1, 2)

@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
+from hypothesis.errors import Unsatisfiable
 
 from arena import BudgetExceeded, Claim, Figure1, InvalidArgument, Learner, Referee, Release, SpecialRound
 from audits.search.evidence import Contest, Evidence, exploring_seed, weigh
@@ -90,8 +91,8 @@ class _Run:
         drawn = adversaries(self._contest.learner, self._protocol, **limits)
         try:
             self._hypothesis(examples)(given(drawn)(self._attempt))()
-        except (_Speaks, _Enough):
-            pass
+        except (_Speaks, _Enough, Unsatisfiable):
+            pass  # the last of them: the learner would play none
         except KeyboardInterrupt:
             interrupted = True
         weighed = [evidence for evidence in self._known.values() if evidence is not None]

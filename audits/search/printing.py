@@ -69,6 +69,7 @@ def script_source(script: Script, *, about: str) -> str:
     online = script.protocol == "SpecialRound"
     names = sorted({"Adversary", "Moves", *used, *(["setting"] if online else [])}, key=_isort)
     opening = 'r"""' if "\\" in about else '"""'
+    closing = '\n"""' if "\n" in about else '"""'
     return "\n".join(
         [
             '"""An adversary found by `arena search`."""',
@@ -81,7 +82,7 @@ def script_source(script: Script, *, about: str) -> str:
             "",
             "@attrs.frozen",
             f"class {CLASS}(Adversary):",
-            textwrap.indent(f'{opening}{about}\n"""', " " * 4),
+            textwrap.indent(f"{opening}{about}{closing}", " " * 4),
             "",
             '    name = "found"',
             f'    protocols = ("{script.protocol}",)',
@@ -140,11 +141,11 @@ def _body(script: Script) -> Iterator[str]:
 
 def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]:
     if other is None:
-        yield f"sample = {_sample(sample)}"
+        yield from _sample("sample", sample)
         yield f"{keeps}yield Train(sample)  # the same in both worlds"
     else:
-        yield f"world_0 = {_sample(sample)}"
-        yield f"world_1 = {_sample(other)}"
+        yield from _sample("world_0", sample)
+        yield from _sample("world_1", other)
         yield f"{keeps}yield Train(world_0, world_1)"
 
 
@@ -225,7 +226,7 @@ class _Watch:
                 result=_formed("count", score),
             )
         one, seen = _looked_at(score, last)
-        direct = one == last
+        direct = one == last and score.feature in ("halted", f"answer {last}")
         return attrs.evolve(
             plain,
             singles=plain.singles if direct else plain.singles | {one},
@@ -282,7 +283,8 @@ def _formed(seen: str, score: Score) -> str:
     if score.form == DISTANCE:
         text = f"np.abs({seen} - {_number(score.centre)})"
     elif score.form == EQUAL:
-        text = f"({seen} == {_number(score.centre)})"
+        text = f"{seen} == {_number(score.centre)}"
+        return f"-1.0 * ({text})" if score.sign < 0 else text
     return f"-1.0 * {text}" if score.sign < 0 else text
 
 
@@ -300,7 +302,13 @@ def _listed(point: Point) -> Any:
     return [_listed(part) for part in point] if isinstance(point, tuple) else point
 
 
-def _sample(sample: Sample) -> str:
+def _sample(name: str, sample: Sample) -> list[str]:
+    """The sample, given a name: on one line if it fits, else broken as formatters break it."""
     counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
     points = ", ".join(_point(as_point(point)) for point in sample.points)
-    return f"Sample([{points}], {sample.labels.tolist()}, [{counts}])"
+    parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]
+    inline = ", ".join(parts)
+    if len(_INDENT) + len(f"{name} = Sample({inline})") <= _WIDTH:
+        return [f"{name} = Sample({inline})"]
+    within = [inline] if len(_INDENT) + 4 + len(inline) <= _WIDTH else [f"{part}," for part in parts]
+    return [f"{name} = Sample(", *(f"    {line}" for line in within), ")"]

@@ -102,7 +102,7 @@ def _concepts(replies: Sequence[Reply]) -> Iterator[np.ndarray]:
 def simple_scores(views: ViewCounts) -> list[Score]:
     """Scores that may tell the worlds of these views apart, the easiest to read first."""
     known = [name for name in views.names if _NAMED.fullmatch(name)]
-    usual = [name for name in ("halted", "failed", "answers 1", "answers") if name in known]
+    usual = [name for name in ("failed", "halted", "answers 1", "answers") if name in known]
     later = sorted((name for name in known if name not in usual), key=lambda name: name.startswith("answer "))
     scores = [Score(name) for name in [*usual, *later]]
     scores += _counted(views)

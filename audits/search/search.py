@@ -183,6 +183,8 @@ class _Search:
             with closing(self._explored(jobs, watch)) as runs:
                 for explored in runs:
                     ended.append(explored)
+                    if watch is not None:
+                        watch(self._progress(ended))
                     if explored.found is not None:
                         tried, confirmed = self._confirmed(self._handed_over(explored.found), tried)
                     interrupted = explored.interrupted
@@ -209,6 +211,11 @@ class _Search:
             interrupted=interrupted,
         )
 
+    def _progress(self, ended: list[Explored]) -> Progress:
+        examples = sum(one.examples for one in ended)
+        best = max(one.best for one in ended)
+        return Progress(examples=examples, of=max(self.examples, examples), best=best)
+
     # --- exploring --------------------------------------------------------------------------------
 
     def _explored(
@@ -221,8 +228,6 @@ class _Search:
             numbers = range(start, min(start + jobs, len(sizes)))
             for explored in self._wave(sizes, numbers, self._watched(watch, before, best)):
                 before, best = before + explored.examples, max(best, explored.best)
-                if watch is not None:
-                    watch(Progress(examples=before, of=max(self.examples, before), best=best))
                 yield explored
 
     def _wave(

@@ -199,11 +199,20 @@ def _two_of(items: Sequence[T]) -> st.SearchStrategy[tuple[T, T]]:
 
 
 def _fitting(steps: Sequence[Step], most: int) -> tuple[Step, ...]:
-    """The steps with their repeats cut: a game has at most `most` rounds, and every step at least one."""
+    """The steps with their repeats cut: a game has at most `most` rounds, and every step at least one. Equal
+    steps in a row become one."""
     left = most - len(steps)
-    fitting = []
+    fitting: list[Step] = []
     for step in steps:
         times = min(step.rounds, left + 1)
         left -= times - 1
-        fitting.append(step if times == step.rounds else step.cut(times))
+        step = step if times == step.rounds else step.cut(times)
+        if fitting and _alike(fitting[-1], step):
+            step = step.cut(fitting.pop().rounds + times)
+        fitting.append(step)
     return tuple(fitting)
+
+
+def _alike(one: Step, other: Step) -> bool:
+    """Whether they differ at most in how often they are made."""
+    return hasattr(one, "times") and type(one) is type(other) and one.cut(1) == other.cut(1)

@@ -1,0 +1,130 @@
+"""`arena search`: what it prints, writes and returns."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner, Result
+
+from audits import cli
+from audits.search import Progress
+
+ROOT = Path(__file__).parents[3]
+PLAYERS = ROOT / "tests" / "search_players.py"
+ERM = ("static-erm", "--epsilon", "1")
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, ["search", *arguments])
+
+
+def test_a_refutation_is_told_verdict_first() -> None:
+    done = arena(*ERM)
+    assert done.exit_code == 3
+    learner, refuted, game, code = (
+        done.stdout.index(text)
+        for text in (
+            "learner",
+            "Refuted: but for a chance of 1e-06",
+            "world 0: gets",
+            "class Found(Adversary)",
+        )
+    )
+    assert learner < refuted < game < code
+    assert "arena audit static-erm \\\n" in done.stdout
+    assert done.stderr == ""
+
+
+def test_nothing_found_is_no_refutation() -> None:
+    done = arena("laplace-count", "--examples", "10")
+    assert done.exit_code == 0
+    assert "Nothing found: of" in done.stdout
+    assert "This is no proof of privacy." in " ".join(done.stdout.split())
+
+
+def test_json_is_one_object() -> None:
+    done = arena(*ERM, "--json", "--seed", "4")
+    found = json.loads(done.stdout)
+    assert done.stdout.count("\n") == 1
+    assert found["refuted"]
+    assert found["seed"] == 4
+    assert found["verdict"]["epsilon_lower"] > 1
+    assert found["adversary"][-1].startswith("score: ")
+    assert "class Found" in found["source"]
+
+
+def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
+    file = str(tmp_path / "mine.py")
+    name = f"{PLAYERS}:Copying"
+    done = arena(name, "--set", "rounds=4", "-o", file)
+    assert done.exit_code == 3
+    assert f"The adversary is in {file}, class Found." in done.stdout
+    assert f"Copying --set rounds=4 \\\n            --against {file}:Found" in Path(file).read_text()
+    against = ["audit", name, "--set", "rounds=4", "--against", f"{file}:Found"]
+    again = CliRunner().invoke(cli.arena, [*against, "--games", "2000", "--json"])
+    assert again.exit_code == 3
+
+
+def test_a_fault_is_shown_game_by_game() -> None:
+    done = arena(f"{PLAYERS}:RaisesOnLabels")
+    assert done.exit_code == 3
+    assert "--faults" in done.stdout
+    assert done.stdout.count("The worlds differ in a training example.") == 2
+
+
+def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+    from audits.cli import searching
+
+    def stopped(*given, watch, **options):
+        def stop(now: Progress) -> None:
+            if now.examples >= 3:
+                raise KeyboardInterrupt
+
+        return search(*given, watch=stop, **options)
+
+    search = searching.search
+    monkeypatch.setattr(searching, "search", stopped)
+    done = arena("laplace-count")
+    assert done.exit_code == 130
+    assert "Interrupted. Nothing found" in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("static-erm",), "static-erm claims nothing with these settings, so there is nothing to refute"),
+        (("laplace-count", "--examples", "0"), "examples must be a whole number of at least 1, got 0"),
+        (("laplace-count", "--examples", "some"), "must be a whole number"),
+        (("laplace-count", "--error", "1"), "an error is a probability strictly between 0 and 1, got 1.0"),
+        (("laplace-count", "--epsilon", "0"), "finite ε of more than 0 nats"),
+        (("laplace-count", "--delta", "2"), "δ must be a probability"),
+        (("laplace-count", "--protocol", "Figure1"), "learner laplace-count does not play Figure1"),
+        (("laplace-count", "--set", "adversary.x=1"), "A search makes its own adversary"),
+        (("laplace-count", "-o", "found.txt"), "the adversary is Python source"),
+        (("laplace-count", "-o", "nowhere/found.py"), "must lie in a folder that is there"),
+        (("laplace-counts",), "Did you mean laplace-count?"),
+    ],
+)
+def test_bad_use_is_one_line(arguments: tuple[str, ...], message: str) -> None:
+    done = arena(*arguments)
+    assert done.exit_code == 2
+    assert message in done.stderr
+    assert done.stderr.startswith("arena: ")
+    assert done.stderr.count("\n") == 1
+
+
+def test_nothing_is_left_where_the_user_is(tmp_path: Path) -> None:
+    environment = {key: value for key, value in os.environ.items() if key != "HYPOTHESIS_STORAGE_DIRECTORY"}
+    done = subprocess.run(
+        [sys.executable, "-m", "audits.cli", "search", "laplace-count", "--examples", "40"],
+        cwd=tmp_path,
+        env={**environment, "PYTHONPATH": str(ROOT)},
+        capture_output=True,
+    )
+    assert done.returncode == 0
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,105 @@
+"""Evidence: what games say for and against a claim."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from search_players import HalfTheNoise, RaisesOnLabels
+
+from arena import Claim, Release, Sample
+from audits.scores import PairCounts
+from audits.search import Ask, Contest, Score, Script, referee_for, weigh
+from audits.search.evidence import weighed
+from audits.search.score import simple_scores
+from audits.views import Features, ViewCounts
+from learners.laplace_count import LaplaceCount
+
+SAMPLE = Sample([0.0], [0], [2])
+COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replaced(0, 0.0, 1))
+CLAIM = Claim(epsilon=1, delta=0, protects=("a training example",))
+
+
+def views(world_0: np.ndarray, world_1: np.ndarray, *names: str) -> ViewCounts:
+    columns = [np.reshape(world, (len(world), -1)).astype(float) for world in (world_0, world_1)]
+    return ViewCounts.of(*(Features(rows, names) for rows in columns))
+
+
+def contest(learner=None, **changes) -> Contest:
+    given = {"learner": learner or HalfTheNoise(), "claim": CLAIM, "pairs": 256, "seed": 0}
+    return Contest(**{**given, **changes})
+
+
+def test_a_leak_speaks_and_a_promise_kept_does_not() -> None:
+    assert weigh(contest(), COUNT, Release()).nats > 10
+    assert weigh(contest(LaplaceCount()), COUNT, Release()).nats < 5
+
+
+def test_evidence_hangs_on_the_seed_and_the_adversary_alone() -> None:
+    assert weigh(contest(), COUNT, Release()) == weigh(contest(), COUNT, Release())
+    assert weigh(contest(), COUNT, Release()) != weigh(contest(seed=1), COUNT, Release())
+
+
+def test_perfect_separation_is_worth_what_it_can_win() -> None:
+    half = views(np.zeros(100), np.ones(100), "value")
+    found = weighed((half, half), CLAIM)
+    assert found.nats == pytest.approx(100 * np.log1p(np.exp(-1)), rel=0.1)
+    assert found.climb == pytest.approx(3 + found.nats)
+    assert weighed((half, half), Claim(epsilon=1, delta=0.999, protects=())).nats == 0
+
+
+def test_worlds_alike_say_nothing() -> None:
+    half = views(np.zeros(100), np.zeros(100), "value")
+    assert weighed((half, half), CLAIM).nats == 0
+    assert weighed((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).climb == 0
+
+
+def test_a_difference_below_the_claim_can_be_climbed() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = [views(rng.random(400) < 0.4, rng.random(400) < 0.6, "value") for _ in range(2)]
+    found = weighed((halves[0], halves[1]), CLAIM)
+    assert found.nats == 0
+    assert 0.5 < found.climb < 3
+
+
+def test_views_that_no_single_feature_tells_apart_are_learnt() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        coins = rng.random((2, 200)) < 0.5
+        halves.append(
+            views(
+                np.column_stack([coins[0], coins[0]]),
+                np.column_stack([coins[1], ~coins[1]]),
+                "answer 1",
+                "answer 2",
+            )
+        )
+    found = weighed((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score is None
+
+
+def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
+    sample = Sample([0.0], [1], [2])
+    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    found = weigh(contest(RaisesOnLabels(), pairs=512), script, referee_for(script))
+    assert found.faults
+    assert found.nats > 10
+    assert found.score == Score("failed")
+
+
+@pytest.mark.parametrize(
+    "score", [Score("value"), Score("value", "equal", 1.0), Score("value", "distance", 2)]
+)
+def test_columns_are_scores(score: Score) -> None:
+    block = views(np.array([0, 1, 2.0]), np.array([1, 1, 3.0]), "value")
+    column = score.column(block)
+    expected = {"as it is": [0, 1, 2, 3], "equal": [0, 1, 0, 0], "distance": [2, 1, 0, 1]}[score.form]
+    assert column.tolist() == expected
+    assert isinstance(block.scored(column), PairCounts)
+
+
+def test_the_easiest_scores_come_first() -> None:
+    names = ("answer 1", "answers 1", "answers", "halted")
+    block = views(np.eye(4), np.eye(4), *names)
+    assert [score.feature for score in simple_scores(block)][:2] == ["halted", "answers 1"]

@@ -1,0 +1,148 @@
+"""Learners with a leak, for searches to find, and one that only looks bad."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, Claim, Hypothesis, Learner, Training
+from arena.concepts import Thresholds
+
+
+def ones(training: Training) -> np.ndarray:
+    """(n,): how many examples of each game's sample are labelled 1."""
+    return np.array([float(sample.counts @ sample.labels) for sample in training.samples])[training.which]
+
+
+@attrs.frozen
+class Mutant(Learner):
+    """A claim of (1, 0) that does not hold."""
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1.0, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+
+
+class CountSeat:
+    """Releases the count of labels 1 with Laplace noise."""
+
+    def __init__(self, rng: np.random.Generator, scale: float) -> None:
+        self.rng, self.scale = rng, scale
+
+    def release(self, training: Training) -> np.ndarray:
+        return ones(training) + self.rng.laplace(0.0, self.scale, training.games)
+
+
+@attrs.frozen
+class HalfTheNoise(Mutant):
+    """Claims ε = 1, and adds Lap(1/2)."""
+
+    name = "half-the-noise"
+    protocols = ("Release",)
+
+    def seat(self, games: int, rng: np.random.Generator) -> CountSeat:
+        return CountSeat(rng, 0.5)
+
+
+class HaltSeat:
+    """Answers 0, and halts when it has been asked as often as its sample has labels 1, plus `after`."""
+
+    def __init__(self, games: int, after: int) -> None:
+        self.halted = np.zeros(games, bool)
+        self.asked = 0
+        self.after = after
+
+    def train(self, training: Training) -> None:
+        self.ones = ones(training)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        self.halted = self.halted | (self.asked >= self.ones + self.after)
+        return np.zeros(len(x), bool)
+
+
+@attrs.frozen
+class HaltsOnTheCount(Mutant):
+    """Halts after as many queries as its sample has labels 1, and two more."""
+
+    name = "halts-on-the-count"
+    protocols = ("Figure1",)
+
+    def seat(self, games: int, rng: np.random.Generator) -> HaltSeat:
+        return HaltSeat(games, 2)
+
+
+class RaisingSeat(HaltSeat):
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        if (self.ones >= 2).any():
+            raise RuntimeError("too many")
+        return np.zeros(len(x), bool)
+
+
+@attrs.frozen
+class RaisesOnLabels(Mutant):
+    """Raises if two examples are labelled 1."""
+
+    name = "raises-on-labels"
+    protocols = ("Figure1",)
+
+    def seat(self, games: int, rng: np.random.Generator) -> RaisingSeat:
+        return RaisingSeat(games, 0)
+
+
+class CopyingSeat:
+    """Its hypothesis is the last label, now and then the other one."""
+
+    def __init__(self, games: int, rng: np.random.Generator) -> None:
+        self.label, self.rng = np.zeros(games, bool), rng
+
+    def hypothesis(self) -> Hypothesis:
+        label = self.label ^ (self.rng.random(len(self.label)) < 0.1)
+        return Hypothesis(Thresholds(), np.where(label, -np.inf, np.inf))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.label = y == 1
+
+
+@attrs.frozen
+class Copying(Learner):
+    name = "copying"
+    protocols = ("SpecialRound",)
+    rounds: int = 6
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1.0, delta=0, protects=(STREAM_EXAMPLE,))
+
+    def seat(self, games: int, rng: np.random.Generator) -> CopyingSeat:
+        return CopyingSeat(games, rng)
+
+
+@attrs.frozen
+class OnePoint(Mutant):
+    """Vectors of two numbers; answers whether some example at the point that is asked is labelled 1."""
+
+    name = "one-point"
+    protocols = ("Figure1",)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (2,)
+
+    def seat(self, games: int, rng: np.random.Generator) -> LookupSeat:
+        return LookupSeat(games)
+
+
+class LookupSeat:
+    def __init__(self, games: int) -> None:
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: Training) -> None:
+        self.training = training
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        asked = np.zeros(len(x), bool)
+        for sample, games in self.training.groups():
+            known = sample.points[sample.labels == 1]
+            asked[games] = (x[games][:, None] == known[None]).all(axis=2).any(axis=1)
+        return asked
