@@ -127,7 +127,7 @@ class _Asked:
     until_refuted: bool = False
 
     def outcome(self, against: Opponents) -> Outcome:
-        confidence_at(self.error)
+        confidence_at(self.error)  # refuses what is no error, before anything is played
         return self._sought() if against is None else self._played(_listed(against))
 
     # --- adversaries that are given ---------------------------------------------------------------

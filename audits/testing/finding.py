@@ -52,7 +52,7 @@ class Finding:
         """The command line that plays the audit again, or Python where none can name the players."""
         return replay_line(self.plan, self.sought)
 
-    @property
+    @cached_property
     def game(self) -> str:
         """One game in each world, side by side: the first pair whose scores are the right way round."""
         try:
