@@ -6,6 +6,7 @@ All of them shrink towards few distinct points, few steps, small counts and no a
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from functools import lru_cache
 from typing import TypeVar
 
 import attrs
@@ -47,23 +48,25 @@ def _of(items: Iterable[T]) -> st.SearchStrategy[T]:
     return st.sampled_from(list(items)[:_FEW])
 
 
-def points_of(learner: Learner) -> list[Point]:
+@lru_cache(maxsize=64)
+def points_of(learner: Learner) -> tuple[Point, ...]:
     """Points worth asking about: `some_points`, and between them where they are numbers of no finite
     domain."""
     some = [as_point(point) for point in learner.some_points]
     if not learner.point_shape and finite_domain(learner) is None:
         edges = np.unique(learner.some_points)
         some += [as_point(middle) for middle in (edges[1:] + edges[:-1]) / 2]
-    return list(dict.fromkeys(some))[:_MOST_POINTS]
+    return tuple(dict.fromkeys(some))[:_MOST_POINTS]
 
 
-def counts_of(learner: Learner, most: int) -> list[int]:
+@lru_cache(maxsize=64)
+def counts_of(learner: Learner, most: int) -> tuple[int, ...]:
     """How often things may be repeated: 1 to 20, and the whole-number settings of the learner with their
     neighbours, up to `most`. Constants of a program are where its behaviour turns."""
     settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
     whole = [value for value in settings if isinstance(value, int) and not isinstance(value, bool)]
     near = {value + step for value in whole for step in (-1, 0, 1)}
-    return sorted(count for count in near | set(range(1, 21)) if 1 <= count <= most)
+    return tuple(sorted(count for count in near | set(range(1, 21)) if 1 <= count <= most))
 
 
 def samples(learner: Learner) -> st.SearchStrategy[Sample]:

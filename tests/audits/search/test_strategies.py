@@ -91,7 +91,7 @@ def test_counts_are_those_of_the_program() -> None:
 
 
 def test_points_lie_where_some_points_do_and_between() -> None:
-    assert points_of(LaplaceCount()) == [0.0, 0.5, 1.0, 0.25, 0.75]
+    assert points_of(LaplaceCount()) == (0.0, 0.5, 1.0, 0.25, 0.75)
     assert points_of(OnePoint())[0] == (0.0, 0.0)
 
 
