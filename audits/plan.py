@@ -48,7 +48,7 @@ class Plan:
 
     @block.default
     def _default_block(self) -> int:
-        return max(1, min(MOST_PAIRS, ceil(self.games / _FEWEST_BLOCKS)))
+        return usual_block(self.games)
 
     def __attrs_post_init__(self) -> None:
         check_protocol(self.learner, self.adversary, self.referee)
@@ -106,6 +106,11 @@ class Plan:
             "block": self.block,
             "versions": versions(),
         }
+
+
+def usual_block(games: int) -> int:
+    """The pairs in a block of a plan of so many games in each world, unless it says otherwise."""
+    return max(1, min(MOST_PAIRS, ceil(games / _FEWEST_BLOCKS)))
 
 
 def describe(spec: Any) -> dict[str, object]:

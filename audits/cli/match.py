@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee, Sample
-from arena.engine import check_protocol
 from audits.data import load_sample
+from audits.meeting import opened, protocol_between
 from audits.registry import ADVERSARIES, LEARNERS
-from audits.settings import blamed, build, claim_of, nearest, summary
+from audits.settings import blamed, build, claim_of, summary
 
 Settings = dict[str, dict[str, str]]
 
@@ -63,8 +63,8 @@ def match(
     if sample is not None:
         seated, notes = _fitted(seated, sample, set(settings["learner"]))
     adversary: Adversary = build(adversary_class, settings["adversary"], sample=sample, learner=seated)
-    name = _protocol(seated, adversary, protocol)
-    adversary, referee = _opened(REFEREES[name], adversary, rounds, "rounds" in settings["adversary"])
+    name = protocol_between(seated, adversary, protocol)
+    adversary, referee = opened(REFEREES[name], adversary, rounds, chosen="rounds" in settings["adversary"])
     return Match(learner=seated, adversary=adversary, referee=referee, notes=notes)
 
 
@@ -79,52 +79,3 @@ def _fitted(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner
     return fitted, (
         f"sized for {sample.size:,} examples: {summary(fitted)}; its claim is {claim_of(fitted)}",
     )
-
-
-def _protocol(learner: Learner, adversary: Adversary, wanted: str | None) -> str:
-    if wanted is not None:
-        if wanted not in REFEREES:
-            raise InvalidArgument(
-                "there is no protocol of that name",
-                value=wanted,
-                remedy=f"{nearest(wanted, REFEREES)}There are: {', '.join(REFEREES)}.",
-            )
-        check_protocol(learner, adversary, REFEREES[wanted]())
-        return wanted
-    # A game in two worlds says something about privacy too, so those come first.
-    known = sorted(REFEREES, key=lambda name: not REFEREES[name].two_worlds)
-    common = [name for name in known if name in learner.protocols and name in adversary.protocols]
-    if not common:
-        raise InvalidArgument(
-            f"{learner.name} and {adversary.name} play no protocol in common",
-            remedy=f"{learner.name} plays {_listed(learner.protocols)}; {adversary.name} plays "
-            f"{_listed(adversary.protocols)}. `arena list` shows who plays what.",
-        )
-    return common[0]
-
-
-def _opened(
-    referee: type[Referee], adversary: Adversary, rounds: int | None, chosen: bool
-) -> tuple[Adversary, Referee]:
-    """The referee, with --rounds: t of Figure 1; T of an online game, which is the adversary's own `rounds`
-    where it has such a field.
-    """
-    if "t" in attrs.fields_dict(referee):
-        return adversary, referee(t=rounds)  # type: ignore[call-arg]
-    if "T" not in attrs.fields_dict(referee):
-        if rounds is not None:
-            raise InvalidArgument(f"{referee.name} has no set number of rounds", remedy="Leave out --rounds.")
-        return adversary, referee()
-    if "rounds" in attrs.fields_dict(type(adversary)):
-        if rounds is not None:
-            if chosen:
-                raise InvalidArgument(
-                    "the rounds are set twice", remedy="Leave out --rounds, or adversary.rounds."
-                )
-            adversary = attrs.evolve(adversary, rounds=rounds)  # type: ignore[call-arg]
-        rounds = getattr(adversary, "rounds")  # noqa: B009 - a field that not every adversary has
-    return adversary, referee() if rounds is None else referee(T=rounds)  # type: ignore[call-arg]
-
-
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names) or "none that it names"

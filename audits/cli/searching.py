@@ -14,17 +14,15 @@ from pathlib import Path
 
 import attrs
 import click
-import numpy as np
 from tabulate import tabulate
 from tqdm import tqdm
 
-from arena import Claim, InvalidArgument, Learner, play
-from arena.randomness import block_seed
+from arena import Claim, InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import REAL, WHOLE, settings_of
-from audits.cli.playing import side_by_side
 from audits.registry import LEARNERS
 from audits.settings import build, claim_of, summary
+from audits.side_by_side import side_by_side
 
 # Hypothesis keeps notes on the modules that it meets; not where the user happens to be.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
@@ -225,17 +223,7 @@ def _game(result: SearchResult) -> str:
     """The smallest game, once in each world."""
     plan = result.plan
     assert plan is not None
-    played = play(
-        plan.learner,
-        plan.adversary,
-        plan.referee,
-        games=2,
-        seed=block_seed(plan.seed, 0),
-        faults=plan.faults,
-        record=True,
-    )
-    tables = [played.alone[int(game)] for game in np.argsort(played.worlds)] if played.alone else [played]
-    return "\n\n".join(side_by_side(table) for table in tables)
+    return side_by_side(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
 
 
 @contextmanager

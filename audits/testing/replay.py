@@ -1,0 +1,69 @@
+"""The line that plays an audit again, game for game."""
+
+from __future__ import annotations
+
+import shlex
+from typing import Any
+
+import attrs
+
+from arena import REFEREES, Adversary, ArenaError, Learner
+from audits.meeting import opened
+from audits.plan import Plan
+from audits.registry import ADVERSARIES, LEARNERS, Registry
+from audits.search import Script, SearchResult
+from audits.search.printing import CLASS, replay
+from audits.settings import build, default_of, settable, text_of
+
+FILE = "found.py"
+
+
+def replay_line(plan: Plan, sought: SearchResult | None = None) -> str:
+    """A command line where it can name both players, else Python.
+
+    sought: the search that found the adversary, whose source is then expected in `found.py`.
+    """
+    learner = _arguments(plan.learner, LEARNERS)
+    if learner is None:
+        return _python(plan)
+    if sought is not None:
+        return replay(sought, learner=learner, file=FILE)
+    adversary = _arguments(plan.adversary, ADVERSARIES, learner=plan.learner)
+    if adversary is None or opened(REFEREES[plan.referee.name], plan.adversary)[1] != plan.referee:
+        return _python(plan)
+    options = [
+        f"--against {adversary} --protocol {plan.referee.name}",
+        f"--epsilon {plan.epsilon!r} --delta {plan.delta!r} --confidence {plan.confidence!r}",
+        f"--games {plan.games} --seed {plan.seed} --witness {plan.witness}"
+        + (" --until-refuted" if plan.until_refuted else ""),
+    ]
+    return " \\\n    ".join([f"arena audit {learner}", *options])
+
+
+def _arguments(spec: Learner | Adversary, registry: Registry, learner: Learner | None = None) -> str | None:
+    """How the command line names a player with its settings; None where it would come to another player."""
+    changed = {
+        name: value
+        for name, field in settable(type(spec)).items()
+        if repr(value := getattr(spec, name)) != repr(default_of(field))
+    }
+    texts = {name: repr(value) if type(value) is float else text_of(value) for name, value in changed.items()}
+    try:
+        if build(registry.find(spec.name), texts, learner=learner) != spec:
+            return None
+    except ArenaError:
+        return None
+    path = "adversary." if registry is ADVERSARIES else ""
+    settings = [f" --set {shlex.quote(f'{path}{name}={text}')}" for name, text in texts.items()]
+    return spec.name + "".join(settings)
+
+
+def _python(plan: Plan) -> str:
+    """The plan as Python; an adversary that was found by the name of the class in its source."""
+    fields = {field.name: _code(getattr(plan, field.name)) for field in attrs.fields(Plan)}
+    arguments = "".join(f"    {name}={code},\n" for name, code in fields.items())
+    return f"audits.run.run(audits.plan.Plan(\n{arguments}))"
+
+
+def _code(value: Any) -> str:
+    return f"{CLASS}()" if isinstance(value, Script) else repr(value)
