@@ -149,6 +149,11 @@ class Betting:
         return float(self.grid[rejected - 1]) if rejected else 0.0
 
     @property
+    def log_wealth_now(self) -> float:
+        """The log wealth against the claim's ε, now. 0 without a claim."""
+        return 0.0 if self._claim is None else float(self.log_wealth[self._claim])
+
+    @property
     def log_evidence(self) -> float:
         """The evidence against the claim, in nats: at `threshold` the claim is refuted. 0 without a claim.
 
@@ -173,7 +178,20 @@ def ceiling(
     confidence: float,
     epsilon_max: float = EPSILON_MAX,
 ) -> float:
-    """The bound that `Betting` gives on perfectly separated scores in blocks of these sizes.
+    """The bound that `Betting` gives on perfectly separated scores in blocks of these sizes."""
+    course = ceilings(block_sizes, delta=delta, confidence=confidence, epsilon_max=epsilon_max)
+    return course[-1][1] if course else 0.0
+
+
+def ceilings(
+    block_sizes: Iterable[int],
+    *,
+    delta: float,
+    confidence: float,
+    epsilon_max: float = EPSILON_MAX,
+) -> list[tuple[int, float]]:
+    """How the bound that `Betting` gives on perfectly separated scores grows: (pairs, bound in nats), once
+    for about every tenth more pairs, and at the end.
 
     Found by running the procedure. While the bets stand, perfect separation multiplies a wealth by the same
     factor, at least 1, with every pair. So all blocks from one choice of bets to the next may be delivered
@@ -183,9 +201,11 @@ def ceiling(
     """
     betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
+    course = []
     for pairs in _between_choices(ends):
         betting.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
-    return betting.epsilon_lower
+        course.append((betting.pairs, betting.epsilon_lower))
+    return course
 
 
 def _grid(epsilon_max: float) -> np.ndarray:

@@ -306,7 +306,9 @@ def _copy(path: Path, copy: Path, tries: int = 20) -> None:
     """
     if not path.is_file():
         what = "it is a directory" if path.is_dir() else "there is no such file"
-        raise InvalidArgument(f"the ledger {path} cannot be read: {what}", remedy=f"Give the path of {_READ}.")
+        raise InvalidArgument(
+            f"the ledger {path} cannot be read: {what}", remedy=f"Give the path of {_READ}."
+        )
     log, copied = path.with_name(f"{path.name}-wal"), copy.with_name(f"{copy.name}-wal")
     try:
         before = _head(log), path.stat().st_mtime_ns
@@ -317,7 +319,9 @@ def _copy(path: Path, copy: Path, tries: int = 20) -> None:
         whole = _head(copied) == before[0] and (before[0] or path.stat().st_mtime_ns == before[1])
     except OSError as error:
         if error.errno == errno.ENOSPC:
-            raise LedgerFull(f"there is no room for a copy of the ledger {path} to read in {copy.parent}") from error
+            raise LedgerFull(
+                f"there is no room for a copy of the ledger {path} to read in {copy.parent}"
+            ) from error
         raise InvalidArgument(
             f"the ledger {path} cannot be read ({error.strerror})", remedy="Give one that can be read."
         ) from error

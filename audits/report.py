@@ -15,8 +15,8 @@ from typing import Any
 from tabulate import tabulate
 
 from arena.errors import InvalidArgument
+from audits.course import Progress
 from audits.plan import Plan
-from audits.run import Progress
 from audits.settings import summary
 from audits.verdict import Verdict
 

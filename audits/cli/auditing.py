@@ -16,8 +16,9 @@ from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.match import Match
 from audits.cli.options import REAL, WHOLE, takes_match
+from audits.course import Progress
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
-from audits.run import Progress, run
+from audits.run import run
 from audits.settings import claim_of
 
 GAMES = 100_000

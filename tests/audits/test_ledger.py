@@ -327,7 +327,9 @@ class TestDamage:
         assert refusal(filled) == f"the ledger run.ledger is damaged: its tables are not a ledger's. {GONE}"
 
     @pytest.mark.parametrize("table", ["plan", "notes"])
-    @pytest.mark.parametrize(("change", "rows"), [("DELETE FROM {}", 0), ("INSERT INTO {0} SELECT * FROM {0}", 2)])
+    @pytest.mark.parametrize(
+        ("change", "rows"), [("DELETE FROM {}", 0), ("INSERT INTO {0} SELECT * FROM {0}", 2)]
+    )
     def test_a_plan_or_notes_that_are_not_one_row(self, filled, table, change, rows):
         with edited(filled) as database:
             database.execute(change.format(table))
@@ -351,7 +353,8 @@ class TestDamage:
         )
 
     @pytest.mark.parametrize(
-        "change", ["UPDATE notes SET json = '{}'", "UPDATE notes SET sha256 = x'00'", "UPDATE notes SET json = x'ff'"]
+        "change",
+        ["UPDATE notes SET json = '{}'", "UPDATE notes SET sha256 = x'00'", "UPDATE notes SET json = x'ff'"],
     )
     def test_notes_that_were_changed(self, path, change):
         Ledger.open(path, PLAN, notes=lambda: {"learner": "Laplace"}).close()

@@ -13,9 +13,9 @@ import pytest
 
 from arena import TRAINING_EXAMPLE, Claim, InvalidArgument, Release
 from audits import report
+from audits.course import Progress
 from audits.plan import Plan
 from audits.registry import ADVERSARIES, LEARNERS
-from audits.run import Progress
 from audits.verdict import Verdict
 
 VERDICT = Verdict(
