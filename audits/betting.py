@@ -189,9 +189,10 @@ def ceilings(
     delta: float,
     confidence: float,
     epsilon_max: float = EPSILON_MAX,
+    points: int = 0,
 ) -> list[tuple[int, float]]:
-    """How the bound that `Betting` gives on perfectly separated scores grows: (pairs, bound in nats), once
-    for about every tenth more pairs, and at the end.
+    """How the bound that `Betting` gives on perfectly separated scores grows: (pairs, bound in nats), after
+    the blocks at which bets are chosen, `points` others evenly spaced, and the last.
 
     Found by running the procedure. While the bets stand, perfect separation multiplies a wealth by the same
     factor, at least 1, with every pair. So all blocks from one choice of bets to the next may be delivered
@@ -201,8 +202,11 @@ def ceilings(
     """
     betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
+    stops = np.cumsum(np.fromiter(_between_choices(ends), dtype=np.int64))
+    if len(ends):
+        stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
     course = []
-    for pairs in _between_choices(ends):
+    for pairs in np.diff(stops, prepend=0):
         betting.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
         course.append((betting.pairs, betting.epsilon_lower))
     return course

@@ -1,4 +1,4 @@
-"""The estimators of an audit, fed block by block: the same whether games are played or a ledger is read."""
+"""The course of an audit, block by block: the same whether games are played or a ledger is read."""
 
 from __future__ import annotations
 
@@ -10,8 +10,10 @@ import attrs
 from arena import Claim, InvalidArgument
 from audits.betting import Betting, ceiling
 from audits.clopper_pearson import HeldOut
+from audits.estimates import Estimates, Estimators
 from audits.learnt import Learning
 from audits.plan import Plan
+from audits.scores import PairCounts
 from audits.verdict import Verdict
 from audits.views import Block, ViewCounts
 
@@ -52,14 +54,19 @@ class Progress:
 
 
 class Course:
-    """The estimators of one plan. Feed them its blocks in order."""
+    """The estimators of one plan. Feed it the plan's blocks in order.
 
-    def __init__(self, numbers: Numbers) -> None:
+    every: with the estimators that a report shows and a verdict does not need; they take as long again.
+    """
+
+    def __init__(self, numbers: Numbers, *, every: bool = False) -> None:
         self.numbers = numbers
+        self._every = every
         delta, confidence = numbers.delta, numbers.confidence
         choose = max(1, numbers.games // 5)
         self.betting = Betting(delta=delta, confidence=confidence, epsilon_claim=numbers.epsilon)
         self.held_out = HeldOut(delta=delta, confidence=confidence, choose_pairs=choose)
+        self._fixed: Estimators | None = None
         self.learning = Learning(pairs=choose)
         self.sizes: list[int] = []
         self.games = 0
@@ -71,13 +78,13 @@ class Course:
 
     def update(self, result: Block) -> None:
         """Take in the next block."""
+        self.games += result.pairs
+        self.sizes.append(result.pairs)
         if isinstance(result, ViewCounts):
             self._learn(result)
         else:
             self.betting.update(result)
-            self.held_out.update(result)
-        self.sizes.append(result.pairs)
-        self.games += result.pairs
+            self._count([result])
 
     def _learn(self, views: ViewCounts) -> None:
         """Bet on a block with the witness learnt before it, then learn from it."""
@@ -86,13 +93,29 @@ class Course:
             self.betting.update(scores)
         if settled:
             assert scores is not None
-            self.held_out.update(scores)
+            self._count([scores])
         relearnt = self.learning.learn(views)
         if relearnt is not None:
             self.betting.start_again(relearnt)
             if self.learning.done:
-                for seen in relearnt:
-                    self.held_out.update(seen)
+                self._count(relearnt)
+
+    def _count(self, blocks: list[PairCounts]) -> None:
+        """Feed what holds at a number of games fixed beforehand: its games have one witness, which did not
+        learn from them. How many they will be follows from the sizes of blocks alone."""
+        if self._every and self._fixed is None:
+            to_come = self.numbers.games - self.games
+            self._fixed = self._estimators(sum(block.pairs for block in blocks) + to_come)
+        for block in blocks:
+            self.held_out.update(block)
+            if self._fixed is not None:
+                self._fixed.update(block)
+
+    def _estimators(self, games: int) -> Estimators:
+        numbers = self.numbers
+        return Estimators.of(
+            delta=numbers.delta, confidence=numbers.confidence, games=games, claim=numbers.epsilon
+        )
 
     def progress(self) -> Progress:
         """How far they are."""
@@ -101,6 +124,14 @@ class Course:
             of=self.numbers.games,
             epsilon_lower=self.betting.epsilon_lower,
             refuted=self.betting.refuted,
+        )
+
+    def estimates(self) -> Estimates:
+        """What all estimators say, side by side, if it is fed to `every` one."""
+        fixed = self._fixed or self._estimators(self.numbers.games)
+        done = self.games == self.numbers.games
+        return fixed.result(
+            betting=self.betting.epsilon_lower, held_out=self.held_out.epsilon_lower if done else None
         )
 
     def verdict(

@@ -10,14 +10,13 @@ from typing import Any, Self
 
 import attrs
 
-from arena import ArenaError, play
-from arena.randomness import block_seed
-from arena.side_by_side import side_by_side
+from arena import ArenaError
 from audits.plan import Plan
 from audits.settings import summary
+from audits.side_by_side import side_by_side
 
-_MOST_LINES = 80
-_LAST_LINES = 20
+_MOST_LINES = 40
+_LAST_LINES = 12
 
 
 def _texts(values: Any) -> tuple[str, ...]:
@@ -72,18 +71,10 @@ class Notes:
 def _transcript(plan: Plan) -> str:
     """The first pair of games; nothing if it cannot be played so, which need not keep an audit from it."""
     try:
-        played = play(
-            plan.learner,
-            plan.adversary,
-            plan.referee,
-            games=2,
-            seed=block_seed(plan.seed, 0),
-            faults=plan.faults,
-            record=True,
-        )
-        lines = side_by_side(played).splitlines()
+        games = side_by_side(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
     except ArenaError:
         return ""
+    lines = games.splitlines()
     left_out = len(lines) - _MOST_LINES
     if left_out > 0:
         lines[_MOST_LINES - _LAST_LINES : -_LAST_LINES] = ["", f"({left_out:,} lines left out)", ""]

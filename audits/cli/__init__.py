@@ -21,6 +21,7 @@ _COMMANDS = {
     "show": ("audits.cli.players", "Show a player: what it is, what it claims, its settings."),
     "play": ("audits.cli.playing", "Play one pair of games and print the transcript."),
     "audit": ("audits.cli.auditing", "Play many games and test a privacy claim."),
+    "report": ("audits.cli.reporting", "Write a page on a run, from its ledger."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130
 
