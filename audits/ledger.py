@@ -320,7 +320,7 @@ def _copy(path: Path, copy: Path, tries: int = 20) -> None:
     except OSError as error:
         if error.errno == errno.ENOSPC:
             raise LedgerFull(
-                f"there is no room for a copy of the ledger {path} to read in {copy.parent}"
+                f"there is no room to read the ledger {path} by way of {copy.parent}. Free space."
             ) from error
         raise InvalidArgument(
             f"the ledger {path} cannot be read ({error.strerror})", remedy="Give one that can be read."

@@ -135,7 +135,7 @@ def audit(
         faults=faults,
     )
     if html is not None:
-        report.check_html(html)
+        report.check_html(html, ledger)
     with TemporaryDirectory() as folder:
         if html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # from which the page is written
@@ -143,7 +143,10 @@ def audit(
             verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch, command=_command())
         click.echo(report.as_json(verdict) if as_json else report.text(verdict, plan=plan))
         if html is not None and ledger is not None:
-            report.html(ledger, html)
+            if verdict.games:
+                report.html(ledger, html)
+            else:
+                click.echo("arena: note: no block of games was finished, so there is no page", err=True)
     click.get_current_context().exit(
         INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
     )

@@ -24,7 +24,7 @@ def report_on(run: str, output: str | None) -> None:
       arena audit laplace-count --against count-swap --ledger run.ledger
       arena report run.ledger -o report.html
     """
-    path = str(Path(run).with_suffix(".html")) if output is None and Path(run).name else output or run
+    path = str(Path(run).parent / f"{Path(run).stem}.html") if output is None else output
     report.html(run, path)
     click.echo(f"The report is in {path}.")
 

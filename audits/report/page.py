@@ -37,8 +37,12 @@ class Row:
     assumes: str
 
 
-def check_html(path: str | os.PathLike[str]) -> None:
-    """Refuse, before any game is played, an HTML report that could not be written."""
+def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> None:
+    """Refuse, before any game is played, an HTML report on `ledger` that could not be written to `path`.
+
+    Raises: InvalidArgument if a package is missing, or the path is a directory, lies in none, or is the
+    ledger's.
+    """
     missing = [name for name in _NEEDED if importlib.util.find_spec(name) is None]
     if missing:
         raise InvalidArgument(
@@ -51,6 +55,10 @@ def check_html(path: str | os.PathLike[str]) -> None:
         raise InvalidArgument(
             f"the directory of the HTML report {path} does not exist", remedy="Make it first."
         )
+    if ledger is not None and where.resolve() == Path(ledger).resolve():
+        raise InvalidArgument(
+            f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
+        )
 
 
 def html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
@@ -61,9 +69,7 @@ def html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     Raises: InvalidArgument if a package is missing, the ledger cannot be read or holds no games yet, or the
     file cannot be written.
     """
-    check_html(path)
-    if Path(path).exists() and Path(ledger).exists() and Path(path).samefile(ledger):
-        raise InvalidArgument(f"the HTML report would overwrite the ledger {ledger}", remedy="Name another.")
+    check_html(path, ledger)
     page = page_of(replay(ledger))
     where = Path(path)
     unfinished = where.with_name(f".{where.name}.{os.getpid()}.tmp")
