@@ -8,8 +8,8 @@ each bin its largest score is remembered too: a threshold above it is as exact a
 come and go by the histogram's rule, so that memory grows with the logarithm of the number of games.
 
 What is lost: thresholds that are not kept, and at the few that come late about a 32nd of a tail at most, less
-and less as games follow. Nothing of the validity: a limit that holds at all thresholds holds at the kept ones, and
-whoever reads it at the less favourable of two counts reads a weaker limit.
+and less as games follow. Nothing of the validity: a limit that holds at all thresholds holds at the kept
+ones, and whoever reads it at the less favourable of two counts reads a weaker limit.
 """
 
 from __future__ import annotations
