@@ -40,7 +40,7 @@ from audits.witness import Event, Events
 DELTAS = np.concatenate([[0.0], np.geomspace(1e-9, 0.1, 33), np.linspace(0.15, 0.95, 17)])
 EPSILONS = np.arange(41) / 4
 _TAIL = np.geomspace(1e-6, 0.5, 69)
-ALPHAS = np.concatenate([[0.0], _TAIL, 1.0 - _TAIL[-2::-1], [1.0]])
+ALPHAS = np.unique(np.concatenate([np.arange(101) / 100, _TAIL, 1.0 - _TAIL]))
 
 
 @attrs.frozen(eq=False)
@@ -111,7 +111,7 @@ class Band:
         return float(self.epsilons(np.array([delta]))[0])
 
     def witness(self, delta: float) -> tuple[Event, int] | None:
-        """The event that certifies `epsilon(delta)` and the world that shows it more often; None if it is 0."""
+        """The event that certifies `epsilon(delta)` and the world that shows it more often; None if 0."""
         ratio = (self.lower - delta) / self.upper[::-1]
         if not (ratio > 1).any():
             return None
@@ -205,12 +205,9 @@ def _hull(alpha: np.ndarray, beta: np.ndarray, *, at: np.ndarray) -> np.ndarray:
     useful = alpha + beta < 1  # the others lie on or above the straight line
     x, y = np.concatenate([[0.0], alpha[useful], [1.0]]), np.concatenate([[1.0], beta[useful], [0.0]])
     order = np.lexsort((y, x))
+    x, lowest = np.unique(x[order], return_index=True)
     corners: list[tuple[float, float]] = []
-    for point in zip(x[order].tolist(), y[order].tolist(), strict=True):
-        while corners and corners[-1][0] == point[0] and corners[-1][1] >= point[1]:
-            corners.pop()
-        if corners and corners[-1][0] == point[0]:
-            continue
+    for point in zip(x.tolist(), y[order][lowest].tolist(), strict=True):
         while len(corners) > 1 and _above(corners[-2], corners[-1], point):
             corners.pop()
         corners.append(point)
