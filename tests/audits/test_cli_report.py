@@ -67,7 +67,8 @@ def test_the_command_is_the_one_that_figures_hang_on(tmp_path: Path) -> None:
     arena("audit", "laplace-count", *plan, "--quiet", "--ledger", str(path), "--jobs", "1")
     with Ledger.read(path) as ledger:
         assert ledger.notes["command"] == (
-            "arena audit laplace-count --against count-swap --set epsilon=0.5 --epsilon 0.1 --games 100 --faults"
+            "arena audit laplace-count --against count-swap --set epsilon=0.5 --epsilon 0.1 --games 100 "
+            "--faults"
         )
 
 
