@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 BLUE, ORANGE, BLACK, GREY = "#0072b2", "#d55e00", "#222222", "#666666"
 _FEW = 40  # blocks, each of which is then marked
 _SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
-_GAMES = "games in each world"
+_LONG = 50  # blocks, from which on most of what happens would happen at the left edge
 
 
 @attrs.frozen
@@ -58,7 +58,7 @@ def _evidence(found: Replay) -> Chart:
         axes.set_ylim(min(-0.1 * top, 1.1 * max(float(now.min()), -top)), 1.12 * top)
         axes.yaxis.set_major_formatter(lambda value, _: _power(value))
         axes.locator_params(axis="y", integer=True)
-        axes.set(xlabel=_GAMES, ylabel="wealth of the bets")
+        axes.set(ylabel="wealth of the bets")
         _games_axis(axes, found)
 
     told = f"Evidence against the claim over the games: it ends at {_power(float(most[-1]), 1)}; "
@@ -74,6 +74,7 @@ def _bound(found: Replay) -> Chart:
     verdict, kept = found.verdict, _kept(len(found.games))
     claim, most = verdict.claim.epsilon, verdict.epsilon_lower
     ceilings = np.array([(0, 0.0), *found.ceilings]).T
+    top = 1.1 * min(max(verdict.ceiling, claim), 3 * max(most, claim))
 
     def draw(axes: Axes) -> None:
         _course(axes, found.games[kept], found.epsilon_lower[kept], label=f"certified ({nats(most)})")
@@ -87,16 +88,17 @@ def _bound(found: Replay) -> Chart:
             zorder=4,
         )
         # A far-off ceiling leaves the chart at its top, or the course of the bound would be a flat line.
-        axes.set_ylim(0, 1.1 * min(max(verdict.ceiling, claim), 3 * max(most, claim)))
-        axes.set(xlabel=_GAMES, ylabel="ε (nats)")
+        axes.set_ylim(0, top)
+        axes.set(ylabel="ε (nats)")
         _games_axis(axes, found)
 
     told = f"Certified ε over the games: {nats(most)} nats in the end, the claim {nats(claim)} nats, "
     told += f"the ceiling {nats(verdict.ceiling)} nats."
     caption = (
         f"Every claim of an ε below the solid line is false with confidence {percent(verdict.confidence)}; "
-        "the dotted line is as high as any adversary could have brought it in as many games."
+        "the dotted line is as high as any adversary could have brought it in as many games"
     )
+    caption += f", and rises out of the chart to {nats(verdict.ceiling)}." if verdict.ceiling > top else "."
     return Chart("Certified ε", _svg("bound", told, draw), caption)
 
 
@@ -151,14 +153,25 @@ def _course(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) ->
 
 
 def _games_axis(axes: Axes, found: Replay) -> None:
-    axes.set_xlim(0, 1.02 * float(found.games[-1]))
+    first, last = float(found.games[1]), float(found.games[-1])
+    if last >= _LONG * first:
+        axes.set_xscale("log")
+        axes.set(xlim=(0.8 * first, 1.1 * last), xlabel="games in each world (logarithmic)")
+        axes.xaxis.set_minor_formatter("")
+    else:
+        axes.set(xlim=(0, 1.02 * last), xlabel="games in each world")
+        axes.locator_params(axis="x", nbins=6)
     axes.xaxis.set_major_formatter("{x:,.0f}")
-    axes.locator_params(axis="x", nbins=6)
 
 
 def _kept(points: int) -> np.ndarray:
-    """The points that are drawn: all, or as many as can be told apart."""
-    return np.unique(np.linspace(0, points - 1, min(points, MOST_POINTS)).round().astype(int))
+    """The points that are drawn: all, or as many as can be told apart on either scale."""
+    if points <= MOST_POINTS:
+        return np.arange(points)
+    even = np.linspace(0, points - 1, MOST_POINTS // 2)
+    return np.unique(
+        np.concatenate([even, np.geomspace(1, points - 1, MOST_POINTS // 2)]).round().astype(int)
+    )
 
 
 def _power(value: float, decimals: int = 0) -> str:

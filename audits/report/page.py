@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import re
 import textwrap
 from collections.abc import Iterator
 from importlib import resources
@@ -149,7 +150,7 @@ def _estimates(found: Replay) -> Iterator[Row]:
         "GDP, one event": ("μ-GDP, one event", f"{fixed}; one event"),
         "GDP, band": ("μ-GDP, band", f"{fixed}; all thresholds at once"),
     }
-    region = ("region of refuted (ε, δ)", f"{fixed}; the same band, read at the claim's ε")
+    region = ("region of (ε, δ)", f"{fixed}; the same band, read at the claim's ε")
     for row in found.estimates.rows:
         if row.certified:
             method, assumes = told.get(row.method, region)
@@ -193,6 +194,10 @@ def _spec(name: str, spec: dict[str, Any], learner: object) -> str:
 def _wrapped(transcript: str) -> str:
     """The transcript with its long lines of prose, which hold the training sets, folded."""
     return "\n".join(
-        textwrap.fill(line, _WIDTH, subsequent_indent="  ") if line.startswith("training") else line.rstrip()
-        for line in transcript.splitlines()
+        _folded(line) if line.startswith("training") else line.rstrip() for line in transcript.splitlines()
     )
+
+
+def _folded(line: str) -> str:
+    whole = re.sub(r"\([^()]*\)", lambda example: example[0].replace(" ", "\xa0"), line)
+    return textwrap.fill(whole, _WIDTH, subsequent_indent="  ").replace("\xa0", " ")

@@ -166,7 +166,7 @@ def test_the_estimators_stand_side_by_side(halts: Path) -> None:
     fixed = {
         "held-out Clopper-Pearson": r"ε ≥ [\d.]+ nats a fixed number of games; one event",
         "simultaneous band": r"ε ≥ [\d.]+ nats a fixed number of games; all thresholds at once",
-        "region of refuted (ε, δ)": r"δ ≥ [\d.]+ a fixed number of games; the same band, read at the .* ε",
+        "region of (ε, δ)": r"δ ≥ [\d.]+ a fixed number of games; the same band, read at the .* ε",
         "μ-GDP, one event": r"μ ≥ [\d.]+ a fixed number of games; one event",
         "μ-GDP, band": r"μ ≥ [\d.]+ a fixed number of games; all thresholds at once",
     }
@@ -285,6 +285,14 @@ def test_blocks_after_a_missing_one_wait(ledger: Path) -> None:
         for index in (0, 1, 3):
             book.add(index, play_block(COUNT, index))
     assert replay(ledger).verdict.games == 1_000
+
+
+def test_a_long_run_is_drawn_on_a_logarithmic_scale(ledger: Path) -> None:
+    run(attrs.evolve(COUNT, games=9_000, block=20), ledger=ledger)
+    page = page_of(ledger)
+    assert page.text["text"].count("games in each world (logarithmic)") == 2
+    assert len(replay(ledger).games) == 451
+    assert re.search(r" games, and rises out of the chart to [\d.]+\.$", prose(page, "figcaption")[1])
 
 
 # --- the figures are those of the run -----------------------------------------------------------------
