@@ -158,6 +158,11 @@ class Betting:
         return float(self.grid[rejected - 1]) if rejected else 0.0
 
     @property
+    def log_wealth_now(self) -> float:
+        """The log wealth against the claim's ε, now. 0 without a claim."""
+        return 0.0 if self._claim is None else float(self.log_wealth[self._claim])
+
+    @property
     def log_evidence(self) -> float:
         """The evidence against the claim, in nats: at `threshold` the claim is refuted. 0 without a claim.
 
@@ -182,7 +187,21 @@ def ceiling(
     confidence: float,
     epsilon_max: float = EPSILON_MAX,
 ) -> float:
-    """The bound that `Betting` gives on perfectly separated scores in blocks of these sizes.
+    """The bound that `Betting` gives on perfectly separated scores in blocks of these sizes."""
+    course = ceilings(block_sizes, delta=delta, confidence=confidence, epsilon_max=epsilon_max)
+    return course[-1][1] if course else 0.0
+
+
+def ceilings(
+    block_sizes: Iterable[int],
+    *,
+    delta: float,
+    confidence: float,
+    epsilon_max: float = EPSILON_MAX,
+    points: int = 0,
+) -> list[tuple[int, float]]:
+    """How the bound that `Betting` gives on perfectly separated scores grows: (pairs, bound in nats), after
+    the blocks at which bets are chosen, `points` others evenly spaced, and the last.
 
     Found by running the procedure. While the bets stand, perfect separation multiplies a wealth by the same
     factor, at least 1, with every pair. So all blocks from one choice of bets to the next may be delivered
@@ -192,9 +211,14 @@ def ceiling(
     """
     betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
-    for pairs in _between_choices(ends):
+    stops = np.cumsum(np.fromiter(_between_choices(ends), dtype=np.int64))
+    if len(ends):
+        stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
+    course = []
+    for pairs in np.diff(stops, prepend=0):
         betting.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
-    return betting.epsilon_lower
+        course.append((betting.pairs, betting.epsilon_lower))
+    return course
 
 
 def _grid(epsilon_max: float) -> np.ndarray:

@@ -1,20 +1,25 @@
-"""The ledger of an audit: its plan and the result of every block, in one SQLite file.
+"""The ledger of an audit: its plan, notes on it, and the result of every block, in one SQLite file.
 
 A run may be killed at any moment. What it had added is kept; what it had not is played again from the plan,
 to the same counts. So a ledger needs no repair, only to notice when it is not what it should be.
+
+The notes are for readers who do not have the players: what a report says of them. No figure depends on them.
 """
 
 from __future__ import annotations
 
+import errno
 import hashlib
 import json
 import operator
 import os
+import shutil
 import sqlite3
 import time
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import closing, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import TracebackType
 from typing import Any, Self
 
@@ -30,10 +35,13 @@ SCHEMA_VERSION = 2  # to be raised whenever the tables, the checksum or the enco
 _TABLES = {
     "blocks": "CREATE TABLE blocks (block INTEGER PRIMARY KEY, pairs INTEGER NOT NULL, scores BLOB NOT NULL,"
     " sha256 BLOB NOT NULL)",
+    "notes": "CREATE TABLE notes (json TEXT NOT NULL, sha256 BLOB NOT NULL)",
     "plan": "CREATE TABLE plan (json TEXT NOT NULL, sha256 BLOB NOT NULL)",
 }
 _BATCH = 256
+_HEAD_OF_LOG = 32  # bytes, which hold the log's salts
 _UNREADABLE = "its text cannot be read"
+_OPENED, _READ = "a ledger or a new file", "a ledger"  # what a path should have been of
 _RESUME = "run the same plan again: it goes on from there."
 
 
@@ -52,16 +60,24 @@ class Ledger:
     One thread at a time: the one that opened it.
     """
 
-    def __init__(self, path: Path, connection: sqlite3.Connection, plan: str) -> None:
+    def __init__(self, path: Path, connection: sqlite3.Connection, plan: bytes, notes: bytes) -> None:
         self.path = path
         self._connection: sqlite3.Connection | None = connection
-        self._plan = hashlib.sha256(plan.encode()).hexdigest()
+        self._plan, self._notes = plan, notes
+        self._of_plan = hashlib.sha256(plan).hexdigest()
 
     @classmethod
-    def open(cls, path: str | os.PathLike[str], plan: Mapping[str, object]) -> Ledger:
+    def open(
+        cls,
+        path: str | os.PathLike[str],
+        plan: Mapping[str, object],
+        *,
+        notes: Callable[[], Mapping[str, object]] = dict,
+    ) -> Ledger:
         """The ledger at `path`, for `plan`; a missing or empty file becomes a new ledger.
 
         plan: entries of whatever JSON can hold (a tuple counts as a list), mappings within mappings included.
+        notes: called where a ledger is new, for such entries; of one that is there, its own stay.
         Every block is checked against its checksum before the ledger is handed out.
 
         Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was written by a
@@ -72,16 +88,56 @@ class Ledger:
             connection = _claimed(where)
             try:
                 if _fresh(connection):
-                    _create(connection, text)
-                else:
-                    _check(connection, where, text)
-                ledger = cls(where, connection, text)
-                for _ in ledger._rows():
-                    pass
+                    _create(connection, text, _canonical(notes()))
+                stored = _stored(connection, where)
+                if stored[0] != text.encode():
+                    raise InvalidArgument(
+                        f"the ledger {where} holds another plan: {_differences(stored[0], text)}",
+                        remedy="Give the plan that the ledger holds, or the path of a new file.",
+                    )
+                return cls._whole(where, connection, *stored)
             except BaseException:
                 connection.close()
                 raise
+
+    @classmethod
+    @contextmanager
+    def read(cls, path: str | os.PathLike[str]) -> Iterator[Ledger]:
+        """What the ledger at `path` holds now, whatever its plan: a copy, gone at the end of the block.
+
+        The file and what lies beside it are only read, so that it may lie where nothing can be written, and
+        a run in another process may go on with it. (In the process that has it open, reading it would undo
+        its lock.)
+
+        Raises: InvalidArgument if it cannot be read, is damaged, was written by a newer version, or is not a
+        ledger; LedgerFull or LedgerFailed if there is no room for the copy.
+        """
+        where = Path(path)
+        with TemporaryDirectory() as folder, _explained(where, lost="nothing was read", wanted=_READ):
+            copy = Path(folder, "copy")
+            _copy(where, copy)
+            with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
+                if _fresh(connection):
+                    raise InvalidArgument(f"{where} is empty", remedy=f"Give the path of {_READ}.")
+                yield cls._whole(where, connection, *_stored(connection, where, _READ))
+
+    @classmethod
+    def _whole(cls, path: Path, connection: sqlite3.Connection, plan: bytes, notes: bytes) -> Ledger:
+        """A ledger of which every block has been checked."""
+        ledger = cls(path, connection, plan, notes)
+        for _ in ledger._rows():
+            pass
         return ledger
+
+    @property
+    def plan(self) -> dict[str, Any]:
+        """The entries of the plan, as JSON gives them back."""
+        return dict(json.loads(self._plan))
+
+    @property
+    def notes(self) -> dict[str, Any]:
+        """The entries of the notes, as JSON gives them back."""
+        return dict(json.loads(self._notes))
 
     def blocks(self) -> Iterator[tuple[int, Block]]:
         """Every block with its index, in the order of the indices. Blocks may be added meanwhile.
@@ -157,7 +213,7 @@ class Ledger:
 
     def _checksum(self, block: int, pairs: int, scores: bytes) -> bytes:
         # With the plan, so that a block cannot be carried into another run's ledger.
-        head = f"{self._plan} {block} {pairs} ".encode()
+        head = f"{self._of_plan} {block} {pairs} ".encode()
         return hashlib.sha256(head + scores).digest()
 
 
@@ -191,7 +247,7 @@ def _fresh(connection: sqlite3.Connection) -> bool:
     )
 
 
-def _create(connection: sqlite3.Connection, plan: str) -> None:
+def _create(connection: sqlite3.Connection, plan: str, notes: str) -> None:
     connection.execute("PRAGMA journal_mode = WAL")
     with _transaction(connection):
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
@@ -199,20 +255,21 @@ def _create(connection: sqlite3.Connection, plan: str) -> None:
         for table in _TABLES.values():
             connection.execute(table)
         connection.execute("INSERT INTO plan VALUES (?, ?)", (plan, hashlib.sha256(plan.encode()).digest()))
+        checksum = _checksum_of_notes(plan.encode(), notes.encode())
+        connection.execute("INSERT INTO notes VALUES (?, ?)", (notes, checksum))
 
 
-def _check(connection: sqlite3.Connection, path: Path, plan: str) -> None:
-    """Refuse a file that is not a sound ledger of `plan`."""
+def _stored(connection: sqlite3.Connection, path: Path, wanted: str = _OPENED) -> tuple[bytes, bytes]:
+    """The plan and the notes. A file that is not a sound ledger is refused."""
     if _one(connection, "PRAGMA application_id") != APPLICATION_ID:
         raise InvalidArgument(
-            f"{path} is an SQLite database, but not a ledger",
-            remedy="Give the path of a ledger or a new file.",
+            f"{path} is an SQLite database, but not a ledger", remedy=f"Give the path of {wanted}."
         )
     version = _one(connection, "PRAGMA user_version")
     if version > SCHEMA_VERSION:
         raise InvalidArgument(
             f"the ledger {path} has schema {version}; this dp-arena reads schema {SCHEMA_VERSION}",
-            remedy="Use the newer dp-arena that wrote it, or give the path of a new file.",
+            remedy="Use the newer dp-arena that wrote it.",
         )
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
     if version != SCHEMA_VERSION or tables != _TABLES:
@@ -220,14 +277,67 @@ def _check(connection: sqlite3.Connection, path: Path, plan: str) -> None:
     fault = _one(connection, "PRAGMA quick_check(1)")
     if fault != "ok":
         raise _damaged(path, " ".join(str(fault).split()))
-    stored = connection.execute("SELECT CAST(json AS BLOB), sha256 FROM plan").fetchall()
-    if len(stored) != 1 or stored[0][1] != hashlib.sha256(stored[0][0]).digest():
+    plan, checksum = _only_row(connection, path, "plan")
+    if checksum != hashlib.sha256(plan).digest():
         raise _damaged(path, "its plan does not match its checksum")
-    if stored[0][0] != plan.encode():
+    notes, checksum = _only_row(connection, path, "notes")
+    if checksum != _checksum_of_notes(plan, notes):
+        raise _damaged(path, "its notes do not match their checksum")
+    return plan, notes
+
+
+def _only_row(connection: sqlite3.Connection, path: Path, table: str) -> tuple[bytes, bytes]:
+    rows = connection.execute(f"SELECT CAST(json AS BLOB), sha256 FROM {table}").fetchall()
+    if len(rows) != 1:
+        raise _damaged(path, f"it holds {len(rows)} rows of its {table}, not one")
+    return rows[0][0], rows[0][1]
+
+
+def _checksum_of_notes(plan: bytes, notes: bytes) -> bytes:
+    # With the plan, so that notes cannot be carried into another run's ledger.
+    return hashlib.sha256(hashlib.sha256(plan).digest() + notes).digest()
+
+
+def _copy(path: Path, copy: Path, tries: int = 20) -> None:
+    """Copy a ledger with its log as they are at one moment, though a run may be writing to them.
+
+    The file changes only by taking over from its log what the log holds. So a copy of the file and then of
+    the log is whole if the log was not begun anew meanwhile, which its head would show.
+    """
+    if not path.is_file():
+        what = "it is a directory" if path.is_dir() else "there is no such file"
         raise InvalidArgument(
-            f"the ledger {path} holds another plan: {_differences(stored[0][0], plan)}",
-            remedy="Give the plan that the ledger holds, or the path of a new file.",
+            f"the ledger {path} cannot be read: {what}", remedy=f"Give the path of {_READ}."
         )
+    log, copied = path.with_name(f"{path.name}-wal"), copy.with_name(f"{copy.name}-wal")
+    try:
+        before = _head(log), path.stat().st_mtime_ns
+        shutil.copyfile(path, copy)
+        copied.unlink(missing_ok=True)
+        with suppress(FileNotFoundError):
+            shutil.copyfile(log, copied)
+        whole = _head(copied) == before[0] and (before[0] or path.stat().st_mtime_ns == before[1])
+    except OSError as error:
+        if error.errno == errno.ENOSPC:
+            raise LedgerFull(
+                f"there is no room to read the ledger {path} by way of {copy.parent}. Free space."
+            ) from error
+        raise InvalidArgument(
+            f"the ledger {path} cannot be read ({error.strerror})", remedy="Give one that can be read."
+        ) from error
+    if whole or tries == 1:
+        return
+    time.sleep(0.01)
+    _copy(path, copy, tries - 1)
+
+
+def _head(log: Path) -> bytes:
+    """What changes whenever a log is begun anew; nothing where there is no log."""
+    try:
+        with log.open("rb") as file:
+            return file.read(_HEAD_OF_LOG)
+    except FileNotFoundError:
+        return b""
 
 
 @contextmanager
@@ -243,19 +353,19 @@ def _transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]
 
 
 @contextmanager
-def _explained(path: Path, *, lost: str) -> Iterator[None]:
+def _explained(path: Path, *, lost: str, wanted: str = _OPENED) -> Iterator[None]:
     """Say what SQLite's refusals mean for the user of the ledger at `path`."""
     try:
         yield
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.Error as error:
-        raise _refusal(path, error, lost) from error
+        raise _refusal(path, error, lost, wanted) from error
     except UnicodeDecodeError as error:  # sqlite3 could not even read SQLite's message, which quotes the file
         raise _damaged(path, _UNREADABLE) from error
 
 
-def _refusal(path: Path, error: sqlite3.Error, lost: str) -> ArenaError:
+def _refusal(path: Path, error: sqlite3.Error, lost: str, wanted: str) -> ArenaError:
     code, locks = _code(error), getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_LOCK
     safe = f"{lost}, every block added before is safe"
     if code == sqlite3.SQLITE_FULL:
@@ -274,7 +384,7 @@ def _refusal(path: Path, error: sqlite3.Error, lost: str) -> ArenaError:
     if code == sqlite3.SQLITE_NOTADB:
         return InvalidArgument(
             f"{path} is not a ledger, or the head of one that is damaged",
-            remedy="Give the path of a ledger or a new file.",
+            remedy=f"Give the path of {wanted}.",
         )
     what = str(error)
     return _damaged(path, what if what.isascii() and what.isprintable() else _UNREADABLE)

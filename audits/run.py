@@ -16,27 +16,16 @@ import attrs
 from arena import InvalidArgument
 from arena.independence import check_in_step
 from arena.testing import check_adversary
-from audits.betting import Betting, ceiling
 from audits.blocks import coupled, play_block
-from audits.clopper_pearson import HeldOut
-from audits.learnt import Learning
+from audits.course import Course, Numbers, Progress
 from audits.ledger import Ledger
+from audits.notes import Notes
 from audits.plan import Plan
 from audits.verdict import Verdict
-from audits.views import Block, ViewCounts
+from audits.views import Block
 
 # Workers that outrun this process would pile up results, so it hands out so many blocks at a time.
 _WAVE = 64
-
-
-@attrs.frozen(kw_only=True)
-class Progress:
-    """How far a run is: games played in each world, of how many, and the bound so far."""
-
-    games: int
-    of: int
-    epsilon_lower: float
-    refuted: bool
 
 
 def run(
@@ -45,6 +34,7 @@ def run(
     jobs: int = 1,
     ledger: str | Path | None = None,
     watch: Callable[[Progress], None] | None = None,
+    command: str | None = None,
 ) -> Verdict:
     """Play the plan, or what a ledger says is left of it, and return the verdict.
 
@@ -52,6 +42,7 @@ def run(
     ledger: a file that keeps every finished block; a run that is killed and run again ends with the figures
         of an undisturbed one.
     watch: called after every block, in order.
+    command: the command line that asks for this plan, for the notes of a new ledger.
 
     The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
     interrupt ends the run early with what it has, marked `interrupted`.
@@ -67,101 +58,41 @@ def run(
         check_adversary(plan.adversary, plan.learner, plan.referee)
     if coupled(plan):
         check_in_step(plan.learner, plan.adversary, plan.referee)
-    tests = _Tests.of(plan)
-    interrupted = False
+    course, played_now, interrupted = Course(Numbers.of(plan)), 0, False
     with (
-        nullcontext() if ledger is None else closing(Ledger.open(ledger, plan.describe())) as book,
-        closing(_results(plan, jobs, book, tests)) as results,
+        nullcontext() if ledger is None else closing(_opened(ledger, plan, command)) as book,
+        closing(_results(plan, jobs, book)) as results,
     ):
         try:
-            for result in results:
-                tests.update(result)
+            for result, is_new in results:
+                played_now += result.pairs if is_new else 0
+                course.update(result)
                 if watch is not None:
-                    watch(tests.progress(plan))
-                if plan.until_refuted and tests.betting.refuted:
+                    watch(course.progress())
+                if course.done:
                     break
         except KeyboardInterrupt:
             interrupted = True
-    return tests.verdict(plan, time.perf_counter() - started, interrupted)
+    return course.verdict(
+        learner=plan.learner.name,
+        adversary=plan.adversary.name,
+        protocol=plan.referee.name,
+        protects=plan.learner.claim.protects,
+        neighbours=plan.learner.claim.neighbours,
+        played_now=played_now,
+        seconds=time.perf_counter() - started,
+        seed=plan.seed,
+        interrupted=interrupted,
+    )
 
 
-@attrs.define(eq=False)
-class _Tests:
-    """The estimators, fed block by block."""
-
-    betting: Betting
-    held_out: HeldOut
-    learning: Learning
-    sizes: list[int] = attrs.field(factory=list)
-    games: int = 0
-    played_now: int = 0
-
-    @classmethod
-    def of(cls, plan: Plan) -> _Tests:
-        return cls(
-            Betting(delta=plan.delta, confidence=plan.confidence, epsilon_claim=plan.epsilon),
-            HeldOut(
-                delta=plan.delta,
-                confidence=plan.confidence,
-                choose_pairs=max(1, plan.games // 5),
-            ),
-            Learning(pairs=max(1, plan.games // 5)),
-        )
-
-    def update(self, result: Block) -> None:
-        if isinstance(result, ViewCounts):
-            self._learn(result)
-        else:
-            self.betting.update(result)
-            self.held_out.update(result)
-        self.sizes.append(result.pairs)
-        self.games += result.pairs
-
-    def _learn(self, views: ViewCounts) -> None:
-        """Bet on a block with the witness learnt before it, then learn from it."""
-        scores, settled = self.learning.scored(views), self.learning.done
-        if scores is not None:
-            self.betting.update(scores)
-        if settled:
-            assert scores is not None
-            self.held_out.update(scores)
-        relearnt = self.learning.learn(views)
-        if relearnt is not None:
-            self.betting.start_again(relearnt)
-            if self.learning.done:
-                for seen in relearnt:
-                    self.held_out.update(seen)
-
-    def progress(self, plan: Plan) -> Progress:
-        return Progress(
-            games=self.games,
-            of=plan.games,
-            epsilon_lower=self.betting.epsilon_lower,
-            refuted=self.betting.refuted,
-        )
-
-    def verdict(self, plan: Plan, seconds: float, interrupted: bool) -> Verdict:
-        return Verdict(
-            learner=plan.learner.name,
-            adversary=plan.adversary.name,
-            protocol=plan.referee.name,
-            claim=attrs.evolve(plan.learner.claim, epsilon=plan.epsilon, delta=plan.delta),
-            refuted=self.betting.refuted,
-            epsilon_lower=self.betting.epsilon_lower,
-            confidence=plan.confidence,
-            ceiling=ceiling(self.sizes, delta=plan.delta, confidence=plan.confidence),
-            # It holds at a number of games fixed beforehand, and only there.
-            clopper_pearson=None if plan.until_refuted or interrupted else self.held_out.epsilon_lower,
-            games=self.games,
-            played_now=self.played_now,
-            seconds=seconds,
-            seed=plan.seed,
-            interrupted=interrupted,
-        )
+def _opened(path: str | Path, plan: Plan, command: str | None) -> Ledger:
+    return Ledger.open(path, plan.describe(), notes=lambda: attrs.asdict(Notes.of(plan, command)))
 
 
-def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Generator[Block, None, None]:
-    """Every block's result in order: from the ledger where it has them, played and remembered where not."""
+def _results(plan: Plan, jobs: int, book: Ledger | None) -> Generator[tuple[Block, bool], None, None]:
+    """Every block's result in order, and whether it is new: from the ledger where it has it, played and
+    remembered where not."""
     kept = book.blocks() if book is not None else iter(())
     have = book.have() if book is not None else set()
     missing = [index for index in range(plan.blocks) if index not in have]
@@ -169,13 +100,12 @@ def _results(plan: Plan, jobs: int, book: Ledger | None, tests: _Tests) -> Gener
         for index in range(plan.blocks):
             if index in have:
                 # The ledger's iterator also meets blocks that were added meanwhile.
-                yield next(result for found, result in kept if found == index)
+                yield next(result for found, result in kept if found == index), False
                 continue
             result = next(played)
-            tests.played_now += result.pairs
             if book is not None:
                 book.add(index, result)
-            yield result
+            yield result, True
 
 
 def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[Block, None, None]:

@@ -15,7 +15,7 @@ import numpy as np
 from audits.scores import PairCounts
 
 CANDIDATES = 128
-_EXACT = 256
+EXACT = 256
 _WIDTH = 1 / 32
 
 
@@ -134,8 +134,8 @@ class Histogram:
         mass[:, old] = self._mass
         np.add.at(mass[0], new0, block.counts)
         np.add.at(mass[1], new1, block.counts)
-        if len(edges) > _EXACT:
-            kept = _kept_edges(mass, old)
+        if len(edges) > EXACT:
+            kept = kept_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)
         self._edges, self._mass = edges, mass
 
@@ -158,7 +158,7 @@ def _at_least(thresholds: np.ndarray, values: np.ndarray, counts: np.ndarray) ->
     return np.asarray(below[-1] - below[np.searchsorted(values[order], thresholds, side="left")])
 
 
-def _kept_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
+def kept_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
     """Indices of the bins that stay or come to be; `old` are the indices of those that were."""
     below = np.cumsum(mass, axis=1)
     above = below[:, -1:] - below + mass

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
+from click.core import ParameterSource
 from tqdm import tqdm
 
 from arena import InvalidArgument
@@ -16,10 +20,12 @@ from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.match import Match
 from audits.cli.options import REAL, WHOLE, takes_match
+from audits.course import Progress
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
-from audits.run import Progress, run
+from audits.run import run
 from audits.settings import claim_of
 
+_BESIDE = ("quiet", "jobs", "ledger", "as_json", "html")  # options on which no figure hangs
 GAMES = 100_000
 MOST_GAMES = 10_000_000
 _WITHOUT_SCORE = {
@@ -80,7 +86,7 @@ _WITHOUT_SCORE = {
 @click.option(
     "--json", "as_json", is_flag=True, help="One JSON object; null stands for a figure that is not finite."
 )
-@click.option("--html", metavar="FILE", help="Also write a report with the course of the bound.")
+@click.option("--html", metavar="FILE", help="Also write the page that arena report writes.")
 def audit(
     found: Match,
     *,
@@ -129,19 +135,18 @@ def audit(
         faults=faults,
     )
     if html is not None:
-        report.check_html(html)
-    history: list[Progress] = []
-    with _bar(plan, hidden=quiet or as_json) as show:
-
-        def watch(now: Progress) -> None:
-            if html is not None:
-                history.append(now)
-            show(now)
-
-        verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch)
-    click.echo(report.as_json(verdict) if as_json else report.text(verdict, plan=plan))
-    if html is not None:
-        report.html(verdict, history, html, plan=plan)
+        report.check_html(html, ledger)
+    with TemporaryDirectory() as folder:
+        if html is not None and ledger is None:
+            ledger = str(Path(folder, "run.ledger"))  # from which the page is written
+        with _bar(plan, hidden=quiet or as_json) as watch:
+            verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch, command=_command())
+        click.echo(report.as_json(verdict) if as_json else report.text(verdict, plan=plan))
+        if html is not None and ledger is not None:
+            if verdict.games:
+                report.html(ledger, html)
+            else:
+                click.echo("arena: note: no block of games was finished, so there is no page", err=True)
     click.get_current_context().exit(
         INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
     )
@@ -167,6 +172,21 @@ def _plan(found: Match, epsilon: float | None, delta: float | None, **rest: Any)
         delta=delta,
         **rest,
     )
+
+
+def _command() -> str:
+    """The command line, as far as figures hang on it, in the order of --help."""
+    context = click.get_current_context()
+    words = ["arena", "audit"]
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        if name in _BESIDE or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+            continue
+        values = context.params[name] if parameter.multiple else [context.params[name]]
+        for value in values:
+            words += [] if isinstance(parameter, click.Argument) else [parameter.opts[0]]
+            words += [] if value is True else [str(value)]
+    return shlex.join(words)
 
 
 @contextmanager

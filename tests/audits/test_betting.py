@@ -18,7 +18,7 @@ from scipy import stats
 from statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits.betting import Betting, _between_choices, _kelly, _returns, ceiling
+from audits.betting import Betting, _between_choices, _kelly, _returns, ceiling, ceilings
 from audits.scores import PairCounts
 
 E = math.e
@@ -341,6 +341,20 @@ def test_the_ceiling_of_many_blocks_is_that_of_running_them() -> None:
     for _ in range(1_000):
         test.update(separated(64))
     assert ceiling([64] * 1_000, delta=1e-5, confidence=0.999) == pytest.approx(test.epsilon_lower, abs=0.011)
+
+
+@pytest.mark.parametrize("points", [0, 7, 40])
+def test_the_course_of_the_ceiling_is_that_of_the_blocks(points: int) -> None:
+    sizes = [100] * 30 + [50]
+    test, bounds = Betting(delta=1e-5, confidence=0.95), {}
+    for pairs in sizes:
+        test.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
+        bounds[test.pairs] = test.epsilon_lower
+    course = ceilings(sizes, delta=1e-5, confidence=0.95, points=points)
+    assert len(course) >= min(points, len(sizes))
+    assert course[-1][0] == 3_050
+    for pairs, bound in course:
+        assert bound == pytest.approx(bounds[pairs], abs=0.011)
 
 
 def test_the_ceiling_of_nothing_is_nothing() -> None:

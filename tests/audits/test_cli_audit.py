@@ -14,7 +14,7 @@ from arena import PlayerError
 from audits import cli
 from audits.cli import auditing
 from audits.cli.match import match
-from audits.run import Progress
+from audits.course import Progress
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {

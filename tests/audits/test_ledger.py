@@ -309,7 +309,7 @@ class TestDamage:
         assert refusal(filled) == (
             f"the ledger run.ledger has schema {SCHEMA_VERSION + 1}; "
             f"this dp-arena reads schema {SCHEMA_VERSION}. "
-            "Use the newer dp-arena that wrote it, or give the path of a new file."
+            "Use the newer dp-arena that wrote it."
         )
 
     @pytest.mark.parametrize(
@@ -326,11 +326,20 @@ class TestDamage:
             database.execute(change)
         assert refusal(filled) == f"the ledger run.ledger is damaged: its tables are not a ledger's. {GONE}"
 
+    @pytest.mark.parametrize("table", ["plan", "notes"])
+    @pytest.mark.parametrize(
+        ("change", "rows"), [("DELETE FROM {}", 0), ("INSERT INTO {0} SELECT * FROM {0}", 2)]
+    )
+    def test_a_plan_or_notes_that_are_not_one_row(self, filled, table, change, rows):
+        with edited(filled) as database:
+            database.execute(change.format(table))
+        assert refusal(filled) == (
+            f"the ledger run.ledger is damaged: it holds {rows} rows of its {table}, not one. {GONE}"
+        )
+
     @pytest.mark.parametrize(
         "change",
         [
-            "DELETE FROM plan",
-            "INSERT INTO plan SELECT * FROM plan",
             "UPDATE plan SET json = replace(json, '8192', '4096')",
             "UPDATE plan SET sha256 = 'text'",
             "UPDATE plan SET json = CAST(x'ff' AS TEXT)",
@@ -341,6 +350,28 @@ class TestDamage:
             database.execute(change)
         assert refusal(filled) == (
             f"the ledger run.ledger is damaged: its plan does not match its checksum. {GONE}"
+        )
+
+    @pytest.mark.parametrize(
+        "change",
+        ["UPDATE notes SET json = '{}'", "UPDATE notes SET sha256 = x'00'", "UPDATE notes SET json = x'ff'"],
+    )
+    def test_notes_that_were_changed(self, path, change):
+        Ledger.open(path, PLAN, notes=lambda: {"learner": "Laplace"}).close()
+        with edited(path) as database:
+            database.execute(change)
+        assert refusal(path) == (
+            f"the ledger run.ledger is damaged: its notes do not match their checksum. {GONE}"
+        )
+
+    def test_notes_of_another_plan(self, filled):
+        Ledger.open("other.ledger", {"seed": 2}, notes=lambda: {"learner": "Gauss"}).close()
+        with edited(filled) as database:
+            database.execute("ATTACH 'other.ledger' AS other")
+            database.execute("DELETE FROM notes")
+            database.execute("INSERT INTO notes SELECT * FROM other.notes")
+        assert refusal(filled) == (
+            f"the ledger run.ledger is damaged: its notes do not match their checksum. {GONE}"
         )
 
     @pytest.mark.parametrize(

@@ -2,20 +2,16 @@
 
 from __future__ import annotations
 
-import importlib.util
 import json
 import math
-from html.parser import HTMLParser
-from pathlib import Path
 
 import attrs
 import pytest
 
-from arena import TRAINING_EXAMPLE, Claim, InvalidArgument, Release
+from arena import TRAINING_EXAMPLE, Claim, Release
 from audits import report
 from audits.plan import Plan
 from audits.registry import ADVERSARIES, LEARNERS
-from audits.run import Progress
 from audits.verdict import Verdict
 
 VERDICT = Verdict(
@@ -34,8 +30,6 @@ VERDICT = Verdict(
     seed=7,
 )
 REACH = "An adversary that always tells the worlds apart would have reached ε = 9.25."
-HISTORY = [Progress(games=500, of=1_000, epsilon_lower=0.25, refuted=False)]
-HISTORY += [Progress(games=1_000, of=1_000, epsilon_lower=0.5, refuted=False)]
 
 
 def with_claim(epsilon: float) -> Verdict:
@@ -121,75 +115,3 @@ def test_a_figure_that_json_cannot_hold_is_null(odd: float) -> None:
     text = report.as_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
     found = json.loads(text, parse_constant=pytest.fail)
     assert (found["ceiling"], found["claim"]["epsilon"], found["epsilon_lower"]) == (None, None, 0.5)
-
-
-# --- HTML ---------------------------------------------------------------------------------------------
-
-
-class Links(HTMLParser):
-    """Collects what a page would fetch."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.tags: list[str] = []
-        self.links: list[str] = []
-
-    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
-        self.tags.append(tag)
-        fetched = [value or "" for name, value in attributes if name in ("src", "href", "xlink:href")]
-        self.links += [value for value in fetched if not value.startswith("#")]
-
-
-def test_html_is_one_page_that_fetches_nothing(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    report.html(attrs.evolve(VERDICT, refuted=True), HISTORY, path)
-    page = Links()
-    page.feed(path.read_text(encoding="utf-8"))
-    assert page.tags.count("svg") == 1
-    assert "script" not in page.tags
-    assert page.links == []
-    text = path.read_text(encoding="utf-8")
-    assert "<title>laplace-count against count-swap: refuted</title>" in text
-    assert "<th>ceiling</th><td>ε ≥ 9.25 nats" in text
-
-
-def test_html_is_the_same_for_the_same_figures(tmp_path: Path) -> None:
-    first, second = tmp_path / "1.html", tmp_path / "2.html"
-    for path in (first, second):
-        report.html(VERDICT, HISTORY, path)
-    assert first.read_bytes() == second.read_bytes()
-
-
-def test_html_of_no_games_is_a_page_too(tmp_path: Path) -> None:
-    report.html(
-        attrs.evolve(VERDICT, games=0, played_now=0, ceiling=0.0, interrupted=True), [], tmp_path / "r.html"
-    )
-
-
-def test_names_are_text_and_not_markup(tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    report.html(attrs.evolve(VERDICT, adversary="<script>alert(1)</script>"), HISTORY, path)
-    assert "<script>" not in path.read_text()
-
-
-def test_a_missing_package_is_named_before_any_game(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    with pytest.raises(InvalidArgument) as refused:
-        report.check_html(tmp_path / "report.html")
-    assert str(refused.value) == (
-        "the HTML report needs jinja2 and matplotlib. Run pip install dp-arena[report]."
-    )
-
-
-def test_a_full_disk_leaves_the_old_report_alone(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    path = tmp_path / "report.html"
-    path.write_text("old")
-
-    def full(self: Path, *arguments: object, **options: object) -> None:
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(Path, "write_text", full)
-    with pytest.raises(InvalidArgument, match=r"cannot be written \(No space left on device\)"):
-        report.html(VERDICT, HISTORY, path)
-    assert path.read_text() == "old"
-    assert list(tmp_path.iterdir()) == [path]

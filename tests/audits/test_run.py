@@ -33,8 +33,9 @@ from arena import (
     Unsupported,
 )
 from audits.blocks import play_block
+from audits.course import Progress
 from audits.plan import Plan
-from audits.run import Progress, run
+from audits.run import run
 from audits.verdict import Verdict
 from learners.everlasting_v1 import EverlastingV1
 from learners.everlasting_v2 import EverlastingV2

@@ -1,0 +1,107 @@
+"""What an audit found as text and as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import textwrap
+from typing import Any
+
+from tabulate import tabulate
+
+from audits.plan import Plan
+from audits.settings import summary
+from audits.verdict import Verdict
+
+_WIDTH = 100
+
+
+def as_json(verdict: Verdict) -> str:
+    """One JSON object on one line. A figure that is unknown or not finite is null: JSON has no infinity."""
+    return json.dumps(_finite(verdict.as_json()), allow_nan=False)
+
+
+def text(verdict: Verdict, *, plan: Plan | None = None) -> str:
+    """The report for a terminal. With the plan it names the players' settings too."""
+    figures = tabulate(rows(verdict, plan), tablefmt="plain", disable_numparse=True)
+    return f"{figures}\n\n{textwrap.fill(meaning(verdict), _WIDTH)}"
+
+
+def rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:
+    """The figures of a verdict, each with its name."""
+    classical = verdict.clopper_pearson
+    seconds = f"{verdict.seconds:.1f} s"
+    played = f"{verdict.games:,} in each world"
+    if verdict.played_now < verdict.games:
+        played += f", {verdict.games - verdict.played_now:,} of them from the ledger"
+    return [
+        ("learner", verdict.learner if plan is None else summary(plan.learner)),
+        ("adversary", verdict.adversary if plan is None else summary(plan.adversary)),
+        ("protocol", verdict.protocol),
+        ("claim under test", str(verdict.claim)),
+        ("certified", certified(verdict)),
+        ("ceiling", ceiling(verdict)),
+        (
+            "Clopper-Pearson",
+            "too few games" if classical is None else f"ε ≥ {nats(classical)} nats, for comparison",
+        ),
+        ("games", played),
+        ("speed", f"{verdict.games_per_second:,.0f} games a second, both worlds counted ({seconds})"),
+        ("seed", str(verdict.seed)),
+    ]
+
+
+def certified(verdict: Verdict) -> str:
+    """The certified bound, with what it is certified at."""
+    at = f"at δ = {verdict.claim.delta:.3g}, confidence {percent(verdict.confidence)}"
+    return f"ε ≥ {nats(verdict.epsilon_lower)} nats {at}"
+
+
+def ceiling(verdict: Verdict) -> str:
+    """What the bound should be held against."""
+    return f"ε ≥ {nats(verdict.ceiling)} nats, had the adversary told the worlds apart every time"
+
+
+def meaning(verdict: Verdict) -> str:
+    """What the verdict means, in a few sentences."""
+    said = f"{outcome(verdict)}: {finding(verdict)}"
+    return f"Interrupted; what was played stands. {said}" if verdict.interrupted else said
+
+
+def outcome(verdict: Verdict) -> str:
+    """The verdict in a word."""
+    return "Refuted" if verdict.refuted else "Not refuted"
+
+
+def finding(verdict: Verdict) -> str:
+    """What was found: the rest of the sentence that begins with the outcome, and what to hold it against."""
+    sure = f"with confidence {percent(verdict.confidence)}"
+    none_holds = f"no claim below ε = {nats(verdict.epsilon_lower)} at δ = {verdict.claim.delta:.3g} holds"
+    if verdict.refuted:
+        return f"{sure}, the claim is false, and {none_holds}."
+    if verdict.epsilon_lower > 0:
+        return f"{sure}, {none_holds}; the claim under test is not below it. {_reach(verdict)}"
+    return f"these games certify no loss of privacy. {_reach(verdict)}"
+
+
+def nats(epsilon: float) -> str:
+    """An ε as every report writes it."""
+    return f"{epsilon:.4g}"
+
+
+def percent(chance: float) -> str:
+    """A chance as every report writes it."""
+    return f"{100 * chance:.10g} %"
+
+
+def _reach(verdict: Verdict) -> str:
+    always = "an adversary that always tells the worlds apart would have reached"
+    if verdict.ceiling < verdict.claim.epsilon:
+        return f"So few games could not refute it: even {always} only ε = {nats(verdict.ceiling)}. Play more."
+    return f"{always.capitalize()} ε = {nats(verdict.ceiling)}."
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _finite(part) for name, part in value.items()}
+    return None if isinstance(value, float) and not math.isfinite(value) else value

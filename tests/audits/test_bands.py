@@ -1,0 +1,283 @@
+"""The band: what it certifies at all thresholds at once, and how often it is wrong."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import stats
+from statistical import Rejected, rejected, statistical
+
+from arena.errors import InvalidArgument
+from audits.bands import ALPHAS, DELTAS, EPSILONS, Band, Bands, allowed, separated
+from audits.limits import clopper_pearson, simultaneous
+from audits.ranks import Counts, Ranks
+from audits.scores import PairCounts
+from audits.witness import Event
+
+RATE = 1e-7
+
+
+def band(scores0: np.ndarray, scores1: np.ndarray, confidence: float = 0.9) -> Band:
+    ranks = Ranks()
+    ranks.add(PairCounts.of(scores0, scores1))
+    return Band.of(ranks.counts(), confidence=confidence)
+
+
+@pytest.fixture
+def laplace(rng: np.random.Generator) -> Band:
+    return band(*rng.laplace([[0.0], [1.0]], 1.0, (2, 5_000)))
+
+
+# --- limits -------------------------------------------------------------------------------------------------
+
+
+def test_limits_are_those_of_each_world_at_half_the_error() -> None:
+    found = band(np.repeat([0.0, 1.0], [70, 30]), np.repeat([0.0, 1.0], [40, 60]))
+    limits = simultaneous(100, 0.05)
+    assert found.estimate.tolist() == [[0.3, 0.7], [0.6, 0.4]]
+    assert found.lower.tolist() == [
+        limits.below(np.array([30, 70])).tolist(),
+        limits.below([60, 40]).tolist(),
+    ]
+    assert found.upper.tolist() == [
+        limits.above(np.array([30, 70])).tolist(),
+        limits.above([60, 40]).tolist(),
+    ]
+
+
+def test_counts_that_are_not_known_are_read_at_their_worse_end() -> None:
+    least, most = np.array([[40], [60]]), np.array([[45], [70]])
+    found = Band.of(Counts.between(100, np.array([0.0]), least, most), confidence=0.9)
+    limits = simultaneous(100, 0.05)
+    assert found.lower[:, 1].tolist() == limits.below(least[:, 0]).tolist()
+    assert found.upper[:, 1].tolist() == limits.above(most[:, 0]).tolist()
+    assert found.lower[:, 0].tolist() == limits.below(100 - most[:, 0]).tolist()
+    assert found.upper[:, 0].tolist() == limits.above(100 - least[:, 0]).tolist()
+
+
+# --- ε and δ ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.01, 0.5, 1.0])
+def test_epsilon_is_the_largest_over_events_and_directions(laplace: Band, delta: float) -> None:
+    best = 0.0
+    for event in range(len(laplace.events)):
+        for world in (0, 1):
+            gain = laplace.lower[world, event] - delta
+            if gain > 0:
+                best = max(best, math.log(gain / laplace.upper[1 - world, event]))
+    assert laplace.epsilon(delta) == best
+
+
+def test_delta_is_the_largest_over_events_and_directions(laplace: Band) -> None:
+    for epsilon in (0.0, 0.5, 3.0):
+        by_world = laplace.lower - math.exp(epsilon) * laplace.upper[::-1]
+        assert laplace.deltas(np.array([epsilon]))[0] == pytest.approx(max(0.0, by_world.max()))
+
+
+def test_epsilon_and_delta_are_two_views_of_one_region(laplace: Band) -> None:
+    deltas = np.array([0.0, 0.02, 0.1])
+    epsilons = laplace.epsilons(deltas)
+    assert laplace.deltas(epsilons) == pytest.approx(deltas, abs=1e-12)
+
+
+def test_the_region_shrinks_with_delta_and_with_epsilon(laplace: Band) -> None:
+    region = laplace.region()
+    assert region.deltas is DELTAS
+    assert region.epsilons is EPSILONS
+    assert (np.diff(region.refuted_epsilon) <= 0).all()
+    assert (np.diff(region.certified_delta) <= 0).all()
+    assert region.refuted_epsilon[0] > 0.7
+    assert region.refuted_epsilon[-1] == 0.0
+    assert region.as_json()["deltas"][0] == 0.0
+
+
+def test_a_huge_epsilon_certifies_nothing(laplace: Band) -> None:
+    assert laplace.deltas(np.array([1e6, math.inf])).tolist() == [0.0, 0.0]
+
+
+@pytest.mark.parametrize("flip", [False, True])
+@pytest.mark.parametrize("swap", [False, True])
+def test_event_and_direction_follow_the_scores(flip: bool, swap: bool) -> None:
+    """One-sided leak: only one event in one direction is rare in the other world."""
+    worlds = [np.zeros(500), np.repeat([0.0, 1.0], 250)]
+    worlds = [1 - scores if flip else scores for scores in worlds]
+    found = band(*(worlds[::-1] if swap else worlds))
+    assert found.witness(0.0) == (Event(1.0, upper=not flip), 0 if swap else 1)
+    assert found.epsilon(0.0) == band(*worlds).epsilon(0.0) > 3
+
+
+@settings(deadline=None, max_examples=50)
+@given(pairs=st.lists(st.tuples(*[st.sampled_from([-math.inf, 0.0, 1.0, 2.0, math.inf])] * 2), min_size=1))
+def test_worlds_and_the_sense_of_scores_do_not_matter(pairs: list[tuple[float, float]]) -> None:
+    zero, one = np.array(pairs).T
+    found = band(zero, one)
+    for other in (band(one, zero), band(-zero, -one)):
+        assert other.epsilons(DELTAS) == pytest.approx(found.epsilons(DELTAS), abs=1e-9)
+        assert other.deltas(EPSILONS) == pytest.approx(found.deltas(EPSILONS), abs=1e-9)
+
+
+def test_equal_scores_certify_nothing() -> None:
+    found = band(np.ones(100), np.ones(100))
+    assert (found.epsilon(0.0), found.witness(0.0), found.deltas(np.zeros(1))[0]) == (0.0, None, 0.0)
+    assert found.trade_off().upper == pytest.approx(1 - ALPHAS)
+
+
+def test_infinite_scores_are_events_like_others() -> None:
+    halting = np.repeat([0.0, math.inf], [60, 40])
+    assert band(np.zeros(100), halting).epsilon(0.0) == band(np.zeros(100), np.minimum(halting, 1.0)).epsilon(
+        0.0
+    )
+
+
+def test_perfect_separation_is_the_ceiling() -> None:
+    best = band(np.zeros(50), np.ones(50))
+    limits = simultaneous(50, 0.05)
+    expected = math.log(float(limits.below(np.array(50)) / limits.above(np.array(0))))
+    assert separated(games=50, confidence=0.9).epsilon(0.0) == best.epsilon(0.0) == pytest.approx(expected)
+
+
+# --- the trade-off ------------------------------------------------------------------------------------------
+
+
+def test_the_certified_curve_is_the_lower_hull_of_its_points(laplace: Band) -> None:
+    """By brute force: at each α, the least of all chords between points on either side of it."""
+    curve = laplace.trade_off(epsilon=1.0)
+    alpha, beta = laplace.errors()
+    x, y = np.concatenate([alpha, [0.0, 1.0]]), np.concatenate([beta, [1.0, 0.0]])
+    for at in (0.05, 0.3, 0.8):
+        left, right = x <= at, x > at
+        share = (at - x[left][:, None]) / (x[right] - x[left][:, None])
+        chords = (1 - share) * y[left][:, None] + share * y[right]
+        assert curve.upper[curve.alpha == at] == pytest.approx(chords.min())
+
+
+def test_the_curves_fall_and_are_convex(laplace: Band) -> None:
+    curve = laplace.trade_off(epsilon=1.0, delta=0.01)
+    for values in (curve.estimate, curve.upper, curve.allowed):
+        assert values is not None
+        slopes = np.diff(values) / np.diff(curve.alpha)
+        assert (slopes <= 1e-9).all()
+        assert (np.diff(slopes) >= -1e-6).all()
+    assert (curve.upper[0], curve.upper[-1]) == (1.0, 0.0)
+    assert (curve.upper >= curve.estimate - 1e-12).all()
+
+
+@pytest.mark.parametrize("delta", [0.0, 0.05])
+def test_the_curve_dips_below_a_claim_just_where_the_band_refutes_it(laplace: Band, delta: float) -> None:
+    bound = laplace.epsilon(delta)
+    for claim, refuted in ((bound - 0.02, True), (bound + 0.001, False)):
+        curve = laplace.trade_off(epsilon=claim, delta=delta)
+        assert curve.allowed is not None
+        assert bool((curve.upper < curve.allowed - 1e-12).any()) == refuted
+
+
+def test_the_claim_s_curve_is_that_of_the_definition() -> None:
+    """f(α) is the least β with α and β errors of a test between (ε, δ)-indistinguishable worlds."""
+    assert allowed(np.array([0.0, 0.1, 0.5, 0.9, 1.0]), epsilon=math.log(2), delta=0.1) == pytest.approx(
+        [0.9, 0.7, 0.2, 0.0, 0.0]
+    )
+    assert allowed(np.array([0.0, 0.3, 1.0]), epsilon=0.0, delta=0.0) == pytest.approx([1.0, 0.7, 0.0])
+    assert allowed(np.array([0.0, 0.3]), epsilon=math.inf, delta=0.2) == pytest.approx([0.8, 0.0])
+
+
+def test_without_a_claim_nothing_is_allowed_or_forbidden(laplace: Band) -> None:
+    assert laplace.trade_off().allowed is None
+    assert laplace.trade_off().as_json()["allowed"] is None
+
+
+# --- blocks -------------------------------------------------------------------------------------------------
+
+
+def test_blocks_are_counted_together_and_only_the_stated_number_is_read() -> None:
+    bands = Bands(confidence=0.9, games=40)
+    worlds = np.tile([0.0, 1.0], 20), np.tile([1.0, 1.0, 0.0, 2.0], 10)
+    for start in range(0, 40, 8):
+        assert bands.result() is None
+        bands.update(PairCounts.of(*(scores[start : start + 8] for scores in worlds)))
+        bands.update(PairCounts.of(np.empty(0), np.empty(0)))
+    found = bands.result()
+    assert found is not None
+    assert (found.lower == band(*worlds).lower).all()
+    bands.update(PairCounts.of(np.zeros(1), np.zeros(1)))
+    assert bands.result() is None
+
+
+@pytest.mark.parametrize(
+    ("options", "rule"),
+    [
+        ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
+        ({"games": 0}, "games must be at least 1"),
+    ],
+)
+def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
+    with pytest.raises(InvalidArgument, match=rule):
+        Bands(**{"confidence": 0.9, "games": 10, **options})  # type: ignore[arg-type]
+
+
+# --- how often it is wrong ----------------------------------------------------------------------------------
+
+SEEDS, PAIRS, LEVEL = 4_000, 40, 0.1
+
+
+def honest(counts: Counts) -> Band:
+    return Band.of(counts, confidence=1 - LEVEL)
+
+
+def one_world_s_error_in_each(counts: Counts) -> Band:
+    return Band.of(counts, confidence=1 - 2 * LEVEL)
+
+
+APART = clopper_pearson(np.arange(PAIRS + 1), PAIRS, LEVEL / 4)
+
+
+def one_event_at_a_time(counts: Counts) -> Band:
+    lower, upper = APART
+    return Band(counts.pairs, counts.events, counts.least / PAIRS, lower[counts.least], upper[counts.most])
+
+
+def one_order_statistic_too_low(counts: Counts) -> Band:
+    found = honest(counts)
+    upper = simultaneous(counts.pairs, LEVEL / 2).above(np.maximum(counts.most - 1, 0))
+    return Band(found.pairs, found.events, found.estimate, found.lower, upper)
+
+
+def check_coverage(make: Callable[[Counts], Band], rng: np.random.Generator) -> None:
+    """Reject if so many bands or more miss a chance with probability RATE at most, were it at rate LEVEL.
+
+    Of 4,000 bands, more than 0.126; a band that misses at rate 0.155 is let through with probability 1e-7.
+    """
+    missed = 0
+    for scores in rng.normal(size=(SEEDS, 2, PAIRS)):
+        at = np.sort(scores, axis=None)
+        # Just above each score, where the limits are tightest from below, and at it.
+        at = np.sort(np.concatenate([at, np.nextafter(at, np.inf)]))
+        below = np.stack([np.searchsorted(np.sort(world), at, side="left") for world in scores])
+        found = make(Counts.exact(PAIRS, at, below))
+        chance = np.concatenate([stats.norm.sf(at), stats.norm.cdf(at)])
+        missed += bool(((chance < found.lower) | (chance > found.upper)).any())
+    most = int(stats.binom.isf(RATE, SEEDS, LEVEL))
+    if missed > most:
+        raise Rejected(f"{missed} of {SEEDS} bands missed a chance, more than {most}")
+
+
+@statistical(rate=RATE)
+def test_the_band_misses_no_more_often_than_it_says(rng: np.random.Generator) -> None:
+    check_coverage(honest, rng)
+
+
+@statistical(rate=RATE)
+@pytest.mark.parametrize(
+    "make", [one_world_s_error_in_each, one_event_at_a_time, one_order_statistic_too_low]
+)
+def test_bands_that_miss_more_often_are_caught(
+    make: Callable[[Counts], Band], rng: np.random.Generator
+) -> None:
+    """They miss at rates of about 0.19, 0.7 and 0.3 or more."""
+    with rejected("bands missed"):
+        check_coverage(make, rng)

@@ -1,0 +1,191 @@
+"""Reading a ledger for a report: what is there now, whoever writes to it, and not a byte changed."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sqlite3
+import subprocess
+import sys
+import tempfile
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena import InvalidArgument
+from audits import ledger as ledgers
+from audits.ledger import SCHEMA_VERSION, Ledger, LedgerFull
+from audits.scores import PairCounts
+
+ROOT = Path(__file__).parents[2]
+PLAN = {"seed": 1, "points": (0.5, 2.0)}
+NOTES = {"learner": "Laplace"}
+
+# Writes blocks, large and small, until it is killed.
+WRITER = """
+import sys
+from itertools import count
+import numpy as np
+from audits.ledger import Ledger
+from audits.scores import PairCounts
+
+ledger = Ledger.open(sys.argv[1], {"seed": 1})
+for block in count():
+    size = 1 + block * 37 % 3_000
+    ledger.add(block, PairCounts.of(np.arange(float(size)), np.full(size, float(block))))
+    print(block, flush=True)
+"""
+
+
+def scores(block: int) -> PairCounts:
+    return PairCounts.of(np.arange(8.0), np.full(8, float(block)))
+
+
+@pytest.fixture
+def filled(tmp_path: Path) -> Path:
+    path = tmp_path / "run.ledger"
+    with Ledger.open(path, PLAN, notes=lambda: NOTES) as ledger:
+        for block in range(3):
+            ledger.add(block, scores(block))
+    return path
+
+
+def refusal(path: Path, error: type[Exception] = InvalidArgument) -> str:
+    with pytest.raises(error) as refused, Ledger.read(path):
+        pass
+    return str(refused.value)
+
+
+def test_it_gives_back_what_was_stored(filled: Path) -> None:
+    before = filled.read_bytes()
+    with Ledger.read(filled) as ledger:
+        assert ledger.plan == {"seed": 1, "points": [0.5, 2.0]}
+        assert ledger.notes == NOTES
+        assert [(block, counts.to_bytes()) for block, counts in ledger.blocks()] == [
+            (block, scores(block).to_bytes()) for block in range(3)
+        ]
+    assert filled.read_bytes() == before
+    assert os.listdir(filled.parent) == ["run.ledger"]
+
+
+def test_notes_are_asked_for_only_where_a_ledger_is_new(filled: Path) -> None:
+    def never() -> dict[str, object]:
+        raise AssertionError
+
+    with Ledger.open(filled, PLAN, notes=never) as ledger:
+        assert ledger.notes == NOTES
+
+
+def test_a_ledger_may_be_read_where_nothing_can_be_written(filled: Path) -> None:
+    filled.chmod(0o444)
+    filled.parent.chmod(0o555)
+    with Ledger.read(filled) as ledger:
+        assert len(ledger.have()) == 3
+    filled.parent.chmod(0o755)
+
+
+def test_a_ledger_may_be_read_while_a_run_writes_to_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.ledger"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        seen = []
+        try:
+            for _ in range(15):
+                written = int(writer.stdout.readline())
+                with Ledger.read(path) as ledger:
+                    have = ledger.have()
+                    assert have == set(range(len(have)))
+                    assert len(have) > written
+                seen.append(len(have))
+        finally:
+            writer.kill()
+    assert seen == sorted(seen)
+    with Ledger.open(path, {"seed": 1}) as ledger:
+        assert len(ledger.have()) >= seen[-1]
+
+
+def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(filled: Path, monkeypatch) -> None:
+    log, copies = filled.with_name("run.ledger-wal"), []
+    copyfile = shutil.copyfile
+
+    def copy(source: Path, to: Path) -> None:
+        copyfile(source, to)
+        if source == filled:
+            copies.append(source)
+            if len(copies) < 3:
+                log.write_bytes(bytes([len(copies)]) * 64)
+            else:
+                log.unlink(missing_ok=True)
+
+    monkeypatch.setattr(shutil, "copyfile", copy)
+    with Ledger.read(filled) as ledger:
+        assert len(ledger.have()) == 3
+    assert len(copies) == 4
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (None, "the ledger {} cannot be read: there is no such file. Give the path of a ledger."),
+        (b"", "{} is empty. Give the path of a ledger."),
+        (b"hello", "{} is not a ledger, or the head of one that is damaged. Give the path of a ledger."),
+    ],
+)
+def test_what_is_no_ledger(tmp_path: Path, content: bytes | None, message: str) -> None:
+    path = tmp_path / "run.ledger"
+    if content is not None:
+        path.write_bytes(content)
+    assert refusal(path) == message.format(path)
+
+
+def test_a_directory(tmp_path: Path) -> None:
+    assert refusal(tmp_path) == (
+        f"the ledger {tmp_path} cannot be read: it is a directory. Give the path of a ledger."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        (
+            f"PRAGMA user_version = {SCHEMA_VERSION + 1}",
+            f"the ledger {{}} has schema {SCHEMA_VERSION + 1}; this dp-arena reads schema {SCHEMA_VERSION}. "
+            "Use the newer dp-arena that wrote it.",
+        ),
+        (
+            "PRAGMA application_id = 1",
+            "{} is an SQLite database, but not a ledger. Give the path of a ledger.",
+        ),
+        (
+            "UPDATE blocks SET pairs = 1 WHERE block = 1",
+            "the ledger {} is damaged: block 1 does not match its checksum. Restore a copy, or remove it and "
+            "any run.ledger-wal beside it to play every block again.",
+        ),
+    ],
+)
+def test_a_ledger_that_was_changed(filled: Path, change: str, message: str) -> None:
+    with closing(sqlite3.connect(filled, isolation_level=None)) as database:
+        database.execute(change)
+    assert refusal(filled) == message.format(filled)
+
+
+def test_no_room_for_the_copy(filled: Path, monkeypatch) -> None:
+    def full(source: Path, to: Path) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(shutil, "copyfile", full)
+    monkeypatch.setattr(tempfile, "tempdir", str(filled.parent))
+    assert refusal(filled, LedgerFull).startswith(f"there is no room to read the ledger {filled} by way of ")
+
+
+def test_a_file_that_may_not_be_read(filled: Path, monkeypatch) -> None:
+    def locked(source: Path, to: Path) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(ledgers.shutil, "copyfile", locked)
+    assert refusal(filled) == (
+        f"the ledger {filled} cannot be read (Permission denied). Give one that can be read."
+    )

@@ -1,0 +1,155 @@
+"""Limits at one event and at all: against definitions, determinants and simulation."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from scipy import stats
+from statistical import check_counts, rejected, statistical
+
+from arena.errors import InvalidArgument
+from audits import limits
+from audits.limits import Limits, clopper_pearson, crossing, simultaneous
+
+RATE = 1e-7
+
+
+def left(bounds: Limits, samples: np.ndarray) -> np.ndarray:
+    """Which rows of uniform numbers (m, n) leave the limits."""
+    ordered = np.sort(samples, axis=1)[:, bounds.index - 1]
+    return ((ordered < bounds.lower) | (ordered > bounds.upper)).any(axis=1)
+
+
+def steck(bounds: Limits) -> float:
+    """The probability of staying within limits of every order statistic, as a determinant (Steck 1971)."""
+    n = bounds.pairs
+    matrix = np.zeros((n, n))
+    for i in range(n):
+        for j in range(max(0, i - 1), n):
+            power = j - i + 1
+            matrix[i, j] = max(0.0, bounds.upper[i] - bounds.lower[j]) ** power / math.factorial(power)
+    return float(math.factorial(n) * np.linalg.det(matrix))
+
+
+# --- one event ----------------------------------------------------------------------------------------------
+
+
+def test_limits_at_one_event_are_those_of_the_definition() -> None:
+    """At the limit, so many hits or more (or so many or fewer) have probability `level`."""
+    counts = np.arange(1, 20)
+    lower, upper = clopper_pearson(counts, 20, 0.03)
+    assert stats.binom.sf(counts - 1, 20, lower) == pytest.approx(0.03)
+    assert stats.binom.cdf(counts, 20, upper) == pytest.approx(0.03)
+
+
+def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
+    lower, upper = clopper_pearson(np.array([0, 10]), 10, 0.05)
+    assert (lower[0], upper[1]) == (0.0, 1.0)
+    assert upper[0] == pytest.approx(1 - 0.05 ** (1 / 10)) == 1 - lower[1]
+
+
+# --- all events ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 3, 5, 8])
+@pytest.mark.parametrize("error", [0.4, 0.05])
+def test_the_chance_of_leaving_agrees_with_a_determinant(pairs: int, error: float) -> None:
+    bounds = simultaneous(pairs, error)
+    assert crossing(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
+
+
+def test_lopsided_limits_agree_with_a_determinant() -> None:
+    lower, upper = np.array([0.0, 0.1, 0.1, 0.5]), np.array([0.3, 0.9, 0.95, 1.0])
+    bounds = Limits(4, np.arange(1, 5), lower, upper)
+    assert crossing(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
+
+
+def test_limits_that_cannot_be_kept_are_always_left() -> None:
+    assert crossing(Limits(2, np.arange(1, 3), np.array([0.6, 0.7]), np.array([0.5, 0.8]))) == 1.0
+
+
+@statistical(rate=RATE)
+@pytest.mark.parametrize("indices", [4_000, 40])
+def test_uniform_numbers_leave_limits_as_often_as_is_computed(
+    indices: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of 250 order statistics, all or some; the band may leave a hundredth of the error unspent."""
+    monkeypatch.setattr(limits, "INDICES", indices)
+    bounds = simultaneous.__wrapped__(250, 0.2)
+    assert (len(bounds.index) < 100) == (indices == 40)
+    out = int(left(bounds, rng.random((50_000, 250))).sum())
+    check_counts(
+        [out, 50_000 - out],
+        [crossing(bounds), 1 - crossing(bounds)],
+        rate=RATE,
+        effect=0.02,
+        power=1 - RATE,
+    )
+
+
+@statistical(rate=RATE)
+def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
+    index = np.arange(1, 251)
+    lower, _ = clopper_pearson(index, 250, 0.1)
+    _, upper = clopper_pearson(index - 1, 250, 0.1)
+    out = int(left(Limits(250, index, lower, upper), rng.random((50_000, 250))).sum())
+    with rejected():
+        check_counts([out, 50_000 - out], [0.2, 0.8], rate=RATE, effect=0.02, power=1 - RATE)
+
+
+@pytest.mark.parametrize("pairs", [1, 2, 17, 300, 4_001])
+@pytest.mark.parametrize("error", [0.45, 0.025, 1e-9])
+def test_the_error_is_spent_and_not_exceeded(pairs: int, error: float) -> None:
+    assert 0.99 * error <= crossing(simultaneous(pairs, error)) <= error * (1 + 1e-6)
+
+
+def test_a_tiny_error_is_shared_out_among_the_limits() -> None:
+    bounds = simultaneous(100, 1e-12)
+    assert bounds.lower[-1] == pytest.approx((1e-12 / 200) ** (1 / 100))
+    assert crossing(bounds) <= 1e-12
+
+
+@pytest.mark.parametrize("pairs", [1, 10, 5_000, 20_000_000])
+def test_the_set_of_indices_is_the_same_from_above_and_dense_in_the_tails(pairs: int) -> None:
+    index = limits._indices(pairs)
+    assert index[0] == 1
+    assert (index == pairs + 1 - index[::-1]).all()
+    assert len(index) <= 1.2 * limits.INDICES
+    assert pairs <= limits.INDICES or (np.diff(index) <= np.maximum(1, index[:-1] / 8)).mean() > 0.95
+
+
+@pytest.mark.parametrize("pairs", [1, 60, 5_000])
+def test_limits_are_monotone_and_the_same_from_above(pairs: int) -> None:
+    bounds = simultaneous(pairs, 0.05)
+    counts = np.arange(pairs + 1)
+    below, above = bounds.below(counts), bounds.above(counts)
+    assert (np.diff(below) >= 0).all()
+    assert (np.diff(above) >= 0).all()
+    assert (below <= counts / pairs).all()
+    assert (counts / pairs <= above).all()
+    assert above == pytest.approx(1 - below[::-1])
+    assert (below[0], above[-1]) == (0.0, 1.0)
+    assert above[0] > 0
+    assert below[-1] < 1
+
+
+def test_more_games_and_more_error_give_narrower_limits() -> None:
+    widths = [simultaneous(n, 0.05).above(np.array(n // 2)) - 0.5 for n in (10, 100, 1_000, 10_000)]
+    assert sorted(widths, reverse=True) == widths
+    widths = [simultaneous(100, a).above(np.array(50)) - 0.5 for a in (1e-6, 0.01, 0.1, 0.4)]
+    assert sorted(widths, reverse=True) == widths
+
+
+@pytest.mark.parametrize(
+    ("pairs", "error", "rule"),
+    [
+        (0, 0.1, "limits need at least 1 pair, got 0"),
+        (5, 0.0, "error must lie between 0 and 1, got 0.0"),
+        (5, 1.0, "error must lie between 0 and 1, got 1.0"),
+    ],
+)
+def test_wrong_arguments_are_refused(pairs: int, error: float, rule: str) -> None:
+    with pytest.raises(InvalidArgument, match=rule):
+        simultaneous(pairs, error)

@@ -1,0 +1,444 @@
+"""The page on a run: what it holds for every kind of run, from nothing but the ledger."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import shutil
+import sys
+from html.parser import HTMLParser
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from adversaries.count_swap import CountSwap
+from adversaries.halt_counter import HaltCounter
+from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
+from audits import notes, report
+from audits.blocks import play_block
+from audits.course import Progress
+from audits.ledger import Ledger
+from audits.plan import Plan
+from audits.report.replay import replay
+from audits.run import run
+from learners.everlasting_v1 import EverlastingV1
+from learners.laplace_count import LaplaceCount
+
+V1 = EverlastingV1()
+COUNT = Plan(
+    learner=LaplaceCount(), adversary=CountSwap(), referee=Release(), epsilon=1, delta=0, games=5_000
+)
+HALTS = Plan(
+    learner=V1,
+    adversary=HaltCounter(learner=V1),
+    referee=Figure1(),
+    epsilon=1,
+    delta=1e-5,
+    confidence=0.999,
+    games=5_000,
+    seed=7,
+)
+HEADINGS = [
+    "Evidence against the claim",
+    "Certified ε",
+    "Trade-off of the two errors",
+    "Estimators side by side",
+    "One pair of games",
+    "Settings",
+    "Run it again",
+]
+
+
+class Page(HTMLParser):
+    """A page as its reader meets it: text by tag, and what the page would fetch."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.text: dict[str, list[str]] = {}
+        self.attributes: dict[str, list[dict[str, str | None]]] = {}
+        self._open: list[str] = []
+        self.links: list[str] = []
+        self.rows: list[list[str]] = []
+        self.feed(text)
+
+    def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
+        self._open.append(tag)
+        self.text.setdefault(tag, []).append("")
+        self.attributes.setdefault(tag, []).append(dict(attributes))
+        if tag == "tr":
+            self.rows.append([])
+        if tag in ("td", "th"):
+            self.rows[-1].append("")
+        fetched = [value or "" for name, value in attributes if name in ("src", "href", "xlink:href")]
+        self.links += [value for value in fetched if not value.startswith("#")]
+
+    def handle_endtag(self, tag: str) -> None:
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        for tag in set(self._open):
+            self.text[tag][-1] += data
+        if self._open and self._open[-1] in ("td", "th"):
+            self.rows[-1][-1] += data
+
+    @property
+    def facts(self) -> dict[str, str]:
+        """The rows that have a name, and those of the estimators."""
+        return {row[0]: " ".join(row[1:]) for row in self.rows}
+
+
+def page_of(ledger: Path) -> Page:
+    path = ledger.with_suffix(".html")
+    report.html(ledger, path)
+    return Page(path.read_text(encoding="utf-8"))
+
+
+def prose(page: Page, tag: str) -> list[str]:
+    return [" ".join(text.split()) for text in page.text.get(tag, [])]
+
+
+@pytest.fixture
+def ledger(tmp_path: Path) -> Path:
+    return tmp_path / "run.ledger"
+
+
+@pytest.fixture(scope="module")
+def halts(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The ledger of a run that refutes a claim."""
+    path = tmp_path_factory.mktemp("halts") / "run.ledger"
+    run(HALTS, ledger=path, command="arena audit everlasting-v1 --against halt-counter")
+    return path
+
+
+# --- what it says ---------------------------------------------------------------------------------------
+
+
+def test_a_refuted_claim(halts: Path) -> None:
+    page = page_of(halts)
+    verdict = run(HALTS)
+    assert page.text["title"] == ["everlasting-v1 against halt-counter: refuted"]
+    assert page.text["h1"] == ["everlasting-v1 against halt-counter"]
+    assert page.text["strong"] == ["Refuted"]
+    (said, meant) = prose(page, "p")[:2]
+    bound = f"{verdict.epsilon_lower:.4g}"
+    assert said == (
+        "Refuted: with confidence 99.9 %, the claim is false, and no claim below "
+        f"ε = {bound} at δ = 1e-05 holds."
+    )
+    assert meant == (
+        "The adversary tells the two worlds apart better than the claim allows. Of a true claim an audit "
+        "says so with a chance of at most 0.1 %, whenever it is stopped."
+    )
+    assert page.facts["claim under test"] == "(1, 1e-05)-DP for a training example or a query (replace one)"
+    assert page.facts["learner's own claim"].startswith("(0.1731, 7.92e-08)-DP for a training example or a ")
+    assert page.facts["learner's own claim"].endswith(f", by {V1.theorem}")
+    assert page.facts["certified"] == f"ε ≥ {bound} nats at δ = 1e-05, confidence 99.9 %"
+    assert page.facts["ceiling"].startswith(f"ε ≥ {verdict.ceiling:.4g} nats, had the adversary ")
+    assert page.facts["games"] == "5,000 in each world, in blocks of 500 pairs"
+    assert page.text["h2"] == HEADINGS
+
+
+def test_every_chart_is_told_and_explained(halts: Path) -> None:
+    page = page_of(halts)
+    drawn = page.attributes["svg"]
+    assert [one["role"] for one in drawn] == ["img"] * 3
+    told = [one["aria-label"] or "" for one in drawn]
+    assert "the claim falls at 1,000." in told[0]
+    assert told[1].startswith("Certified ε over the games: ")
+    assert told[2] == (
+        "Type II error against type I error: the certified curve dips below what the claim allows."
+    )
+    captions = prose(page, "figcaption")
+    assert [caption.count(". ") for caption in captions] == [0, 0, 0]
+    assert captions[0].endswith("from the dashed line on, the claim is refuted for good.")
+    assert captions[2].endswith("does at least as well as the solid line, which leaves that region.")
+    labels = [text for text in page.text["text"] if text]
+    assert labels.count("games in each world") == 2
+    assert {"ε (nats)", "wealth of the bets", "claim falls (1,000)", "claim (1)"} <= set(labels)
+
+
+def test_the_estimators_stand_side_by_side(halts: Path) -> None:
+    facts = page_of(halts).facts
+    assert facts["betting"].endswith(" nats nothing: it holds at any time")
+    fixed = {
+        "held-out Clopper-Pearson": r"ε ≥ [\d.]+ nats a fixed number of games; one event",
+        "simultaneous band": r"ε ≥ [\d.]+ nats a fixed number of games; all thresholds at once",
+        "region of (ε, δ)": r"δ ≥ [\d.]+ a fixed number of games; the same band, read at the .* ε",
+        "μ-GDP, one event": r"μ ≥ [\d.]+ a fixed number of games; one event",
+        "μ-GDP, band": r"μ ≥ [\d.]+ a fixed number of games; all thresholds at once",
+    }
+    for method, told in fixed.items():
+        assert re.fullmatch(told, facts[method]), facts[method]
+
+
+def test_one_pair_of_games_stands_as_it_was_played(halts: Path) -> None:
+    transcript, command = page_of(halts).text["pre"]
+    assert transcript.endswith(
+        "world 0: score 0, the learner did not halt\n"
+        "world 1: score 1, the learner halted\n"
+        "The worlds differ in a query."
+    )
+    assert max(map(len, transcript.splitlines())) <= 110
+    assert command == "arena audit everlasting-v1 --against halt-counter"
+
+
+def test_settings_and_versions_are_all_there(halts: Path) -> None:
+    facts = page_of(halts).facts
+    assert facts["learner"].startswith("everlasting-v1: alpha_1 = 0.2, ")
+    assert "teachers = 20_001" in facts["learner"]
+    assert "learner = the one above" in facts["adversary"]
+    assert facts["protocol"] == "Figure1: t = none"
+    assert (facts["seed"], facts["confidence"], facts["failures"]) == ("7", "99.9 %", "end the audit")
+    assert facts["told apart by"] == "the adversary's score"
+    assert f"numpy {np.__version__}" in facts["versions"]
+
+
+def test_a_claim_that_stands(ledger: Path) -> None:
+    verdict = run(COUNT, ledger=ledger)
+    page = page_of(ledger)
+    said, meant = prose(page, "p")[:2]
+    assert said == report.meaning(verdict)
+    assert meant == (
+        "That is no proof of privacy: more games, or another adversary, may find what this one did not."
+    )
+    assert page.facts["claim under test"].startswith(
+        "(1, 0)-DP for a training example (replace one), the learner's own, by the Laplace mechanism"
+    )
+    assert "learner's own claim" not in page.facts
+    assert (page.attributes["svg"][2]["aria-label"] or "").endswith("stays where the claim allows it to be.")
+    assert prose(page, "p")[-1] == (
+        "The run was not started from the command line; the settings above are all it hangs on."
+    )
+
+
+def test_games_without_any_evidence(ledger: Path) -> None:
+    """Worlds that do not differ: every figure is 0, and the page is whole."""
+
+    @attrs.frozen
+    class Same(Adversary):
+        name = "same"
+        protocols = ("Release",)
+
+        def play(self, games: int, rng: np.random.Generator) -> Moves:
+            yield Train(Sample([0.0], [0], [10]))
+            return np.zeros(games)
+
+    run(attrs.evolve(COUNT, adversary=Same(), games=1_000), ledger=ledger)
+    page = page_of(ledger)
+    assert page.facts["betting"].startswith("ε ≥ 0 nats (these games certify none)")
+    assert page.text["h2"] == HEADINGS
+
+
+# --- runs that did not come to their end ------------------------------------------------------------------
+
+
+def stopped(ledger: Path, at: int) -> None:
+    def stop(now: Progress) -> None:
+        if now.games >= at:
+            raise KeyboardInterrupt
+
+    run(COUNT, ledger=ledger, watch=stop)
+
+
+def test_an_interrupted_run(ledger: Path) -> None:
+    stopped(ledger, 2_000)
+    page = page_of(ledger)
+    assert (
+        "The run is not finished (2,000 of 5,000 in each world); what was played stands."
+        in (prose(page, "p")[1])
+    )
+    assert prose(page, "figcaption")[2] == (
+        "There is no trade-off curve: it holds after 5,000 pairs, as fixed beforehand, and 2,000 were played."
+    )
+    assert page.facts["held-out Clopper-Pearson"].startswith("no figure: ")
+    assert len(page.text["svg"]) == 2
+
+
+def test_a_killed_run_is_read_with_its_log_and_left_as_it_is(ledger: Path, tmp_path: Path) -> None:
+    book = Ledger.open(ledger, COUNT.describe(), notes=lambda: attrs.asdict(notes.Notes.of(COUNT)))
+    for index in range(3):
+        book.add(index, play_block(COUNT, index))
+    killed = tmp_path / "killed"
+    killed.mkdir()
+    for name in ("run.ledger", "run.ledger-wal"):
+        shutil.copy(tmp_path / name, killed / name)
+    book.close()
+    before = {path.name: path.read_bytes() for path in killed.iterdir()}
+    report.html(killed / "run.ledger", tmp_path / "report.html")
+    assert {path.name: path.read_bytes() for path in killed.iterdir()} == before
+    assert "(1,500 of 5,000 in each world)" in (tmp_path / "report.html").read_text()
+
+
+def test_a_run_until_refuted(ledger: Path) -> None:
+    plan = attrs.evolve(HALTS, games=1_000_000, until_refuted=True)
+    verdict = run(plan, ledger=ledger)
+    page = page_of(ledger)
+    assert "not finished" not in " ".join(prose(page, "p"))
+    assert ["games", f"{verdict.games:,} of at most 1,000,000 in each world"] in page.rows
+
+
+def test_blocks_after_a_missing_one_wait(ledger: Path) -> None:
+    with Ledger.open(ledger, COUNT.describe()) as book:
+        for index in (0, 1, 3):
+            book.add(index, play_block(COUNT, index))
+    assert replay(ledger).verdict.games == 1_000
+
+
+def test_a_long_run_is_drawn_on_a_logarithmic_scale(ledger: Path) -> None:
+    run(attrs.evolve(COUNT, games=9_000, block=20), ledger=ledger)
+    page = page_of(ledger)
+    assert page.text["text"].count("games in each world (logarithmic)") == 2
+    assert len(replay(ledger).games) == 451
+    assert re.search(r" games, and rises out of the chart to [\d.]+\.$", prose(page, "figcaption")[1])
+
+
+# --- the figures are those of the run -----------------------------------------------------------------
+
+
+@pytest.mark.parametrize("witness", ["score", "learnt", "likelihood"])
+def test_a_replay_finds_what_the_run_found(ledger: Path, witness: str) -> None:
+    plan = attrs.evolve(COUNT, witness=witness, epsilon=0.6)
+    history: list[Progress] = []
+    verdict = run(plan, ledger=ledger, watch=history.append)
+    found = replay(ledger)
+    assert found.verdict == attrs.evolve(verdict, seconds=0.0, played_now=0)
+    assert found.games.tolist() == [0, *(now.games for now in history)]
+    assert found.epsilon_lower.tolist() == [0, *(now.epsilon_lower for now in history)]
+    assert (found.log_evidence >= found.threshold).tolist() == [False, *(now.refuted for now in history)]
+    assert found.ceilings[-1] == (5_000, verdict.ceiling)
+    assert (np.diff([bound for _, bound in found.ceilings]) >= 0).all()
+    assert all(row.value is not None for row in found.estimates.rows if row.certified)
+
+
+def test_games_counted_after_a_witness_was_learnt_are_told(ledger: Path) -> None:
+    run(attrs.evolve(COUNT, witness="learnt"), ledger=ledger)
+    found = replay(ledger)
+    assert found.estimates.pairs == found.estimates.games
+    assert found.estimates.games < 5_000
+
+
+def test_the_ceiling_is_drawn_after_the_blocks_of_the_course(ledger: Path) -> None:
+    run(COUNT, ledger=ledger)
+    found = replay(ledger)
+    assert [games for games, _ in found.ceilings] == found.games[1:].tolist()
+
+
+# --- from the ledger alone --------------------------------------------------------------------------------
+
+PLUGIN = """
+import attrs
+from arena import Adversary, Sample, Train
+
+@attrs.frozen
+class Gone(Adversary):
+    name = "gone"
+    protocols = ("Release",)
+
+    def play(self, games, rng):
+        sample = Sample([0.0], [0], [10])
+        reply = yield Train(sample, sample.replaced(0, 0.0, 1))
+        return reply.value
+"""
+
+
+def test_the_players_need_not_be_there(ledger: Path, tmp_path: Path, monkeypatch) -> None:
+    (tmp_path / "gone.py").write_text(PLUGIN)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    run(attrs.evolve(COUNT, adversary=importlib.import_module("gone").Gone()), ledger=ledger)
+    (tmp_path / "gone.py").unlink()
+    monkeypatch.delitem(sys.modules, "gone")
+    page = page_of(ledger)
+    assert page.text["h1"] == ["laplace-count against gone"]
+    assert "world 1: score" in page.text["pre"][0]
+
+
+def test_a_ledger_without_notes_is_told_by_its_plan(ledger: Path) -> None:
+    with Ledger.open(ledger, COUNT.describe()) as book:
+        book.add(0, play_block(COUNT, 0))
+        book.add(1, play_block(COUNT, 1))
+    page = page_of(ledger)
+    assert page.text["h1"] == ["LaplaceCount against CountSwap"]
+    assert "No pair of games was written down." in prose(page, "p")
+    assert "pre" not in page.text
+
+
+def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -> None:
+    def fail(*players: object, **options: object) -> str:
+        raise InvalidArgument("no")
+
+    monkeypatch.setattr(notes, "side_by_side", fail)
+    run(COUNT, ledger=ledger)
+    assert "No pair of games was written down." in prose(page_of(ledger), "p")
+
+
+def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
+    lines = "\n".join(f"line {number}" for number in range(100))
+    monkeypatch.setattr(notes, "side_by_side", lambda *players, **options: lines)
+    kept = notes.Notes.of(COUNT).transcript.splitlines()
+    assert kept[:28] == [f"line {number}" for number in range(28)]
+    assert kept[28:31] == ["", "(60 lines left out)", ""]
+    assert kept[31:] == [f"line {number}" for number in range(88, 100)]
+
+
+# --- the file ---------------------------------------------------------------------------------------------
+
+
+def test_a_page_fetches_nothing_and_names_nothing_twice(halts: Path) -> None:
+    page = page_of(halts)
+    assert "script" not in page.text
+    assert "link" not in page.text
+    assert page.links == []
+    ids = [one["id"] for found in page.attributes.values() for one in found if "id" in one]
+    assert len(ids) == len(set(ids))
+
+
+def test_the_same_run_gives_the_same_bytes(halts: Path, tmp_path: Path) -> None:
+    first, second = tmp_path / "1.html", tmp_path / "2.html"
+    report.html(halts, first)
+    run(HALTS, ledger=tmp_path / "again.ledger", command="arena audit everlasting-v1 --against halt-counter")
+    report.html(tmp_path / "again.ledger", second)
+    assert first.read_bytes() == second.read_bytes()
+
+
+def test_names_are_text_and_not_markup(ledger: Path) -> None:
+    noted = {"learner": "<script>alert(1)</script>", "transcript": "<b>"}
+    with Ledger.open(ledger, COUNT.describe(), notes=lambda: noted) as book:
+        book.add(0, play_block(COUNT, 0))
+    page = page_of(ledger)
+    assert "script" not in page.text
+    assert page.text["pre"] == ["<b>"]
+
+
+def test_a_missing_package_is_named_before_any_game(monkeypatch, tmp_path: Path) -> None:
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
+    with pytest.raises(InvalidArgument) as refused:
+        report.check_html(tmp_path / "report.html")
+    assert str(refused.value) == (
+        "the HTML report needs jinja2 and matplotlib. Run pip install dp-arena[report]."
+    )
+
+
+def test_a_full_disk_leaves_the_old_page_alone(halts: Path, monkeypatch, tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+
+    def full(self: Path, *arguments: object, **options: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(Path, "write_text", full)
+    with pytest.raises(InvalidArgument, match=r"cannot be written \(No space left on device\)"):
+        report.html(halts, path)
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+@pytest.mark.parametrize("plan", [{"seed": 1}, COUNT.describe() | {"games": "many"}])
+def test_a_ledger_of_something_else(ledger: Path, plan: dict) -> None:
+    Ledger.open(ledger, plan).close()
+    with pytest.raises(InvalidArgument) as refused:
+        replay(ledger)
+    assert str(refused.value).startswith(f"the ledger {ledger} holds no audit: a plan of an audit has a ")
+    assert str(refused.value).endswith(" Give the ledger of an audit.")
