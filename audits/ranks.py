@@ -88,7 +88,9 @@ class Ranks:
         tops = np.concatenate([[-np.inf], self._tops])
         bin_of = np.searchsorted(self._edges, edges, side="right")
         cleared = edges > tops[bin_of]
-        top = np.minimum(tops[bin_of], np.append(np.nextafter(edges[1:], -np.inf), np.inf))
+        with np.errstate(over="ignore"):  # below the least finite number lies -inf, and that is meant
+            before_next = np.append(np.nextafter(edges[1:], -np.inf), np.inf)
+        top = np.minimum(tops[bin_of], before_next)
         return (
             least[:, bin_of + cleared],
             most[:, np.searchsorted(self._edges, edges, side="left")],

@@ -295,8 +295,8 @@ def test_no_stake_risks_more_than_half_an_unseen_game(pairs: int) -> None:
     test = betting()
     test.update(separated(pairs))
     test.update(PairCounts.of(np.ones(1), np.zeros(1)))
-    assert test.log_wealth.min() >= math.log(0.5 / (pairs + 1)) - 1e-6
-    assert test.log_wealth.min() < math.log(0.5 / (pairs + 1)) + 1
+    assert test._log_wealth.min() >= math.log(0.5 / (pairs + 1)) - 1e-6
+    assert test._log_wealth.min() < math.log(0.5 / (pairs + 1)) + 1
 
 
 def test_bets_are_chosen_seldom() -> None:
