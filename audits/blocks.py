@@ -8,7 +8,7 @@ import numpy as np
 
 from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
-from audits.likelihood import laws_of_worlds, log_likelihood_ratios
+from audits.likelihood import likelihood_ratios, ratio_of
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.scores import PairCounts
 from audits.views import Block, ViewCounts, features
@@ -29,7 +29,11 @@ def play_block(plan: Plan, index: int) -> Block:
         # The referee's coin says which game of a pair is in which world.
         of_world_0 = played.worlds[games[:, 0]].astype(int)
         both = [told[games[np.arange(pairs), of_world_0 ^ w]] for w in range(2)]
-    return ViewCounts.of(*both) if plan.witness == LEARNT else PairCounts.of(*both)
+    if plan.witness == LEARNT:
+        return ViewCounts.of(*both)
+    if plan.witness == LIKELIHOOD:
+        return PairCounts.of_levels(both[0].levels, both[0].of_game, both[1].of_game)
+    return PairCounts.of(*both)
 
 
 def coupled(plan: Plan) -> bool:
@@ -61,7 +65,7 @@ def _told(plan: Plan, played: Played) -> Any:
     if plan.witness == LEARNT:
         return features(played)
     if plan.witness == LIKELIHOOD:
-        return log_likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
+        return likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
     return played.score
 
 
@@ -70,7 +74,7 @@ def usual_witness(learner: Learner, adversary: Adversary, referee: Referee) -> s
     if not referee.two_worlds or play(learner, adversary, referee, games=2, seed=0).score is not None:
         return SCORE
     try:
-        laws_of_worlds(learner, adversary, referee)
+        ratio_of(learner, adversary, referee)
     except Unsupported:
         return LEARNT
     return LIKELIHOOD

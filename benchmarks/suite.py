@@ -17,9 +17,9 @@ import attrs
 from tabulate import tabulate
 
 from adversaries.statdp import StatDP, inputs
-from arena import Learner, Release, ValueLaw
+from arena import Learner, Release
 from audits.exact.values import pure_epsilon
-from audits.likelihood import laws_of_worlds
+from audits.exact.views import laws_of_values
 from audits.plan import LIKELIHOOD, Plan
 from audits.registry import LEARNERS
 from audits.run import run
@@ -62,8 +62,7 @@ def worst_input(learner: Learner) -> tuple[StatDP, float]:
     """The input of StatDP at which the learner loses most, and how much, exactly."""
     tried = []
     for adversary in inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
-        laws = laws_of_worlds(learner, adversary, Release())
-        assert all(isinstance(law, ValueLaw) for law in laws)
+        laws = laws_of_values(learner, adversary, Release())
         tried.append((pure_epsilon(*laws), adversary))
     epsilon, adversary = max(tried, key=lambda one: one[0])
     return adversary, epsilon

@@ -87,8 +87,20 @@ def _walked(
     )
 
 
-def _released(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
-    watched = without_coins(adversary)
+def laws_of_values(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
+    """The law of the value released under Release, in world 0 and in world 1.
+
+    Raises: Unsupported if the learner does not tell its law, or the adversary draws coins or gives no sample;
+    whatever the referee raises.
+    """
+    laws, _ = _read(learner, without_coins(adversary), referee)
+    if not laws:
+        raise Unsupported(f"{adversary.name} gives no sample, so nothing is released")
+    return laws[0], laws[1]
+
+
+def _read(learner: Learner, watched: Adversary, referee: Referee) -> tuple[list[ValueLaw], frozenset[str]]:
+    """The laws in both worlds, none if there is no sample, and what the worlds differ in."""
     samples: list[Sample] = []
     challenges: frozenset[str] = frozenset()
     for world in (False, True):
@@ -96,10 +108,15 @@ def _released(learner: Learner, adversary: Adversary, referee: Referee) -> ViewL
         played = play(Seated.of(learner, seat), watched, referee, games=1, seed=0, worlds=np.array([world]))
         samples += seat.samples
         challenges |= played.challenges
-    if not samples:
+    return [_value_law(learner, sample) for sample in samples], challenges
+
+
+def _released(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
+    watched = without_coins(adversary)
+    laws, challenges = _read(learner, watched, referee)
+    if not laws:
         nothing = Listed(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
         return ViewLaw(views=nothing, few=nothing, score=None, challenges=challenges)
-    laws = tuple(_value_law(learner, sample) for sample in samples)
     views = views_of_values(*laws)
     score = _score_of_values(learner, watched, referee, *laws)
     return ViewLaw(views=views.fine, few=views.coarse, score=score, challenges=challenges)

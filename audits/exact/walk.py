@@ -80,6 +80,11 @@ class Walk:
         )
         return loss, views
 
+    def listed(self) -> tuple[list[bytes], np.ndarray]:
+        """Every view, and its mass in each world (2, v)."""
+        views = list(self._views)
+        return views, np.array([self._views[view] for view in views]).reshape(-1, 2).T
+
     def score_loss(self) -> PrivacyLoss | None:
         """The privacy loss of the adversary's score; None if it returns none."""
         if not self._scored:
@@ -129,7 +134,7 @@ class Walk:
         return [branch for seat in seats for branch in seat.branches]
 
     def _add(self, seat: WalkingSeat, played: Played) -> None:
-        letters = _letters(played)
+        letters = letters_of(played)
         world = played.worlds.astype(np.intp)
         for game in np.flatnonzero(seat.alive):
             self._views[_view(letters[:, game])][world[game]] += seat.masses[game]
@@ -179,8 +184,8 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
     return float(nearest.min(initial=0.0)), float(nearest.max(initial=0.0))
 
 
-def _letters(played: Played) -> np.ndarray:
-    """(rounds, n) uint8: the letters of the answers."""
+def letters_of(played: Played) -> np.ndarray:
+    """(rounds, n) uint8: the letters of the answers of a recorded table."""
     assert played.view is not None
     answers = [reply for reply in played.view.replies if isinstance(reply, Answer)]
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]

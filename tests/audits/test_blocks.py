@@ -180,7 +180,7 @@ def test_adversaries_with_coins_have_no_likelihood() -> None:
         yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, int(rng.integers(2))))
 
     adversary = Scripted(moves)
-    with pytest.raises(Unsupported, match="scripted draws coins"):
+    with pytest.raises(Unsupported, match="without coins, and scripted draws some"):
         play_block(plan(NoisyCount(), adversary, witness=LIKELIHOOD), 0)
 
 
