@@ -21,7 +21,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check check-slow bench test-lowest format clean
+.PHONY: help demo test check check-slow bench bench-suite test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -45,6 +45,9 @@ check-slow: .venv/ready  ## the slow tests
 
 bench: .venv/ready  ## every benchmark, one after the other
 	@for file in benchmarks/*.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
+
+bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
+	@.venv/bin/python benchmarks/suite.py
 
 test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows
 	@# What an old release warns of in the newer packages beneath it says nothing about this project.
