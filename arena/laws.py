@@ -160,6 +160,11 @@ class AnswerLaw(ABC):
 
     outcomes: ClassVar[tuple[tuple[int, bool], ...]] = ((0, False), (1, False))
 
+    @property
+    def last(self) -> int | None:
+        """The number of the answer with which every game halts, whatever it was told; None: there is none."""
+        return None
+
     @abstractmethod
     def start(self) -> np.ndarray:
         """(m,): the chance of each state after training. The sum may miss 1 by the quadrature's error."""

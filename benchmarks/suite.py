@@ -4,9 +4,10 @@ python benchmarks/suite.py [NAME ...]
 
 For every mechanism of the zoo at ε = 0.1: the largest exact loss over the inputs of StatDP, and the bound
 certified by playing the worst of those inputs until it passes the goal, at 99 %. The seconds are those of
-both, on one core or (four of them) on two. Each is done with three seeds: the table has the least bound, the median of the pairs and
-of the seconds, and the most seconds, which the ratio is of. Beside them: the best bound and the seconds of
-DP-Sniper (Bichsel, Steffen, Bogunovic, Vechev 2021; 90 %), measured on another machine.
+both, on one core or (four of them) on two. Each is done with three seeds: the table has the least bound, the
+median of the pairs and of the seconds, and the most seconds, which the ratio is of. Beside them: the best
+bound and the seconds of DP-Sniper (Bichsel, Steffen, Bogunovic, Vechev 2021; 90 %), measured on another
+machine.
 """
 
 from __future__ import annotations

@@ -66,13 +66,16 @@ class NoisyVotes(Learner):
 
 
 class NoisyVotesLaw(AnswerLaw):
-    """Independent answers, so one state (m = 1). It speaks of the labels of the first R queries: the halt
-    with the last of them, in all games alike, shows nothing and is no outcome of its own.
-    """
+    """Independent answers, so one state (m = 1); with the last of them every game halts."""
 
     def __init__(self, spec: NoisyVotes, electorate: Electorate) -> None:
         self._electorate = electorate
         self._scale = 1 / (spec.size * spec.epsilon)
+        self._answers = spec.answers
+
+    @property
+    def last(self) -> int:
+        return self._answers
 
     def start(self) -> np.ndarray:
         return np.ones(1)

@@ -149,7 +149,7 @@ class WalkingSeat:
         self._follow(np.flatnonzero(active & (self._depth <= query)).tolist(), query, x)
         label = np.zeros(len(x), np.int8)
         for game in np.flatnonzero(active).tolist():
-            label[game], halts = self.outcome(game, self.outcomes[game][query])
+            label[game], halts = self.outcome(game, self.outcomes[game][query], query)
             self.halted[game] = halts or not self.alive[game]
         return label
 
@@ -158,9 +158,11 @@ class WalkingSeat:
         if (self._depth > self._round).any():
             raise _unlike()
 
-    def outcome(self, game: int, outcome: int) -> tuple[int, bool]:
-        """The label of an outcome of a game's law, and whether it halts."""
-        return self._law[game].outcomes[outcome]
+    def outcome(self, game: int, outcome: int, query: int) -> tuple[int, bool]:
+        """The label of an outcome of query `query` by a game's law, and whether the game halts with it."""
+        law = self._law[game]
+        label, halts = law.outcomes[outcome]
+        return label, halts or query + 1 == law.last
 
     def _check_asked(self, ended: np.ndarray) -> None:
         """The queries along a path are those that were asked when it was found."""
@@ -195,7 +197,7 @@ class WalkingSeat:
             if masses[outcome] < self._prune:
                 self.pruned.append(Pruned(game, query, int(outcome), float(masses[outcome])))
             elif outcome != best:
-                halts = law.outcomes[outcome][1]
+                halts = self.outcome(game, int(outcome), query)[1]
                 self.branches.append(
                     Path(
                         world=self._paths[game].world,
@@ -208,7 +210,7 @@ class WalkingSeat:
         self.alive[game] = masses[best] >= self._prune
         self.outcomes[game].append(best)
         self.masses[game] = masses[best]
-        self._measures[game] = None if law.outcomes[best][1] else after[best].copy()
+        self._measures[game] = None if self.outcome(game, best, query)[1] else after[best].copy()
 
 
 def _unlike() -> Unsupported:

@@ -196,7 +196,7 @@ def _letters_of(branch: Pruned, letters: np.ndarray, seat: WalkingSeat) -> np.nd
     """The letters (rounds,) of the game that a branch left, as they would have been on it."""
     found = letters[: branch.query + 1].copy()
     if found[branch.query] % _HALTED:  # shown, so that the outcome would have been
-        label, halts = seat.outcome(branch.game, branch.outcome)
+        label, halts = seat.outcome(branch.game, branch.outcome, branch.query)
         found[branch.query] = label + 1 + _HALTED * halts
     return found
 

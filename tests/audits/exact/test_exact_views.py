@@ -49,6 +49,7 @@ from arena import (
     play,
 )
 from audits.exact import ViewLaw, view_law
+from learners.noisy_votes import NoisyVotes
 
 INF = float("inf")
 SWAP = Train(ZEROS, ONE_MORE)
@@ -589,3 +590,13 @@ def test_chances_pushed_below_0_by_rounding_are_a_defect() -> None:
     law = law_of(Predicting(lambda count: off), asking(0.1))
     assert views_of(law).keys() == {"0"}
     assert 1e-12 < law.loss.error < 1e-11
+
+
+def test_a_learner_that_halts_in_all_games_at_once_shows_no_more() -> None:
+    learner = NoisyVotes(size=4, epsilon=0.2, answers=3)
+    found = [
+        view_law(learner, TrainingSwap(queries=queries, learner=learner), Figure1()).loss
+        for queries in (2, 3, 6)
+    ]
+    assert [loss.epsilon for loss in found] == pytest.approx([0.4, 0.6, 0.6])
+    assert [len(loss.p0) for loss in found] == [4, 8, 8]
