@@ -35,6 +35,7 @@ def run(
     ledger: str | Path | None = None,
     watch: Callable[[Progress], None] | None = None,
     command: str | None = None,
+    every: bool = False,
 ) -> Verdict:
     """Play the plan, or what a ledger says is left of it, and return the verdict.
 
@@ -43,6 +44,7 @@ def run(
         of an undisturbed one.
     watch: called after every block, in order.
     command: the command line that asks for this plan, for the notes of a new ledger.
+    every: whether the verdict has all estimators side by side; they take as long again as the test.
 
     The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
     interrupt ends the run early with what it has, marked `interrupted`.
@@ -58,7 +60,7 @@ def run(
         check_adversary(plan.adversary, plan.learner, plan.referee)
     if coupled(plan):
         check_in_step(plan.learner, plan.adversary, plan.referee)
-    course, played_now, interrupted = Course(Numbers.of(plan)), 0, False
+    course, played_now, interrupted = Course(Numbers.of(plan), every=every), 0, False
     with (
         nullcontext() if ledger is None else closing(_opened(ledger, plan, command)) as book,
         closing(_results(plan, jobs, book)) as results,
@@ -83,6 +85,7 @@ def run(
         seconds=time.perf_counter() - started,
         seed=plan.seed,
         interrupted=interrupted,
+        estimates=course.estimates() if every else None,
     )
 
 

@@ -7,6 +7,7 @@ from typing import Any
 import attrs
 
 from arena import Claim
+from audits.estimates import Estimates
 
 
 @attrs.frozen(kw_only=True)
@@ -23,6 +24,7 @@ class Verdict:
     games: played in each world, by this invocation and by those that it goes on from.
     played_now: those of this invocation alone.
     seconds: of this invocation.
+    estimates: all estimators side by side, where they were asked for.
     """
 
     learner: str
@@ -39,6 +41,7 @@ class Verdict:
     seconds: float
     seed: int
     interrupted: bool = False
+    estimates: Estimates | None = None
 
     @property
     def games_per_second(self) -> float:
@@ -46,7 +49,10 @@ class Verdict:
         return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0
 
     def as_json(self) -> dict[str, Any]:
-        """One flat object. All but `seconds` and `games_per_second` depend on the plan alone."""
+        """One flat object, but for `estimates`, which is there if it was asked for. All but `seconds` and
+        `games_per_second` depend on the plan alone.
+        """
+        estimates = {} if self.estimates is None else {"estimates": self.estimates.as_json()}
         return {
             "learner": self.learner,
             "adversary": self.adversary,
@@ -68,4 +74,5 @@ class Verdict:
             "games_per_second": round(self.games_per_second),
             "seed": self.seed,
             "interrupted": self.interrupted,
+            **estimates,
         }

@@ -25,7 +25,7 @@ from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
 from audits.run import run
 from audits.settings import claim_of
 
-_BESIDE = ("quiet", "jobs", "ledger", "as_json", "html")  # options on which no figure hangs
+_BESIDE = ("quiet", "estimators", "jobs", "ledger", "as_json", "html")  # options on which no figure hangs
 GAMES = 100_000
 MOST_GAMES = 10_000_000
 _WITHOUT_SCORE = {
@@ -75,6 +75,7 @@ _WITHOUT_SCORE = {
 @click.option(
     "--faults", is_flag=True, help="The adversary sees it when the learner raises; else that ends the audit."
 )
+@click.option("--estimators", is_flag=True, help="Print every estimator beside the test, on the same games.")
 @click.option(
     "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change the figures."
 )
@@ -99,6 +100,7 @@ def audit(
     confidence: float,
     witness: str | None,
     faults: bool,
+    estimators: bool,
     jobs: int,
     ledger: str | None,
     as_json: bool,
@@ -140,7 +142,7 @@ def audit(
         if html is not None and ledger is None:
             ledger = str(Path(folder, "run.ledger"))  # from which the page is written
         with _bar(plan, hidden=quiet or as_json) as watch:
-            verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch, command=_command())
+            verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch, command=_command(), every=estimators)
         click.echo(report.as_json(verdict) if as_json else report.text(verdict, plan=plan))
         if html is not None and ledger is not None:
             if verdict.games:

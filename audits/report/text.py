@@ -14,6 +14,11 @@ from audits.settings import summary
 from audits.verdict import Verdict
 
 _WIDTH = 100
+_SIDE_BY_SIDE = (
+    "All estimators, on the same games. Betting may be looked at and stopped at any time; the others\n"
+    "hold at the number of games fixed beforehand. Each is right with the stated confidence by itself:\n"
+    "choose one before you look."
+)
 
 
 def as_json(verdict: Verdict) -> str:
@@ -24,7 +29,11 @@ def as_json(verdict: Verdict) -> str:
 def text(verdict: Verdict, *, plan: Plan | None = None) -> str:
     """The report for a terminal. With the plan it names the players' settings too."""
     figures = tabulate(rows(verdict, plan), tablefmt="plain", disable_numparse=True)
-    return f"{figures}\n\n{textwrap.fill(meaning(verdict), _WIDTH)}"
+    parts = [figures, textwrap.fill(meaning(verdict), _WIDTH)]
+    if verdict.estimates is not None:
+        beside = tabulate(verdict.estimates.table(), tablefmt="plain", disable_numparse=True)
+        parts.append(f"{_SIDE_BY_SIDE}\n\n{beside}")
+    return "\n\n".join(parts)
 
 
 def rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:

@@ -250,3 +250,32 @@ def test_data_size_the_learner(tmp_path: Path) -> None:
 def test_training_swap_plays_every_predictor(name: str) -> None:
     status, found = audit(name, "--against", "training-swap", "--epsilon", "3", "--games", "200")
     assert status == (3 if found["refuted"] else 0)
+
+
+# --- witnesses and estimators -------------------------------------------------------------------------------
+
+
+def test_every_estimator_speaks_on_the_same_games() -> None:
+    done = arena("audit", *COUNT, "--epsilon", "0.5", "--games", "20000", "--estimators")
+    assert done.exit_code == 3
+    for name in ("betting", "one event", "band", "band, at ε = 0.5", "GDP, one event", "GDP, band"):
+        assert f"\n{name}  " in done.stdout
+    status, figures = audit(*COUNT, "--epsilon", "0.5", "--games", "20000", "--estimators")
+    assert status == 3
+    rows = {row["method"]: row for row in figures["estimates"]["rows"]}
+    assert rows["betting"]["value"] == figures["epsilon_lower"]
+    assert rows["one event"]["value"] == figures["clopper_pearson"]
+    assert 0.8 < rows["band"]["value"] <= 1
+    assert "estimates" not in audit(*COUNT, "--games", "100")[1]
+
+
+def test_without_a_score_the_likelihood_ratio_is_used_and_said() -> None:
+    done = arena("audit", "report-noisy-max-3", "--against", "statdp", "--games", "5000")
+    assert "statdp returns no score, so the worlds are told apart by the likelihood ratio" in done.stderr
+
+
+@pytest.mark.parametrize("witness", ["score", "learnt", "likelihood"])
+def test_any_witness_may_be_asked_for(witness: str) -> None:
+    status, figures = audit(*COUNT, "--games", "20000", "--epsilon", "0.3", "--witness", witness)
+    assert status == 3
+    assert 0.3 < figures["epsilon_lower"] <= 1
