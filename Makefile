@@ -6,6 +6,7 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md)
+QUICK := $(filter-out %/coverage.py %/searches.py %/suite.py, $(wildcard benchmarks/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
 TEST := $(PYTEST) -n $(WORKERS) -m "not slow"
@@ -21,7 +22,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check check-slow bench bench-suite test-lowest format clean
+.PHONY: help demo test check check-slow bench bench-coverage bench-search bench-suite test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -43,8 +44,14 @@ check: .venv/ready  ## the gate: format, lint, types, doctests, tests
 check-slow: .venv/ready  ## the slow tests
 	@.venv/bin/$(PYTEST) -n $(WORKERS) -m slow
 
-bench: .venv/ready  ## every benchmark, one after the other
-	@for file in benchmarks/*.py; do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
+bench: .venv/ready  ## the benchmarks that take seconds, one after the other
+	@for file in $(QUICK); do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
+
+bench-coverage: .venv/ready  ## how often each estimator claims too much, over 10,000 audits a law (half an hour)
+	@.venv/bin/python benchmarks/coverage.py
+
+bench-search: .venv/ready  ## a thousand searches of each correct learner (hours)
+	@.venv/bin/python benchmarks/searches.py
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
 	@.venv/bin/python benchmarks/suite.py
