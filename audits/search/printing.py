@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
-from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, Score
+from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHED, Score
 from audits.search.script import (
     AGAINST,
     WITH,
@@ -268,14 +268,15 @@ def _counted(score: Score, last: int) -> tuple[str, range] | None:
 def _looked_at(score: Score, last: int) -> tuple[int, str]:
     """The one reply that the score looks at, and what it sees in it."""
     number, place = score.part
+    of_these = f" @ {list(score.weights)}" if score.form == WEIGHED else f"[:, {place}]"
     if score.feature == "halted":
         return last, "reply.halted"
     if score.feature.startswith("answer "):
         return number, "reply.label"
     if score.feature.startswith("hypothesis "):
-        return number - 1, f"np.reshape(reply.hypothesis.concepts, (games, -1))[:, {place}]"
+        return number - 1, f"np.reshape(reply.hypothesis.concepts, (games, -1)){of_these}"
     released = 'getattr(reply.value, "concepts", reply.value)'  # of a hypothesis, the concept
-    return 0, f"np.reshape({released}, (games, -1))[:, {place}]"
+    return 0, f"np.reshape({released}, (games, -1)){of_these}"
 
 
 def _formed(seen: str, score: Score) -> str:

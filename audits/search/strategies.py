@@ -75,13 +75,22 @@ def samples(learner: Learner) -> st.SearchStrategy[Sample]:
     return _samples(learner)
 
 
+@lru_cache(maxsize=64)
+def _parts(learner: Learner) -> st.SearchStrategy[tuple[list[tuple[Point, tuple[int, ...], int]], int]]:
+    """The parts of a sample, and its size."""
+    # Made once: to make and check a strategy takes longer than to draw from it.
+    part = st.tuples(_of(points_of(learner)), _of(_LABELS), _of(_SHARES))
+    parts = st.lists(part, min_size=1, max_size=3)
+    if learner.sample_size is not None:
+        return st.tuples(parts, st.just(learner.sample_size))
+    more = [count for count in counts_of(learner, MOST_ROUNDS) if count not in _SMALL]
+    # One example weighs the more the fewer there are.
+    return st.tuples(parts, _of([*_SMALL, *_SMALL, *_SMALL, *more]))
+
+
 @st.composite
 def _samples(draw: st.DrawFn, learner: Learner) -> Sample:
-    part = st.tuples(_of(points_of(learner)), _of(_LABELS), _of(_SHARES))
-    parts = draw(st.lists(part, min_size=1, max_size=3))
-    size = learner.sample_size
-    if size is None:
-        size = draw(_of([*_SMALL, *(c for c in counts_of(learner, MOST_ROUNDS) if c not in _SMALL)]))
+    parts, size = draw(_parts(learner))
     runs = [(point, label, share) for point, labels, share in parts for label in labels]
     counts = _divided([share for _, _, share in runs], size)
     kept = [(point, label, n) for (point, label, _), n in zip(runs, counts, strict=True) if n]
@@ -111,12 +120,24 @@ def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
 
 @st.composite
 def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample]:
-    sample = draw(samples(learner))
-    run = draw(_of(range(len(sample.counts))))
+    sample = draw(_samples(learner))
+    place = draw(st.integers(0, 2 * len(sample.counts) - 1))
+    run, first = place % len(sample.counts), place >= len(sample.counts)
     own = as_point(sample.points[run]), int(sample.labels[run])
     points = dict.fromkeys([own[0], *points_of(learner)])
     others = [(point, label) for point in points for label in (1 - own[1], own[1]) if (point, label) != own]
-    return sample, sample.replaced(run, *draw(_of(others)))
+    other = others[draw(st.integers(0, min(len(others), _FEW) - 1))]
+    return sample, (_with_first_apart(sample, run) if first else sample).replaced(run, *other)
+
+
+def _with_first_apart(sample: Sample, run: int) -> Sample:
+    """The same sample with a run of its own for the first example of `run`: for learners that mind the order."""
+    if sample.counts[run] == 1:
+        return sample
+    points, labels = (np.insert(array, run, array[run], axis=0) for array in (sample.points, sample.labels))
+    counts = np.insert(sample.counts, run, 1)
+    counts[run + 1] -= 1
+    return Sample(points, labels, counts)
 
 
 def queries(
