@@ -15,7 +15,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, Learner, PlayerError, Referee
+from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
 from audits.betting import Betting
 from audits.blocks import play_block
@@ -35,6 +35,7 @@ _LEAST = 0.5  # standard deviations, below which bets are not worth working out
 _STAGES = {"first": (1, 1.5), "more": (8, 2.5), "most": (64, inf)}
 _BEYOND_DOUBT = 32.0  # nats
 _FAULT_SHARE = 8  # games that are played alone are fewer
+DECLINED = (InvalidArgument, BudgetExceeded)  # it takes no such sample or point, or not so many rounds
 
 
 @attrs.frozen(kw_only=True)
@@ -81,7 +82,8 @@ Halves = tuple[ViewCounts, ViewCounts]
 def weigh(contest: Contest, adversary: Adversary, referee: Referee) -> Evidence:
     """Play an adversary and weigh the games; where the first are promising, on more games.
 
-    Raises: whatever `arena.play` raises but the learner's own errors: they become part of the view.
+    Raises: whatever `arena.play` raises but the learner's own errors: they become part of the view. A game
+    that the learner declines in both worlds raises what it is declined with.
     """
     found: Evidence | None = None
     for stage, (more, promising) in _STAGES.items():
@@ -113,11 +115,15 @@ def play_halves(
     )
     try:
         return _halves(plan), False
-    except PlayerError as error:
-        if error.player != "learner":
+    except (PlayerError, *DECLINED) as error:
+        if isinstance(error, PlayerError) and error.player != "learner":
             raise
-    fewer = max(1, pairs // (2 * _FAULT_SHARE))
-    return _halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=2 * fewer)), True
+        fewer = max(1, pairs // (2 * _FAULT_SHARE))
+        halves = _halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=2 * fewer))
+        # To decline a game in both worlds tells nobody anything; to decline it in one gives it away.
+        if isinstance(error, DECLINED) and all(half.columns(("failed",)).all() for half in halves):
+            raise
+        return halves, True
 
 
 def _halves(plan: Plan) -> Halves:
@@ -231,8 +237,8 @@ class _Crossed:
         """The log wealth that the bets chosen on the one half win on the other."""
         # Only ε = 0 and the claim's own are bet against, which costs next to nothing.
         betting = Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)
-        betting.update(PairCounts.of(*self.seen, self.seen_counts))
-        betting.update(PairCounts.of(*self.fresh, self.fresh_counts))
+        for inside, counts in ((self.seen, self.seen_counts), (self.fresh, self.fresh_counts)):
+            betting.update(PairCounts.of(inside[0], inside[1], counts))
         return float(betting.log_wealth[-1])
 
 

@@ -128,16 +128,15 @@ def _weighed(views: ViewCounts) -> Iterator[Score]:
     for shown in dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]")):
         names = tuple(name for name in views.names if name.startswith(f"{shown}["))
         if len(names) <= _MOST_WEIGHED:
-            weights = _discriminant(*(views.columns(names)[rows] for rows in views.which.T), views.counts)
+            weights = _discriminant(np.stack([views.columns(names)[w] for w in views.which.T]), views.counts)
             if np.count_nonzero(weights) > 1:
                 yield Score(shown, WEIGHED, weights=tuple(weights.tolist()))
 
 
-def _discriminant(world_0: np.ndarray, world_1: np.ndarray, counts: np.ndarray) -> np.ndarray:
+def _discriminant(worlds: np.ndarray, counts: np.ndarray) -> np.ndarray:
     """(F,): the weights, rounded for people, the largest 1; 0 for numbers that never change, are infinite or
-    say next to nothing. Shapes: world_0, world_1 (k, F), counts (k,)."""
-    finite = (np.abs([world_0, world_1]) < _INFINITE).all(axis=(0, 1))
-    worlds = np.stack([world_0, world_1]) * finite
+    say next to nothing. Shapes: worlds (2, k, F), counts (k,)."""
+    worlds = worlds * (np.abs(worlds) < _INFINITE).all(axis=(0, 1))
     share = (counts / counts.sum())[:, None]
     means = (worlds * share).sum(axis=1, keepdims=True)
     within = np.concatenate((worlds - means) * np.sqrt(share / 2))

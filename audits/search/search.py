@@ -18,7 +18,7 @@ import attrs
 from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
 from audits.plan import LEARNT, SCORE, Plan
 from audits.run import run
-from audits.search.evidence import Contest, confirming_seed, exploring_seed, play_halves, weighed
+from audits.search.evidence import DECLINED, Contest, confirming_seed, exploring_seed, play_halves, weighed
 from audits.search.explore import Explored, explore, referee_for
 from audits.search.score import Score, simple_scores
 from audits.search.script import STEPS, Script
@@ -304,8 +304,8 @@ class _Search:
             plan = self._plan(script, faults, tried)
             try:
                 verdict = run(plan)
-            except PlayerError as error:
-                if error.player != "learner" or faults:
+            except (PlayerError, *DECLINED) as error:
+                if faults or (isinstance(error, PlayerError) and error.player != "learner"):
                     raise
                 faults = True  # it failed only now
             except ProtocolViolation:

@@ -144,7 +144,7 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
 
 
 def _with_first_apart(sample: Sample, run: int) -> Sample:
-    """The same sample with a run of its own for the first example of `run`: for learners that mind the order."""
+    """The same sample with a run of its own for the first example of `run`: some learners mind order."""
     if sample.counts[run] == 1:
         return sample
     points, labels = (np.insert(array, run, array[run], axis=0) for array in (sample.points, sample.labels))

@@ -158,9 +158,10 @@ def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(SEARCHING, "_A_RUN", 10)
     found = search(HalfTheNoise(), examples=30, error=0.06)
     assert not found.refuted
-    assert found.confirmations == 3
-    assert [1 - plan.confidence for plan in seen] == pytest.approx([0.03, 0.01, 0.005])
-    assert len({plan.seed for plan in seen}) == 3
+    assert found.confirmations == len(seen) > 3  # three runs, and more with what they left of the budget
+    assert found.examples >= 30
+    assert [1 - plan.confidence for plan in seen[:3]] == pytest.approx([0.03, 0.01, 0.005])
+    assert len({plan.seed for plan in seen}) == len(seen)
 
 
 # --- on the way -------------------------------------------------------------------------------------------
