@@ -73,7 +73,8 @@ def play(
 
     worlds: (games,) bool, the worlds instead of the coin's.
     faults: what the adversary sees includes that the learner fails: every game is played alone, and where
-        the learner raises it ends, with the score infinity.
+        the learner raises, be it a refusal such as BudgetExceeded, it ends, with the score infinity. A
+        breach of the protocol is no failure and raises here too.
 
     Raises ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if
     a player does not know the protocol.
@@ -125,7 +126,8 @@ def _play_table(
     games = len(worlds)
     log: list[Entry] | None = [] if record else None
     seat = _seat(learner, games, coins.learner)
-    table = referee.open(Seats(seat, learner.name, adversary.name, learner.point_shape, worlds, log))
+    seats = Seats(seat, learner.name, adversary.name, learner.point_shape, worlds, log, faults)
+    table = referee.open(seats)
     replies: list[Reply] | None = [] if record else None
     failed = False
     try:

@@ -120,9 +120,12 @@ def _columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str, ...]) 
     """The wanted columns of rows; one that they do not have says that nothing of the kind was seen."""
     if names == wanted:
         return rows
-    place = dict(zip(names, rows.T, strict=True))
-    nothing = np.full(len(rows), _NEVER)
-    return np.stack([place.get(name, nothing) for name in wanted], axis=1)
+    place = {name: column for column, name in enumerate(names)}
+    found = np.full((len(rows), len(wanted)), _NEVER)
+    for column, name in enumerate(wanted):
+        if name in place:
+            found[:, column] = rows[:, place[name]]
+    return found
 
 
 @attrs.frozen(eq=False)

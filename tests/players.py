@@ -71,9 +71,11 @@ class Echo(Learner):
 class FragileSeat(EchoSeat):
     """Raises when it is asked 7."""
 
+    error: type[Exception] = RuntimeError
+
     def predict(self, x: np.ndarray) -> np.ndarray:
         if (x == 7).any():
-            raise RuntimeError("seven")
+            raise self.error("seven")
         return super().predict(x)
 
 
@@ -82,9 +84,12 @@ class Fragile(Echo):
     """A predictor that fails at one point, whoever else sits at its table."""
 
     name = "fragile"
+    error: type[Exception] = RuntimeError
 
     def seat(self, games: int, rng: np.random.Generator) -> FragileSeat:
-        return FragileSeat(games, self.halt_at)
+        seat = FragileSeat(games, self.halt_at)
+        seat.error = self.error
+        return seat
 
 
 class LastLabelSeat:

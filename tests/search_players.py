@@ -5,7 +5,16 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, Claim, Hypothesis, Learner, Training
+from arena import (
+    QUERY,
+    STREAM_EXAMPLE,
+    TRAINING_EXAMPLE,
+    BudgetExceeded,
+    Claim,
+    Hypothesis,
+    Learner,
+    Training,
+)
 from arena.concepts import Thresholds
 
 
@@ -88,6 +97,25 @@ class RaisesOnLabels(Mutant):
 
     def seat(self, games: int, rng: np.random.Generator) -> RaisingSeat:
         return RaisingSeat(games, 0)
+
+
+class DecliningSeat(HaltSeat):
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        if (self.ones >= self.after).any():
+            raise BudgetExceeded("too many")
+        return np.zeros(len(x), bool)
+
+
+@attrs.frozen
+class DeclinesOnLabels(Mutant):
+    """Declines a query if `most` examples are labelled 1."""
+
+    name = "declines-on-labels"
+    protocols = ("Figure1",)
+    most: int = 2
+
+    def seat(self, games: int, rng: np.random.Generator) -> DecliningSeat:
+        return DecliningSeat(games, self.most)
 
 
 class CopyingSeat:

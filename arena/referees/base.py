@@ -39,6 +39,7 @@ class Seats:
     """Who sits at a table: the seated learner, names for messages, and the games' worlds (n,) bool.
 
     log: where the table notes each step, or None.
+    faults: whatever the learner raises is its failure, even a refusal in the arena's own words.
     """
 
     learner: Any
@@ -47,6 +48,7 @@ class Seats:
     point_shape: tuple[int, ...]
     worlds: np.ndarray
     log: list[Entry] | None = None
+    faults: bool = False
 
 
 class Table(ABC):
@@ -59,6 +61,7 @@ class Table(ABC):
         self._point_shape = seats.point_shape
         self._worlds = seats.worlds
         self._log = seats.log
+        self._faults = seats.faults
         self.games = len(seats.worlds)
         self.round = 0
         self.flag = np.zeros(self.games, bool)
@@ -181,15 +184,16 @@ class Table(ABC):
     # --- what the learner hands over --------------------------------------------------------------
 
     def _ask(self, method: str, *arguments: Any) -> Any:
-        """Call a method of the learner; what it raises becomes a `PlayerError`."""
+        """Call a method of the learner; what it raises becomes a `PlayerError`, but for its refusals where
+        failures are not shown."""
         return self._guard(lambda: getattr(self._learner, method)(*arguments))
 
     def _guard(self, call: Callable[[], T]) -> T:
         try:
             return call()
-        except ArenaError:
-            raise
         except Exception as error:
+            if isinstance(error, ArenaError) and not self._faults:
+                raise
             raise PlayerError.of(error, player="learner", name=self._name, round=self.round) from error
 
     def _hypothesis(self) -> Hypothesis:

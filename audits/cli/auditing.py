@@ -73,7 +73,9 @@ _WITHOUT_SCORE = {
     "played, or the likelihood ratio. Default: the score if there is one, else the best of the others.",
 )
 @click.option(
-    "--faults", is_flag=True, help="The adversary sees it when the learner raises; else that ends the audit."
+    "--faults",
+    is_flag=True,
+    help="The adversary sees it when the learner raises or declines; else that ends the audit.",
 )
 @click.option("--estimators", is_flag=True, help="Print every estimator beside the test, on the same games.")
 @click.option(

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from math import ceil, exp, log, log1p, sqrt
+from math import ceil, exp, inf, log, log1p, sqrt
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, Learner, PlayerError, Referee
+from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
 from audits.betting import Betting
 from audits.blocks import play_block
@@ -30,10 +30,12 @@ _MOST_FEATURES = 160
 _MOST_VIEWS = 1_024  # beyond so many different views, counting them teaches nothing
 _MILDER = (1.0, 0.5, 0.25, 0.0)  # of ε: claims that are refuted on the way to the one under test
 _ENOUGH = 4.0  # standard deviations
-_PROMISING = 1.5  # standard deviations, from where more games are worth their while
-_MORE = 8
+_LEAST = 0.5  # standard deviations, below which bets are not worth working out
+# How many times the games, and by how many standard deviations the claim has to fail for more to be played.
+_STAGES = {"first": (1, 1.5), "more": (8, 2.5), "most": (64, inf)}
 _BEYOND_DOUBT = 32.0  # nats
 _FAULT_SHARE = 8  # games that are played alone are fewer
+DECLINED = (InvalidArgument, BudgetExceeded)  # it takes no such sample or point, or not so many rounds
 
 
 @attrs.frozen(kw_only=True)
@@ -80,16 +82,19 @@ Halves = tuple[ViewCounts, ViewCounts]
 def weigh(contest: Contest, adversary: Adversary, referee: Referee) -> Evidence:
     """Play an adversary and weigh the games; where the first are promising, on more games.
 
-    Raises: whatever `arena.play` raises but the learner's own errors: they become part of the view.
+    Raises: whatever `arena.play` raises but the learner's own errors: they become part of the view. A game
+    that the learner declines in both worlds raises what it is declined with.
     """
-    halves, faults = play_halves(contest, adversary, referee, pairs=contest.pairs, stage="first")
-    found = weighed(halves, contest.claim, faults=faults)
-    if found.doubts < _PROMISING or found.nats > _BEYOND_DOUBT:
-        return found
-    more = _MORE * contest.pairs
-    halves, faults = play_halves(contest, adversary, referee, pairs=more, stage="more")
-    again = weighed(halves, contest.claim, faults=faults)
-    return attrs.evolve(again, games=again.games + found.games)
+    found: Evidence | None = None
+    for stage, (more, promising) in _STAGES.items():
+        halves, faults = play_halves(contest, adversary, referee, pairs=more * contest.pairs, stage=stage)
+        before = 0 if found is None else found.games
+        found = weighed(halves, contest.claim, faults=faults)
+        found = attrs.evolve(found, games=found.games + before)
+        if found.doubts < promising or found.nats > _BEYOND_DOUBT:
+            break
+    assert found is not None
+    return found
 
 
 def play_halves(
@@ -104,24 +109,29 @@ def play_halves(
         epsilon=contest.claim.epsilon,
         delta=contest.claim.delta,
         games=2 * max(1, pairs // 2),
-        block=max(1, pairs // 2),
+        block=2 * max(1, pairs // 2),
         seed=exploring_seed(contest.seed, stage, describe(adversary)),
         witness=LEARNT,
     )
     try:
         return _halves(plan), False
-    except PlayerError as error:
-        if error.player != "learner":
+    except (PlayerError, *DECLINED) as error:
+        if isinstance(error, PlayerError) and error.player != "learner":
             raise
-    fewer = max(1, pairs // (2 * _FAULT_SHARE))
-    return _halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=fewer)), True
+        fewer = max(1, pairs // (2 * _FAULT_SHARE))
+        halves = _halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=2 * fewer))
+        # To decline a game in both worlds tells nobody anything; to decline it in one gives it away.
+        if isinstance(error, DECLINED) and all(half.columns(("failed",)).all() for half in halves):
+            raise
+        return halves, True
 
 
 def _halves(plan: Plan) -> Halves:
-    first, second = (play_block(plan, index) for index in range(2))
-    assert isinstance(first, ViewCounts)
-    assert isinstance(second, ViewCounts)
-    return first, second
+    """One block dealt out, which costs half of what two blocks do."""
+    block = play_block(plan, 0)
+    assert isinstance(block, ViewCounts)
+    first, second = _dealt(block, generator(block_seed(plan.seed, 1)))
+    return _alone(first), _alone(second)
 
 
 def exploring_seed(seed: int, *purpose: object) -> int:
@@ -154,7 +164,7 @@ def weighed(
     )
     z = (there.doubts + back.doubts) / sqrt(2.0)
     nats = 0.0
-    if z[0] > 0:
+    if z[0] > _LEAST:
         nats = float(np.logaddexp(there.wealth(claim), back.wealth(claim)) - log(2.0))
     milder = float(np.clip(z[1:], 0.0, _ENOUGH).sum() / _ENOUGH)
     return Evidence(
@@ -173,13 +183,16 @@ class _Crossed:
 
     doubts: on the other half, (levels,), by how many standard deviations each milder claim fails at the event
     that was best against it. score: the simple score of the event against the claim itself.
-    seen, fresh: in which pairs either game is in that event, in the half it was chosen on and in the other.
+    seen, fresh: (2, k) and (2, l), in which pairs the game of either world is in that event, in the half it
+    was chosen on and in the other; and how often these pairs occurred.
     """
 
     doubts: np.ndarray
     score: Score | None
-    seen: PairCounts
-    fresh: PairCounts
+    seen: np.ndarray
+    seen_counts: np.ndarray
+    fresh: np.ndarray
+    fresh_counts: np.ndarray
 
     @classmethod
     def of(
@@ -201,32 +214,31 @@ class _Crossed:
         events = [side.events() for side in sides]
         thresholds = np.concatenate([*events, np.zeros(0)])
         if not len(thresholds):
-            nothing = PairCounts.of(np.zeros(1), np.zeros(1))
-            return cls(np.zeros(len(_MILDER)), None, nothing, nothing)
+            nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
+            return cls(np.zeros(len(_MILDER)), None, *nothing, *nothing)
         owner = np.repeat(np.arange(len(sides)), [len(event) for event in events])
         inside = [side.inside(event) for side, event in zip(sides, events, strict=True)]
         found = _doubts(np.concatenate(inside, axis=2), counts, claim)
         best = found.reshape(len(_MILDER), -1).argmax(axis=1)
-        doubts = np.empty(len(_MILDER))
-        for level, (event, way) in enumerate(zip(*np.divmod(best, 4), strict=True)):
-            fresh = sides[owner[event]].inside_other(thresholds[event])
-            doubts[level] = _doubts(fresh, others, claim)[level, 0, way]
-        event = best[0] // 4
-        side = sides[owner[event]]
-        seen, fresh = side.inside(thresholds[event]), side.inside_other(thresholds[event])
+        event, way = np.divmod(best, 4)
+        fresh = np.concatenate([sides[owner[e]].inside_other(thresholds[e]) for e in event], axis=2)
+        levels = np.arange(len(_MILDER))
+        side = sides[owner[event[0]]]
         return cls(
-            doubts,
+            _doubts(fresh, others, claim)[levels, levels, way],
             side.score,
-            PairCounts.of(seen[0, :, 0], seen[1, :, 0], counts),
-            PairCounts.of(fresh[0, :, 0], fresh[1, :, 0], others),
+            side.inside(thresholds[event[0]])[:, :, 0],
+            counts,
+            fresh[:, :, 0],
+            others,
         )
 
     def wealth(self, claim: Claim) -> float:
         """The log wealth that the bets chosen on the one half win on the other."""
         # Only ε = 0 and the claim's own are bet against, which costs next to nothing.
         betting = Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)
-        betting.update(self.seen)
-        betting.update(self.fresh)
+        for inside, counts in ((self.seen, self.seen_counts), (self.fresh, self.fresh_counts)):
+            betting.update(PairCounts.of(inside[0], inside[1], counts))
         return float(betting.log_wealth[-1])
 
 
@@ -270,12 +282,23 @@ class _Side:
 
 def _folds(half: ViewCounts) -> Halves:
     """The pairs of a half dealt out to two folds, by coins that are always the same."""
-    dealt = generator(block_seed(0, 0)).multivariate_hypergeometric(half.counts, half.pairs // 2)
+    return _dealt(half, generator(block_seed(0, 0)))
 
-    def fold(counts: np.ndarray) -> ViewCounts:
-        return attrs.evolve(half, which=half.which[counts > 0], counts=counts[counts > 0])
 
-    return fold(dealt), fold(half.counts - dealt)
+def _dealt(views: ViewCounts, rng: np.random.Generator) -> Halves:
+    """The pairs dealt out in two equal parts, which keep all rows."""
+    dealt = rng.multivariate_hypergeometric(views.counts, views.pairs // 2)
+
+    def part(counts: np.ndarray) -> ViewCounts:
+        return attrs.evolve(views, which=views.which[counts > 0], counts=counts[counts > 0])
+
+    return part(dealt), part(views.counts - dealt)
+
+
+def _alone(views: ViewCounts) -> ViewCounts:
+    """The same pairs without rows that none of them has."""
+    seen, place = np.unique(views.which, return_inverse=True)
+    return attrs.evolve(views, rows=views.rows[seen], which=place.reshape(views.which.shape))
 
 
 def _doubts(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:

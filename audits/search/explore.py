@@ -8,8 +8,8 @@ import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
 from hypothesis.errors import Unsatisfiable
 
-from arena import BudgetExceeded, Claim, Figure1, InvalidArgument, Learner, Referee, Release, SpecialRound
-from audits.search.evidence import Contest, Evidence, exploring_seed, weigh
+from arena import Claim, Figure1, Learner, Referee, Release, SpecialRound
+from audits.search.evidence import DECLINED, Contest, Evidence, exploring_seed, weigh
 from audits.search.script import Script
 from audits.search.strategies import adversaries
 
@@ -144,7 +144,7 @@ class _Run:
     def _fresh(self, script: Script) -> Evidence | None:
         try:
             evidence = weigh(self._contest, script, referee_for(script))
-        except (InvalidArgument, BudgetExceeded):  # it does not take such a sample, or not so many rounds
+        except DECLINED:
             return None
         self._games += evidence.games
         self._best = max(self._best, evidence.nats)

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
-from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, Score
+from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHED, Score
 from audits.search.script import (
     AGAINST,
     WITH,
@@ -230,6 +230,9 @@ class _Watch:
         return attrs.evolve(
             plain,
             singles=plain.singles if direct else plain.singles | {one},
+            before=tuple(_assigned("weights", "[", [repr(weight) for weight in score.weights], "]"))
+            if score.weights
+            else (),
             one=one,
             seen="" if direct else f"seen = {seen}",
             result=_formed(seen if direct else "seen", score),
@@ -268,14 +271,15 @@ def _counted(score: Score, last: int) -> tuple[str, range] | None:
 def _looked_at(score: Score, last: int) -> tuple[int, str]:
     """The one reply that the score looks at, and what it sees in it."""
     number, place = score.part
+    of_these = " @ weights" if score.form == WEIGHED else f"[:, {place}]"
     if score.feature == "halted":
         return last, "reply.halted"
     if score.feature.startswith("answer "):
         return number, "reply.label"
     if score.feature.startswith("hypothesis "):
-        return number - 1, f"np.reshape(reply.hypothesis.concepts, (games, -1))[:, {place}]"
+        return number - 1, f"np.reshape(reply.hypothesis.concepts, (games, -1)){of_these}"
     released = 'getattr(reply.value, "concepts", reply.value)'  # of a hypothesis, the concept
-    return 0, f"np.reshape({released}, (games, -1))[:, {place}]"
+    return 0, f"np.reshape({released}, (games, -1)){of_these}"
 
 
 def _formed(seen: str, score: Score) -> str:
@@ -303,12 +307,18 @@ def _listed(point: Point) -> Any:
 
 
 def _sample(name: str, sample: Sample) -> list[str]:
-    """The sample, given a name: on one line if it fits, else broken as formatters break it."""
+    """The sample, given a name."""
     counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
     points = ", ".join(_point(as_point(point)) for point in sample.points)
     parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]
+    return _assigned(name, "Sample(", parts, ")")
+
+
+def _assigned(name: str, opening: str, parts: list[str], closing: str) -> list[str]:
+    """An assignment: on one line if it fits, else broken as formatters break it."""
     inline = ", ".join(parts)
-    if len(_INDENT) + len(f"{name} = Sample({inline})") <= _WIDTH:
-        return [f"{name} = Sample({inline})"]
+    whole = f"{name} = {opening}{inline}{closing}"
+    if len(_INDENT) + len(whole) <= _WIDTH:
+        return [whole]
     within = [inline] if len(_INDENT) + 4 + len(inline) <= _WIDTH else [f"{part}," for part in parts]
-    return [f"{name} = Sample(", *(f"    {line}" for line in within), ")"]
+    return [f"{name} = {opening}", *(f"    {line}" for line in within), closing]

@@ -14,13 +14,16 @@ from arena import Answer, Hypothesis, InvalidArgument, Released, Reply, Shown
 from arena.settings import one_of
 from audits.views import ViewCounts
 
-AS_IT_IS, DISTANCE, EQUAL, AT_MOST = FORMS = ("as it is", "distance", "equal", "at most")
+AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHED = FORMS = ("as it is", "distance", "equal", "at most", "weighed")
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
 _INFINITE = 1e299  # beyond it a feature stands for an infinite value
 _NAMED = re.compile(
     r"halted|answers|answers 1|failed|hypotheses|answer (\d+)|(?:value|hypothesis (\d+))(?:\[(\d+)\])?"
 )
 _MOST_EQUAL = 3
+_MOST_WEIGHED = 64  # numbers of one value
+_RIDGE = 1e-6  # of the variance: what keeps numbers with the same noise apart from numbers with none
+_LIGHT = 0.05  # of the weightiest number
 
 
 @attrs.frozen
@@ -31,7 +34,8 @@ class Score:
         third, -1 for none), "failed" (the learner raised), "value" or "value[2]" (of what was released),
         "hypothesis 4" or "hypothesis 4[2]" (of its concept), "hypotheses".
     form: the feature "as it is"; its "distance" from `centre`, whether it is "equal" to it; of "hypotheses",
-        how many have a concept "at most" `centre`.
+        how many have a concept "at most" `centre`; of the numbers of "value" or "hypothesis 4", the sum
+        "weighed" by `weights`.
     sign: 1, or -1 where little looks like world 1.
     """
 
@@ -39,10 +43,13 @@ class Score:
     form: str = attrs.field(default=AS_IT_IS, validator=one_of(*FORMS))
     centre: float = 0.0
     sign: int = 1
+    weights: tuple[float, ...] = ()
 
     def __attrs_post_init__(self) -> None:
         if not _NAMED.fullmatch(self.feature) or (self.feature == HYPOTHESES) != (self.form == AT_MOST):
             raise InvalidArgument("a score looks at a feature of the view that it knows", value=self.feature)
+        if bool(self.weights) != (self.form == WEIGHED):
+            raise InvalidArgument('a score has weights where its form is "weighed"', value=self.weights)
 
     @property
     def part(self) -> tuple[int, int]:
@@ -67,6 +74,9 @@ class Score:
             columns = views.columns(names)
             centre = float(np.nan_to_num(self.centre, posinf=1e300, neginf=-1e300))
             return self.sign * (columns <= centre).sum(axis=1).astype(float)
+        if self.form == WEIGHED:
+            columns = views.columns(tuple(f"{self.feature}[{i}]" for i in range(len(self.weights))))
+            return self.sign * (columns @ self.weights)
         column = views.columns((self.feature,))[:, 0]
         return column if self.feature == "failed" else self.sign * self._formed(column)
 
@@ -86,8 +96,8 @@ class Score:
             return np.sum([answer.label >= 0 for answer in answers], axis=0)
         if self.feature.startswith("answer "):
             return answers[number - 1].label
-        shown = list(_concepts(replies))[number - 1]
-        return np.reshape(shown, (games, -1))[:, place]
+        shown = np.reshape(list(_concepts(replies))[number - 1], (games, -1))
+        return shown @ self.weights if self.form == WEIGHED else shown[:, place]
 
 
 def _concepts(replies: Sequence[Reply]) -> Iterator[np.ndarray]:
@@ -105,11 +115,38 @@ def simple_scores(views: ViewCounts) -> list[Score]:
     usual = [name for name in ("failed", "halted", "answers 1", "answers") if name in known]
     later = sorted((name for name in known if name not in usual), key=lambda name: name.startswith("answer "))
     scores = [Score(name) for name in [*usual, *later]]
-    scores += _counted(views)
+    scores += [*_weighed(views), *_counted(views)]
     for name in known:
         if name.startswith(("value", "hypothesis")):
             scores += _centred(name, views)
     return scores
+
+
+def _weighed(views: ViewCounts) -> Iterator[Score]:
+    """Where several numbers are shown at once, the sum of them that tells the worlds apart best: Fisher's
+    discriminant. Noise that numbers share cancels in it."""
+    for shown in dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]")):
+        names = tuple(name for name in views.names if name.startswith(f"{shown}["))
+        if len(names) <= _MOST_WEIGHED:
+            weights = _discriminant(np.stack([views.columns(names)[w] for w in views.which.T]), views.counts)
+            if np.count_nonzero(weights) > 1:
+                yield Score(shown, WEIGHED, weights=tuple(weights.tolist()))
+
+
+def _discriminant(worlds: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(F,): the weights, rounded for people, the largest 1; 0 for numbers that never change, are infinite or
+    say next to nothing. Shapes: worlds (2, k, F), counts (k,)."""
+    worlds = worlds * (np.abs(worlds) < _INFINITE).all(axis=(0, 1))
+    share = (counts / counts.sum())[:, None]
+    means = (worlds * share).sum(axis=1, keepdims=True)
+    within = np.concatenate((worlds - means) * np.sqrt(share / 2))
+    deviation = np.sqrt((within**2).sum(axis=0))
+    scale = np.where(deviation > 0, deviation, 1.0)
+    spread = (within / scale).T @ (within / scale) + _RIDGE * np.eye(len(scale))
+    weights = np.linalg.solve(spread, (means[1] - means[0])[0] / scale) * (deviation > 0)
+    heavy = np.abs(weights) > _LIGHT * np.abs(weights).max()
+    weights = np.where(heavy, weights / scale, 0.0)
+    return np.array([float(f"{weight:.2g}") for weight in weights / max(np.abs(weights).max(), 1e-300)])
 
 
 def _counted(views: ViewCounts) -> list[Score]:

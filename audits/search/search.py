@@ -18,7 +18,7 @@ import attrs
 from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
 from audits.plan import LEARNT, SCORE, Plan
 from audits.run import run
-from audits.search.evidence import Contest, confirming_seed, exploring_seed, play_halves, weighed
+from audits.search.evidence import DECLINED, Contest, confirming_seed, exploring_seed, play_halves, weighed
 from audits.search.explore import Explored, explore, referee_for
 from audits.search.score import Score, simple_scores
 from audits.search.script import STEPS, Script
@@ -186,7 +186,7 @@ class _Search:
                     if watch is not None:
                         watch(self._progress(ended))
                     if explored.found is not None:
-                        tried, confirmed = self._confirmed(self._handed_over(explored.found), tried)
+                        tried, confirmed = self._confirmed(self._handed_over(explored), tried)
                     interrupted = explored.interrupted
                     if confirmed is not None or interrupted:
                         break
@@ -221,14 +221,21 @@ class _Search:
     def _explored(
         self, jobs: int, watch: Callable[[Progress], None] | None
     ) -> Generator[Explored, None, None]:
-        """The runs in order, however many are played at a time."""
+        """The runs in order, however many are played at a time; and then more of them with the examples that
+        are left where a run was over early, since what it found was not confirmed."""
         sizes = [min(_A_RUN, self.examples - start) for start in range(0, self.examples, _A_RUN)]
-        before, best = 0, 0.0
-        for start in range(0, len(sizes), jobs):
+        before, best, left, start = 0, 0.0, 0, 0
+        while start < len(sizes):
             numbers = range(start, min(start + jobs, len(sizes)))
             for explored in self._wave(sizes, numbers, self._watched(watch, before, best)):
                 before, best = before + explored.examples, max(best, explored.best)
+                if explored.found is not None:
+                    left += max(0, sizes[start] - explored.examples - explored.rejected)
+                start += 1
                 yield explored
+            if start == len(sizes) and left:
+                sizes.append(min(_A_RUN, left))
+                left -= sizes[-1]
 
     def _wave(
         self, sizes: list[int], numbers: range, watch: Callable[[int, float], None] | None
@@ -264,13 +271,16 @@ class _Search:
 
     # --- confirming -------------------------------------------------------------------------------
 
-    def _handed_over(self, script: Script) -> tuple[Script, bool]:
-        """The script with a score that can be read, if one says nearly as much as a learnt witness; and
+    def _handed_over(self, explored: Explored) -> tuple[Script, bool]:
+        """What was found with a score that can be read, if one says nearly as much as a learnt witness; and
         whether the learner's failures are part of its view."""
+        script, evidence = explored.found, explored.evidence
+        assert script is not None
+        assert evidence is not None
         contest = Contest(
             learner=self.learner,
             claim=self.claim,
-            pairs=4 * self.pairs,
+            pairs=max(4 * self.pairs, evidence.games),  # what takes many games to see takes many to score
             seed=exploring_seed(self.seed, "hand over"),
         )
         halves, faults = play_halves(
@@ -294,8 +304,8 @@ class _Search:
             plan = self._plan(script, faults, tried)
             try:
                 verdict = run(plan)
-            except PlayerError as error:
-                if error.player != "learner" or faults:
+            except (PlayerError, *DECLINED) as error:
+                if faults or (isinstance(error, PlayerError) and error.player != "learner"):
                     raise
                 faults = True  # it failed only now
             except ProtocolViolation:

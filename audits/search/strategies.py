@@ -48,6 +48,15 @@ def _of(items: Iterable[T]) -> st.SearchStrategy[T]:
     return st.sampled_from(list(items)[:_FEW])
 
 
+def _few_of(items: st.SearchStrategy[T], most: int) -> st.SearchStrategy[list[T]]:
+    """One to `most` of them, about as often one as several."""
+    return st.one_of(
+        st.lists(items, min_size=1, max_size=1),
+        st.lists(items, min_size=1, max_size=most),
+        st.lists(items, min_size=2, max_size=most),
+    )
+
+
 @lru_cache(maxsize=64)
 def points_of(learner: Learner) -> tuple[Point, ...]:
     """Points worth asking about: `some_points`, and between them where they are numbers of no finite
@@ -75,13 +84,22 @@ def samples(learner: Learner) -> st.SearchStrategy[Sample]:
     return _samples(learner)
 
 
+@lru_cache(maxsize=64)
+def _parts(learner: Learner) -> st.SearchStrategy[tuple[list[tuple[Point, tuple[int, ...], int]], int]]:
+    """The parts of a sample, and its size."""
+    # Made once: to make and check a strategy takes longer than to draw from it.
+    part = st.tuples(_of(points_of(learner)), _of(_LABELS), _of(_SHARES))
+    parts = _few_of(part, 3)
+    if learner.sample_size is not None:
+        return st.tuples(parts, st.just(learner.sample_size))
+    more = [count for count in counts_of(learner, MOST_ROUNDS) if count not in _SMALL]
+    # One example weighs the more the fewer there are.
+    return st.tuples(parts, _of([*_SMALL, *_SMALL, *_SMALL, *more]))
+
+
 @st.composite
 def _samples(draw: st.DrawFn, learner: Learner) -> Sample:
-    part = st.tuples(_of(points_of(learner)), _of(_LABELS), _of(_SHARES))
-    parts = draw(st.lists(part, min_size=1, max_size=3))
-    size = learner.sample_size
-    if size is None:
-        size = draw(_of([*_SMALL, *(c for c in counts_of(learner, MOST_ROUNDS) if c not in _SMALL)]))
+    parts, size = draw(_parts(learner))
     runs = [(point, label, share) for point, labels, share in parts for label in labels]
     counts = _divided([share for _, _, share in runs], size)
     kept = [(point, label, n) for (point, label, _), n in zip(runs, counts, strict=True) if n]
@@ -106,33 +124,69 @@ def _divided(shares: Sequence[int], size: int) -> list[int]:
 
 def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
     """Two samples that differ in one place: its label, or its point and perhaps its label."""
-    return _neighbours(learner)
+    return _neighbours(learner).map(lambda drawn: drawn[:2])
 
 
 @st.composite
-def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample]:
-    sample = draw(samples(learner))
-    run = draw(_of(range(len(sample.counts))))
+def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tuple[Point, ...]]:
+    """Neighbours, and the points of the example in which they differ."""
+    sample = draw(_samples(learner))
+    place = draw(st.integers(0, 2 * len(sample.counts) - 1))
+    run, first = place % len(sample.counts), place >= len(sample.counts)
     own = as_point(sample.points[run]), int(sample.labels[run])
     points = dict.fromkeys([own[0], *points_of(learner)])
     others = [(point, label) for point in points for label in (1 - own[1], own[1]) if (point, label) != own]
-    return sample, sample.replaced(run, *draw(_of(others)))
+    # One time in three the label alone changes, which is what most learners look at.
+    often = len(others) // 2
+    other = others[max(0, draw(st.integers(0, len(others) - 1 + often)) - often)]
+    apart = _with_first_apart(sample, run) if first else sample
+    return sample, apart.replaced(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
+
+
+def _with_first_apart(sample: Sample, run: int) -> Sample:
+    """The same sample with a run of its own for the first example of `run`: some learners mind order."""
+    if sample.counts[run] == 1:
+        return sample
+    points, labels = (np.insert(array, run, array[run], axis=0) for array in (sample.points, sample.labels))
+    counts = np.insert(sample.counts, run, 1)
+    counts[run + 1] -= 1
+    return Sample(points, labels, counts)
 
 
 def queries(
     learner: Learner, *, challenge: bool = False, most: int = MOST_ROUNDS
 ) -> st.SearchStrategy[tuple[Step, ...]]:
     """The steps of a game of Figure 1, of at most `most` queries; with `challenge` one of them differs."""
-    points = _of(points_of(learner))
-    times = _of(counts_of(learner, most))
-    ask = st.builds(Ask, points, times)
-    step = st.one_of(ask, st.builds(Follow, points, points, times))
     if not challenge:
-        return st.lists(step, min_size=1, max_size=_MOST_STRETCHES).map(lambda steps: _fitting(steps, most))
+        return _queries_near(learner, (), most)
+    step = _query(learner, (), most)
     apart = _two_of(points_of(learner)).map(lambda two: Challenge(*two))
     return st.tuples(
         st.lists(step, max_size=_MOST_STRETCHES), apart, st.lists(step, min_size=1, max_size=_MOST_STRETCHES)
     ).map(lambda parts: _fitting([*parts[0], parts[1], *parts[2]], most))
+
+
+@lru_cache(maxsize=512)
+def _queries_near(
+    learner: Learner, near: tuple[Point, ...], most: int
+) -> st.SearchStrategy[tuple[Step, ...]]:
+    """The steps of a game without a challenge, every other query at a point of `near`."""
+    return _few_of(_query(learner, near, most), _MOST_STRETCHES).map(lambda steps: _fitting(steps, most))
+
+
+def _query(learner: Learner, near: tuple[Point, ...], most: int) -> st.SearchStrategy[Step]:
+    some = points_of(learner)
+    points = _of([*near * (len(some) // max(1, len(near))), *some])
+    times = _of(counts_of(learner, most))
+    return st.one_of(st.builds(Ask, points, times), st.builds(Follow, points, points, times))
+
+
+@st.composite
+def _in_training(draw: st.DrawFn, learner: Learner, most: int) -> Script:
+    """A game of Figure 1 in which the training sets differ, and what it asks is often where they do."""
+    world_0, world_1, near = draw(_neighbours(learner))
+    steps = draw(_queries_near(learner, near, most))
+    return Script(protocol="Figure1", world_0=world_0, world_1=world_1, steps=steps)
 
 
 def streams(learner: Learner, *, most: int = MOST_OBSERVED) -> st.SearchStrategy[tuple[Step, ...]]:
@@ -172,13 +226,7 @@ def adversaries(
     if protocol == "Figure1":
         most = most_rounds or MOST_ROUNDS
         if TRAINING_EXAMPLE in protects:
-            kinds.append(
-                st.tuples(neighbours(learner), queries(learner, most=most)).map(
-                    lambda drawn: Script(
-                        protocol=protocol, world_0=drawn[0][0], world_1=drawn[0][1], steps=drawn[1]
-                    )
-                )
-            )
+            kinds.append(_in_training(learner, most))
         if QUERY in protects:
             kinds.append(
                 st.tuples(samples(learner), queries(learner, challenge=True, most=most)).map(

@@ -9,6 +9,7 @@ from players import SAMPLE, Echo, Fragile, GameEcho, GameScripted, LastLabel, Sc
 
 from arena import (
     Adaptive,
+    BudgetExceeded,
     Commit,
     Example,
     Figure1,
@@ -181,6 +182,22 @@ def test_a_failing_learner_ends_its_game_where_failures_are_seen() -> None:
     assert played.failed.tolist() == played.worlds.tolist()
     assert np.isposinf(played.score).tolist() == played.worlds.tolist()
     assert [one.rounds for one in played.alone] == [1 if world else 2 for world in played.worlds]
+
+
+def test_a_refusal_of_the_learner_is_a_failure_where_failures_are_seen() -> None:
+    adversary = script(Train(SAMPLE), Query(0.0, 7.0), Query(0.0), score=np.zeros(1))
+    learner = Fragile(error=BudgetExceeded)
+    with pytest.raises(BudgetExceeded):
+        play(learner, adversary, Figure1(), games=4, seed=1)
+    played = play(learner, adversary, Figure1(), games=4, seed=1, faults=True)
+    assert played.failed is not None
+    assert played.failed.tolist() == played.worlds.tolist()
+
+
+def test_a_breach_of_the_protocol_is_no_failure() -> None:
+    adversary = script(Train(SAMPLE), Query(0.0, 7.0), Query(1.0, 2.0))
+    with pytest.raises(ProtocolViolation, match="after the flag both queries are equal"):
+        play(Echo(), adversary, Figure1(), games=2, seed=1, faults=True)
 
 
 def test_a_failing_adversary_is_never_part_of_the_game() -> None:

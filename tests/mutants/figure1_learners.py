@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
 
-from arena import QUERY, TRAINING_EXAMPLE, Claim, Learner, Sample, Training, Unsupported
+from arena import QUERY, TRAINING_EXAMPLE, Claim, InvalidArgument, Learner, Sample, Training, Unsupported
 from arena.randomness import generator
 from learners.everlasting_v2 import EverlastingV2, SeatedV2
 from learners.mechanisms.above_threshold import AboveThreshold
@@ -196,6 +196,25 @@ class UnknownPoint(PointVotes):
 
     name = "unknown-point"
     seat_class = SeatedLookup
+
+
+class SeatedRefusal(SeatedLookup):
+    def answer(self, x: np.ndarray) -> np.ndarray:
+        try:
+            return super().answer(x)
+        except KeyError as error:
+            raise InvalidArgument("a query is a point of the training set") from error
+
+
+@attrs.frozen
+class RefusesUnknownPoint(PointVotes):
+    """The slip: a point without examples is refused as a bad argument, politely.
+
+    No ε holds, for one who sees it refuse: the query tells whether anybody is there.
+    """
+
+    name = "refuses-unknown-point"
+    seat_class = SeatedRefusal
 
 
 class SeatedNoiseOfPoint(SeatedVotes):

@@ -68,6 +68,7 @@ MUTANTS = (
     BrokenLearner(figure1.NothingToLearn(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.Memorises(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.UnknownPoint(), figure1.PointVotes(), inf, protocol="Figure1", raises=True),
+    BrokenLearner(figure1.RefusesUnknownPoint(), figure1.PointVotes(), inf, protocol="Figure1", raises=True),
     BrokenLearner(figure1.NoiseSeededByQuery(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.FreeRepeats(), figure1.PointVotes(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.BareThreshold(), figure1.SparseCount(), loses=inf, protocol="Figure1"),

@@ -152,6 +152,7 @@ WITNESSES: dict[str, Adversary] = {
     "nothing-to-learn": Asks(TWO_ZEROS, ZERO_ONE, last, queries=(0.0,)),
     "memorises": Asks(ZERO, ONE, first, queries=(0.0,)),
     "unknown-point": Asks(AT_HALF, ZERO, first, queries=(0.5,)),
+    "refuses-unknown-point": Asks(AT_HALF, ZERO, first, queries=(0.5,)),
     "noise-seeded-by-query": Asks(ZERO, ONE, first, queries=(0.0,)),
     "free-repeats": Asks(ZERO, ZERO, last, queries=(0.0, (0.0, 1.0), 0.0)),
     "bare-threshold": Asks(ZERO, ONE, last, queries=(0.0,) * 8),

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from search_players import HalfTheNoise, RaisesOnLabels
+from search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
-from arena import Claim, Release, Sample
+from arena import BudgetExceeded, Claim, Release, Sample
 from audits.scores import PairCounts
 from audits.search import Ask, Contest, Score, Script, referee_for, weigh
 from audits.search.evidence import weighed
@@ -86,6 +86,34 @@ def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
+
+
+def test_to_decline_in_one_world_is_part_of_the_view() -> None:
+    sample = Sample([0.0], [1], [2])
+    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    found = weigh(contest(DeclinesOnLabels(), pairs=512), script, referee_for(script))
+    assert found.faults
+    assert found.nats > 10
+    assert found.score == Score("failed")
+
+
+def test_to_decline_in_both_is_not() -> None:
+    sample = Sample([0.0], [1], [2])
+    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    with pytest.raises(BudgetExceeded):
+        weigh(contest(DeclinesOnLabels(most=1)), script, referee_for(script))
+
+
+def test_noise_that_two_numbers_share_cancels() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
+        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
+        halves.append(views(*(noise * [1.0, 1.0, 0.0] + exact), "value[0]", "value[1]", "value[2]"))
+    found = weighed((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score == Score("value", "weighed", weights=(1.0, -1.0, 0.0))
 
 
 @pytest.mark.parametrize(

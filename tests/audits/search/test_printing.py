@@ -20,6 +20,7 @@ from audits.search.printing import replay, script_source, source
 from learners.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
+from learners.randomised_response import RandomisedResponse
 from learners.static_erm import StaticErm
 
 ROOT = Path(__file__).parents[3]
@@ -64,6 +65,18 @@ CASES = [
             Score("hypotheses", "at most", -np.inf, -1),
             Score("hypotheses", "at most", 0.5),
         )
+    ),
+    *(
+        (
+            RandomisedResponse(size=size),
+            Script(
+                protocol="Release",
+                world_0=Sample([0.0], [0], [size]),
+                world_1=Sample([0.0, 0.0], [0, 1], [size - 1, 1]),
+                score=Score("value", "weighed", sign=sign, weights=(1.0, -0.25) * (size // 2)),
+            ),
+        )
+        for size, sign in ((2, 1), (12, -1), (40, 1))
     ),
     (
         OnePoint(),

@@ -131,7 +131,7 @@ def test_no_confirmation_plays_a_game_that_was_seen() -> None:
 def test_what_looks_bad_but_holds_is_confirmed_again_and_again_and_not_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(exploring, "BAR", 0.4)  # so low that chance passes it
+    monkeypatch.setattr(exploring, "BAR", 0.0)  # so low that everything passes it
     monkeypatch.setattr(SEARCHING, "_A_RUN", 20)
     results = [
         search(LaplaceCount(), examples=60, pairs=64, confirm_games=400, error=0.02, seed=seed)
@@ -158,9 +158,10 @@ def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> No
     monkeypatch.setattr(SEARCHING, "_A_RUN", 10)
     found = search(HalfTheNoise(), examples=30, error=0.06)
     assert not found.refuted
-    assert found.confirmations == 3
-    assert [1 - plan.confidence for plan in seen] == pytest.approx([0.03, 0.01, 0.005])
-    assert len({plan.seed for plan in seen}) == 3
+    assert found.confirmations == len(seen) > 3  # three runs, and more with what they left of the budget
+    assert found.examples >= 30
+    assert [1 - plan.confidence for plan in seen[:3]] == pytest.approx([0.03, 0.01, 0.005])
+    assert len({plan.seed for plan in seen}) == len(seen)
 
 
 # --- on the way -------------------------------------------------------------------------------------------

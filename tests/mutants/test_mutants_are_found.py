@@ -1,0 +1,43 @@
+"""Every broken learner is found by a search that is told nothing of it, within the budget that correct
+learners pass."""
+
+from __future__ import annotations
+
+import pytest
+from mutants.learners import MUTANTS, BrokenLearner
+from scipy.stats import binom
+from small_searches import CORRECT, ERROR, SMALL, Correct
+
+from arena import Learner
+from audits.search import SearchResult, search
+
+SEARCHES = 20
+RATE = 1e-7  # the chance that a learner which just keeps its claim fails its test
+
+
+def searched(mutant: BrokenLearner, learner: Learner) -> SearchResult:
+    """The search that is to find the mutant, of a learner that may be another."""
+    return search(learner, protocol=mutant.protocol, claim=mutant.spec.claim, error=1e-6, **SMALL)
+
+
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
+    found = searched(mutant, mutant.spec)
+    assert found.refuted
+    assert found.plan is not None
+    assert found.verdict is not None
+    assert mutant.spec.claim.epsilon <= found.verdict.epsilon_lower <= mutant.loses
+    assert found.plan.faults or not mutant.raises
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def test_the_twin_is_not(mutant: BrokenLearner) -> None:
+    assert not searched(mutant, mutant.twin).refuted
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("correct", CORRECT, ids=lambda correct: correct.name)
+def test_what_holds_is_refuted_no_more_often_than_stated(correct: Correct) -> None:
+    refuted = sum(correct.searched(seed).refuted for seed in range(SEARCHES))
+    assert refuted <= binom.isf(RATE, SEARCHES, ERROR)

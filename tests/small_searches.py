@@ -1,0 +1,66 @@
+"""The searches that mutants are found with and that correct learners pass: one small budget for both."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+from mutants.figure1_learners import SUBSET
+from mutants.learners import MUTANTS
+
+from arena import Learner
+from audits.search import SearchResult, search
+from learners.above_threshold import AboveThresholdPredictor
+from learners.between_thresholds import BetweenThresholdsPredictor
+from learners.exponential_choice import ExponentialChoice
+from learners.gaussian_count import GaussianCount
+from learners.laplace_count import LaplaceCount
+from learners.noisy_majority import NoisyMajority
+from learners.noisy_votes import NoisyVotes
+from learners.randomised_response import RandomisedResponse
+from learners.zoo.laplace import ZooLaplace
+from learners.zoo.noisy_hist_1 import NoisyHist1
+from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
+from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
+from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt_2 import Svt2
+
+SMALL: dict[str, Any] = {"examples": 120, "pairs": 64}
+ERROR = 0.05  # of a search of a correct learner: large enough to be measured
+
+
+@attrs.frozen
+class Correct:
+    """A learner whose claim holds, and the protocol before which it is searched."""
+
+    spec: Learner
+    protocol: str
+
+    @property
+    def name(self) -> str:
+        return self.spec.name
+
+    def searched(self, seed: int, *, error: float = ERROR) -> SearchResult:
+        """A search that may refute the claim with a chance of `error` at most."""
+        return search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
+
+
+_OWN = (
+    Correct(LaplaceCount(), "Release"),
+    Correct(GaussianCount(), "Release"),
+    Correct(RandomisedResponse(), "Release"),
+    Correct(ExponentialChoice(), "Release"),
+    Correct(NoisyMajority(), "SpecialRound"),
+    Correct(BetweenThresholdsPredictor(), "Figure1"),
+    Correct(AboveThresholdPredictor(), "Figure1"),
+    Correct(NoisyVotes(), "Figure1"),
+    Correct(SUBSET, "Figure1"),
+    Correct(ZooLaplace(), "Release"),
+    Correct(NoisyHist1(), "Release"),
+    Correct(ReportNoisyMax1(), "Release"),
+    Correct(ReportNoisyMax2(), "Release"),
+    Correct(Svt1(), "Release"),
+    Correct(Svt2(), "Release"),
+)
+_TWINS = tuple(Correct(mutant.twin, mutant.protocol) for mutant in MUTANTS)
+CORRECT = tuple({(one.spec, one.protocol): one for one in (*_OWN, *_TWINS)}.values())
