@@ -194,9 +194,9 @@ def test_what_was_found_may_be_played_again() -> None:
     assert refuted(StaticErm(), claim=(1, 0), against=found, budget="quick").verdict.protocol == "Figure1"
 
 
-def test_a_witness_is_learnt_where_there_is_no_score() -> None:
+def test_the_likelihood_ratio_serves_where_there_is_no_score() -> None:
     failure = refuted(StaticErm(), claim=(1, 0), against=Scoreless(), budget="quick")
-    assert failure.finding.plan.witness == "learnt"
+    assert failure.finding.plan.witness == "likelihood"
     assert "no score" in failure.finding.game
 
 
