@@ -84,6 +84,32 @@ def claim_of(learner: Learner) -> Claim:
     return claim
 
 
+def under_test(
+    learner: Learner,
+    epsilon: float | None = None,
+    delta: float | None = None,
+    *,
+    nothing: str = "nothing with these settings",
+    purpose: str = "test",
+    give: str = "--epsilon, in nats",
+) -> tuple[float, float]:
+    """ε in nats and δ of the claim under test: the learner's own, as far as no other is given.
+
+    nothing, purpose, give: words of the refusal where no ε is given and the learner claims nothing.
+
+    Raises: InvalidArgument in that case.
+    """
+    own = claim_of(learner)
+    if epsilon is None and own.empty:
+        raise InvalidArgument(
+            f"{learner.name} claims {nothing}, so there is nothing to {purpose}",
+            remedy=f"Say what to test it against: {give}.",
+        )
+    if delta is None:
+        delta = 0.0 if own.empty else own.delta
+    return own.epsilon if epsilon is None else epsilon, delta
+
+
 def settable(player: type[Player]) -> dict[str, attrs.Attribute[Any]]:
     """The fields that text can set, by name."""
     return {

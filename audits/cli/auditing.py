@@ -14,16 +14,15 @@ import click
 from click.core import ParameterSource
 from tqdm import tqdm
 
-from arena import InvalidArgument
 from audits import report
 from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.match import Match
-from audits.cli.options import REAL, WHOLE, takes_match
+from audits.cli.options import DELTA, EPSILON, REAL, WHOLE, takes_match
 from audits.course import Progress
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
 from audits.run import run
-from audits.settings import claim_of
+from audits.settings import under_test
 
 _BESIDE = ("quiet", "estimators", "jobs", "ledger", "as_json", "html")  # options on which no figure hangs
 GAMES = 100_000
@@ -36,18 +35,8 @@ _WITHOUT_SCORE = {
 
 @click.command()
 @takes_match
-@click.option(
-    "--epsilon",
-    type=REAL,
-    metavar="E",
-    help="ε of the claim under test, in nats. Default: the learner's own.",
-)
-@click.option(
-    "--delta",
-    type=REAL,
-    metavar="D",
-    help="δ of the claim under test, a probability. Default: the learner's own.",
-)
+@EPSILON
+@DELTA
 @click.option(
     "--games",
     type=WHOLE,
@@ -158,21 +147,14 @@ def audit(
 
 def _plan(found: Match, epsilon: float | None, delta: float | None, **rest: Any) -> Plan:
     """The plan for the claim under test: the learner's, as far as no other was given."""
-    claim = claim_of(found.learner)
-    if epsilon is None and claim.empty:
-        raise InvalidArgument(
-            f"{found.learner.name} claims nothing with these settings, so there is nothing to test",
-            remedy="Say what to test it against: --epsilon, in nats.",
-        )
-    if delta is None:
-        delta = 0.0 if claim.empty else claim.delta
+    epsilon, delta = under_test(found.learner, epsilon, delta)
     usual = MOST_GAMES if rest["until_refuted"] else GAMES
     rest["games"] = usual if rest["games"] is None else rest["games"]
     return Plan(
         learner=found.learner,
         adversary=found.adversary,
         referee=found.referee,
-        epsilon=claim.epsilon if epsilon is None else epsilon,
+        epsilon=epsilon,
         delta=delta,
         **rest,
     )

@@ -34,6 +34,24 @@ class Number(click.ParamType):
 
 WHOLE, REAL = Number(int), Number(float)
 
+EPSILON = click.option(
+    "--epsilon",
+    type=REAL,
+    metavar="E",
+    help="ε of the claim under test, in nats. Default: the learner's own.",
+)
+DELTA = click.option(
+    "--delta",
+    type=REAL,
+    metavar="D",
+    help="δ of the claim under test, a probability. Default: the learner's own.",
+)
+SEED = click.option(
+    "--seed", type=WHOLE, default=0, show_default=True, help="Of every coin, a whole number of at least 0."
+)
+JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+QUIET = click.option("--quiet", is_flag=True, help="No notes, no progress bar.")
+
 _OPTIONS = (
     click.argument("learner", metavar="LEARNER"),
     click.option("--against", metavar="ADVERSARY", required=True, help="The adversary."),
@@ -59,14 +77,8 @@ _OPTIONS = (
     click.option("--x", metavar="COLUMN", multiple=True, help="Column of the points; again for vectors."),
     click.option("--y", metavar="COLUMN", help="Column of the labels; it takes two values."),
     click.option("--positive", metavar="VALUE", help="The value of --y that is label 1."),
-    click.option(
-        "--seed",
-        type=WHOLE,
-        default=0,
-        show_default=True,
-        help="Of every coin, a whole number of at least 0.",
-    ),
-    click.option("--quiet", is_flag=True, help="No notes, no progress bar."),
+    SEED,
+    QUIET,
 )
 
 

@@ -13,7 +13,7 @@ import click
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.cli.options import settings_of
+from audits.cli.options import JSON, settings_of
 from audits.registry import ADVERSARIES, LEARNERS, Registry, find_any
 from audits.settings import GIVEN, blamed, build, claim_of, default_of, text_of
 from learners.generic_bbl import GenericBBL
@@ -25,7 +25,7 @@ _WIDTH = 100
 
 
 @click.command("list")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
+@JSON
 def list_players(as_json: bool) -> None:
     """List the learners and adversaries that can play, with the protocols that they play.
 

@@ -17,11 +17,11 @@ import click
 from tabulate import tabulate
 from tqdm import tqdm
 
-from arena import Claim, InvalidArgument, Learner
+from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.options import REAL, WHOLE, settings_of
+from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of
 from audits.registry import LEARNERS
-from audits.settings import build, claim_of, summary
+from audits.settings import build, claim_of, summary, under_test
 from audits.side_by_side import side_by_side
 
 # Hypothesis keeps notes on the modules that it meets; not where the user happens to be.
@@ -44,18 +44,8 @@ _WIDTH = 100
     help="Set a field of the learner. Again for more.",
 )
 @click.option("--protocol", metavar="NAME", help="Figure1, Release or SpecialRound. Default: the learner's.")
-@click.option(
-    "--epsilon",
-    type=REAL,
-    metavar="E",
-    help="ε of the claim under test, in nats. Default: the learner's own.",
-)
-@click.option(
-    "--delta",
-    type=REAL,
-    metavar="D",
-    help="δ of the claim under test, a probability. Default: the learner's own.",
-)
+@EPSILON
+@DELTA
 @click.option(
     "--error",
     type=REAL,
@@ -77,17 +67,15 @@ _WIDTH = 100
     metavar="N",
     help="Games in each world, at most, to confirm an adversary. Default: 20,000, more for a large ε.",
 )
-@click.option(
-    "--seed", type=WHOLE, default=0, show_default=True, help="Of every coin, a whole number of at least 0."
-)
+@SEED
 @click.option(
     "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change what is found."
 )
 @click.option(
     "-o", "--output", metavar="FILE.py", help="Write the adversary here, as a player to audit with."
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-@click.option("--quiet", is_flag=True, help="No notes, no progress bar.")
+@JSON
+@QUIET
 def find(
     learner: str,
     *,
@@ -122,7 +110,8 @@ def find(
     if texts["adversary"]:
         raise click.UsageError("A search makes its own adversary, which has no settings.")
     seated: Learner = build(LEARNERS.find(learner), texts["learner"])
-    claim = _claim(seated, epsilon, delta)
+    epsilon, delta = under_test(seated, epsilon, delta, purpose="refute")
+    claim = attrs.evolve(claim_of(seated), epsilon=epsilon, delta=delta)
     _check_output(output)
     with _bar(hidden=quiet or as_json) as watch:
         result = search(
@@ -142,19 +131,6 @@ def find(
         Path(output).write_text(text, encoding="utf-8")
     click.echo(_as_json(result, text) if as_json else _told(result, text, output))
     click.get_current_context().exit(REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0)
-
-
-def _claim(learner: Learner, epsilon: float | None, delta: float | None) -> Claim:
-    """The claim under test: the learner's, as far as no other was given."""
-    claim = claim_of(learner)
-    if epsilon is None and claim.empty:
-        raise InvalidArgument(
-            f"{learner.name} claims nothing with these settings, so there is nothing to refute",
-            remedy="Say what to test it against: --epsilon, in nats.",
-        )
-    if delta is None:
-        delta = 0.0 if claim.empty else claim.delta
-    return attrs.evolve(claim, epsilon=claim.epsilon if epsilon is None else epsilon, delta=delta)
 
 
 def _check_output(path: str | None) -> None:

@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
+from audits.plan import Plan
 from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHED, Score
 from audits.search.script import (
     AGAINST,
@@ -48,17 +49,25 @@ def source(result: SearchResult, *, learner: str | None = None, file: str = "fou
 
 def replay(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
     """The command that plays the confirmation of a search again, game for game."""
-    plan = result.plan
-    if plan is None:
+    if result.plan is None:
         raise InvalidArgument("there is nothing to replay where no adversary was found")
+    learner = learner or result.learner.name
+    return audit_line(result.plan, learner=learner, adversary=shlex.quote(f"{file}:{CLASS}"))
+
+
+def audit_line(plan: Plan, *, learner: str, adversary: str) -> str:
+    """The command that plays a plan.
+
+    learner, adversary: how the command line names them, with their settings.
+    """
+    until_refuted = " --until-refuted" if plan.until_refuted else ""
     options = [
-        f"--against {shlex.quote(f'{file}:{CLASS}')}",
-        f"--protocol {result.protocol}",
+        f"--against {adversary} --protocol {plan.referee.name}",
         f"--epsilon {plan.epsilon!r} --delta {plan.delta!r} --confidence {plan.confidence!r}",
-        f"--games {plan.games} --until-refuted --seed {plan.seed} --witness {plan.witness}",
+        f"--games {plan.games}{until_refuted} --seed {plan.seed} --witness {plan.witness}",
         *(["--faults"] if plan.faults else []),
     ]
-    return " \\\n    ".join([f"arena audit {learner or result.learner.name}", *options])
+    return " \\\n    ".join([f"arena audit {learner}", *options])
 
 
 def script_source(script: Script, *, about: str) -> str:

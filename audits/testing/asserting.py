@@ -14,7 +14,7 @@ from audits.plan import Plan
 from audits.registry import ADVERSARIES
 from audits.run import run
 from audits.search import Script, SearchResult, referee_for, search, share_of_error
-from audits.settings import build, claim_of
+from audits.settings import build, claim_of, under_test
 from audits.testing.budget import Budget, budget_of, ceiling_of, check_power, confidence_at, games_needed
 from audits.testing.finding import Finding
 from audits.testing.outcome import NotPrivate, NotRefuted, Outcome
@@ -238,15 +238,10 @@ def _claim(learner: Learner, wanted: Claim | tuple[float, float] | None) -> Clai
                 remedy="Give (epsilon, delta).",
             )
         return wanted
-    if wanted is not None:
-        epsilon, delta = wanted
-        return attrs.evolve(own, epsilon=epsilon, delta=delta)
-    if own.empty:
-        raise InvalidArgument(
-            f"{learner.name} claims nothing, so there is nothing to test",
-            remedy="Say what to test it against: claim=(epsilon, delta), ε in nats.",
-        )
-    return own
+    if wanted is None:
+        wanted = under_test(learner, nothing="nothing", give="claim=(epsilon, delta), ε in nats")
+    epsilon, delta = wanted
+    return attrs.evolve(own, epsilon=epsilon, delta=delta)
 
 
 def _listed(against: Opponent | Sequence[Opponent]) -> Sequence[Opponent]:

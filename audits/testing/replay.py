@@ -12,7 +12,7 @@ from audits.meeting import opened
 from audits.plan import Plan
 from audits.registry import ADVERSARIES, LEARNERS, Registry
 from audits.search import Script, SearchResult
-from audits.search.printing import CLASS, replay
+from audits.search.printing import CLASS, audit_line, replay
 from audits.settings import build, default_of, settable, text_of
 
 FILE = "found.py"
@@ -31,13 +31,7 @@ def replay_line(plan: Plan, sought: SearchResult | None = None) -> str:
     adversary = _arguments(plan.adversary, ADVERSARIES, learner=plan.learner)
     if adversary is None or opened(REFEREES[plan.referee.name], plan.adversary)[1] != plan.referee:
         return _python(plan)
-    options = [
-        f"--against {adversary} --protocol {plan.referee.name}",
-        f"--epsilon {plan.epsilon!r} --delta {plan.delta!r} --confidence {plan.confidence!r}",
-        f"--games {plan.games} --seed {plan.seed} --witness {plan.witness}"
-        + (" --until-refuted" if plan.until_refuted else ""),
-    ]
-    return " \\\n    ".join([f"arena audit {learner}", *options])
+    return audit_line(plan, learner=learner, adversary=adversary)
 
 
 def _arguments(spec: Learner | Adversary, registry: Registry, learner: Learner | None = None) -> str | None:
