@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.errors import NotConforming
 from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
-from arena.replies import Answer, Hypothesis
+from arena.replies import Answer
 
 _SLACK = 1e-6  # how far from what they should be quadratures may leave chances and their sum
 _MOST_EVENTS = 32  # of one finite law, or one density
@@ -29,7 +29,7 @@ class _Event:
     chance: float
 
 
-def check_values(name: str, law: ValueLaw, value: np.ndarray | Hypothesis, *, rate: float) -> None:
+def check_values(name: str, law: ValueLaw, values: np.ndarray, *, rate: float) -> None:
     """Check that independent released values (n, ...) follow the law that learner `name` tells.
 
     Probabilities of single values, distribution functions at quantiles, and for neighbours in a vector that
@@ -37,7 +37,6 @@ def check_values(name: str, law: ValueLaw, value: np.ndarray | Hypothesis, *, ra
 
     Raises: NotConforming.
     """
-    values = np.asarray(value.concepts if isinstance(value, Hypothesis) else value)
     events = list(_events(name, law, values))
     _compare(name, "what it releases follows the law that it tells", events, rate)
     if not (law.log_density(values) > -np.inf).all():

@@ -85,20 +85,7 @@ def check_in_step(learner: Learner, adversary: Adversary, referee: Referee) -> N
 
 
 def _same_reply(one: Reply, other: Reply, game: int) -> bool:
-    def seen(reply: Reply) -> list[np.ndarray]:
-        if isinstance(reply, Answer):
-            return [reply.label[game], reply.halted[game]]
-        if isinstance(reply, Released):
-            return [_concepts(reply.value)[game]]
-        if isinstance(reply, Shown):
-            return [] if reply.hypothesis is None else [_concepts(reply.hypothesis)[game]]
-        return [_concepts(h)[game] for h in reply.hypotheses] if isinstance(reply, Stream) else []
-
-    return all(np.array_equal(a, b) for a, b in zip(seen(one), seen(other), strict=True))
-
-
-def _concepts(value: Any) -> np.ndarray:
-    return np.asarray(value.concepts if isinstance(value, Hypothesis) else value)
+    return all(np.array_equal(a[game], b[game]) for a, b in zip(one.parts, other.parts, strict=True))
 
 
 def _driven(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:

@@ -22,6 +22,11 @@ class Reply:
         """The reply as one game sees it: scalars where the table has arrays."""
         return self
 
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        """Everything that it says to a table, (n, ...) each; hypotheses by their concepts."""
+        return ()
+
 
 @attrs.frozen(eq=False)
 class Trained(Reply):
@@ -41,6 +46,10 @@ class Answer(Reply):
 
     def of_game(self, game: int) -> Answer:
         return Answer(self.label[game], self.halted[game])
+
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return self.label, self.halted
 
 
 @attrs.frozen(eq=False)
@@ -74,6 +83,10 @@ class Released(Reply):
             return Released(self.value.of_game(game))
         return Released(self.value[game])
 
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return (np.asarray(self.value.concepts if isinstance(self.value, Hypothesis) else self.value),)
+
 
 @attrs.frozen(eq=False)
 class Shown(Reply):
@@ -86,6 +99,10 @@ class Shown(Reply):
     def of_game(self, game: int) -> Shown:
         return Shown(None if self.hypothesis is None else self.hypothesis.of_game(game))
 
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return () if self.hypothesis is None else (np.asarray(self.hypothesis.concepts),)
+
 
 @attrs.frozen(eq=False)
 class Stream(Reply):
@@ -95,3 +112,7 @@ class Stream(Reply):
 
     def of_game(self, game: int) -> Stream:
         return Stream(tuple(h.of_game(game) for h in self.hypotheses))
+
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return tuple(np.asarray(h.concepts) for h in self.hypotheses)

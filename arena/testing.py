@@ -256,7 +256,7 @@ def _check_in_step(learner: Learner, probe: _Probe, referee: Referee) -> None:
             table = attrs.evolve(probe, crowd=crowd)
             played = play(cast(Learner, overheard), table, referee, games=100, seed=seed, record=True)
             assert played.view is not None
-            replies.append([part[::2].tobytes() for r in played.view.replies for part in _parts(r)])
+            replies.append([part[::2].tobytes() for r in played.view.replies for part in r.parts])
             states.append(overheard.state)
         if replies[0] != replies[1] or states[0] != states[1]:
             raise NotConforming(
@@ -284,19 +284,6 @@ class _Overheard:
         return str(self._rng.bit_generator.state)
 
 
-def _parts(reply: Reply) -> list[np.ndarray]:
-    """Everything that a reply says, (n, ...) each."""
-    if isinstance(reply, Answer):
-        return [reply.label, reply.halted]
-    if isinstance(reply, Released):
-        values = [reply.value]
-    elif isinstance(reply, Stream):
-        values = list(reply.hypotheses)
-    else:
-        values = [reply.hypothesis] if isinstance(reply, Shown) and reply.hypothesis is not None else []
-    return [np.asarray(v.concepts if isinstance(v, Hypothesis) else v) for v in values]
-
-
 def _check_law(learner: Learner, probe: _Probe, referee: Referee, games: int) -> None:
     """The law that it tells for this protocol, if it does."""
     try:
@@ -309,7 +296,7 @@ def _check_law(learner: Learner, probe: _Probe, referee: Referee, games: int) ->
     assert played.view is not None
     replies = played.view.replies
     if isinstance(law, ValueLaw):
-        check_values(learner.name, law, cast(Released, replies[0]).value, rate=RATE)
+        check_values(learner.name, law, replies[0].parts[0], rate=RATE)
     else:
         answers = [reply for reply in replies if isinstance(reply, Answer)]
         check_answers(learner.name, law, probe.points, answers, rate=RATE)

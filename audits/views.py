@@ -9,12 +9,11 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import Answer, Hypothesis, InvalidArgument, Played, Released, Reply, Shown, Stream
+from arena import Answer, InvalidArgument, Played, Reply
 from arena.points import frozen
 from audits.scores import PairCounts, distinct
 
@@ -57,7 +56,7 @@ def _of_replies(played: Played) -> Features:
     columns: dict[str, np.ndarray] = {}
     replies = played.view.replies
     columns |= _answers([reply for reply in replies if isinstance(reply, Answer)])
-    columns |= _values([value for reply in replies for value in _shown(reply)], games)
+    columns |= _values(numbers_shown(replies), games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
@@ -85,20 +84,15 @@ def _answers(answers: list[Answer]) -> dict[str, np.ndarray]:
     }
 
 
-def _shown(reply: Reply) -> list[Any]:
-    """The values and hypotheses that a reply shows."""
-    if isinstance(reply, Released):
-        return [reply.value]
-    if isinstance(reply, Shown):
-        return [] if reply.hypothesis is None else [reply.hypothesis]
-    return list(reply.hypotheses) if isinstance(reply, Stream) else []
+def numbers_shown(replies: Sequence[Reply]) -> list[np.ndarray]:
+    """Released values and the concepts of hypotheses, (n, ...) each, in order."""
+    return [part for reply in replies if not isinstance(reply, Answer) for part in reply.parts]
 
 
-def _values(values: list[Any], games: int) -> dict[str, np.ndarray]:
+def _values(values: list[np.ndarray], games: int) -> dict[str, np.ndarray]:
     columns: dict[str, np.ndarray] = {}
     for number, value in enumerate(values, start=1):
-        concepts = value.concepts if isinstance(value, Hypothesis) else value
-        flat = np.asarray(concepts, dtype=np.float64).reshape(games, -1)
+        flat = np.asarray(value, dtype=np.float64).reshape(games, -1)
         kind = "value" if len(values) == 1 else f"hypothesis {number}"
         alone = flat.shape[1] == 1
         columns |= {kind if alone else f"{kind}[{i}]": column for i, column in enumerate(flat.T)}

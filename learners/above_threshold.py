@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import attrs
 import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
-from arena.concepts import ConceptClass, Thresholds
-from arena.players import Learner
-from arena.sample import Sample, Training
+from arena.sample import Sample
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.mechanisms import above_threshold as mechanism
+from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.composition import basic
 from learners.mechanisms.laplace import laplace_cdf
-from learners.votes import Electorate, HaltingLaw, teachers_of_each
+from learners.votes import HaltingLaw, SeatedSparseVotes, VotePredictor
 
 
 @attrs.frozen
-class AboveThresholdPredictor(Learner):
+class AboveThresholdPredictor(VotePredictor):
     """Answers 1 where the noisy mean vote of teachers, one trained on each example, is at or above a noisy
     threshold, and halts after so many ones.
 
@@ -29,11 +25,8 @@ class AboveThresholdPredictor(Learner):
     """
 
     name = "above-threshold"
-    protocols = ("Figure1",)
     theorem = "Theorem 3.23 of Dwork and Roth, The Algorithmic Foundations of DP, and basic composition"
 
-    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
-    size: int = setting(1_000, help="n, the examples it is trained on", check=[whole, at_least(1)])
     epsilon: float = setting(0.5, unit="nats", help="ε of one halt", check=more_than(0))
     threshold: float = setting(
         0.5, unit="fraction", help="the mean vote that counts as above", check=[at_least(0), at_most(1)]
@@ -41,17 +34,9 @@ class AboveThresholdPredictor(Learner):
     halts: int = setting(1, help="c, answers 1 before it halts", check=[whole, at_least(1)])
 
     @property
-    def sample_size(self) -> int:
-        return self.size
-
-    @property
     def claim(self) -> Claim:
         epsilon, delta = basic(self.halts, self.epsilon)
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
-
-    def sized_for(self, sample_size: int) -> Self:
-        """Set for exactly so many examples."""
-        return attrs.evolve(self, size=sample_size)
 
     @property
     def in_step(self) -> bool:
@@ -67,42 +52,20 @@ class AboveThresholdPredictor(Learner):
             return laplace_cdf(ahead), np.zeros_like(ahead), laplace_cdf(-ahead)
 
         return HaltingLaw(
-            Electorate.of(self.name, sample, self.concepts, self.size),
+            self.electorate(sample),
             chances,
             scale=unit / 2,
             kinks=lambda votes: votes - self.threshold,
             halts=self.halts,
         )
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedAboveThreshold:
-        return SeatedAboveThreshold(self, games, rng)
-
-
-class SeatedAboveThreshold:
-    """above-threshold at a table."""
-
-    def __init__(self, spec: AboveThresholdPredictor, games: int, rng: np.random.Generator) -> None:
-        self._spec = spec
-        self._mechanism = mechanism.AboveThreshold(
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedSparseVotes:
+        mechanism = AboveThreshold(
             games,
             rng,
-            threshold=spec.threshold,
-            epsilon=spec.epsilon,
-            sensitivity=1 / spec.size,
-            halts=spec.halts,
+            threshold=self.threshold,
+            epsilon=self.epsilon,
+            sensitivity=1 / self.size,
+            halts=self.halts,
         )
-
-    @property
-    def halted(self) -> np.ndarray:
-        return self._mechanism.halted
-
-    def train(self, training: Training) -> None:
-        spec = self._spec
-        self._teachers = teachers_of_each(spec.name, training, spec.concepts, spec.size)
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        return self._mechanism.respond(self._teachers.votes(x))
-
-    def votes(self, x: np.ndarray | float) -> np.ndarray:
-        """The mean votes (n,), for a player that seats the learner at a table of its own."""
-        return self._teachers.votes(np.broadcast_to(x, (len(self.halted),)))
+        return SeatedSparseVotes(self, games, mechanism)

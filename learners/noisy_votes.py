@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from typing import Self
-
 import attrs
 import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
-from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
-from arena.players import Learner
-from arena.sample import Sample, Training
+from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.composition import composed
 from learners.mechanisms.laplace import laplace, laplace_cdf
-from learners.votes import Electorate, teachers_of_each
+from learners.votes import Electorate, SeatedVotes, VotePredictor
 
 
 @attrs.frozen
-class NoisyVotes(Learner):
+class NoisyVotes(VotePredictor):
     """Answers 1 where the mean vote of teachers, one trained on each example, plus Lap(1/(n·ε′)) is at least
     1/2.
 
@@ -29,11 +25,8 @@ class NoisyVotes(Learner):
     """
 
     name = "noisy-votes"
-    protocols = ("Figure1",)
     theorem = "Claim D.1 of Private Everlasting Prediction, v2: the Laplace mechanism and composition"
 
-    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
-    size: int = setting(1_000, help="n, the examples it is trained on", check=[whole, at_least(1)])
     epsilon: float = setting(0.01, unit="nats", help="ε′ of one answer", check=more_than(0))
     answers: int = setting(1_000, help="R, the answers before it halts", check=[whole, at_least(1)])
     slack: float = setting(
@@ -41,17 +34,9 @@ class NoisyVotes(Learner):
     )
 
     @property
-    def sample_size(self) -> int:
-        return self.size
-
-    @property
     def claim(self) -> Claim:
         epsilon, delta = composed(self.answers, self.epsilon, slack=self.slack)
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
-
-    def sized_for(self, sample_size: int) -> Self:
-        """Set for exactly so many examples."""
-        return attrs.evolve(self, size=sample_size)
 
     @property
     def in_step(self) -> bool:
@@ -59,7 +44,7 @@ class NoisyVotes(Learner):
         return True
 
     def law(self, sample: Sample) -> NoisyVotesLaw:
-        return NoisyVotesLaw(self, Electorate.of(self.name, sample, self.concepts, self.size))
+        return NoisyVotesLaw(self, self.electorate(sample))
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedNoisyVotes:
         return SeatedNoisyVotes(self, games, rng)
@@ -85,31 +70,23 @@ class NoisyVotesLaw(AnswerLaw):
         return np.stack([measure * laplace_cdf(ahead), measure * laplace_cdf(-ahead)])
 
 
-class SeatedNoisyVotes:
+class SeatedNoisyVotes(SeatedVotes):
     """noisy-votes at a table."""
 
     def __init__(self, spec: NoisyVotes, games: int, rng: np.random.Generator) -> None:
-        self._spec = spec
+        super().__init__(spec, games)
         self._rng = rng
         self._scale = 1 / (spec.size * spec.epsilon)
         self._noise = np.empty(games)
         self._left = spec.answers
         self.halted = np.zeros(games, bool)
 
-    def train(self, training: Training) -> None:
-        spec = self._spec
-        self._teachers = teachers_of_each(spec.name, training, spec.concepts, spec.size)
-
     def predict(self, x: np.ndarray) -> np.ndarray:
         if self._left == 0:
-            return np.zeros(len(self._noise), bool)
+            return np.zeros(self._games, bool)
         self._left -= 1
         laplace(self._rng, self._noise, self._scale)
         self._noise += self._teachers.votes(x)
         if self._left == 0:
-            self.halted = np.ones(len(self._noise), bool)  # in every game at once, whatever was asked
+            self.halted = np.ones(self._games, bool)  # in every game at once, whatever was asked
         return self._noise >= 0.5
-
-    def votes(self, x: np.ndarray | float) -> np.ndarray:
-        """The mean votes (n,), for a player that seats the learner at a table of its own."""
-        return self._teachers.votes(np.broadcast_to(x, (len(self._noise),)))

@@ -1,21 +1,27 @@
 """Predictors that answer from the mean vote of teachers, one trained on each example: what they share.
 
-An `Electorate` counts the teachers of one sample by concept, `teachers_of_each` puts those of a table
-together, and `HaltingLaw` is the law of answers that compare noisy votes with hidden, noisy thresholds.
+An `Electorate` counts the teachers of one sample by concept. `VotePredictor` and `SeatedVotes` are the bases
+of specs and seats, `SeatedSparseVotes` is a seat and `HaltingLaw` the law of answers where noisy votes are
+compared with hidden, noisy thresholds.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from typing import Self
 
 import attrs
 import numpy as np
 
-from arena.concepts import ConceptClass
+from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw
+from arena.players import Learner
 from arena.points import shared
 from arena.sample import Sample, Training
+from arena.settings import at_least, setting, whole
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.quadrature import laplace_nodes
 from learners.teachers import Teachers
 
@@ -98,14 +104,64 @@ def check_size(name: str, sample: Sample, size: int) -> None:
         )
 
 
-def teachers_of_each(name: str, training: Training, concept_class: ConceptClass, size: int) -> Teachers:
-    """The teachers of every game of a table, one for each example; raises as `Electorate.of` does."""
-    held = [Electorate.of(name, sample, concept_class, size) for sample in training.samples]
-    concepts = np.unique(np.concatenate([electorate.concepts for electorate in held]))
-    counts = np.zeros((len(held), len(concepts)))
-    for row, electorate in zip(counts, held, strict=True):
-        row[np.searchsorted(concepts, electorate.concepts)] = electorate.counts
-    return Teachers(concept_class, concepts, counts[training.which], size)
+@attrs.frozen
+class VotePredictor(Learner):
+    """Base of the specs: set for `size` examples, each of which trains a teacher."""
+
+    protocols = ("Figure1",)
+
+    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
+    size: int = setting(1_000, help="n, the examples it is trained on", check=[whole, at_least(1)])
+
+    @property
+    def sample_size(self) -> int:
+        return self.size
+
+    def sized_for(self, sample_size: int) -> Self:
+        """Set for exactly so many examples."""
+        return attrs.evolve(self, size=sample_size)
+
+    def electorate(self, sample: Sample) -> Electorate:
+        """The teachers of one sample; raises as `Electorate.of` does."""
+        return Electorate.of(self.name, sample, self.concepts, self.size)
+
+
+class SeatedVotes:
+    """Base of the seats: trains teachers, tells their votes. An algorithm gives `predict` and `halted`."""
+
+    def __init__(self, spec: VotePredictor, games: int) -> None:
+        self._spec = spec
+        self._games = games
+
+    def train(self, training: Training) -> None:
+        """One teacher for each example of every game; raises as `Electorate.of` does."""
+        held = [self._spec.electorate(sample) for sample in training.samples]
+        concepts = np.unique(np.concatenate([electorate.concepts for electorate in held]))
+        counts = np.zeros((len(held), len(concepts)))
+        for row, electorate in zip(counts, held, strict=True):
+            row[np.searchsorted(concepts, electorate.concepts)] = electorate.counts
+        self._teachers = Teachers(self._spec.concepts, concepts, counts[training.which], self._spec.size)
+
+    def votes(self, x: np.ndarray | float) -> np.ndarray:
+        """The mean votes (n,), for a player that seats the learner at a table of its own."""
+        return self._teachers.votes(np.broadcast_to(x, (self._games,)))
+
+
+class SeatedSparseVotes(SeatedVotes):
+    """A predictor at a table whose mean votes go through the sparse vector, with its halts."""
+
+    def __init__(
+        self, spec: VotePredictor, games: int, mechanism: AboveThreshold | BetweenThresholds
+    ) -> None:
+        super().__init__(spec, games)
+        self._mechanism = mechanism
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self._mechanism.halted
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return self._mechanism.respond(self._teachers.votes(x))
 
 
 class HaltingLaw(AnswerLaw):

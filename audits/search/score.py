@@ -10,9 +10,9 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
-from arena import Answer, Hypothesis, InvalidArgument, Released, Reply, Shown
+from arena import Answer, InvalidArgument, Reply
 from arena.settings import one_of
-from audits.views import ViewCounts
+from audits.views import ViewCounts, numbers_shown
 
 AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHED = FORMS = ("as it is", "distance", "equal", "at most", "weighed")
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
@@ -63,7 +63,7 @@ class Score:
         if self.feature == "failed":
             return np.zeros(games)  # the engine gives infinity to games that the learner's failure ended
         if self.feature == HYPOTHESES:
-            counted = [concept <= self.centre for concept in _concepts(replies)]
+            counted = [concept <= self.centre for concept in numbers_shown(replies)]
             return self.sign * np.sum([np.zeros(games), *counted], axis=0)
         return self.sign * self._formed(self._seen(replies, games).astype(np.float64))
 
@@ -96,17 +96,8 @@ class Score:
             return np.sum([answer.label >= 0 for answer in answers], axis=0)
         if self.feature.startswith("answer "):
             return answers[number - 1].label
-        shown = np.reshape(list(_concepts(replies))[number - 1], (games, -1))
+        shown = np.reshape(numbers_shown(replies)[number - 1], (games, -1))
         return shown @ self.weights if self.form == WEIGHED else shown[:, place]
-
-
-def _concepts(replies: Sequence[Reply]) -> Iterator[np.ndarray]:
-    """What was released or shown, as numbers."""
-    for reply in replies:
-        shown = reply.value if isinstance(reply, Released) else None
-        shown = reply.hypothesis if isinstance(reply, Shown) else shown
-        if shown is not None:
-            yield np.asarray(shown.concepts if isinstance(shown, Hypothesis) else shown)
 
 
 def simple_scores(views: ViewCounts) -> list[Score]:
