@@ -13,16 +13,16 @@ import numpy as np
 from numpy.random import Generator
 
 from arena.laws import Density, Finite
-from learners.mechanisms.laplace import laplace
-from learners.mechanisms.quadrature import REACH
-from learners.zoo.counting import CountingLearner, Values, number_of_queries
-from learners.zoo.densities import (
+from learners.mechanisms.densities import (
     exponential_log_cdf,
     exponential_log_pdf,
     fine_laplace_nodes,
     laplace_log_cdf,
     laplace_log_pdf,
 )
+from learners.mechanisms.laplace import laplace
+from learners.mechanisms.quadrature import REACH
+from learners.zoo.counting import CountingLearner, Values, number_of_queries
 
 Function = Callable[[np.ndarray], np.ndarray]
 
