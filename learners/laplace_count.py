@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from math import log
-
 import attrs
 import numpy as np
 
@@ -12,8 +10,8 @@ from arena.laws import Density
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
+from learners.mechanisms.densities import laplace_density
 from learners.mechanisms.laplace import laplace
-from learners.mechanisms.quadrature import REACH
 
 
 @attrs.frozen
@@ -40,14 +38,7 @@ class LaplaceCount(Learner):
         return True
 
     def law(self, sample: Sample) -> Density:
-        count, epsilon = float(sample.counts @ sample.labels), self.epsilon
-        return Density(
-            log=lambda x: log(epsilon / 2) - epsilon * np.abs(x - count),
-            kinks=(count,),
-            low=count - REACH / epsilon,
-            high=count + REACH / epsilon,
-            scale=1 / epsilon,
-        )
+        return laplace_density(float(sample.counts @ sample.labels), 1 / self.epsilon)
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedLaplaceCount:
         return SeatedLaplaceCount(self, rng)

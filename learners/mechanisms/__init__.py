@@ -1,1 +1,1 @@
-"""Mechanisms on tables: noise, sparse vector, selection, and the arithmetic of composition."""
+"""Mechanisms on tables: noise and its laws, sparse vector, selection, and the arithmetic of composition."""

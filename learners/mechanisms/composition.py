@@ -12,6 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arena.errors import InvalidArgument
+from learners.mechanisms.laplace import positive
 
 
 class Guarantee(NamedTuple):
@@ -100,8 +101,7 @@ def rate_of(epsilon: float) -> float:
     By Claim 2.9 it brings what is (ε + 4)-DP, such as an (ε + 1)-DP mechanism after LabelBoost, back to ε-DP.
     Raises: InvalidArgument if epsilon is not positive and finite.
     """
-    if not 0 < epsilon < math.inf:
-        raise InvalidArgument("epsilon must be positive and finite", value=epsilon)
+    positive(epsilon=epsilon)
     small = math.exp(-epsilon - 4)
     return epsilon * small / (3 * small + 1)
 

@@ -13,6 +13,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
+_FAR = 1_000.0  # scales; the chance of lying beyond is 0 in doubles
+
 
 def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Fill `out` with independent Laplace noise of mean 0 and return it.
@@ -117,8 +119,9 @@ def laplace_cdf(x: np.ndarray) -> np.ndarray:
 def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error wherever it lies.
 
-    Shapes: low and high broadcast.
+    Shapes: low and high, which may be infinite, broadcast.
     """
+    low = np.clip(low, -_FAR, _FAR)  # inf - inf would be no number
     high = np.maximum(low, high)
     # On one side of 0 it is a difference of tails, taken as a product; across 0 both tails are missing.
     beside = -np.exp(-np.maximum(np.maximum(low, -high), 0)) * np.expm1(low - high) / 2

@@ -12,9 +12,9 @@ from arena.errors import InvalidArgument
 from arena.laws import Independent
 from arena.points import frozen
 from arena.sample import Sample
+from learners.mechanisms.densities import laplace_density
 from learners.mechanisms.laplace import laplace
 from learners.zoo.counting import CountingLearner, Values, number_of_queries
-from learners.zoo.densities import laplace_density
 
 _ROUNDING = 1e-9  # by which the norm of a person may miss 1
 

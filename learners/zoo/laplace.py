@@ -9,9 +9,9 @@ import numpy as np
 
 from arena.laws import Density
 from arena.sample import Sample
+from learners.mechanisms.densities import laplace_density
 from learners.mechanisms.laplace import laplace
 from learners.zoo.counting import CountingLearner, Values
-from learners.zoo.densities import laplace_density
 
 
 @attrs.frozen

@@ -13,16 +13,17 @@ import numpy as np
 from numpy.random import Generator
 
 from arena.laws import Density, Finite
-from learners.mechanisms.laplace import laplace
-from learners.mechanisms.quadrature import REACH
-from learners.zoo.counting import CountingLearner, Values, number_of_queries
-from learners.zoo.densities import (
+from arena.sample import Sample
+from learners.mechanisms.densities import (
     exponential_log_cdf,
     exponential_log_pdf,
     fine_laplace_nodes,
     laplace_log_cdf,
     laplace_log_pdf,
 )
+from learners.mechanisms.laplace import laplace
+from learners.mechanisms.quadrature import REACH
+from learners.zoo.counting import CountingLearner, Values, number_of_queries
 
 Function = Callable[[np.ndarray], np.ndarray]
 
@@ -65,6 +66,35 @@ class NoisyMax(CountingLearner):
         noisy = self.noise.fill(rng, np.empty((self.queries, values.games)))
         noisy += values.rows(1 / self.scale)
         return noisy
+
+
+@attrs.frozen
+class NoisyArgmax(NoisyMax):
+    """Base of those that release which query is the largest, (n,) int64."""
+
+    def room(self, games: int) -> np.ndarray:
+        return np.empty(games, np.int64)
+
+    def answer(self, values: Values, rng: Generator, out: np.ndarray) -> None:
+        out[:] = argmax_of_rows(self.noisy(values, rng))
+
+    def law(self, sample: Sample) -> Finite:
+        return argmax_law(self.counts(sample) / self.scale, self.noise)
+
+
+@attrs.frozen
+class NoisyMaximum(NoisyMax):
+    """Base of those that release the largest noisy query itself, (n,) float64."""
+
+    def room(self, games: int) -> np.ndarray:
+        return np.empty(games)
+
+    def answer(self, values: Values, rng: Generator, out: np.ndarray) -> None:
+        np.maximum.reduce(self.noisy(values, rng), axis=0, out=out)
+        out *= self.scale
+
+    def law(self, sample: Sample) -> Density:
+        return maximum_law(self.counts(sample) / self.scale, self.noise, self.scale)
 
 
 def argmax_of_rows(rows: np.ndarray) -> np.ndarray:

@@ -3,16 +3,12 @@
 from __future__ import annotations
 
 import attrs
-import numpy as np
 
-from arena.laws import Density
-from arena.sample import Sample
-from learners.zoo.counting import Values
-from learners.zoo.noisy_max import EXPONENTIAL, NoisyMax, maximum_law
+from learners.zoo.noisy_max import EXPONENTIAL, NoisyMaximum
 
 
 @attrs.frozen
-class ReportNoisyMax4(NoisyMax):
+class ReportNoisyMax4(NoisyMaximum):
     """Releases max_i (q_i + Exp(2/ε)), (n,) float64: NoisyMax4 of Ding, Wang, Wang, Zhang, Kifer, Detecting
     Violations of Differential Privacy (2018). Exp(b) is the exponential law of mean b.
 
@@ -23,13 +19,3 @@ class ReportNoisyMax4(NoisyMax):
     name = "report-noisy-max-4"
     theorem = "none: the number is released instead of its index, and its support tells; infinite"
     noise = EXPONENTIAL
-
-    def room(self, games: int) -> np.ndarray:
-        return np.empty(games)
-
-    def answer(self, values: Values, rng: np.random.Generator, out: np.ndarray) -> None:
-        np.maximum.reduce(self.noisy(values, rng), axis=0, out=out)
-        out *= self.scale
-
-    def law(self, sample: Sample) -> Density:
-        return maximum_law(self.counts(sample) / self.scale, self.noise, self.scale)

@@ -18,9 +18,9 @@ from arena.errors import Unsupported
 from arena.laws import Branches, Finite
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.densities import fine_laplace_nodes
+from learners.mechanisms.laplace import laplace, laplace_between, laplace_cdf
 from learners.zoo.counting import CountingLearner, Values, number_of_queries
-from learners.zoo.densities import fine_laplace_nodes, laplace_cdf
 
 _MOST_PATTERNS = 2**14  # of a law, which holds all of them
 
@@ -206,15 +206,7 @@ def noiseless_law(margins: np.ndarray) -> Finite:
     cuts = np.unique(margins)
     below = np.concatenate([[-inf], cuts])
     above = np.concatenate([cuts, [inf]])
-    return Finite((margins >= above[:, None]).astype(float), _laplace_between(below, above))
-
-
-def _laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """P(low < Lap(1) <= high), accurate in either tail."""
-    # Of two cuts on the right, the tails are subtracted instead of the distribution functions.
-    mirrored = low > 0
-    low, high = np.where(mirrored, -high, low), np.where(mirrored, -low, high)
-    return laplace_cdf(high) - laplace_cdf(low)
+    return Finite((margins >= above[:, None]).astype(float), laplace_between(below, above))
 
 
 def _few_enough(patterns: float) -> None:

@@ -8,9 +8,8 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.laws import Branches, Density
 from arena.sample import Sample
-from learners.mechanisms.quadrature import REACH
+from learners.mechanisms.densities import HiddenBelow, laplace_density
 from learners.zoo.counting import Values
-from learners.zoo.densities import HiddenBelow, laplace_log_pdf
 from learners.zoo.sparse_vector import HaltingSparseVector, halted_after, threshold_setting
 
 _BELOW = -1000.0
@@ -72,18 +71,12 @@ class Svt3(HaltingSparseVector):
 
     def _stopped(self, values: np.ndarray) -> Density:
         """The density of the number with which it stops at the last of `values`."""
-        before, last = self._below(values[:-1]), values[-1]
-
-        def log(x: np.ndarray) -> np.ndarray:
-            own = laplace_log_pdf((x - last) / self.scale) - np.log(self.scale)
-            return own + before.log(x - self.threshold)
-
-        reach = REACH * self.scale
+        before, own = self._below(values[:-1]), laplace_density(values[-1], self.scale)
         return Density(
-            log=log,
+            log=lambda x: own.log(x) + before.log(x - self.threshold),
             kinks=tuple(np.unique([*values, self.threshold])),
-            low=last - reach,
-            high=last + reach,
+            low=own.low,
+            high=own.high,
             scale=1 / (before.rate + 1 / self.scale),
         )
 

@@ -153,6 +153,11 @@ def test_the_distribution_function_keeps_its_digits_in_the_lower_tail() -> None:
         (3.0, 3.0, 0.0),
         (2.0, -2.0, 0.0),
         (1.0, -800.0, 0.0),
+        (-math.inf, math.inf, 1.0),
+        (-math.inf, -600.0, math.exp(-600) / 2),
+        (600.0, math.inf, math.exp(-600) / 2),
+        (-math.inf, -math.inf, 0.0),
+        (math.inf, math.inf, 0.0),
     ],
 )
 def test_the_chance_of_an_interval_keeps_its_digits_anywhere(low: float, high: float, chance: float) -> None:

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-from itertools import pairwise
-
 import numpy as np
 import pytest
 from mechanism_laws import sparse_vector_law
-from scipy import integrate, stats
+from scipy import stats
 from statistical import check_cdf, check_counts, statistical
 from zoo import EVERY, LIVELY, alternating, label, masses, spread
 
 from arena import Branches, Density, Finite, Independent, Sample, Unsupported
 from learners.zoo.counting import CountingLearner
-from learners.zoo.densities import HiddenBelow
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
 from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
 from learners.zoo.report_noisy_max_3 import ReportNoisyMax3
@@ -200,22 +197,6 @@ def test_svt_5_is_as_sure_of_high_thresholds_as_of_low_ones() -> None:
     law = Svt5(epsilon=2.0, queries=2, threshold=-40.0).law(people([1.0, 0.5]))
     chance = np.exp(law.log_density(np.array([[1.0, 0.0]])))[0]
     assert chance == pytest.approx((np.exp(-40.5) - np.exp(-41.0)) / 2, rel=1e-12)
-
-
-@pytest.mark.parametrize("count", [0, 1, 4])
-def test_a_hidden_noise_below_x_and_above_others(count: int) -> None:
-    values, scale, hidden = np.array([-1.0, 2.0, 0.5, 0.5])[:count], 1.5, 2.0
-    below = HiddenBelow.of(hidden, values, scale)
-
-    def density(t: float) -> float:
-        return float(stats.laplace.pdf(t, scale=hidden) * stats.laplace.cdf(t, values, scale).prod())
-
-    for x in (-6.0, -1.0, -0.3, 0.2, 1.9, 7.0, 60.0):
-        cuts = [-200.0, *(k for k in (-1.0, 0.0, 0.5, 2.0, 20.0) if k < x), x]
-        expected = sum(
-            integrate.quad(density, a, b, epsabs=1e-16, epsrel=1e-13)[0] for a, b in pairwise(cuts)
-        )
-        assert np.exp(below.log(np.array([x]))[0]) == pytest.approx(expected, rel=1e-11)
 
 
 # --- far out --------------------------------------------------------------------------------------------

@@ -28,12 +28,6 @@ def laplace_log_cdf(u: np.ndarray) -> np.ndarray:
     return np.where(u < 0, u - np.log(2), np.log1p(-tail))
 
 
-def laplace_cdf(u: np.ndarray) -> np.ndarray:
-    """F(u) of Lap(1)."""
-    tail = np.exp(-np.abs(u)) / 2
-    return np.where(u < 0, tail, 1 - tail)
-
-
 def exponential_log_pdf(u: np.ndarray) -> np.ndarray:
     """log f(u) of Exp(1) for u > 0."""
     return -u
