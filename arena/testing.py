@@ -138,17 +138,15 @@ def _check_repeats(learner: Learner, adversary: Adversary, referee: Referee, nam
         first = play(learner, adversary, referee, games=_GAMES, seed=7, record=record)
     second = play(learner, adversary, referee, games=_GAMES, seed=7, record=record)
     for what, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
-        if one.shape != other.shape or (one != other).any():
+        if one != other:
             raise NotConforming(name, "the same coins give the same game", f"{what} differ")
 
 
-def _outcome(played: Played) -> tuple[np.ndarray, np.ndarray]:
+def _outcome(played: Played) -> tuple[list[bytes], bytes]:
     """What the adversary saw, as far as it was recorded, and what it made of it."""
-    games = len(played.worlds)
-    seen = [] if played.view is None else [c for r in played.view.replies for c in _columns(r, ())]
-    halted = np.zeros(games) if played.halted is None else played.halted.astype(float)
-    score = np.zeros(games) if played.score is None else played.score
-    return np.stack([*seen, halted]), score
+    seen = [] if played.view is None else [part.tobytes() for r in played.view.replies for part in r.parts]
+    halted = b"" if played.halted is None else played.halted.tobytes()
+    return [*seen, halted], b"" if played.score is None else played.score.tobytes()
 
 
 # --- games of a learner ---------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from learners.zoo.histogram import NoisyHistogram
 
 @attrs.frozen
 class NoisyHist1(NoisyHistogram):
-    """Releases every bin + Lap(1/ε): NoisyHist1 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of
+    """Releases every bin + Lap(1/ε): Algorithm 9 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of
     Differential Privacy (2018).
 
     The literature claims ε, for histograms that differ in one bin by one: a person joins or leaves. That is

@@ -9,7 +9,7 @@ from learners.zoo.histogram import NoisyHistogram
 
 @attrs.frozen
 class NoisyHist2(NoisyHistogram):
-    """Releases every bin + Lap(ε): NoisyHist2 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of
+    """Releases every bin + Lap(ε): Algorithm 10 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of
     Differential Privacy (2018).
 
     The slip: the scale of the noise is ε where 1/ε is right. It claims what its authors believed, as

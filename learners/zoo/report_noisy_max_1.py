@@ -9,8 +9,8 @@ from learners.zoo.noisy_max import LAPLACE, NoisyArgmax
 
 @attrs.frozen
 class ReportNoisyMax1(NoisyArgmax):
-    """Releases argmax_i (q_i + Lap(2/ε)), (n,) int64: NoisyMax1 of Ding, Wang, Wang, Zhang, Kifer, Detecting
-    Violations of Differential Privacy (2018), after Dwork and Roth, The Algorithmic Foundations of
+    """Releases argmax_i (q_i + Lap(2/ε)), (n,) int64: Algorithm 5 of Ding, Wang, Wang, Zhang, Kifer,
+    Detecting Violations of Differential Privacy (2018), after Dwork and Roth, The Algorithmic Foundations of
     Differential Privacy (2014), section 3.3.
 
     Queries that an example may move up and down need the scale 2/ε. The claim is ε; at ε = 0.1 and m = 5 the

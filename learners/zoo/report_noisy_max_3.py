@@ -9,7 +9,7 @@ from learners.zoo.noisy_max import LAPLACE, NoisyMaximum
 
 @attrs.frozen
 class ReportNoisyMax3(NoisyMaximum):
-    """Releases max_i (q_i + Lap(2/ε)), (n,) float64: NoisyMax3 of Ding, Wang, Wang, Zhang, Kifer, Detecting
+    """Releases max_i (q_i + Lap(2/ε)), (n,) float64: Algorithm 7 of Ding, Wang, Wang, Zhang, Kifer, Detecting
     Violations of Differential Privacy (2018).
 
     The slip: it releases the noisy number, where the proof is about its index. It claims ε; where all queries

@@ -9,7 +9,7 @@ from learners.zoo.noisy_max import EXPONENTIAL, NoisyMaximum
 
 @attrs.frozen
 class ReportNoisyMax4(NoisyMaximum):
-    """Releases max_i (q_i + Exp(2/ε)), (n,) float64: NoisyMax4 of Ding, Wang, Wang, Zhang, Kifer, Detecting
+    """Releases max_i (q_i + Exp(2/ε)), (n,) float64: Algorithm 8 of Ding, Wang, Wang, Zhang, Kifer, Detecting
     Violations of Differential Privacy (2018). Exp(b) is the exponential law of mean b.
 
     The slip: it releases the noisy number, where the proof is about its index. It claims ε, but no ε holds:

@@ -80,6 +80,11 @@ BROKEN_LEARNERS = [
         "coin does not conform: the same coins give the same game; views differ",
     ),
     (
+        mutants.UnseededGuess(),
+        NotConforming,
+        "last-label does not conform: the same coins give the same game; views differ",
+    ),
+    (
         mutants.SharedCoin(),
         NotConforming,
         "coin does not conform: every game has coins of its own; the means of whole tables vary more than "

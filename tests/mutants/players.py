@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from players import LastLabel, LastLabelSeat
 
 from arena import (
     QUERY,
@@ -18,6 +19,7 @@ from arena import (
     Claim,
     Density,
     Finite,
+    Hypothesis,
     Independent,
     Learner,
     Moves,
@@ -169,6 +171,20 @@ GlobalNumpy, GlobalPython, Unseeded, SharedCoin, CrossTalk, Lonely, Scribbler, P
         PairOnlySeat,
     )
 )
+
+
+class UnseededGuessSeat(LastLabelSeat):
+    """Its hypotheses are fresh coins of a generator of its own."""
+
+    def hypothesis(self) -> Hypothesis:
+        self.last = np.random.default_rng().random(len(self.last)) < 0.5
+        return super().hypothesis()
+
+
+@attrs.frozen
+class UnseededGuess(LastLabel):
+    def seat(self, games: int, rng: np.random.Generator) -> UnseededGuessSeat:
+        return UnseededGuessSeat(games)
 
 
 # --- what a learner says of itself --------------------------------------------------------------------------
