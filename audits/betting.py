@@ -291,10 +291,7 @@ class _Bets:
     def log_growth(self, block: PairCounts) -> np.ndarray:
         """What a block adds to the log wealth (3, G)."""
         hits = self.events.hits(block)
-        loss, gain = hits.world, hits.world[::-1]
-        both = np.broadcast_to(hits.both, loss.shape)
-        cells = np.stack([gain - both, loss - both, both, hits.pairs - gain - loss + both])
-        played = np.take_along_axis(cells, self.event[None], axis=2)
+        played = np.take_along_axis(_cells(hits.world, hits.both, hits.pairs), self.event[None], axis=2)
         double = self.events.cells(block, self.couples)[self.couple].T
         return np.vstack([(played * self.log_factors).sum(axis=0), (double * self.log_double).sum(axis=0)])
 
@@ -363,11 +360,11 @@ def _batches(start: int, end: int) -> Iterator[np.ndarray]:
     return iter(np.split(nodes, range(_BATCH, len(nodes), _BATCH)))
 
 
-def _cells(loss: np.ndarray, both: np.ndarray) -> np.ndarray:
-    """(4, 2, K): the chances of the cells of `_returns`, in both directions, from the chance of each event in
-    the world that loses by it, (2, K), and in both games of a pair, (K,)."""
+def _cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarray:
+    """(4, 2, K): how many pairs are in each cell of `_returns`, in both directions, from how many are in each
+    event in the world that loses by it, (2, K), and in both worlds, (K,). Of one pair, the chances."""
     gain = loss[::-1]
-    return np.stack([gain - both, loss - both, np.broadcast_to(both, loss.shape), 1 - gain - loss + both])
+    return np.stack([gain - both, loss - both, np.broadcast_to(both, loss.shape), pairs - gain - loss + both])
 
 
 def _overlap(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:

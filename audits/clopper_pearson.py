@@ -26,8 +26,9 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
+from audits.limits import clopper_pearson
 from audits.scores import PairCounts
-from audits.witness import EVERYTHING, Event, Events, Histogram
+from audits.witness import EVERYTHING, Event, Histogram
 
 
 @attrs.frozen
@@ -110,33 +111,27 @@ class HeldOut:
             if self._last is None or not self._histogram.pairs:
                 return None
             tally = self._choose().add(self._last)
-        more, fewer = tally.hits[tally.world], tally.hits[1 - tally.world]
-        p_lower, q_upper = _limits(more, fewer, tally.pairs, self._level)
-        ratio = (float(p_lower) - self._delta) / float(q_upper)
+        lower, upper = clopper_pearson(np.array(tally.hits), tally.pairs, self._level)
+        p_lower, q_upper = float(lower[tally.world]), float(upper[1 - tally.world])
+        ratio = (p_lower - self._delta) / q_upper
         return HeldOutBound(
             epsilon_lower=math.log(max(ratio, 1.0)),
             event=tally.event,
             world=tally.world,
             pairs=tally.pairs,
             hits=tally.hits,
-            p_lower=float(p_lower),
-            q_upper=float(q_upper),
+            p_lower=p_lower,
+            q_upper=q_upper,
         )
 
     def _choose(self) -> _Tally:
-        """The event and direction of the largest bound, if the rest is like the games so far.
-
-        Half a game is added to each count, so that an event never seen in one world is not taken for
-        impossible.
-        """
-        events, counts = self._histogram.events()
+        """The event and direction of the largest bound, if the rest is like the games so far."""
+        pairs = self._held_out_pairs or self._histogram.pairs
+        events, expected = self._histogram.expected(pairs)
         if not len(events):
             return _Tally(EVERYTHING, 1)
-        seen = self._histogram.pairs
-        pairs = self._held_out_pairs or seen
-        expected = pairs * (counts + 0.5) / (seen + 1)
-        p_lower, q_upper = _limits(expected[::-1], expected, pairs, self._level)
-        ratio = (p_lower - self._delta) / q_upper
+        lower, upper = clopper_pearson(expected, pairs, self._level)
+        ratio = (lower[::-1] - self._delta) / upper
         direction, index = np.unravel_index(ratio.argmax(), ratio.shape)
         return _Tally(events[int(index)], 1 - int(direction))
 
@@ -151,19 +146,6 @@ class _Tally:
     hits: tuple[int, int] = (0, 0)
 
     def add(self, block: PairCounts) -> _Tally:
-        one = Events(np.array([self.event.threshold]))
-        hits0, hits1 = one.hits(block).world[:, 0 if self.event.upper else 1]
-        hits = (self.hits[0] + int(hits0), self.hits[1] + int(hits1))
+        hits0, hits1 = self.event.hits(block)
+        hits = (self.hits[0] + hits0, self.hits[1] + hits1)
         return attrs.evolve(self, pairs=self.pairs + block.pairs, hits=hits)
-
-
-def _limits(
-    more: np.ndarray | int, fewer: np.ndarray | int, pairs: int, level: float
-) -> tuple[np.ndarray, np.ndarray]:
-    """p_lower for `more` hits among `pairs` and q_upper for `fewer`, each at one-sided level `level`."""
-    from scipy.special import betainccinv, betaincinv  # slow to import
-
-    some, rest = np.maximum(more, 1e-9), np.maximum(np.subtract(pairs, fewer), 1e-9)
-    p_lower = np.where(np.equal(more, 0), 0.0, betaincinv(some, pairs - some + 1, level))
-    q_upper = np.where(np.equal(fewer, pairs), 1.0, betainccinv(np.add(fewer, 1), rest, level))
-    return p_lower, q_upper

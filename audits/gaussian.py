@@ -36,7 +36,7 @@ from arena.errors import InvalidArgument
 from audits.bands import Band
 from audits.limits import clopper_pearson
 from audits.scores import PairCounts
-from audits.witness import EVERYTHING, Event, Events, Histogram
+from audits.witness import EVERYTHING, Event, Histogram
 
 
 def trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:
@@ -143,8 +143,7 @@ class HeldOutGaussian:
                 self._event = self._choose()
                 self._histogram = Histogram()
             return
-        at = Events(np.array([self._event.threshold])).hits(block)
-        self._hits = self._hits + at.world[:, 0 if self._event.upper else 1]
+        self._hits += self._event.hits(block)
         self._pairs += block.pairs
 
     def result(self) -> GaussianBound | None:
@@ -163,14 +162,9 @@ class HeldOutGaussian:
         )
 
     def _choose(self) -> Event:
-        """The event of the largest bound, if the rest is like the games so far.
-
-        Half a game is added to each count, so that an event never seen in one world is not taken for
-        impossible.
-        """
-        events, counts = self._histogram.events()
+        """The event of the largest bound, if the rest is like the games so far."""
+        events, expected = self._histogram.expected(self._held_out_pairs)
         if not len(events):
             return EVERYTHING
-        expected = self._held_out_pairs * (counts + 0.5) / (self._histogram.pairs + 1)
         lower, upper = clopper_pearson(expected, self._held_out_pairs, self._level)
         return events[int(mu_lower(upper[0], lower[1]).argmax())]

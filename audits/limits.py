@@ -58,8 +58,8 @@ def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.nd
     from scipy.special import betainccinv, betaincinv  # slow to import
 
     hits, misses = np.maximum(counts, 1e-9), np.maximum(np.subtract(pairs, counts), 1e-9)
-    lower = np.where(np.equal(counts, 0), 0.0, betaincinv(hits, misses + 1, level))
-    upper = np.where(np.equal(counts, pairs), 1.0, betainccinv(hits + 1, misses, level))
+    lower = np.where(np.equal(counts, 0), 0.0, betaincinv(hits, pairs - hits + 1, level))
+    upper = np.where(np.equal(counts, pairs), 1.0, betainccinv(counts + 1, misses, level))
     return lower, upper
 
 

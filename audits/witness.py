@@ -29,6 +29,15 @@ class Event:
     def __str__(self) -> str:
         return f"score {'>=' if self.upper else '<'} {self.threshold:g}"
 
+    def holds(self, scores: np.ndarray) -> np.ndarray:
+        """Which of the scores are in it; any shape."""
+        return (scores >= self.threshold) == self.upper
+
+    def hits(self, block: PairCounts) -> tuple[int, int]:
+        """How many games of the block are in it, of world 0 and of world 1."""
+        hits0, hits1 = block.counts @ self.holds(block.scores)
+        return int(hits0), int(hits1)
+
 
 EVERYTHING = Event(-math.inf, upper=True)
 
@@ -79,7 +88,7 @@ class Events:
 
         The kind of a score is 1 if it is in the first event of the couple, plus 2 if it is in the second.
         """
-        inside = np.stack([self._inside(event, block.scores) for event in np.unique(couples)])
+        inside = np.stack([self[event].holds(block.scores) for event in np.unique(couples)])
         place = np.searchsorted(np.unique(couples), couples)
         kinds = inside[place[:, 0]] + 2 * inside[place[:, 1]]  # (C, m, 2)
         code = 4 * kinds[:, :, 0] + kinds[:, :, 1] + 16 * np.arange(len(couples))[:, None]
@@ -94,10 +103,6 @@ class Events:
         # Half-lines of one direction lie in each other; of two directions, they overlap if they must.
         both = np.where(alike, np.minimum(first, second), np.maximum(first + second - pairs, 0))
         return np.stack([pairs - first - second + both, first - both, second - both, both], axis=2)
-
-    def _inside(self, event: int, scores: np.ndarray) -> np.ndarray:
-        one = self[event]
-        return (scores >= one.threshold) == one.upper
 
 
 class Histogram:
@@ -149,6 +154,15 @@ class Histogram:
             kept = _landmarks(self._mass, candidates)
         below = np.cumsum(self._mass, axis=1)[:, kept - 1]
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
+
+    def expected(self, pairs: int) -> tuple[Events, np.ndarray]:
+        """The events, and how many games of each world to expect in them if `pairs` more are like those seen.
+
+        Half a game is added to each count, so that an event never seen in one world is not taken for
+        impossible. Shapes: as for `events`.
+        """
+        events, counts = self.events()
+        return events, pairs * (counts + 0.5) / (self.pairs + 1)
 
 
 def _at_least(thresholds: np.ndarray, values: np.ndarray, counts: np.ndarray) -> np.ndarray:

@@ -8,6 +8,7 @@ from audits.cli import REFUTED
 from audits.cli.match import Match
 from audits.cli.options import REAL, takes_match
 from audits.exact import exact, report
+from audits.files import check_file
 from audits.settings import summary
 
 
@@ -64,7 +65,7 @@ def exactly(
       arena exact static-erm --against training-swap --json --csv views.csv
     """
     if csv_file is not None:
-        report.check_csv(csv_file)
+        check_file("CSV file", csv_file)
     done = exact(found.learner, found.adversary, found.referee, epsilons=epsilons, delta=delta)
     if as_json:
         click.echo(report.as_json(done))

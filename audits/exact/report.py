@@ -91,15 +91,6 @@ def write_csv(found: Exact, path: str | os.PathLike[str]) -> None:
         raise InvalidArgument(f"the CSV file {path} cannot be written ({error.strerror})") from error
 
 
-def check_csv(path: str | os.PathLike[str]) -> None:
-    """Refuse, before anything is worked out, a file that could not be written."""
-    where = Path(path)
-    if where.is_dir():
-        raise InvalidArgument(f"the CSV file {path} is a directory", remedy="Name a file in it.")
-    if not where.absolute().parent.is_dir():
-        raise InvalidArgument(f"the directory of the CSV file {path} does not exist", remedy="Make it first.")
-
-
 def _line(witness: Witness) -> tuple[str, str, str, str]:
     return f"{witness.p0:.6g}", f"{witness.p1:.6g}", f"{witness.loss:.4g}", witness.text
 

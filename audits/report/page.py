@@ -14,6 +14,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
+from audits.files import check_file
 from audits.plan import LEARNT, LIKELIHOOD, SCORE
 from audits.report.charts import charts
 from audits.report.replay import Replay, replay
@@ -49,14 +50,8 @@ def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | No
         raise InvalidArgument(
             f"the HTML report needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
         )
-    where = Path(path)
-    if where.is_dir():
-        raise InvalidArgument(f"the HTML report {path} is a directory", remedy="Name a file in it.")
-    if not where.absolute().parent.is_dir():
-        raise InvalidArgument(
-            f"the directory of the HTML report {path} does not exist", remedy="Make it first."
-        )
-    if ledger is not None and where.resolve() == Path(ledger).resolve():
+    check_file("HTML report", path)
+    if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
         raise InvalidArgument(
             f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
         )

@@ -44,12 +44,14 @@ def test_an_event_says_what_it_is() -> None:
 @given(pairs=st.lists(st.tuples(ANY, ANY), max_size=20), thresholds=st.lists(ANY, min_size=1, max_size=5))
 def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thresholds: list[float]) -> None:
     events = Events(np.array(thresholds))
-    hits = events.hits(PairCounts.of(*np.array(pairs, dtype=float).reshape(-1, 2).T))
+    block = PairCounts.of(*np.array(pairs, dtype=float).reshape(-1, 2).T)
+    hits = events.hits(block)
     assert hits.pairs == len(pairs)
     for index in range(len(events)):
         inside = [(falls(first, events[index]), falls(second, events[index])) for first, second in pairs]
         assert hits.world[:, index].tolist() == [sum(i for i, _ in inside), sum(j for _, j in inside)]
         assert hits.both[index] == sum(i and j for i, j in inside)
+        assert events[index].hits(block) == tuple(hits.world[:, index])
 
 
 # --- the histogram while scores are few ---------------------------------------------------------------------
