@@ -1,5 +1,6 @@
 """The game: moves, replies, referees, engine, views, transcripts, concept classes, randomness, errors."""
 
+from arena.bounds import MISTAKES, REGRET, Bound
 from arena.claims import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, Claim
 from arena.engine import Played, View, play
 from arena.errors import (
@@ -23,9 +24,11 @@ from arena.settings import setting
 from arena.transcript import Transcript
 
 __all__ = [
+    "MISTAKES",
     "NO_LABEL",
     "QUERY",
     "REFEREES",
+    "REGRET",
     "STREAM_EXAMPLE",
     "TRAINING_EXAMPLE",
     "Adaptive",
@@ -33,6 +36,7 @@ __all__ = [
     "Answer",
     "AnswerLaw",
     "ArenaError",
+    "Bound",
     "Branches",
     "BudgetExceeded",
     "Claim",

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Protocol, Self
 import attrs
 import numpy as np
 
+from arena.bounds import Bound
 from arena.claims import Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
@@ -88,6 +89,10 @@ class Learner(ABC):
         ones = np.ones(self.point_shape)
         units = np.eye(ones.size).reshape(-1, *self.point_shape)
         return frozen(np.stack([0 * ones, ones, *units, *(ones - units)]))
+
+    def bound(self, rounds: int) -> Bound | None:
+        """What its theorem promises of an online game of so many rounds; None: nothing."""
+        return None
 
     def law(self, sample: Sample) -> ValueLaw | AnswerLaw:
         """Its law when trained on `sample`: a `ValueLaw` before Release, an `AnswerLaw` before Figure1.
