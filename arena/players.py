@@ -47,8 +47,10 @@ class Learner(ABC):
 
     @property
     def point_shape(self) -> tuple[int, ...]:
-        """The shape of one point: () for numbers, (d,) for vectors."""
-        return ()
+        """The shape of one point, that of its concept class (its setting `concepts`) if it has one: () for
+        numbers, (d,) for vectors."""
+        concepts = getattr(self, "concepts", None)
+        return () if concepts is None else concepts.point_shape
 
     @property
     @abstractmethod
