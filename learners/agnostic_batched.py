@@ -67,6 +67,10 @@ class AgnosticBatched(Learner):
         concept_sets(self.concepts)  # refuses infinite classes at once
 
     @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.concepts.point_shape
+
+    @property
     def claim(self) -> Claim:
         if not self.batches:
             return Claim(epsilon=0, delta=0, protects=(STREAM_EXAMPLE,))

@@ -92,8 +92,8 @@ class SubsampledLearner:
     moves by a factor exp(rate·(1 + n/m)/2), twice with the normaliser; on either side one or two functions
     agree on the m − 1 common examples, a factor of 2 for the normaliser and of 2 for the sum; and `inner`
     sees neighbours. With c = 4·exp(rate·(1 + n/m)) and `inner` (ε', δ')-DP, the whole is (ln(e^rate +
-    c·e^ε'·m/(n − m)), c·δ'·m/n)-DP. The claim prints O(ε); as ε → 0 that is about 4e³·rate for ε' = 1, some
-    eighty times the rate.
+    c·e^ε'·m/(n − m)), c·δ'·m/n)-DP. The claim prints O(ε): for ε' = 1 and small rates
+    it is (1 + 4e²)·rate, thirty times the rate.
 
     rate: both the share that is drawn and the ε of the choice, at most 0.1. inner: what learns in the end.
     """
