@@ -115,6 +115,7 @@ class Adversary(ABC):
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
+    realizable: ClassVar[bool] = False
 
     @abstractmethod
     def play(self, games: int, rng: np.random.Generator) -> Moves:
