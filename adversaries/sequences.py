@@ -51,7 +51,7 @@ class Prepared(Adversary):
     def _examples(
         self, concept_class: ConceptClass, games: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        """The examples of every game: the columns (games, rounds) of the points, the labels (games, rounds)."""
+        """The examples of every game, (games, rounds) each: the columns of the points, and the labels."""
 
 
 @attrs.frozen

@@ -38,9 +38,9 @@ def on_domain(hypothesis: Hypothesis, points: np.ndarray) -> np.ndarray:
 
 
 def opening(learner: Learner, points: np.ndarray) -> np.ndarray:
-    """(points,) bool: h_1 of a copy of the learner.
+    """(points,) bool: h_1 of a copy of the learner, with fixed coins.
 
-    The copy has fixed coins: h_1 depends on no example, and most learners start with the same function always.
+    It is that of the learner itself where that starts with one function always, as most do.
     """
     return on_domain(learner.seat(1, np.random.default_rng(0)).hypothesis(), points)[0]
 
@@ -66,21 +66,14 @@ class VersionSpaces:
         self.worth = np.empty((games, 2, len(self.points)), np.int64)
         self._weigh(self._rows)
 
-    def any_concept(self) -> np.ndarray:
-        """(games,): the number of one concept that is left."""
-        return np.asarray(self._alive.argmax(axis=1))
-
-    def settled(self) -> np.ndarray:
-        """(games, points) bool: where all concepts that are left agree."""
-        return np.asarray((self.worth < 0).any(axis=1))
-
     def take(self, columns: np.ndarray, y: np.ndarray) -> None:
         """Each game gets an example: the point in its column, labelled y."""
         y = y.astype(np.intp)
         # Nothing changes where no concept that is left says otherwise, which is most often so.
         changed = np.flatnonzero(self.worth[self._rows, 1 - y, columns] >= 0)
         if len(changed):
-            self._alive[changed] &= self.labels[:, columns[changed]].T == (y[changed] == 1)[:, None]
+            ones = self.labels[:, columns[changed]].T
+            self._alive[changed] &= np.where(y[changed, None] == 1, ones, ~ones)
             self._weigh(changed)
 
     def _weigh(self, games: np.ndarray) -> None:
