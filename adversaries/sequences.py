@@ -73,7 +73,7 @@ class Iid(Prepared):
     )
 
     @property
-    def realizable(self) -> bool:  # type: ignore[override]  # here it depends on a setting
+    def realizable(self) -> bool:
         return self.noise == 0
 
     def _examples(

@@ -51,8 +51,8 @@ class VersionSpaces:
     points: (points, ...), the domain.
     labels: (concepts, points) bool, the distinct labellings of the class.
     worth: (games, 2, points) int64: at [g, y, x] what is left of game g's concepts if x is labelled y; -1 if
-    nothing is. More is better for an adversary: a larger Littlestone dimension, then more concepts; or the
-    number of concepts alone.
+    nothing is. More is better for an adversary: a larger Littlestone dimension, then more concepts, as
+    dimension * unit + number; or the number of concepts alone.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int, by: str = DIMENSION) -> None:
@@ -62,6 +62,7 @@ class VersionSpaces:
         self._rows = np.arange(games)
         self.points = domain_of(concept_class)
         self.labels = self._sets.labels
+        self.unit = len(self.labels) + 1
         self._alive = np.ones((games, len(self.labels)), bool)
         self.worth = np.empty((games, 2, len(self.points)), np.int64)
         self._weigh(self._rows)

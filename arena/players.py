@@ -115,7 +115,14 @@ class Adversary(ABC):
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
-    realizable: ClassVar[bool] = False
+
+    @property
+    def realizable(self) -> bool:
+        """Whether some concept of the learner's class agrees with all its examples, in every game.
+
+        A class attribute will do: `realizable = True`. A race holds it to that.
+        """
+        return False
 
     @abstractmethod
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -97,3 +97,91 @@ class SeatedGuesser:
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
         pass
+
+
+@attrs.frozen
+class Forest(Opponent):
+    """A forest as section 3 of Li, Wang, Ye tells of the learner of Golowich and Livni (2021), without noise
+    in what it releases, written for clarity.
+
+    The function shown stays until fewer than half as many nodes have it as when it was chosen.
+    """
+
+    name = "forest"
+    trees: int = 32
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedForest:
+        return SeatedForest(self, games, rng)
+
+
+class SeatedForest:
+    def __init__(self, spec: Forest, games: int, rng: np.random.Generator) -> None:
+        self.automaton = soa(spec.concepts)
+        self.games = [OneForest(self.automaton, spec.trees, child) for child in rng.spawn(games)]
+
+    def hypothesis(self) -> Hypothesis:
+        shown = np.array([game.shown for game in self.games])
+        return Hypothesis(self.automaton.hypotheses, self.automaton.functions(shown))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        concepts = self.automaton.concept_class
+        for game, column, label in zip(self.games, concepts.place(concepts.check(x)), y == 1, strict=True):
+            game.insert(int(column), bool(label))
+
+
+class OneForest:
+    """The forest of one game. Node 1 of a tree is its root, 2i and 2i + 1 are the children of node i."""
+
+    def __init__(self, automaton: Automaton, trees: int, rng: np.random.Generator) -> None:
+        self.automaton, self.rng = automaton, rng
+        leaves = 2**automaton.mistakes
+        self.pertinent = [(tree, leaves + leaf) for tree in range(trees) for leaf in range(leaves)]
+        self.state = dict.fromkeys(self.pertinent, START)
+        self.columns = np.arange(len(automaton.concept_class.domain or ()))
+        self.effects = 0
+        self.choose()
+
+    def choose(self) -> None:
+        """Show the function that most nodes have: as the state of one of them."""
+        alive = [state for state in self.state.values() if state != self.automaton.dead]
+        if not alive:
+            self.least = 0.0
+            return
+        functions = self.automaton.functions(np.array(alive))
+        found, first, count = np.unique(functions, return_index=True, return_counts=True)
+        best = int(count.argmax())
+        self.shown, self.function, self.least = alive[first[best]], found[best], count[best] / 2
+
+    def insert(self, column: int, y: bool) -> None:
+        """Put the example into a random pertinent node's sequence."""
+        node = self.pertinent[self.rng.integers(len(self.pertinent))]
+        before = self.state[node]
+        self.state[node] = int(self.automaton.step(np.array(before), column, y))
+        if self.state[node] == before:
+            return
+        self.effects += 1
+        while node is not None:
+            node = self.lifted(node)
+        states = np.array([state for state in self.state.values() if state != self.automaton.dead])
+        if len(states) == 0 or (self.automaton.functions(states) == self.function).sum() < self.least:
+            self.choose()
+
+    def lifted(self, node: tuple[int, int]) -> tuple[int, int] | None:
+        """The parent, if the node and its sibling are pertinent and collide; it takes their place."""
+        tree, place = node
+        sibling = (tree, place ^ 1)
+        pair = [self.state[node], self.state.get(sibling, self.automaton.dead)]
+        if self.automaton.dead in pair:
+            return None
+        labels = self.automaton.labels(np.array(pair)[:, None], self.columns)
+        if (labels[0] == labels[1]).all():
+            return None
+        column, y = int((labels[0] != labels[1]).argmax()), bool(self.rng.integers(2))
+        wrong = pair[int(labels[1, column] != y)]
+        parent = (tree, place // 2)
+        for gone in (node, sibling):
+            self.pertinent.remove(gone)
+            del self.state[gone]
+        self.pertinent.append(parent)
+        self.state[parent] = int(self.automaton.after_mistake(np.array(wrong), column))
+        return parent
