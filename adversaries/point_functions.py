@@ -33,18 +33,18 @@ class PointFunctions(Prepared):
     uniform: let F be the expected number of rounds of the background alone in which h_t(x*) is not b(x*), and
     w ≤ T/2 a number of rounds with w δ e^(wε) ≤ 1/4. If the learner makes w/8 mistakes or fewer in
     expectation from t* on, then for random t* ≤ T - w + 1 it is right about x* in at least half of the w
-    rounds from t* on, with chance 1/2 or more. Its hypotheses there depend on fewer than w examples that differ from the
-    background's, so by group privacy the background alone leads to the same with chance at least
-    e^(-wε)/2 - wδ ≥ e^(-wε)/4. Every round lies in at most w windows, so these chances sum to 2F at most
-    over t*, and F ≥ T e^(-wε)/16. With w = ln(T)/(2ε), there are
+    rounds from t* on, with chance 1/2 or more. Its hypotheses there depend on fewer than w examples that
+    differ from the background's, so by group privacy the background alone leads to the same with chance at
+    least e^(-wε)/2 - wδ ≥ e^(-wε)/4. Every round lies in at most w windows, so these chances sum to 2F at
+    most over t*, and F ≥ T e^(-wε)/16. With w = ln(T)/(2ε), there are
 
         more than ln(T)/(16 ε) mistakes from t* on, or F ≥ √T/16.
 
     So a learner that holds its ground on the background (F small, as Dmitriev et al. assume) errs
     Ω(log(T)/ε) times, where one mistake is enough without privacy. For point functions and background "all",
-    b is 0 everywhere and decoys make F cost: as long as T is at most half the number of points, every second example or more is at
-    a point as new to the learner as x*, so that a decoy costs F/2 mistakes at least. Then nothing is assumed:
-    every private learner errs Ω(min(√T, log(T)/ε)) times.
+    b is 0 everywhere and decoys make F cost: as long as T is at most half the number of points, every second
+    example or more is at a point as new to the learner as x*, so that a decoy costs F/2 mistakes at least.
+    Then nothing is assumed: every private learner errs Ω(min(√T, log(T)/ε)) times.
 
     background: "one" asks one point only; "all" draws it anew every round.
     start: "uniform" draws t* from the T rounds; "scale" draws a power of two first, then t* from there to the
