@@ -22,14 +22,13 @@ class ForestBreaker(Adversary):
     the SOA differs, and shows a function that is frequent. It learns from a mistake only where the example
     meets a sequence on which the SOA errs as well. Against an oblivious adversary examples and places are
     independent, so some function stays frequent, and a fixed target is guessed in a constant share of the
-    trees. This adversary has no target, and sees what is frequent:
+    trees. This adversary has no target, and sees what is frequent.
 
-    - it contradicts the function shown, so that every round may be a mistake, until the function is gone;
-    - among the points where it can, it asks where that leaves the largest Littlestone dimension, so that many
-      functions must become frequent, and be given up, one after the other;
-    - among those, it asks the point that changes the fewest sequences: where the function shown errs and
-      those of others do not. A mistake then mostly teaches the forest nothing, and siblings that agree go on
-      agreeing, so that the trees grow slowly.
+    It contradicts the function shown, so that every round may be a mistake, until the function is gone. Among
+    the points where it can, it asks where that leaves the largest Littlestone dimension, so that many
+    functions must become frequent and be given up, one after the other. Among those, it asks the point that
+    changes the fewest sequences: where the function shown errs and those of others do not. A mistake then
+    mostly teaches the forest nothing, and siblings that agree go on agreeing, so that the trees grow slowly.
 
     Where the examples went shows only in what is released. The adversary fills in the rest by forests of its
     own, one a game, to which it gives the same examples at places of its own drawing: in a large forest the

@@ -68,7 +68,7 @@ class UpdateSwap(Adversary):
             same = now & same if self.score == FIRST_CHANGE else now
             stays += same
             reply = yield Example(point, said if self.probes == WITH else ~said)
-        return -stays
+        return 0 - stays
 
 
 def _same(one: Hypothesis, other: Hypothesis) -> np.ndarray:
