@@ -116,6 +116,14 @@ class Adversary(ABC):
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
 
+    @property
+    def realizable(self) -> bool:
+        """Whether some concept of the learner's class agrees with all its examples, in every game.
+
+        A class attribute will do: `realizable = True`. A race holds it to that.
+        """
+        return False
+
     @abstractmethod
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         """Yield one move for all `games` games, be sent one reply; return the score (n,) or None."""
