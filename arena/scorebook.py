@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -12,6 +13,10 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import check_hindsight, hindsight
 from arena.errors import InvalidArgument
 from arena.points import frozen
+
+
+def _tuple(values: Iterable[int]) -> tuple[int, ...]:
+    return tuple(values)
 
 
 @attrs.frozen(kw_only=True)
@@ -25,7 +30,7 @@ class Scorebook:
     large.
     """
 
-    marks: tuple[int, ...] = attrs.field(converter=tuple)
+    marks: tuple[int, ...] = attrs.field(converter=_tuple)
     concepts: ConceptClass | None = attrs.field(default=None)
 
     @marks.validator

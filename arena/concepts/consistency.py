@@ -83,7 +83,7 @@ def check_consistency(concept_class: ConceptClass) -> None:
     Raises: Unsupported if it has no finite domain and is not thresholds, or is too large.
     """
     if not isinstance(concept_class, Thresholds):
-        _labels(concept_class)
+        labellings(concept_class)
 
 
 def check_hindsight(concept_class: ConceptClass) -> None:
@@ -92,7 +92,31 @@ def check_hindsight(concept_class: ConceptClass) -> None:
     Raises: Unsupported if it has no finite domain, or is too large.
     """
     if not isinstance(concept_class, Thresholds) or concept_class.domain is None:
-        _labels(concept_class)
+        labellings(concept_class)
+
+
+@lru_cache(maxsize=8)
+def labellings(concept_class: ConceptClass) -> np.ndarray:
+    """(concepts, points) bool: the distinct labellings of the domain.
+
+    Raises: Unsupported if the domain is not finite, or there are more than `MOST_LABELS` labels.
+    """
+    domain = concept_class.domain
+    if domain is None:
+        raise Unsupported(
+            f"{concept_class} has no finite domain, so its concepts cannot be gone through",
+            remedy="Give it one, as in thresholds:1..16.",
+        )
+    known = _fewest_labels(concept_class, len(domain))
+    if known <= MOST_LABELS:  # else making the labels may take more memory than there is
+        labels: np.ndarray = concept_class.dichotomies(np.array(domain)).labels
+        known = labels.size
+    if known > MOST_LABELS:
+        raise Unsupported(
+            f"{concept_class} has {known:,} labels, concepts times points, over {MOST_LABELS:,}",
+            remedy="Choose a smaller domain.",
+        )
+    return labels
 
 
 class _Gaps(VersionSpaces):
@@ -163,7 +187,7 @@ class _Rows(_Counted):
     def __init__(self, concept_class: ConceptClass, games: int) -> None:
         super().__init__(concept_class, games)
         # Products of whole numbers below 2^53 are exact, and those of floats the only quick ones.
-        self._labelled = _labels(concept_class).T.astype(np.float64)
+        self._labelled = labellings(concept_class).T.astype(np.float64)
 
     def _numbers_a_game(self) -> int:
         return sum(self._labelled.shape)
@@ -185,38 +209,16 @@ class _Suffixes(_Counted):
 @lru_cache(maxsize=8)
 def _agreeing(concept_class: ConceptClass) -> np.ndarray:
     """(points, 2, words) uint64: at [x, y] the concepts that label x with y, a bit each."""
-    labels = _labels(concept_class)
+    labels = labellings(concept_class)
     given = np.stack([~labels, labels]).transpose(2, 0, 1)
     padded = np.concatenate([given, np.zeros((*given.shape[:2], -len(labels) % 64), bool)], axis=2)
     return frozen(np.packbits(padded, axis=2).view(np.uint64))
 
 
-@lru_cache(maxsize=8)
-def _labels(concept_class: ConceptClass) -> np.ndarray:
-    """(concepts, points) bool: the distinct labellings of the domain.
-
-    Raises: Unsupported if the domain is not finite, or there are more than `MOST_LABELS` labels.
-    """
-    domain = concept_class.domain
-    if domain is None:
-        raise Unsupported(
-            f"{concept_class} has no finite domain, so its concepts cannot be gone through",
-            remedy="Give it one, as in thresholds:1..16.",
-        )
-    known = _fewest_labels(concept_class, len(domain))
-    if known <= MOST_LABELS:  # else making the labels may take more memory than there is
-        labels: np.ndarray = concept_class.dichotomies(np.array(domain)).labels
-        known = labels.size
-    if known > MOST_LABELS:
-        raise Unsupported(
-            f"{concept_class} has {known:,} labels, concepts times points, over {MOST_LABELS:,}",
-            remedy="Choose a smaller domain.",
-        )
-    return labels
-
-
 def _fewest_labels(concept_class: ConceptClass, points: int) -> int:
     """How many labels the class has, as far as that can be told without making them."""
+    if isinstance(concept_class, Thresholds):
+        return points * (points + 1)
     if isinstance(concept_class, Intervals):
         return points * (1 + points * (points + 1) // 2)
     return points * points if isinstance(concept_class, Points) else 0
