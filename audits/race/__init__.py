@@ -1,9 +1,9 @@
 """Races: learners before one adversary, their mistakes or regret by rounds, and bounds beside them."""
 
+from audits.race.games import run
 from audits.race.plan import Entrant, Race, race_of, spread_marks
 from audits.race.quantiles import Quantile
 from audits.race.result import Held, RaceResult, Standing
-from audits.race.run import run
 
 __all__ = [
     "Entrant",

@@ -130,7 +130,7 @@ def race_of(
     field `learner` or `protocol`, that is its opponent, or the protocol of the race. Where all adversaries
     are realizable, the games are held to that and mistakes are counted; otherwise, or if `agnostic`, regret.
 
-    protocol: Adaptive or Oblivious; None: that of the adversary's field, else the first that all play.
+    protocol: Adaptive or Oblivious; None: one that all play, that of the adversary's field before others.
     marks: how many there are at most.
 
     Raises: InvalidArgument if there are no such games; Unsupported if a class is not finite, or too large.
@@ -203,17 +203,15 @@ def _told(learner: Learner, adversary: Adversary, rounds: int, protocol: str) ->
 
 
 def _protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: str | None) -> str:
-    if wanted is None:
-        own = getattr(players[0][2], "protocol", None)
-        wanted = own if own in PROTOCOLS else None
-    elif wanted not in PROTOCOLS:
+    if wanted is not None and wanted not in PROTOCOLS:
         raise InvalidArgument(
             "a race is under Adaptive or Oblivious", value=wanted, remedy=nearest(wanted, PROTOCOLS).strip()
         )
     everybody: list[Learner | Adversary] = []
     for _, learner, adversary in players:
         everybody += [learner, adversary]
-    for name in PROTOCOLS if wanted is None else (wanted,):
+    own = getattr(players[0][2], "protocol", None)
+    for name in (wanted,) if wanted is not None else sorted(PROTOCOLS, key=lambda name: name != own):
         if all(name in player.protocols for player in everybody):
             return name
     plays = dict.fromkeys(f"{player.name} plays {_listed(player.protocols)}" for player in everybody)

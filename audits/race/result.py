@@ -167,8 +167,9 @@ def _held(race: Race, bound: Bound, figures: np.ndarray) -> Held:
     error = (1 - race.confidence) / len(race.entrants)  # all tests together stay within 1 - confidence
     if bound.beta is None:
         # Hoeffding's inequality: mistakes lie between 0 and T, regret between -T and T.
-        width = race.rounds * (1 if race.of == MISTAKES else 2)
-        lower = float(figures.mean()) - width * math.sqrt(math.log(1 / error) / (2 * race.games))
+        least = 0 if race.of == MISTAKES else -race.rounds
+        reach = math.sqrt(math.log(1 / error) / (2 * race.games))
+        lower = max(least, float(figures.mean()) - (race.rounds - least) * reach)
         return Held(bound=bound, speaks=True, exceeding=exceeding, mean_lower=lower, broken=lower > most)
     allowed = 0
     if bound.beta > 0:

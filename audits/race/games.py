@@ -1,4 +1,4 @@
-"""Running a race: blocks of games, anywhere; figures that do not depend on where."""
+"""The games of a race: blocks of them, played anywhere, with figures that do not depend on where."""
 
 from __future__ import annotations
 
