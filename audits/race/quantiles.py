@@ -1,4 +1,4 @@
-"""Limits on a quantile that rest on the games alone, whatever their law.
+"""Limits on a quantile, and on the mean, that rest on the games alone, whatever their law.
 
 Let X_(1) <= ... <= X_(n) be the figures of n independent games, and x a q-quantile of their law: at least q
 of it lies at or below x, and at most q below. X_(r) > x says that fewer than r games are at or below x, and
@@ -9,6 +9,12 @@ and at most q. Hence, with B binomial of n and q,
 
 with equality where the law has no jumps. The largest r and the least s that keep each within a level are the
 ranks of the limits. If there is no such r or s among 1..n, so few games say nothing on that side.
+
+The mean of figures that are at least m is m plus the integral of 1 - F(x) over x >= m, F their distribution
+function. With probability 1 - a, F is nowhere more than e = sqrt(ln(1/a) / (2n)) above that of the n games
+(Dvoretzky, Kiefer and Wolfowitz, with Massart's constant, for a <= 1/2); with F as large as that allows, the
+integral is a lower limit on the mean (Anderson 1969). It needs no upper limit on the figures, and is never
+below Hoeffding's.
 """
 
 from __future__ import annotations
@@ -67,3 +73,14 @@ def quantile(ordered: np.ndarray, q: float, level: float) -> Quantile:
     # A share q of the games is a whole number of them at times, which a product of floats may miss by a hair.
     middle = max(1, math.ceil(q * games - 1e-9))
     return Quantile(q, padded[:, middle], padded[:, low], padded[:, high])
+
+
+def mean_limit(figures: np.ndarray, least: float, error: float) -> float:
+    """What the mean is at least, but for a chance of `error`.
+
+    Shapes: figures (n,), of n games, none of them below `least`.
+    """
+    games = len(figures)
+    above = 1 - np.arange(games) / games - math.sqrt(math.log(1 / min(error, 0.5)) / (2 * games))
+    gaps = np.diff(np.sort(figures), prepend=least)
+    return least + float(gaps @ np.maximum(above, 0))

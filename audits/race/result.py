@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import MISTAKES, REGRET, Bound, InvalidArgument
 from audits.race.plan import Entrant, Race
-from audits.race.quantiles import Quantile, quantile
+from audits.race.quantiles import Quantile, mean_limit, quantile
 from audits.settings import blamed, claim_of, settable, summary, text_of
 
 QUANTILES = (0.5, 0.95)
@@ -166,10 +166,7 @@ def _held(race: Race, bound: Bound, figures: np.ndarray) -> Held:
     exceeding = int(np.count_nonzero(figures > most))
     error = (1 - race.confidence) / len(race.entrants)  # all tests together stay within 1 - confidence
     if bound.beta is None:
-        # Hoeffding's inequality: mistakes lie between 0 and T, regret between -T and T.
-        least = 0 if race.of == MISTAKES else -race.rounds
-        reach = math.sqrt(math.log(1 / error) / (2 * race.games))
-        lower = max(least, float(figures.mean()) - (race.rounds - least) * reach)
+        lower = mean_limit(figures, 0 if race.of == MISTAKES else -race.rounds, error)
         return Held(bound=bound, speaks=True, exceeding=exceeding, mean_lower=lower, broken=lower > most)
     allowed = 0
     if bound.beta > 0:

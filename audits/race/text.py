@@ -146,8 +146,8 @@ def _notes(result: RaceResult) -> list[str]:
     if any(bound.beta != 0 for bound in bounds):
         notes.append(
             "That a bound is not refuted is no proof of it. Bounds that a game may exceed with probability β "
-            "are tested by the number of games that do, those on an expectation by Hoeffding's inequality; "
-            "all tests together refute a true bound with a chance of at most "
+            "are tested by the number of games that do, those on an expectation by Anderson's limit on the "
+            "mean; all tests together refute a true bound with a chance of at most "
             f"{percent(1 - race.confidence)}."
         )
     theorems = {one.entrant.label: one.held.bound.theorem for one in result.standings if one.held is not None}

@@ -91,16 +91,9 @@ def test_agnostic_games_count_regret() -> None:
 @pytest.mark.parametrize("beta", ["0", "0.1", "none"])
 def test_status_3_where_a_bound_falls(beta: str) -> None:
     rounds = (*AGAINST, "--rounds", "200", "--games", "300")
-    done = arena(f"x={SOA}", *rounds, "--set", "at_most=0.01", "--set", f"beta={beta}", "--seed", "1")
-    fell = 0 if beta == "none" else 3  # a mean of 2 among 200 rounds is within what Hoeffding allows
-    assert done.exit_code == fell
-    assert ("  no: " in done.stdout) == (fell == 3)
-
-
-def test_status_3_where_an_expectation_falls() -> None:
-    settings = ("--set", "at_most=0.01", "--set", "beta=none", "--set", "of=regret")
-    drawn = (*AGAINST, "--set", "adversary.noise=0.4", "--rounds", "300", "--games", "900")
-    assert arena(f"x={SOA}", *drawn, *settings).exit_code == 3
+    done = arena(f"x={SOA}", *rounds, "--set", "at_most=0.01", "--set", f"beta={beta}")
+    assert done.exit_code == 3
+    assert "  no: " in done.stdout
 
 
 @pytest.mark.parametrize("ending", [".png", ".svg"])

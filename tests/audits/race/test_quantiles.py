@@ -11,7 +11,7 @@ from scipy import stats
 from statistical import Rejected, check_counts, rejected, statistical
 
 from audits.race import Race, race_of
-from audits.race.quantiles import quantile, ranks
+from audits.race.quantiles import mean_limit, quantile, ranks
 from audits.race.result import result_of
 
 RATE = 1e-7  # of a false alarm, of each simulation below
@@ -72,6 +72,35 @@ def test_the_next_rank_misses_oftener(rng: np.random.Generator) -> None:
     count, chance = int((ordered[:, low] > q).sum()), stats.binom.cdf(low - 1, 20, q)
     with rejected("cell 0"):
         check_counts([count, 400_000 - count], [chance, 1 - chance], rate=RATE, effect=0.01, power=0.999999)
+
+
+# --- the mean -----------------------------------------------------------------------------------------
+
+
+def test_the_mean_is_at_least_an_integral_and_no_less_than_hoeffding_says() -> None:
+    rng = np.random.default_rng(9)
+    for games, least in ((1, 0), (7, -3), (400, -3), (400, 0)):
+        figures = rng.integers(least, 12, games)
+        reach = np.sqrt(np.log(1 / 0.02) / (2 * games))
+        x = np.arange(least, 12)  # the distribution function jumps at whole numbers only
+        largest = np.minimum(1, (figures[:, None] <= x).mean(axis=0) + reach)
+        found = mean_limit(figures, least, 0.02)
+        assert found == pytest.approx(least + (1 - largest).sum())
+        assert figures.mean() - (12 - 1 - least) * reach <= found <= figures.mean()
+    assert mean_limit(np.array([5, 5]), 5, 0.9) == 5
+
+
+@pytest.mark.parametrize("chance", [0.03, 0.1, 0.5, 0.9])
+@pytest.mark.parametrize("games", [1, 5, 30, 300])
+def test_the_limit_of_the_mean_misses_no_more_often_than_said(games: int, chance: float) -> None:
+    """Where a figure is 10 with that chance, else 0, the chance of a miss is a sum over the games of 10."""
+    hits = np.arange(games + 1)
+    for error in (0.5, 0.1, 1e-3):
+        limits = np.array([mean_limit(np.repeat([0, 10], [games - k, k]), 0, error) for k in hits])
+        missed = stats.binom.pmf(hits, games, chance)[limits > 10 * chance].sum()
+        assert missed <= error
+        if (games, chance, error) == (300, 0.5, 0.5):
+            assert missed > error / 8  # it is not idle
 
 
 # --- all limits of a race at once ---------------------------------------------------------------------
