@@ -111,14 +111,18 @@ class Adversary(ABC):
 
     A subclass that declares a field `learner` is given the opponent's *spec* (never the opponent);
     one that declares a field `sample` is given the user's data, if there are any.
-
-    realizable: whether, in every game, some concept of the learner's class agrees with all its examples. A
-    race holds it to that. A property where it depends on settings.
     """
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
-    realizable: ClassVar[bool] = False
+
+    @property
+    def realizable(self) -> bool:
+        """Whether some concept of the learner's class agrees with all its examples, in every game.
+
+        A class attribute will do: `realizable = True`. A race holds it to that.
+        """
+        return False
 
     @abstractmethod
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -106,7 +106,7 @@ class Drawn(Adversary):
     learner: Learner | None = setting(None, help="the opponent")
 
     @property
-    def realizable(self) -> bool:  # type: ignore[override]
+    def realizable(self) -> bool:
         return self.lies or not self.noise
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
