@@ -17,9 +17,19 @@ from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueL
 from arena.lift import GameAdversary, GameLearner
 from arena.moves import Commit, Example, Move, Query, Ready, Train
 from arena.players import Adversary, Learner, Moves
-from arena.referees import REFEREES, Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound
+from arena.referees import (
+    REFEREES,
+    Adaptive,
+    Figure1,
+    Oblivious,
+    Realizable,
+    Referee,
+    Release,
+    SpecialRound,
+)
 from arena.replies import NO_LABEL, Answer, Hypothesis, Released, Reply, Shown, Stream, Trained
 from arena.sample import Sample, Training
+from arena.scorebook import Noted, Scorebook
 from arena.settings import setting
 from arena.transcript import Transcript
 
@@ -55,17 +65,20 @@ __all__ = [
     "Move",
     "Moves",
     "NotConforming",
+    "Noted",
     "Oblivious",
     "Played",
     "PlayerError",
     "ProtocolViolation",
     "Query",
     "Ready",
+    "Realizable",
     "Referee",
     "Release",
     "Released",
     "Reply",
     "Sample",
+    "Scorebook",
     "Shown",
     "SpecialRound",
     "Stream",
