@@ -26,23 +26,23 @@ MOST_ENTRIES = 2**22  # groups x points: about thirty bytes each
 class BpsExperts(WithoutPrivacy):
     """Hedge over an expert for every set of at most d of the T rounds, where d = Ldim.
 
-    Section 3.1 of Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows SOA;
-    at a round in its set it predicts the opposite, and SOA is told that it erred. For each concept of the class
-    there is an expert that agrees with it at every round of the game: its set are the rounds at which SOA errs
-    on that concept's labels, at most d. SOA is conservative here, which changes nothing in that argument.
+    The learner of Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows
+    SOA; at a round in its set it predicts the opposite, and SOA is told that it erred. For each concept there
+    is an expert that agrees with it at every round of the game: the one whose set are the rounds at which SOA
+    errs on the concept's labels, at most d. SOA is conservative here; the argument does not notice.
 
     The N = Σ_{j≤d} C(T, j) experts are not kept one by one. Those whose SOA is in one state, after as many
     rounds of their sets, form a group: what will become of them is the same, so that their weights are kept
     as a sum over what their sets were so far, times the number of ways in which the sets may go on. A round
-    costs each game the number of groups, 74 for thresholds on 16 points and 1,429 for intervals on as many.
+    costs each game the number of groups: 74 for thresholds on 16 points, 1,429 for intervals on as many.
 
     The hypothesis of a round is SOA's function in the state of the expert drawn, or where the round is in the
-    expert's set its complement on the whole domain; it need not be a concept of the class.
+    expert's set its complement on the whole domain. It need not be a concept of the class.
 
-    The expected regret after t ≤ T rounds is at most ln N / η + η t / 8, which is sqrt(T ln N / 2), so at most
-    sqrt(T d ln(eT/d) / 2), at t = T for the rate that is run unless one is set (see `learners.hedge`). Experts
-    are drawn afresh each round, so that this holds before adaptive adversaries as well, in the sense that
-    `WeightedMajority` states.
+    The expected regret after t ≤ T rounds is at most ln N / η + η t / 8. At t = T, for the rate that is run
+    unless one is set, this is sqrt(T ln N / 2), so at most sqrt(T d ln(eT/d) / 2) where d ≤ T (see
+    `learners.hedge`). Experts are drawn afresh each round, so that it holds before adaptive adversaries as
+    well, in the sense that `WeightedMajority` states.
 
     Raises: Unsupported if the domain is not finite, or when it is seated there are too many groups;
     BudgetExceeded in a game of more than T rounds.
@@ -110,9 +110,7 @@ class SeatedBpsExperts:
         for slab in self._weights.slabs():
             group, rest = drawn(self._weights.values[slab] * (follow + oppose), u[slab])
             following = rest * (follow + oppose)[group] < follow[group]
-            function[slab] = np.where(
-                following, self._groups.function[group], self._groups.complement[group]
-            )
+            function[slab] = np.where(following, self._groups.function[group], self._groups.complement[group])
         return Hypothesis(self._groups.hypotheses, function)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
@@ -147,9 +145,9 @@ class Groups:
     """The groups of experts of a class, level by level: those at level j have used j rounds of their sets.
 
     hypotheses: the functions of SOA's states and their complements. depth: d, the last level.
-    Shapes: used (groups,) the levels; function, complement (groups,) rows of `hypotheses`; wrong
-    (2 points, groups) bool, whether who follows errs on example (x, y), at 2x + y; after (points, groups above
-    the last level), the groups of those who opposed.
+    Shapes: used (groups,) the levels; function, complement (groups,) rows of `hypotheses`; wrong (2 points,
+    groups) bool, whether who follows errs on example (x, y), at row 2x + y; after (points, groups above the
+    last level), the groups of those who opposed.
     """
 
     hypotheses: Functions
@@ -181,9 +179,7 @@ def groups_of(concept_class: ConceptClass) -> Groups:
                 f"{MOST_ENTRIES:,} entries",
                 remedy="Choose a smaller domain.",
             )
-        states, places = np.unique(
-            automaton.after_mistake(levels[-1][:, None], columns), return_inverse=True
-        )
+        states, places = np.unique(automaton.after_mistake(levels[-1][:, None], columns), return_inverse=True)
         after.append(first + places.reshape(len(levels[-1]), len(columns)))
         levels.append(states)
     labels = automaton.labels(np.concatenate(levels)[:, None], columns)

@@ -55,7 +55,8 @@ class Weights:
         bits = (log_experts + math.log(len(start))) / math.log(2)
         if bits > _MOST_BITS:
             raise Unsupported(
-                f"2^{bits:.0f} experts are over 2^{_MOST_BITS}", remedy="Choose fewer rounds or a smaller class."
+                f"2^{bits:.0f} experts are over 2^{_MOST_BITS}",
+                remedy="Choose fewer rounds or a smaller class.",
             )
         self.values = np.empty((games, len(start)))
         self.values[:] = start
