@@ -12,7 +12,7 @@ import numpy as np
 from arena.bounds import REGRET, Bound
 from arena.concepts import ConceptClass, Functions
 from arena.errors import Unsupported
-from arena.littlestone import START, littlestone_dimension, soa
+from arena.littlestone import START, soa
 from arena.points import frozen
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
@@ -62,7 +62,7 @@ class BpsExperts(WithoutPrivacy):
     @property
     def log_experts(self) -> float:
         """ln N."""
-        return math.log(subsets(self.rounds, littlestone_dimension(self.concepts))[-1])
+        return math.log(subsets(self.rounds, soa(self.concepts).mistakes)[-1])
 
     @property
     def eta(self) -> float:
@@ -107,9 +107,10 @@ class SeatedBpsExperts:
         follow, oppose = self._ways()
         u = self._rng.random(len(self._weights.values))
         function = np.empty(len(u), np.intp)
+        ways = follow + oppose
         for slab in self._weights.slabs():
-            group, rest = drawn(self._weights.values[slab] * (follow + oppose), u[slab])
-            following = rest * (follow + oppose)[group] < follow[group]
+            group, rest = drawn(self._weights.values[slab] * ways, u[slab])
+            following = rest * ways[group] < follow[group]
             function[slab] = np.where(following, self._groups.function[group], self._groups.complement[group])
         return Hypothesis(self._groups.hypotheses, function)
 
@@ -132,7 +133,7 @@ class SeatedBpsExperts:
         factors = self._factors.take(2 * columns + y, axis=0)
         movers = self._groups.after.shape[1]
         # Who opposes errs where who follows does not.
-        moved = weights[:, :movers] * (1.0 + self._left - factors[:, :movers])
+        moved = weights[:, :movers] * (self._left / factors[:, :movers])
         target = self._groups.after.take(columns, axis=0)
         target += np.arange(0, weights.size, weights.shape[1])[:, None]
         weights *= factors
@@ -172,16 +173,16 @@ def groups_of(concept_class: ConceptClass) -> Groups:
     columns = np.arange(len(concept_class.domain or ()))
     levels, after = [np.array([START])], []
     for _ in range(automaton.mistakes):
-        first = sum(map(len, levels))
-        if first * len(columns) > MOST_ENTRIES:
-            raise Unsupported(
-                f"{concept_class} has more than {first:,} groups of experts on {len(columns):,} points, over "
-                f"{MOST_ENTRIES:,} entries",
-                remedy="Choose a smaller domain.",
-            )
         states, places = np.unique(automaton.after_mistake(levels[-1][:, None], columns), return_inverse=True)
+        first = sum(map(len, levels))
         after.append(first + places.reshape(len(levels[-1]), len(columns)))
         levels.append(states)
+        if (first + len(states)) * len(columns) > MOST_ENTRIES:
+            raise Unsupported(
+                f"{concept_class} has {first + len(states):,} groups of experts or more on {len(columns):,} "
+                f"points, which make over {MOST_ENTRIES:,} entries",
+                remedy="Choose a smaller domain.",
+            )
     labels = automaton.labels(np.concatenate(levels)[:, None], columns)
     functions, rows = np.unique(np.concatenate([labels, ~labels]), axis=0, return_inverse=True)
     function, complement = rows.reshape(2, -1)

@@ -22,7 +22,6 @@ class Conservative(WithoutPrivacy):
     is wrong. In realizable games this does not happen.
     """
 
-    @property
     @abstractmethod
     def automaton(self) -> Automaton:
         """The automaton of the class, compiled once.
@@ -32,10 +31,10 @@ class Conservative(WithoutPrivacy):
 
     def bound(self, rounds: int) -> Bound:
         """The most mistakes of a realizable game of any length: the longest way through the automaton."""
-        return Bound(self.automaton.mistakes, MISTAKES, 0, self.theorem)
+        return Bound(self.automaton().mistakes, MISTAKES, 0, self.theorem)
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedConservative:
-        return SeatedConservative(self.automaton, games)
+        return SeatedConservative(self.automaton(), games)
 
 
 class SeatedConservative:

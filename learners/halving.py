@@ -22,6 +22,5 @@ class Halving(Conservative):
     name = "halving"
     theorem = "Halving (Littlestone 1988): at most log2 |H| mistakes; here those of its longest game"
 
-    @property
     def automaton(self) -> Automaton:
         return halving(self.concepts)

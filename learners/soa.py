@@ -23,6 +23,5 @@ class Soa(Conservative):
     name = "soa"
     theorem = "the Standard Optimal Algorithm (Littlestone 1988): at most Ldim mistakes"
 
-    @property
     def automaton(self) -> Automaton:
         return soa(self.concepts)

@@ -16,8 +16,8 @@ class SparseMajority(Conservative):
 
     After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), computed for the class at
     hand: `arena.littlestone.sparse_majority` has what is guaranteed. In a realizable game it errs
-    `automaton.mistakes` times at most, and its hypotheses are majorities of `automaton.most_members` concepts
-    at most: for thresholds, where these are 1, it is proper.
+    `automaton().mistakes` times at most, and its hypotheses are majorities of at most
+    `automaton().most_members` concepts: for thresholds, where that is 1, it is proper.
 
     Once no concept is consistent it predicts 0 at every point (see `Conservative`), which is the majority of
     nothing and maybe of no concepts.
@@ -28,6 +28,5 @@ class SparseMajority(Conservative):
         "sparse majorities (Hanneke, Livni, Moran 2021): O(Ldim) mistakes; here those of its longest game"
     )
 
-    @property
     def automaton(self) -> Automaton:
         return sparse_majority(self.concepts)

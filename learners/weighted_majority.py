@@ -10,10 +10,13 @@ import numpy as np
 
 from arena.bounds import REGRET, Bound
 from arena.concepts import Dichotomies
+from arena.errors import Unsupported
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
 from learners.without_privacy import Rounds, WithoutPrivacy
+
+MOST_POINTS = 4_096
 
 
 @attrs.frozen
@@ -31,7 +34,8 @@ class WeightedMajority(WithoutPrivacy):
     both players' coins, against the best concept in hindsight of that sequence. It says nothing of what an
     adaptive adversary would have played against another learner.
 
-    Raises: Unsupported if the domain is not finite; BudgetExceeded in a game of more than T rounds.
+    Raises: Unsupported if the domain is not finite, or when it is seated has too many points; BudgetExceeded
+    in a game of more than T rounds.
     """
 
     name = "weighted-majority"
@@ -47,8 +51,18 @@ class WeightedMajority(WithoutPrivacy):
 
     @cached_property
     def distinct(self) -> Dichotomies:
-        """One concept for each labelling of the domain."""
-        return self.concepts.dichotomies(np.array(self.concepts.domain))
+        """One concept for each labelling of the domain.
+
+        Raises: Unsupported if it has too many points.
+        """
+        domain = np.array(self.concepts.domain)
+        if len(domain) > MOST_POINTS:
+            raise Unsupported(
+                f"weighted-majority keeps tables of the labels at up to {MOST_POINTS:,} points, "
+                f"and {self.concepts} has {len(domain):,}",
+                remedy="Choose a smaller domain.",
+            )
+        return self.concepts.dichotomies(domain)
 
     @property
     def eta(self) -> float:

@@ -12,7 +12,8 @@ from arena.errors import Unsupported
 from arena.littlestone.automaton import Compiled, compiled
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
 
-MOST_SETS = 2**15  # of concepts, for which a budget is worked out
+MOST_POINTS = 2**10
+MOST_LOOKS = 2**20  # at a point of a set of concepts
 MOST_PROGRAMMES = 2**12  # each takes some milliseconds
 MOST_NODES = 10_000  # of the search tree of one
 _INFEASIBLE = 2  # scipy's status
@@ -64,6 +65,13 @@ def sparse_majority(concept_class: ConceptClass) -> SparseMajority:
 
 @lru_cache(maxsize=32)
 def _learner(concept_class: ConceptClass) -> SparseMajority:
+    points = len(concept_class.domain or ())
+    if points > MOST_POINTS:
+        raise Unsupported(
+            f"sparse majorities are worked out for up to {MOST_POINTS:,} points, and {concept_class} has "
+            f"{points:,}",
+            remedy="Choose a smaller domain.",
+        )
     budgets = _Budgets(concept_sets(concept_class))
     members: list[Members] = []
 
@@ -113,9 +121,10 @@ class _Budgets:
     def _at_least(self, concepts: int) -> int:
         """A lower bound on the budget: what is known, or the Littlestone dimension."""
         if concepts not in self._low:
-            if len(self._low) >= MOST_SETS:
+            most = MOST_LOOKS // len(self._sets.ones)
+            if len(self._low) >= most:
                 raise Unsupported(
-                    f"sparse majorities of {self._sets.name} take budgets of more than {MOST_SETS:,} sets of "
+                    f"sparse majorities of {self._sets.name} take budgets of more than {most:,} sets of "
                     "concepts",
                     remedy="Choose a smaller domain.",
                 )

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from in_step import check_in_step
 from players import script
 
 from arena import (
@@ -20,6 +21,7 @@ from arena import (
     Example,
     InvalidArgument,
     Oblivious,
+    Sample,
     Unsupported,
     play,
 )
@@ -133,6 +135,7 @@ def test_bounds_are_exact_and_say_where_they_come_from() -> None:
 def test_it_is_a_yardstick_without_privacy(kind: type[Conservative]) -> None:
     assert kind().claim.empty
     assert kind().in_step
+    check_in_step(kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4)
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -162,5 +165,5 @@ def test_a_class_that_is_too_large_is_refused_when_it_is_seated(monkeypatch: pyt
 
 def test_members_of_the_majority_can_be_looked_at() -> None:
     learner = SparseMajority(concepts=Points(range(8)))
-    assert learner.automaton.most_members == 3
-    assert learner.automaton.mistakes == 1
+    assert learner.automaton().most_members == 3
+    assert learner.automaton().mistakes == 1

@@ -12,6 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from in_step import check_in_step
 from players import script
 from statistical import check_counts, rejected, statistical
 
@@ -22,6 +23,7 @@ from arena import (
     Example,
     InvalidArgument,
     Learner,
+    Sample,
     Unsupported,
     play,
 )
@@ -49,6 +51,11 @@ def examples_of(seed: int, games: int, rounds: int, points: int) -> tuple[np.nda
 )
 def test_it_conforms(learner: Learner) -> None:
     check_learner(learner, games=1_000)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_game_draws_one_number_a_round(kind: type[Learner]) -> None:
+    check_in_step(kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4)
 
 
 # --- laws ---------------------------------------------------------------------------------------------------
@@ -288,9 +295,13 @@ def test_points_outside_the_domain_are_refused() -> None:
 def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(
-        Unsupported, match=r"^Thresholds\(4000 points .* has more than 4,001 groups of experts"
+        Unsupported, match=r"^Thresholds\(4000 points .* has .* groups of experts or more on 4,000 "
     ):
         BpsExperts(concepts=Thresholds(range(4_000))).seat(1, rng)
+    with pytest.raises(
+        Unsupported, match=r"up to 4,096 points, and Thresholds\(5000 points .* has 5,000\. Choose"
+    ):
+        WeightedMajority(concepts=Thresholds(range(5_000))).seat(1, rng)
     monkeypatch.setattr(hedge, "MOST_WEIGHTS", 100)
     with pytest.raises(
         Unsupported, match=r"10 games with 17 weights each are over 100\. Play fewer games at a"
@@ -301,5 +312,7 @@ def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     ):
         Weights(1, np.ones(2), rate=0.1, log_experts=400.0)
     monkeypatch.setattr(bps_experts, "MOST_ENTRIES", 10)
-    with pytest.raises(Unsupported, match="has more than 1 groups of experts on 11 points, over 10 entries"):
+    with pytest.raises(
+        Unsupported, match="has 12 groups of experts or more on 11 points, which make over 10 "
+    ):
         groups_of(Thresholds(range(11)))
