@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.concepts.line import Line, as_domain, increasing, line_text
-from arena.concepts.matrix import MatrixClass
+from arena.concepts.matrix import MatrixClass, check_entries
 from arena.points import frozen
 
 
@@ -29,6 +29,10 @@ class Intervals(MatrixClass):
 
     domain: tuple[float, ...] = attrs.field(converter=as_domain, validator=increasing)
 
+    def __attrs_post_init__(self) -> None:
+        points = len(self.domain)
+        check_entries(1 + points * (points + 1) // 2, points, line_text(self.domain))
+
     def __repr__(self) -> str:
         return f"Intervals({line_text(self.domain)})"
 
@@ -43,6 +47,10 @@ class Intervals(MatrixClass):
     def matrix(self) -> np.ndarray:
         low, high = self.ends.T[:, :, None]
         return frozen((low <= self._line.grid) & (self._line.grid <= high))
+
+    @property
+    def vc_dimension(self) -> int:
+        return min(2, len(self.domain))
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats.

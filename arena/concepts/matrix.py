@@ -13,6 +13,8 @@ from arena.concepts.base import ConceptClass, Dichotomies
 from arena.errors import InvalidArgument
 from arena.points import frozen
 
+MOST_ENTRIES = 2**26  # of a matrix, a byte each
+
 
 @attrs.frozen
 class MatrixClass(ConceptClass):
@@ -79,6 +81,16 @@ class MatrixClass(ConceptClass):
         tally = np.zeros((len(examples), len(self._gains)), kind)
         np.add.at(tally, (np.arange(len(examples))[:, None], examples), 1 if weights is None else weights)
         return tally
+
+
+def check_entries(concepts: int, points: int, value: object) -> None:
+    """Raises: InvalidArgument naming the value if a matrix of so many concepts and points is too large."""
+    if concepts * points > MOST_ENTRIES:
+        raise InvalidArgument(
+            f"{concepts:,} concepts on {points:,} points make a matrix of more than {MOST_ENTRIES:,} entries",
+            value=value,
+            remedy="Choose a smaller domain.",
+        )
 
 
 def as_indices(array: np.ndarray, count: int, rule: str) -> np.ndarray:

@@ -10,11 +10,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.matrix import MatrixClass
+from arena.concepts.matrix import MatrixClass, check_entries
 from arena.errors import InvalidArgument
 from arena.points import as_points, frozen
-
-MOST_ENTRIES = 2**26  # of the matrix, a byte each
 
 
 def _sides(values: Iterable[Any]) -> tuple[int, ...]:
@@ -50,13 +48,8 @@ class Rectangles(MatrixClass):
     def _check_sides(self, attribute: object, sides: tuple[int, ...]) -> None:
         if not sides:
             raise InvalidArgument("a grid has at least one axis", value=sides)
-        entries = (1 + prod(side * (side + 1) // 2 for side in sides)) * prod(sides)
-        if entries > MOST_ENTRIES:
-            raise InvalidArgument(
-                f"the rectangles of this grid make a matrix of {entries:,} entries, at most {MOST_ENTRIES:,}",
-                value=" x ".join(map(str, sides)),
-                remedy="Make the sides shorter.",
-            )
+        boxes = prod(side * (side + 1) // 2 for side in sides)
+        check_entries(1 + boxes, prod(sides), " x ".join(map(str, sides)))
 
     def __repr__(self) -> str:
         return f"Rectangles({self._size})"

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.concepts.line import Line, as_domain, increasing, line_text
-from arena.concepts.matrix import MatrixClass
+from arena.concepts.matrix import MatrixClass, check_entries
 from arena.points import frozen
 
 
@@ -29,12 +29,20 @@ class Points(MatrixClass):
 
     domain: tuple[float, ...] = attrs.field(converter=as_domain, validator=increasing)
 
+    def __attrs_post_init__(self) -> None:
+        points = len(self.domain)
+        check_entries(points, points, line_text(self.domain))
+
     def __repr__(self) -> str:
         return f"Points({line_text(self.domain)})"
 
     @cached_property
     def matrix(self) -> np.ndarray:
         return frozen(np.eye(len(self.domain), dtype=bool))
+
+    @property
+    def vc_dimension(self) -> int:
+        return min(1, len(self.domain) - 1)
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats.

@@ -23,8 +23,7 @@ from arena.littlestone.concept_sets import ConceptSets, concept_sets
 from arena.points import frozen
 
 START = 0
-MOST_STATES = 2**17
-MOST_ENTRIES = 2**26  # of the tables, five bytes each
+MOST_ENTRIES = 2**22  # of the tables, states times points: half a minute
 
 Predict = Callable[[ConceptSets, int], np.ndarray]
 
@@ -196,7 +195,7 @@ def compiled(concept_class: ConceptClass, predict: Predict) -> Compiled:
     """
     sets = concept_sets(concept_class)
     points = sets.labels.shape[1]
-    most = min(MOST_STATES, MOST_ENTRIES // points)
+    most = MOST_ENTRIES // points
     states, numbers = [sets.all], {sets.all: START}
     label: list[np.ndarray] = []
     after: list[list[int]] = []

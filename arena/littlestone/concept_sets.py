@@ -7,9 +7,9 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts import ConceptClass
+from arena.concepts.consistency import MOST_LABELS, labellings
 from arena.errors import Unsupported
 
-MOST_LABELS = 2**24
 MOST_SETS = 2**20  # that are remembered: about 200 bytes each
 
 
@@ -96,18 +96,9 @@ def concept_sets(concept_class: ConceptClass) -> ConceptSets:
 
     Raises: Unsupported if the domain is not finite, or too large.
     """
-    return ConceptSets(str(concept_class), labellings(concept_class))
-
-
-def labellings(concept_class: ConceptClass) -> np.ndarray:
-    """(concepts, points) bool: the distinct labellings of a finite domain.
-
-    Raises: Unsupported if the domain is not finite.
-    """
-    domain = concept_class.domain
-    if domain is None:
+    if concept_class.domain is None:
         raise Unsupported(
             f"{concept_class} has no finite domain, and its Littlestone dimension is infinite",
             remedy="Give it a finite domain, as in thresholds:1..16.",
         )
-    return concept_class.dichotomies(np.array(domain)).labels
+    return ConceptSets(str(concept_class), labellings(concept_class))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from arena.concepts import ConceptClass, FiniteClass
-from arena.littlestone.concept_sets import ConceptSets, concept_sets, labellings
+from arena.concepts.consistency import labellings
+from arena.littlestone.concept_sets import ConceptSets, concept_sets
 
 
 def littlestone_dimension(concept_class: ConceptClass) -> int:

@@ -175,7 +175,7 @@ def test_what_cannot_be_realizable_is_refused() -> None:
     with pytest.raises(InvalidArgument, match=r"^games are realizable by a ConceptClass, got 'thresholds'"):
         Realizable(Adaptive(3), "thresholds")  # type: ignore[arg-type]
     with pytest.raises(Unsupported, match="Choose a smaller domain"):
-        Realizable(Adaptive(3), Points(range(10_000)))
+        Realizable(Adaptive(3), Points(range(8_000)))
 
     with pytest.raises(Unsupported, match=r"^Parities\(\) has no finite domain, so its concepts cannot"):
         Realizable(Adaptive(3), Parities())

@@ -157,7 +157,7 @@ def test_points_outside_the_domain_are_refused(kind: type[Conservative]) -> None
 
 
 def test_a_class_that_is_too_large_is_refused_when_it_is_seated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.littlestone.automaton.MOST_STATES", 20)
+    monkeypatch.setattr("arena.littlestone.automaton.MOST_ENTRIES", 100)
     learner = Soa(concepts=Intervals(np.arange(5) + 0.25))
     with pytest.raises(Unsupported, match="is too large to compile: more than 20 states"):
         play(learner, script(Example(0.25, 1)), Adaptive(1), games=2, seed=1)

@@ -147,7 +147,15 @@ class TestText:
             ("rectangles:4xfour", "a grid is written as its sides, 4x4"),
             ("rectangles:-1x4", "a grid is written as its sides, 4x4"),
             ("rectangles:0x4", "a side of a grid is a whole number of at least 1"),
-            ("rectangles:100x100", "the rectangles of this grid make a matrix of"),
+            (
+                "rectangles:100x100",
+                "25,502,501 concepts on 10,000 points make a matrix of more",
+            ),
+            (
+                "points:1..10000",
+                "10,000 concepts on 10,000 points make a matrix of more than",
+            ),
+            ("intervals:1..600", "180,301 concepts on 600 points make a matrix of more than"),
             ("points:4..1", "LOW..HIGH needs LOW <= HIGH"),
         ],
     )

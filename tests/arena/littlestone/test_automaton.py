@@ -111,7 +111,7 @@ def test_an_automaton_is_compiled_once() -> None:
 
 
 def test_a_class_of_too_many_states_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automaton, "MOST_STATES", 20)
+    monkeypatch.setattr(automaton, "MOST_ENTRIES", 100)
     with pytest.raises(
         Unsupported, match=r"Intervals\(5 points from 0 to 4\) is too large to compile: more than 20"
     ):

@@ -17,8 +17,9 @@ from scipy import optimize
 
 from arena import Unsupported
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
+from arena.concepts.consistency import labellings
 from arena.littlestone import START, dual_vc_dimension, littlestone_dimension
-from arena.littlestone.concept_sets import ConceptSets, labellings
+from arena.littlestone.concept_sets import ConceptSets
 from arena.littlestone.sparse_majority import _Budgets, _Majorities, majority, sparse_majority
 
 from .references import Concepts, agreeing, concepts_of

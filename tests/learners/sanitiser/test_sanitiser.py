@@ -16,8 +16,8 @@ from scipy import stats
 from statistical import check_counts, rejected, statistical
 
 from arena.concepts import Intervals, Thresholds
+from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
-from arena.littlestone.concept_sets import labellings
 from learners.mechanisms.composition import composed
 from learners.sanitiser import (
     WIN,
