@@ -42,7 +42,7 @@ check: .venv/ready  ## the gate: format, lint, types, doctests, tests
 	@.venv/bin/$(TEST)
 
 check-slow: .venv/ready  ## the slow tests
-	@.venv/bin/$(PYTEST) -n $(WORKERS) -m slow
+	@.venv/bin/$(PYTEST) -n $(WORKERS) --dist worksteal -m slow
 
 bench: .venv/ready  ## the benchmarks that take seconds, one after the other
 	@for file in $(QUICK); do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done

@@ -13,17 +13,21 @@ from audits.search import SearchResult, search
 
 SEARCHES = 20
 RATE = 1e-7  # the chance that a learner which just keeps its claim fails its test
+# What a seed leads to changes with the release of Hypothesis, and one search in fifty misses its mutant.
+SEEDS = range(3)
 
 
-def searched(mutant: BrokenLearner, learner: Learner) -> SearchResult:
-    """The search that is to find the mutant, of a learner that may be another."""
-    return search(learner, protocol=mutant.protocol, claim=mutant.spec.claim, error=1e-6, **SMALL)
+def searched(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult:
+    """A search that is to find the mutant, of a learner that may be another."""
+    claim = mutant.spec.claim
+    return search(learner, protocol=mutant.protocol, claim=claim, error=1e-6, seed=seed, **SMALL)
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
-    found = searched(mutant, mutant.spec)
-    assert found.refuted
+    searches = (searched(mutant, mutant.spec, seed) for seed in SEEDS)
+    found = next((one for one in searches if one.refuted), None)
+    assert found is not None
     assert found.plan is not None
     assert found.verdict is not None
     assert mutant.spec.claim.epsilon <= found.verdict.epsilon_lower <= mutant.loses
@@ -33,7 +37,7 @@ def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
-    assert not searched(mutant, mutant.twin).refuted
+    assert not any(searched(mutant, mutant.twin, seed).refuted for seed in SEEDS)
 
 
 @pytest.mark.slow
