@@ -53,12 +53,13 @@ class Realizable(Learner):
     With `update` = "printed", growth 1, watching 1/2, patience 1 and no `frequent` it is Algorithm 2 as
     printed.
 
-    The defaults were chosen on thresholds on 4, 8 and 16 points (d = 2, 3, 4) at ε = 1, δ = 1e-6 and
-    T = 60,000, against random examples of a fixed concept, errors at random points of it, and an adversary
-    that always errs while any concept survives. With N_0 = 2^12, 2^13, 2^14 (what `nodes` derives: noisy
-    counts pass their threshold at a sixth of a layer's pairs) they found the concept in nearly all games,
-    after 2 N_0 mistakes at most; with N_0 = 2^13 and d = 4 in half of them, and with patience 1/2, or with
-    "printed", in hardly any. Smaller games take a larger ε: N_0 is about 1/ε.
+    The defaults were chosen on thresholds on 4, 8 and 16 points (d = 2, 3, 4), at ε = 1, δ = 1e-6 and
+    T = 60,000. `nodes` derives N_0 = 2^12, 2^13, 2^14 from the noise: noisy counts pass their threshold at a
+    sixth of a layer's pairs. Against an adversary that errs as long as any concept survives, all of 40 games
+    found the concept, after 2 N_0 mistakes; with errors at random points of a concept drawn beforehand, 100,
+    100 and 98 percent did, after 1.0 to 1.3 N_0. As "printed" (and else so) none did against the first, and
+    78, 22 and 32 percent against the second. With half the N_0 and d = 4, or with patience 1/2, half to none
+    did. N_0 is about as 1/ε: at ε = 16 and d = 4 it is 2^11.
 
     Shapes: points as `concepts` has them; hypotheses are functions of the SOA's automaton.
     Raises: Unsupported if the domain is not finite, or too large for tables.

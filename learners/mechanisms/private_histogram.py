@@ -17,9 +17,9 @@ from learners.mechanisms.laplace import positive
 class HistogramNoise:
     """Laplace noise cut to [-reach, reach], and the threshold that noisy counts must pass.
 
-    Theorem 2.6 of Li, Wang, Ye, after Aliakbarpour, Silwal, Stemmer, Suresh et al. (2024). A count of at least
-    1 gets noise; what is then at most `reach + most` becomes 0, as are the counts of all that does not occur.
-    So |noisy - count| ≤ 2·reach + most =: `error`, always.
+    Theorem 2.6 of Li, Wang, Ye, after Aliakbarpour et al. (2024). A count of at least 1 gets noise; what is
+    then at most reach + most becomes 0, as are the counts of all that does not occur. So noisy counts are
+    never off by more than 2·reach + most, the `error`.
 
     scale: b, noise has a density proportional to exp(-|x|/b). reach: where it is cut.
     moved: by how much neighbours' counts differ in all: 2 where one element is replaced, 1 where one is added
@@ -45,8 +45,8 @@ class HistogramNoise:
     def of(cls, *, epsilon: float, delta: float, moved: int = 2, most: int = 1) -> HistogramNoise:
         """The noise with the least reach that is (epsilon, delta)-DP: b = moved/ε.
 
-        For a replaced element, reach = (2/ε) ln(1 + (exp(ε/2) - 1)/(2m)) where m = 1 - √(1 - δ), and the error
-        is below 8 ln(8/δ)/ε for every ε ≤ 1. A reach below `most` is raised to it.
+        For a replaced element, reach = (2/ε) ln(1 + (exp(ε/2) - 1)/(2m)) where m = 1 - √(1 - δ), and the
+        error is below 8 ln(8/δ)/ε for every ε ≤ 1. A reach below `most` is raised to it.
 
         Raises: InvalidArgument if a parameter is out of range.
         """

@@ -15,16 +15,16 @@ from learners.mechanisms.laplace import NoisyValues, laplace, positive
 class RunningSum:
     """Receives b_t in [0, 1], round by round, and tells when b_1 + ... + b_t has passed a threshold.
 
-    Theorem 2.5 of Li, Wang, Ye, after Dwork, Naor, Reingold, Rothblum (2009): an instance has one threshold
-    with noise Lap(1/ε), adds fresh noise Lap(1/ε) to the sum in every round, answers ⊤ (True) in the first
-    round in which the noisy sum is at or above the noisy threshold, and ends there. `restart` starts another.
+    Theorem 2.5 of Li, Wang, Ye, after Dwork et al. (2009): an instance has one threshold with noise Lap(1/ε),
+    adds fresh noise Lap(1/ε) to the sum in every round, answers ⊤ (True) in the first round in which the
+    noisy sum is at or above the noisy threshold, and ends there. `restart` starts another.
 
-    Each instance is (ε, 0)-DP when one of its b_t is replaced, whatever the later ones are chosen from; so are
-    all of them together, since an element of the stream feeds one of them. The general AboveThreshold needs
-    noise 2/ε and 4/ε. Here replacing b_t moves *all* later sums by the *same* c, |c| ≤ 1, and less is enough.
-    Say c ≥ 0 is added, and fix answers ⊥ ... ⊥ ⊤. Without it they have the probability ∫ p(ρ) ∏ F(θ + ρ - s_i)
-    · F̄(θ + ρ - s_k) dρ, where p is the density of the threshold's noise, F the distribution function of a
-    sum's, F̄ = 1 - F.
+    Each instance is (ε, 0)-DP when one of its b_t is replaced, whatever the later ones are chosen from; so
+    are all of them together, since an element of the stream feeds one of them. AboveThreshold in general
+    needs noise 2/ε and 4/ε. Here replacing b_t moves *all* later sums by the *same* c, |c| ≤ 1, and less is
+    enough. Say c ≥ 0 is added, and fix answers ⊥ ... ⊥ ⊤. Without it they have the probability
+    ∫ p(ρ) ∏ F(θ + ρ - s_i) · F̄(θ + ρ - s_k) dρ, where p is the density of the threshold's noise, F the
+    distribution function of a sum's, F̄ = 1 - F.
     - Adding c, and moving ρ by c as well, leaves the factors from t on alone, makes earlier ones larger, and
       costs exp(cε) in p. So the probability without is at most e^ε times that with c.
     - Taking c away, ρ being kept, makes every F larger and F̄ smaller by exp(cε) at most. So the other
