@@ -20,7 +20,7 @@ from arena.replies import Hypothesis
 MOST_ENTRIES = 2**26  # states x points, of the table of successors
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, repr=False)
 class Sequences:
     """The SOA of a class as tables.
 
@@ -39,6 +39,9 @@ class Sequences:
     after: np.ndarray
     labels: np.ndarray
     released: np.ndarray
+
+    def __repr__(self) -> str:
+        return f"the SOA of {self.concepts}, d = {self.depth}"
 
     @property
     def depth(self) -> int:

@@ -43,23 +43,20 @@ class Realizable(Learner):
     constants corrected there; `bound` tells it where the settings meet it. Run as printed, Algorithm 1 halves
     the sequences of a layer, spoils half of those by a wrong guess, and squares what is left when it pairs
     them at random: of N_0, about 2^-9 pairs are left for d = 2, 2^-18 for 3, 2^-35 for 4, and each histogram
-    needs dozens to hundreds. So `update` = "keep", the default, wastes less at the same privacy, since each
-    new sequence still comes of its pair alone:
-    - Where the pair got an example in this layer, the sequence with it goes up as it is: it has made its
-      mistake and needs no guess.
-    - Where the functions agree, or one sequence is ⊥, one that is not goes up. Only two that chance set
-      against each other play a tournament.
-    - The last list counts all sequences that are not ⊥, not pairs: nothing is inserted after it.
-    With `update` = "printed", growth 1, watching 1/2, patience 1 and no `frequent` it is Algorithm 2 as
-    printed.
+    needs dozens to hundreds. So `update` = "keep", the default, departs from it, at the same privacy, since
+    each new sequence still comes of its pair alone. Where the pair got an example in this layer, the sequence
+    with it goes up as it is: it has made its mistake and needs no guess. Where the functions agree, or one
+    sequence is ⊥, one that is not goes up; only two that chance set against each other play a tournament. And
+    the last list counts all sequences that are not ⊥ instead of pairs, as nothing is inserted after it. With
+    `update` = "printed", growth 1, watching 1/2, patience 1 and no `frequent` it is Algorithm 2 as printed.
 
     The defaults were chosen on thresholds on 4, 8 and 16 points (d = 2, 3, 4), at ε = 1, δ = 1e-6 and
     T = 60,000. `nodes` derives N_0 = 2^12, 2^13, 2^14 from the noise: noisy counts pass their threshold at a
     sixth of a layer's pairs. Against an adversary that errs as long as any concept survives, all of 40 games
-    found the concept, after 2 N_0 mistakes; with errors at random points of a concept drawn beforehand, 100,
-    100 and 98 percent did, after 1.0 to 1.3 N_0. As "printed" (and else so) none did against the first, and
-    78, 22 and 32 percent against the second. With half the N_0 and d = 4, or with patience 1/2, half to none
-    did. N_0 is about as 1/ε: at ε = 16 and d = 4 it is 2^11.
+    found the concept, after 1.6 to 2 N_0 mistakes; with errors at random points of a concept drawn beforehand
+    40, 40 and 39 did, after 1.0 to 1.3 N_0. With `update` = "printed" alone none did against the first, and
+    31, 9 and 13 against the second. For d = 4, half the N_0 lost half of the games against the first, and
+    patience 1/2 all of them. N_0 grows about as 1/ε: at ε = 16 and d = 4 it is 2^11.
 
     Shapes: points as `concepts` has them; hypotheses are functions of the SOA's automaton.
     Raises: Unsupported if the domain is not finite, or too large for tables.
