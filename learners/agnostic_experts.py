@@ -237,7 +237,10 @@ class AgnosticExperts(Learner):
         regret = (
             self._mistakes * (missed * self.moves.points + self.length) + 1 + self._regret_of_draws(rounds)
         )
-        return Bound(regret, REGRET, beta=None, theorem=self.theorem) if regret < rounds else None
+        if regret >= rounds:
+            return None
+        oblivious = self.draws == LAZY
+        return Bound(regret, REGRET, beta=None, theorem=self.theorem, oblivious=oblivious)
 
     def _regret_of_draws(self, rounds: int) -> float:
         """To the expert that follows a concept; none in the first stretch, when there is one expert."""
