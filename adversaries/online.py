@@ -1,11 +1,16 @@
-"""Adversaries of online games that need no knowledge of the learner: committed, contrarian, special-swap."""
+"""Adversaries of online games that know no more of the learner than its points: committed, contrarian,
+special-swap.
+"""
 
 from __future__ import annotations
+
+from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import Adversary, Commit, Example, Moves, Ready, setting
+from arena import Adversary, Commit, Example, Learner, Moves, Ready, setting
+from arena.points import finite_domain
 from arena.settings import at_least, at_most, whole
 
 
@@ -52,10 +57,10 @@ class Contrarian(Adversary):
 
 @attrs.frozen
 class SpecialSwap(Adversary):
-    """Balances the labels, then swaps one: its label is 0 in world 0 and 1 in world 1, and every later
-    hypothesis may tell.
+    """Balances the labels of one point, then swaps one example, and every later hypothesis may tell.
 
-    The score is the number of later hypotheses that label the point 1.
+    By default the special example is the same point with label 0 in world 0 and label 1 in world 1. The score
+    is the number of later hypotheses that label `point` 1.
     """
 
     name = "special-swap"
@@ -63,16 +68,36 @@ class SpecialSwap(Adversary):
 
     rounds: int = setting(100, help="T", check=[whole, at_least(2)])
     special: int = setting(1, help="t*, the special round", check=[whole, at_least(1)])
-    point: float = setting(0.5, unit="point", help="the point of every example")
+    point: float | None = setting(
+        None, unit="point", help="the point of every example; default: the middle of the domain, else 0.5"
+    )
+    label: int = setting(0, help="of the special example in world 0", check=[whole, at_least(0), at_most(1)])
+    other_point: float | None = setting(
+        None, unit="point", help="of the special example in world 1; default: the same"
+    )
+    other_label: int = setting(
+        1, help="of the special example in world 1", check=[whole, at_least(0), at_most(1)]
+    )
+    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
+        point = middle_point(self.learner) if self.point is None else self.point
+        other_point = point if self.other_point is None else self.other_point
         ones = np.zeros(games)
         yield Ready()
         for t in range(1, self.rounds + 1):
             if t == self.special:
-                reply = yield Example(self.point, 0, other_y=1)
+                reply = yield Example(point, self.label, other_point, self.other_label)
             else:
-                reply = yield Example(self.point, t % 2)
+                reply = yield Example(point, t % 2)
             if t >= self.special and reply.hypothesis is not None:
-                ones += reply.hypothesis(self.point)
+                ones += reply.hypothesis(point)
         return ones
+
+
+def middle_point(learner: Learner | None) -> Any:
+    """The middle of the learner's domain if that is finite, else 0.5 in every coordinate."""
+    domain = None if learner is None else finite_domain(learner)
+    if domain is not None:
+        return domain[len(domain) // 2]
+    return np.full(() if learner is None else learner.point_shape, 0.5)

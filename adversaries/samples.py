@@ -106,7 +106,7 @@ def _mean_label(sample: Sample, point: float) -> float:
 
 
 def _candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
-    domain = finite_domain(learner)
+    domain = _finite_line(learner)
     if domain is not None:
         return np.asarray(domain, float)
     found = np.unique(sample.points)
@@ -117,13 +117,27 @@ def _candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
 
 def _domain(learner: Learner | None) -> tuple[float, float, float]:
     """A low, a middle and a high point of the learner's domain."""
-    domain = finite_domain(learner)
+    domain = _finite_line(learner)
     if domain is None:
         return 0.0, 0.5, 1.0
     points = [float(p) for p in domain]
     if len(points) < 2:
         raise InvalidArgument("the domain must have at least two points", value=points)
     return points[0], points[len(points) // 2], points[-1]
+
+
+def _finite_line(learner: Learner | None) -> tuple[float, ...] | None:
+    """The learner's domain, if it is finite.
+
+    Raises: InvalidArgument if its points are vectors.
+    """
+    if learner is not None and learner.point_shape:
+        raise InvalidArgument(
+            "this adversary looks for points on a line, and the learner's are vectors",
+            value=f"shape {learner.point_shape}",
+            remedy="Choose a concept class on a line, or write the points into an adversary of your own.",
+        )
+    return finite_domain(learner)
 
 
 def _needed(learner: Learner | None) -> int:

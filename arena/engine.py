@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import ArenaError, InvalidArgument, PlayerError, ProtocolViolation
+from arena.errors import ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
 from arena.lift import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
@@ -16,6 +16,7 @@ from arena.points import frozen
 from arena.randomness import Streams, block_seed, streams
 from arena.referees import Referee, Seats, Table
 from arena.replies import Reply
+from arena.scorebook import Noted, Scorebook
 from arena.transcript import Entry, Transcript
 
 
@@ -37,6 +38,7 @@ class Played:
     halted: (n,) bool, or None where the protocol knows no halts.
     mistakes: (n,) int, or None where the protocol counts none.
     rounds: how many rounds were played.
+    noted: what the scorebook holds, or None without one.
     failed: (n,) bool, the games that ended because the learner raised, or None where that is not a reply.
     view, transcript: None unless recorded.
     alone: the recorded games one by one, where they were played so.
@@ -49,6 +51,7 @@ class Played:
     halted: np.ndarray | None
     mistakes: np.ndarray | None
     rounds: int
+    noted: Noted | None = None
     failed: np.ndarray | None = None
     view: View | None = None
     transcript: Transcript | None = None
@@ -65,6 +68,7 @@ def play(
     worlds: np.ndarray | None = None,
     faults: bool = False,
     record: bool = False,
+    scorebook: Scorebook | None = None,
 ) -> Played:
     """Play `games` games in lockstep.
 
@@ -75,6 +79,7 @@ def play(
     faults: what the adversary sees includes that the learner fails: every game is played alone, and where
         the learner raises, be it a refusal such as BudgetExceeded, it ends, with the score infinity. A
         breach of the protocol is no failure and raises here too.
+    scorebook: what to note while online games go on.
 
     Raises ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if
     a player does not know the protocol.
@@ -84,13 +89,18 @@ def play(
         raise InvalidArgument("the number of games must be at least 0", value=games)
     root = block_seed(seed, 0) if isinstance(seed, int) else seed
     coins = streams(root)
+    if scorebook is not None:
+        _check_scorebook(scorebook, referee, faults)
     own = frozen(_worlds(referee, games, coins.referee) if worlds is None else np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"{games} games have as many worlds", value=own.shape)
     if not faults and not isinstance(adversary, GameAdversary):
-        return _play_table(learner, adversary, referee, own, coins, root, record)
-    alone = [_play_alone(learner, adversary, referee, own, g, root, record, faults) for g in range(games)]
-    return alone[0] if games == 1 else _joined(alone, own, record)
+        return _play_table(learner, adversary, referee, own, coins, root, record, scorebook=scorebook)
+    alone = [
+        _play_alone(learner, adversary, referee, own, g, root, record, faults, scorebook)
+        for g in range(games)
+    ]
+    return alone[0] if games == 1 else _joined(alone, own, record, scorebook)
 
 
 def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> None:
@@ -101,6 +111,21 @@ def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> 
                 f"{kind} {player.name} does not play {referee.name}",
                 remedy=f"It plays {', '.join(player.protocols) or 'no protocol that it names'}.",
             )
+
+
+def _check_scorebook(scorebook: Scorebook, referee: Referee, faults: bool) -> None:
+    rounds = getattr(referee, "T", None)
+    if rounds is None:
+        raise Unsupported(
+            f"{referee.name} counts no mistakes, so a scorebook has nothing to note",
+            remedy="Leave it out, or play an online protocol.",
+        )
+    if faults:
+        raise Unsupported(
+            "a scorebook notes whole games, and a learner's failure ends one early",
+            remedy="Leave out faults.",
+        )
+    scorebook.check(rounds)
 
 
 def _worlds(referee: Referee, games: int, rng: np.random.Generator) -> np.ndarray:
@@ -122,11 +147,12 @@ def _play_table(
     root: np.random.SeedSequence,
     record: bool,
     faults: bool = False,
+    scorebook: Scorebook | None = None,
 ) -> Played:
     games = len(worlds)
     log: list[Entry] | None = [] if record else None
     seat = _seat(learner, games, coins.learner)
-    seats = Seats(seat, learner.name, adversary.name, learner.point_shape, worlds, log, faults)
+    seats = Seats(seat, learner.name, adversary.name, learner.point_shape, worlds, log, faults, scorebook)
     table = referee.open(seats)
     replies: list[Reply] | None = [] if record else None
     failed = False
@@ -146,6 +172,7 @@ def _play_table(
         halted=table.halted,
         mistakes=table.mistakes,
         rounds=table.round,
+        noted=table.noted,
         failed=np.full(games, failed) if faults else None,
         view=None if replies is None else View(tuple(replies), root),
         transcript=None if log is None else Transcript(tuple(log), worlds, score),
@@ -234,22 +261,24 @@ def _play_alone(
     root: np.random.SeedSequence,
     record: bool,
     faults: bool,
+    scorebook: Scorebook | None,
 ) -> Played:
     own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
     world = frozen(worlds[game : game + 1].copy())
     try:
-        return _play_table(learner, adversary, referee, world, streams(own), own, record, faults)
+        return _play_table(learner, adversary, referee, world, streams(own), own, record, faults, scorebook)
     except ProtocolViolation as error:
         raise error.in_games([game]) from error
 
 
-def _joined(alone: list[Played], worlds: np.ndarray, record: bool) -> Played:
+def _joined(alone: list[Played], worlds: np.ndarray, record: bool, scorebook: Scorebook | None) -> Played:
     """The outcome of n single games as the outcome of one table."""
 
     def joined(name: str) -> np.ndarray | None:
         parts = [getattr(one, name) for one in alone]
         return None if any(part is None for part in parts) else np.concatenate(parts or [np.zeros(0)])
 
+    notes = [one.noted for one in alone if one.noted is not None]
     flag = joined("flag")
     return Played(
         worlds=frozen(worlds),
@@ -259,6 +288,7 @@ def _joined(alone: list[Played], worlds: np.ndarray, record: bool) -> Played:
         halted=joined("halted"),
         mistakes=joined("mistakes"),
         rounds=max((one.rounds for one in alone), default=0),
+        noted=None if scorebook is None else Noted.joined(scorebook, notes),
         failed=joined("failed"),
         alone=tuple(alone) if record else (),
     )

@@ -20,6 +20,7 @@ from typing import Any, ClassVar, Protocol, Self
 import attrs
 import numpy as np
 
+from arena.bounds import Bound
 from arena.claims import Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
@@ -46,8 +47,10 @@ class Learner(ABC):
 
     @property
     def point_shape(self) -> tuple[int, ...]:
-        """The shape of one point: () for numbers, (d,) for vectors."""
-        return ()
+        """The shape of one point, that of its concept class (its setting `concepts`) if it has one: () for
+        numbers, (d,) for vectors."""
+        concepts = getattr(self, "concepts", None)
+        return () if concepts is None else concepts.point_shape
 
     @property
     @abstractmethod
@@ -89,6 +92,10 @@ class Learner(ABC):
         units = np.eye(ones.size).reshape(-1, *self.point_shape)
         return frozen(np.stack([0 * ones, ones, *units, *(ones - units)]))
 
+    def bound(self, rounds: int) -> Bound | None:
+        """What its theorem promises of an online game of so many rounds; None: nothing."""
+        return None
+
     def law(self, sample: Sample) -> ValueLaw | AnswerLaw:
         """Its law when trained on `sample`: a `ValueLaw` before Release, an `AnswerLaw` before Figure1.
 
@@ -110,6 +117,14 @@ class Adversary(ABC):
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def realizable(self) -> bool:
+        """Whether some concept of the learner's class agrees with all its examples, in every game.
+
+        A class attribute will do: `realizable = True`. A race holds it to that.
+        """
+        return False
 
     @abstractmethod
     def play(self, games: int, rng: np.random.Generator) -> Moves:

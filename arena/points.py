@@ -47,9 +47,9 @@ def unlike(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     return differs
 
 
-def finite_domain(spec: Any) -> tuple[float, ...] | None:
+def finite_domain(spec: Any) -> tuple[Any, ...] | None:
     """The points of the spec's concept class (its setting `concepts`) in order, if its domain is finite."""
-    domain: tuple[float, ...] | None = getattr(getattr(spec, "concepts", None), "domain", None)
+    domain: tuple[Any, ...] | None = getattr(getattr(spec, "concepts", None), "domain", None)
     return domain
 
 

@@ -10,8 +10,8 @@ from audits.settings import nearest
 
 
 def protocol_between(learner: Learner, adversary: Adversary, wanted: str | None = None) -> str:
-    """The name of the protocol that is wanted, or of the usual one that both play: one of two worlds if
-    there is one, and Figure1 before others.
+    """The name of the protocol that is wanted, or of the usual one that both play: that of the adversary's
+    field `protocol`, if it has one; one of two worlds if there is one, and Figure1 before others.
 
     Raises: InvalidArgument if there is no such protocol, or they do not both play it, or none in common.
     """
@@ -24,6 +24,9 @@ def protocol_between(learner: Learner, adversary: Adversary, wanted: str | None 
             )
         check_protocol(learner, adversary, REFEREES[wanted]())
         return wanted
+    own = getattr(adversary, "protocol", None)  # of an adversary that plays several, by a setting
+    if own in learner.protocols and own in adversary.protocols:
+        return str(own)
     # A game in two worlds says something about privacy too, so those come first.
     known = sorted(REFEREES, key=lambda name: not REFEREES[name].two_worlds)
     common = [name for name in known if name in learner.protocols and name in adversary.protocols]
@@ -40,10 +43,13 @@ def opened(
     referee: type[Referee], adversary: Adversary, rounds: int | None = None, *, chosen: bool = False
 ) -> tuple[Adversary, Referee]:
     """The referee, and the adversary that plays before it, with `rounds`: t of Figure 1; T of an online game,
-    which is the adversary's own `rounds` where it has such a field.
+    which is the adversary's own `rounds` where it has such a field. Its field `protocol`, if it has one, is
+    set to the referee's.
 
     chosen: the adversary's `rounds` were set on purpose, so that setting them again is refused.
     """
+    if "protocol" in attrs.fields_dict(type(adversary)):
+        adversary = attrs.evolve(adversary, protocol=referee.name)  # type: ignore[call-arg]
     if "t" in attrs.fields_dict(referee):
         return adversary, referee(t=rounds)  # type: ignore[call-arg]
     if "T" not in attrs.fields_dict(referee):

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import signal
 import time
-from collections import deque
-from collections.abc import Callable, Generator, Iterator
-from contextlib import closing, contextmanager, nullcontext, suppress
-from itertools import takewhile
+from collections.abc import Callable, Generator
+from contextlib import closing, nullcontext
+from functools import partial
 from pathlib import Path
-from threading import Event, current_thread, main_thread
 
 import attrs
 
@@ -20,12 +17,10 @@ from audits.blocks import coupled, play_block
 from audits.course import Course, Numbers, Progress
 from audits.ledger import Ledger
 from audits.notes import Notes
+from audits.parallel import in_order
 from audits.plan import Plan
 from audits.verdict import Verdict
 from audits.views import Block
-
-# Workers that outrun this process would pile up results, so it hands out so many blocks at a time.
-_WAVE = 64
 
 
 def run(
@@ -99,7 +94,7 @@ def _results(plan: Plan, jobs: int, book: Ledger | None) -> Generator[tuple[Bloc
     kept = book.blocks() if book is not None else iter(())
     have = book.have() if book is not None else set()
     missing = [index for index in range(plan.blocks) if index not in have]
-    with closing(_played(plan, missing, jobs)) as played:
+    with closing(in_order(partial(play_block, plan), missing, jobs)) as played:
         for index in range(plan.blocks):
             if index in have:
                 # The ledger's iterator also meets blocks that were added meanwhile.
@@ -109,43 +104,3 @@ def _results(plan: Plan, jobs: int, book: Ledger | None) -> Generator[tuple[Bloc
             if book is not None:
                 book.add(index, result)
             yield result, True
-
-
-def _played(plan: Plan, indices: list[int], jobs: int) -> Generator[Block, None, None]:
-    """The named blocks, played, in order."""
-    if jobs == 1 or len(indices) <= 1:
-        for index in indices:
-            yield play_block(plan, index)
-        return
-    from joblib import Parallel, delayed  # slow to import, and not needed for one job
-
-    stopping = Event()
-    # One block a task and few ahead, so that a run which stops early has little to wait for.
-    with Parallel(n_jobs=jobs, return_as="generator", batch_size=1, pre_dispatch="2*n_jobs") as parallel:
-        for start in range(0, len(indices), _WAVE):
-            wave = indices[start : start + _WAVE]
-            tasks = (delayed(play_block)(plan, i) for i in takewhile(lambda _: not stopping.is_set(), wave))
-            with _no_interrupt():
-                results = parallel(tasks)
-            try:
-                for result in results:  # noqa: UP028 - "yield from" would close it with blocks under way
-                    yield result
-            finally:
-                stopping.set()
-                with suppress(Exception):
-                    deque(results, maxlen=0)
-            stopping.clear()
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Let the workers that start here ignore Ctrl-C: it reaches them too, and one that dies of it half-way
-    through a message would be waited for for ever. This process stops them in order."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -1,4 +1,4 @@
-"""Concept classes: thresholds, and any finite class as a boolean matrix."""
+"""Concept classes: thresholds, points, intervals, rectangles, and any finite class as a boolean matrix."""
 
 from __future__ import annotations
 
@@ -6,14 +6,22 @@ import re
 
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.concepts.finite import FiniteClass
+from arena.concepts.functions import Functions
+from arena.concepts.intervals import Intervals
+from arena.concepts.rectangles import Rectangles
+from arena.concepts.singletons import Points
 from arena.concepts.thresholds import Thresholds
 from arena.errors import InvalidArgument
 
 POSSIBLE = (
     "Possible are: thresholds (the real line), thresholds:1..16 (the whole numbers from 1 to 16), "
-    "thresholds:0.5,1,2 (these points), matrix:FILE.csv (concepts x points of 0 and 1)."
+    "thresholds:0.5,1,2 (these points), points and intervals likewise, rectangles:4x4 (a grid), "
+    "matrix:FILE.csv (concepts x points of 0 and 1)."
 )
 MOST_POINTS = 1_000_000
+_ON_LINE: dict[str, type[Thresholds] | type[Points] | type[Intervals]] = {
+    kind.name: kind for kind in (Thresholds, Points, Intervals)
+}
 
 
 def concept_class(text: str) -> ConceptClass:
@@ -25,8 +33,12 @@ def concept_class(text: str) -> ConceptClass:
     Thresholds(16 points from 1 to 16)
     """
     name, colon, rest = text.strip().partition(":")
-    if name == Thresholds.name:
-        return Thresholds(_domain(rest)) if colon else Thresholds()
+    if name == Thresholds.name and not colon:
+        return Thresholds()
+    if name in _ON_LINE and colon:
+        return _ON_LINE[name](_domain(rest))
+    if name == Rectangles.name and colon:
+        return Rectangles([_side(part, text) for part in rest.split("x")])
     if name == FiniteClass.name and rest:
         return FiniteClass.from_csv(rest)
     raise InvalidArgument("no such concept class", value=text, remedy=POSSIBLE)
@@ -53,4 +65,20 @@ def _number(text: str) -> float:
         raise InvalidArgument("a point of a domain must be a number", value=text, remedy=POSSIBLE) from None
 
 
-__all__ = ["ConceptClass", "Dichotomies", "FiniteClass", "Thresholds", "concept_class"]
+def _side(part: str, text: str) -> int:
+    if not part.strip().isdecimal():
+        raise InvalidArgument("a grid is written as its sides, 4x4", value=text, remedy=POSSIBLE)
+    return int(part)
+
+
+__all__ = [
+    "ConceptClass",
+    "Dichotomies",
+    "FiniteClass",
+    "Functions",
+    "Intervals",
+    "Points",
+    "Rectangles",
+    "Thresholds",
+    "concept_class",
+]

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_labels, frozen
 
 # Samples are minimised slab by slab: a slab stays in a core's cache, yet hides the cost of a numpy call.
@@ -41,10 +41,21 @@ class ConceptClass(ABC):
     arrays only.
 
     name: what the command line calls it.
-    A class over a finite domain has an attribute `domain`, a tuple of its points in order.
     """
 
     name: ClassVar[str] = ""
+
+    @property
+    def domain(self) -> tuple[Any, ...] | None:
+        """The points of a finite domain in order, vectors as tuples; None: the domain is not finite."""
+        return None
+
+    def place(self, points: np.ndarray) -> np.ndarray:
+        """Where points of a finite domain stand in it, from 0; `check` must have passed them.
+
+        Raises: Unsupported if the domain is not finite.
+        """
+        raise Unsupported(f"{self} has no finite domain", remedy="Give it one, as in thresholds:1..16.")
 
     @property
     @abstractmethod

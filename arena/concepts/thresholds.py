@@ -4,46 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from functools import cached_property
-from itertools import pairwise
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.line import Line, as_domain, as_floats, increasing, line_text
 from arena.errors import InvalidArgument
 from arena.points import as_points
 
 # Up to here comparing all pairs beats sorting (measured, 10^5 and more samples at once).
 MOST_FOR_PAIRS = 24
 MOST_FOR_WEIGHTED_PAIRS = 12
-MOST_FOR_EQUALITIES = 64
-LARGEST_WHOLE = 2**53
 
 
 def _domain(values: Iterable[Any] | None) -> tuple[float, ...] | None:
-    if values is None:
-        return None
-    if not isinstance(values, Iterable):
-        raise InvalidArgument("a domain is a list of numbers", value=values)
-    array = as_points(values if isinstance(values, np.ndarray) else list(values))
-    if array.ndim != 1:
-        raise InvalidArgument("a domain is a list of numbers", value=array.tolist())
-    return tuple(_floats(array).tolist())
-
-
-def _increasing(instance: object, attribute: object, domain: tuple[float, ...] | None) -> None:
-    if domain is None:
-        return
-    if not domain:
-        raise InvalidArgument(
-            "a domain has at least one point", value=domain, remedy="Leave it out for the line."
-        )
-    for low, high in pairwise(domain):
-        if not low < high:
-            raise InvalidArgument(
-                "a domain is strictly increasing", value=(low, high), remedy="Sort it and drop repeats."
-            )
+    return None if values is None else as_domain(values)
 
 
 @attrs.frozen(repr=False)
@@ -63,13 +40,12 @@ class Thresholds(ConceptClass):
 
     name: ClassVar[str] = "thresholds"
 
-    domain: tuple[float, ...] | None = attrs.field(default=None, converter=_domain, validator=_increasing)
+    domain: tuple[float, ...] | None = attrs.field(default=None, converter=_domain, validator=increasing)
 
     def __repr__(self) -> str:
         if self.domain is None:
             return "Thresholds()"
-        points = f"{len(self.domain)} point{'s' if len(self.domain) > 1 else ''}"
-        return f"Thresholds({points} from {self.domain[0]:.12g} to {self.domain[-1]:.12g})"
+        return f"Thresholds({line_text(self.domain)})"
 
     @property
     def vc_dimension(self) -> int:
@@ -81,24 +57,17 @@ class Thresholds(ConceptClass):
         Raises: InvalidArgument for a value that is not finite, a whole number beyond ±2^53, or outside
         the domain.
         """
-        points = _floats(as_points(x))
-        if self.domain is not None:
-            inside = self._inside(points)
-            if not inside.all():
-                raise InvalidArgument(
-                    f"a point must be one of the {len(self.domain)} points of the domain "
-                    f"from {self.domain[0]:g} to {self.domain[-1]:g}",
-                    value=points[~inside].flat[0].item(),
-                    remedy="Query a point of the domain.",
-                )
-        return points
+        return as_floats(as_points(x)) if self._line is None else self._line.check(x)
+
+    def place(self, points: np.ndarray) -> np.ndarray:
+        return super().place(points) if self._line is None else self._line.place(points)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of t as floats: any number or infinity, in the domain or not."""
         array = np.asarray(concepts)
         if array.dtype.kind not in "biuf":
             raise InvalidArgument("thresholds must be numbers", value=array.dtype.name)
-        array = _floats(array)
+        array = as_floats(array)
         if np.isnan(array).any():
             raise InvalidArgument("a threshold must be a number or infinity", value=np.nan)
         return array
@@ -110,25 +79,8 @@ class Thresholds(ConceptClass):
         return Dichotomies(array >= thresholds[:, None], thresholds)
 
     @cached_property
-    def _grid(self) -> np.ndarray:
-        return np.array(self.domain, np.float64)
-
-    @cached_property
-    def _consecutive(self) -> bool:
-        """Whether the domain is a run of whole numbers, low to high."""
-        whole = self._grid[0] == np.rint(self._grid[0])
-        return bool(whole and (np.diff(self._grid) == 1).all())
-
-    def _inside(self, points: np.ndarray) -> np.ndarray:
-        """Which points are in the domain, bool."""
-        grid = self._grid
-        # Every example of a table passes here; the search below costs several times what the others do.
-        if self._consecutive:
-            return np.asarray((points >= grid[0]) & (points <= grid[-1]) & (points == np.rint(points)))
-        if len(grid) <= MOST_FOR_EQUALITIES:
-            return np.asarray(np.logical_or.reduce([points == value for value in grid]))
-        place = np.minimum(np.searchsorted(grid, points), len(grid) - 1)
-        return np.asarray(grid[place] == points)
+    def _line(self) -> Line | None:
+        return None if self.domain is None else Line(self.domain)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.asarray(points >= concepts)
@@ -174,15 +126,3 @@ def _best_by_sorting(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
     first = gains.argmax(axis=1)[:, None]
     best = np.take_along_axis(points, first, axis=1)[:, 0]
     return np.where(np.take_along_axis(gains, first, axis=1)[:, 0] >= 0, best, np.inf)
-
-
-def _floats(array: np.ndarray) -> np.ndarray:
-    if array.dtype.kind in "iu":
-        low, high = int(array.min(initial=0)), int(array.max(initial=0))
-        if max(high, -low) > LARGEST_WHOLE:
-            raise InvalidArgument(
-                "whole numbers must lie within ±2^53, which float64 holds exactly",
-                value=high if high > LARGEST_WHOLE else low,
-                remedy="Scale them down.",
-            )
-    return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)

@@ -5,6 +5,7 @@ coins.
 from arena.referees.base import Referee, Seats, Table
 from arena.referees.figure1 import Figure1
 from arena.referees.online import Adaptive, Oblivious, SpecialRound
+from arena.referees.realizable import Realizable
 from arena.referees.release import Release
 
 REFEREES: dict[str, type[Referee]] = {
@@ -16,6 +17,7 @@ __all__ = [
     "Adaptive",
     "Figure1",
     "Oblivious",
+    "Realizable",
     "Referee",
     "Release",
     "Seats",

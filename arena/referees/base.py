@@ -14,6 +14,7 @@ from arena.moves import Move, Train
 from arena.points import as_points, frozen
 from arena.replies import Hypothesis, Reply
 from arena.sample import Sample, Training
+from arena.scorebook import Noted, Scorebook
 from arena.transcript import Entry
 
 T = TypeVar("T")
@@ -40,6 +41,7 @@ class Seats:
 
     log: where the table notes each step, or None.
     faults: whatever the learner raises is its failure, even a refusal in the arena's own words.
+    scorebook: what an online table notes of its rounds, or None.
     """
 
     learner: Any
@@ -49,6 +51,7 @@ class Seats:
     worlds: np.ndarray
     log: list[Entry] | None = None
     faults: bool = False
+    scorebook: Scorebook | None = None
 
 
 class Table(ABC):
@@ -82,6 +85,11 @@ class Table(ABC):
     @property
     def mistakes(self) -> np.ndarray | None:
         """(n,) int where the protocol counts mistakes, else None."""
+        return None
+
+    @property
+    def noted(self) -> Noted | None:
+        """What the scorebook holds, if there is one."""
         return None
 
     # --- refusals ---------------------------------------------------------------------------------

@@ -4,18 +4,24 @@ Adversary.
 
 from __future__ import annotations
 
-from typing import ClassVar
+from collections.abc import Callable
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
 
 from arena.claims import STREAM_EXAMPLE
-from arena.errors import InvalidArgument
+from arena.concepts.base import ConceptClass
+from arena.concepts.consistency import VersionSpaces
+from arena.errors import ArenaError, InvalidArgument
 from arena.moves import Commit, Example, Move, Ready
-from arena.points import unlike
+from arena.points import point_text, unlike
 from arena.referees.base import Referee, Seats, Table
 from arena.replies import Hypothesis, Reply, Shown, Stream
+from arena.scorebook import Noted
 from arena.transcript import Observed
+
+V = TypeVar("V")
 
 
 def _rounds(instance: object, attribute: object, value: int) -> None:
@@ -31,7 +37,7 @@ class Oblivious(Referee):
     two_worlds: ClassVar[bool] = False
     T: int = attrs.field(default=100, validator=_rounds)
 
-    def open(self, seats: Seats) -> Table:
+    def open(self, seats: Seats) -> OnlineTable:
         return _ObliviousTable(seats, self.T)
 
 
@@ -43,7 +49,7 @@ class Adaptive(Referee):
     two_worlds: ClassVar[bool] = False
     T: int = attrs.field(default=100, validator=_rounds)
 
-    def open(self, seats: Seats) -> Table:
+    def open(self, seats: Seats) -> OnlineTable:
         return _AdaptiveTable(seats, self.T)
 
 
@@ -59,15 +65,27 @@ class SpecialRound(Referee):
         return _SpecialRoundTable(seats, self.T)
 
 
-class _OnlineTable(Table):
+class OnlineTable(Table):
+    """What the online protocols share: rounds, mistakes, and what is noted of them."""
+
     def __init__(self, seats: Seats, rounds: int) -> None:
         super().__init__(seats)
         self._T = rounds
         self._mistakes = np.zeros(self.games, np.int64)
+        self._scores = None if seats.scorebook is None else seats.scorebook.open(self.games)
+        self._allowed: tuple[ConceptClass, VersionSpaces] | None = None
+
+    def restrict(self, concepts: ConceptClass, spaces: VersionSpaces) -> None:
+        """From now on refuse examples after which no concept agrees with all of a game's."""
+        self._allowed = concepts, spaces
 
     @property
     def mistakes(self) -> np.ndarray:
         return self._mistakes
+
+    @property
+    def noted(self) -> Noted | None:
+        return None if self._scores is None else self._scores.noted
 
     def close(self) -> None:
         if self.round != self._T:
@@ -80,16 +98,46 @@ class _OnlineTable(Table):
         if self.round > self._T:
             raise self._refuse(f"a game of T = {self._T} rounds has no round {self.round}")
 
+    def _example(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+        """The example that the adversary hands over, if it may."""
+        points, labels = self._points(x), self._labels(y)
+        if self._allowed is not None:
+            self._check_realizable(*self._allowed, points, labels)
+        return points, labels
+
+    def _check_realizable(
+        self, concepts: ConceptClass, spaces: VersionSpaces, x: np.ndarray, y: np.ndarray
+    ) -> None:
+        agreeing = self._of_domain(lambda: spaces.add(x, y))
+        if not agreeing.all():
+            games = np.flatnonzero(~agreeing)
+            raise self._refuse(
+                f"in a realizable game some concept of {concepts} agrees with all examples",
+                games=games,
+                got=f"the point {point_text(x[games[0]])} with the label {y[games[0]]}",
+                remedy="Label it as some concept does that agrees with the examples before it.",
+            )
+
+    def _of_domain(self, call: Callable[[], V]) -> V:
+        """What takes a point of the adversary's, which may lie outside the class."""
+        try:
+            return call()
+        except ArenaError as error:
+            raise self._refuse(str(error)) from error
+
     def _step(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray) -> None:
         """Count the mistake of h_t on (x_t, y_t), then let the learner observe it."""
         predicted = self._guard(lambda: hypothesis(x))
         self._mistakes += predicted != y
+        scores = self._scores
+        if scores is not None:
+            self._of_domain(lambda: scores.note(self.round, x, y, self._mistakes))
         self._ask("observe", x, y)
         if self._log is not None:
             self._log.append(Observed(round=self.round, x=x, y=y, predicted=predicted))
 
 
-class _ObliviousTable(_OnlineTable):
+class _ObliviousTable(OnlineTable):
     def take(self, move: Move) -> Reply:
         if not isinstance(move, Commit):
             raise self._refuse(
@@ -108,27 +156,27 @@ class _ObliviousTable(_OnlineTable):
         released = []
         for t in range(self._T):
             self._next_round()
-            x_t, y_t = self._points(x[..., t] if y.ndim == x.ndim else _at(x, y, t)), self._labels(y[..., t])
+            x_t, y_t = self._example(x[..., t] if y.ndim == x.ndim else _at(x, y, t), y[..., t])
             hypothesis = self._hypothesis()
             released.append(hypothesis)
             self._step(hypothesis, x_t, y_t)
         return Stream(tuple(released))
 
 
-class _AdaptiveTable(_OnlineTable):
+class _AdaptiveTable(OnlineTable):
     def take(self, move: Move) -> Reply:
         if not isinstance(move, Example):
             raise self._refuse("the adversary's move is an Example", got=type(move).__name__)
         if move.other_x is not None or move.other_y is not None:
             raise self._refuse("only SpecialRound has a second world")
         self._next_round()
-        x, y = self._points(move.x), self._labels(move.y)
+        x, y = self._example(move.x, move.y)
         hypothesis = self._hypothesis()
         self._step(hypothesis, x, y)
         return Shown(hypothesis)
 
 
-class _SpecialRoundTable(_OnlineTable):
+class _SpecialRoundTable(OnlineTable):
     def __init__(self, seats: Seats, rounds: int) -> None:
         super().__init__(seats, rounds)
         self._presented: Hypothesis | None = None
@@ -150,7 +198,7 @@ class _SpecialRoundTable(_OnlineTable):
         return Shown(self._presented if self.round < self._T else None)
 
     def _own_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
-        x, y = self._points(move.x), self._labels(move.y)
+        x, y = self._example(move.x, move.y)
         if move.other_x is None and move.other_y is None:
             return x, y
         other_x = self._points(move.x if move.other_x is None else move.other_x)

@@ -23,6 +23,7 @@ _COMMANDS = {
     "audit": ("audits.cli.auditing", "Play many games and test a privacy claim."),
     "exact": ("audits.cli.exactly", "Work out what an adversary sees, by the law that a learner tells."),
     "search": ("audits.cli.searching", "Search for an adversary that refutes a privacy claim."),
+    "race": ("audits.cli.racing", "Play learners many times each, and count mistakes or regret."),
     "report": ("audits.cli.reporting", "Write a page on a run, from its ledger."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130

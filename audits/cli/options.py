@@ -119,15 +119,17 @@ def takes_match(command: Command) -> Command:
     return matched
 
 
-def settings_of(pairs: Sequence[str], *, bare: str = "learner") -> Settings:
-    """{"learner": {name: text}, "adversary": {name: text}}; a name without a player is `bare`'s."""
-    found: Settings = {"learner": {}, "adversary": {}}
+def settings_of(pairs: Sequence[str], *, bare: str = "learner", others: Sequence[str] = ()) -> Settings:
+    """{"learner": {name: text}, "adversary": {name: text}}, and the same for `others` by their labels; a name
+    without a player is `bare`'s."""
+    found: Settings = {player: {} for player in ("learner", "adversary", *others)}
     for pair in pairs:
         path, equals, text = pair.partition("=")
         player, dot, name = path.strip().rpartition(".")
         player = player if dot else bare
         if not equals or not name or player not in found:
-            raise click.UsageError(f"A setting is NAME=VALUE or adversary.NAME=VALUE, got {pair!r}.")
+            named = " or ".join(f"{player}.NAME=VALUE" for player in ("adversary", *others))
+            raise click.UsageError(f"A setting is NAME=VALUE or {named}, got {pair!r}.")
         if name in found[player]:
             raise click.UsageError(f"{name} of the {player} is set twice.")
         found[player][name] = text

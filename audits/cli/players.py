@@ -13,7 +13,9 @@ import click
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.cli.options import JSON, settings_of
+from arena.concepts import ConceptClass, concept_class
+from audits.cli.classes import CLASSES, LEVELS, class_text
+from audits.cli.options import JSON, WHOLE, settings_of
 from audits.registry import ADVERSARIES, LEARNERS, Registry, find_any
 from audits.settings import GIVEN, blamed, build, claim_of, default_of, text_of
 from learners.generic_bbl import GenericBBL
@@ -64,14 +66,28 @@ def _summary(player: type[Any]) -> str:
 @click.command()
 @click.argument("player", metavar="PLAYER")
 @click.option(
+    "--tree",
+    is_flag=True,
+    help="Show the learner's concept class instead, or the class that PLAYER names, as thresholds:1..7: its "
+    "dimensions, and a tree that it shatters.",
+)
+@click.option(
+    "--depth", type=WHOLE, metavar="K", help=f"Show K levels of the tree. Default: all, if at most {LEVELS}."
+)
+@click.option(
     "--set",
     "settings",
     metavar="NAME=VALUE",
     multiple=True,
     help="Show it with a field set. May be given again.",
 )
-def show(player: str, settings: tuple[str, ...]) -> None:
+def show(player: str, settings: tuple[str, ...], tree: bool, depth: int | None) -> None:
     """Show a player: what it does, what it claims by which theorem, its settings, what follows from them."""
+    if tree:
+        click.echo(class_text(_class_of(player, settings), depth))
+        return
+    if depth is not None:
+        raise click.UsageError("--depth speaks of --tree, which is missing.")
     found = find_any(player)
     kind = "learner" if issubclass(found, Learner) else "adversary"
     spec = build(found, settings_of(settings, bare=kind)[kind])
@@ -80,6 +96,24 @@ def show(player: str, settings: tuple[str, ...]) -> None:
     parts.append(_fields(spec))
     parts += [text for text in (_derived(spec), _printed(spec)) if text]
     click.echo("\n\n".join(parts))
+
+
+def _class_of(text: str, settings: tuple[str, ...]) -> ConceptClass:
+    """The concept class that `text` names, or that of the learner that it names."""
+    if text.partition(":")[0] in CLASSES:
+        if settings:
+            raise click.UsageError(f"{text} is a concept class, which has no settings.")
+        return concept_class(text)
+    found = find_any(text)
+    if not issubclass(found, Learner):
+        raise InvalidArgument(f"{text} is an adversary", remedy="Name a learner or a concept class.")
+    spec: Learner = build(found, settings_of(settings)["learner"])
+    concepts = getattr(spec, "concepts", None)
+    if not isinstance(concepts, ConceptClass):
+        raise InvalidArgument(
+            f"{text} has no setting `concepts`", remedy="Name a learner of a class, or a concept class."
+        )
+    return concepts
 
 
 def _paragraphs(player: type[Any]) -> list[str]:

@@ -1,0 +1,67 @@
+"""Shattered trees (Definition 2.1 of Li, Wang, Ye)."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+
+from arena.concepts import ConceptClass
+from arena.littlestone.concept_sets import concept_sets
+from arena.points import point_text
+
+
+def shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
+    """A tree of depth Ldim that the class shatters.
+
+    A node is the tuple of labels (y_1, ..., y_t) on the way to it, () the root. Inner nodes have an attribute
+    `point`, the point asked there, and `column`, its place in the domain; leaves have `concept`, the number
+    of a labelling among `dichotomies(domain)` that takes the way. Edges have `label`, 0 or 1.
+
+    Raises: Unsupported if the domain is not finite, or the class too large.
+    """
+    sets = concept_sets(concept_class)
+    domain = concept_class.domain
+    assert domain is not None
+    tree: nx.DiGraph[Any] = nx.DiGraph()
+    open_nodes: list[tuple[tuple[int, ...], int, int]] = [((), sets.all, sets.dimension(sets.all))]
+    while open_nodes:
+        node, concepts, depth = open_nodes.pop()
+        if depth == 0:
+            tree.add_node(node, concept=(concepts & -concepts).bit_length() - 1)
+            continue
+        column = sets.root(concepts, depth)
+        assert column is not None
+        tree.add_node(node, point=domain[column], column=column)
+        ones = concepts & sets.ones[column]
+        for label, part in ((0, concepts ^ ones), (1, ones)):
+            tree.add_edge(node, (*node, label), label=label)
+            open_nodes.append(((*node, label), part, depth - 1))
+    return tree
+
+
+def tree_text(tree: nx.DiGraph[Any]) -> str:
+    """A tree for people: a line a node, the label that leads to it, then the point asked there.
+
+    >>> from arena.concepts import Thresholds
+    >>> print(tree_text(shattered_tree(Thresholds(range(1, 4)))))
+    2
+    ├─0→ 3
+    │    ├─0→ ·
+    │    └─1→ ·
+    └─1→ 1
+         ├─0→ ·
+         └─1→ ·
+    """
+    return "\n".join(_lines(tree, ()))
+
+
+def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
+    """The text of the subtree below a node, by lines."""
+    if "point" not in tree.nodes[node]:
+        return ["·"]
+    lines = [point_text(tree.nodes[node]["point"])]
+    for label, first, rest in ((0, "├─0→ ", "│    "), (1, "└─1→ ", "     ")):
+        below = _lines(tree, (*node, label))
+        lines += [first + below[0], *(rest + line for line in below[1:])]
+    return lines

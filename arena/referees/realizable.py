@@ -1,0 +1,62 @@
+"""The realizable setting: section 2.1 of Li, Wang, Ye."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+
+from arena.concepts.base import ConceptClass
+from arena.concepts.consistency import check_consistency, version_spaces
+from arena.errors import InvalidArgument
+from arena.referees.base import Referee, Seats
+from arena.referees.online import Adaptive, Oblivious, OnlineTable
+
+
+@attrs.frozen
+class Realizable(Referee):
+    """The protocol of another referee, in which some concept of a class must agree with all examples of a
+    game so far.
+
+    The adversary need not choose that concept beforehand. An example that leaves none is refused before the
+    learner presents its hypothesis of that round, let alone observes it.
+
+    To players, plans and reports it goes by the name of the other referee, since it is the same protocol:
+    whoever plays that plays this.
+
+    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, or thresholds on the line.
+
+    Raises: InvalidArgument if they are none of these, Unsupported if the class has no finite domain or is too
+    large.
+    """
+
+    two_worlds: ClassVar[bool] = False
+
+    referee: Oblivious | Adaptive = attrs.field()
+    concepts: ConceptClass = attrs.field()
+
+    @referee.validator
+    def _check_referee(self, attribute: object, referee: object) -> None:
+        if not isinstance(referee, Oblivious | Adaptive):
+            raise InvalidArgument("games are realizable under Oblivious or Adaptive", value=referee)
+
+    @concepts.validator
+    def _check_concepts(self, attribute: object, concepts: object) -> None:
+        if not isinstance(concepts, ConceptClass):
+            raise InvalidArgument("games are realizable by a ConceptClass", value=concepts)
+        check_consistency(concepts)
+
+    @property
+    def name(self) -> str:  # type: ignore[override] # that of the wrapped referee, which a class cannot know
+        """The name of the protocol."""
+        return self.referee.name
+
+    @property
+    def T(self) -> int:  # noqa: N802 - as other referees have it
+        """The rounds of a game."""
+        return self.referee.T
+
+    def open(self, seats: Seats) -> OnlineTable:
+        table = self.referee.open(seats)
+        table.restrict(self.concepts, version_spaces(self.concepts, table.games))
+        return table

@@ -1,0 +1,111 @@
+"""What may be noted while online games go on: the mistakes so far, and those of the best concept."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.concepts.base import ConceptClass
+from arena.concepts.consistency import check_hindsight, hindsight
+from arena.errors import InvalidArgument
+from arena.points import frozen
+
+
+def _tuple(values: Iterable[int]) -> tuple[int, ...]:
+    return tuple(values)
+
+
+@attrs.frozen(kw_only=True)
+class Scorebook:
+    """What to note.
+
+    marks: rounds, strictly increasing, after each of which it is noted. concepts: the class, with a finite
+    domain, whose best concept is noted too; None: none is.
+
+    Raises: InvalidArgument if the marks are no such rounds, Unsupported if the class is not finite or too
+    large.
+    """
+
+    marks: tuple[int, ...] = attrs.field(converter=_tuple)
+    concepts: ConceptClass | None = attrs.field(default=None)
+
+    @marks.validator
+    def _check_marks(self, attribute: object, marks: tuple[int, ...]) -> None:
+        for mark in marks:
+            if isinstance(mark, bool) or not isinstance(mark, int) or mark < 1:
+                raise InvalidArgument("a mark is a round, a whole number of at least 1", value=mark)
+        if not all(low < high for low, high in pairwise(marks)):
+            raise InvalidArgument("marks increase strictly", value=marks)
+
+    @concepts.validator
+    def _check_concepts(self, attribute: object, concepts: ConceptClass | None) -> None:
+        if concepts is not None:
+            check_hindsight(concepts)
+
+    def check(self, rounds: int) -> None:
+        """Refuse marks that a game of so many rounds does not reach."""
+        if self.marks and self.marks[-1] > rounds:
+            raise InvalidArgument(f"a mark is a round of the game, of T = {rounds}", value=self.marks[-1])
+
+    def open(self, games: int) -> Scores:
+        """An empty book for a table of so many games."""
+        return Scores(self, games)
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Noted:
+    """What was noted.
+
+    marks: (k,) int64, the rounds. mistakes: (k, n) int64, those of the learner in each game up to each mark.
+    least: (k, n) int64, those of the best concept of the class in hindsight, or None without a class.
+    """
+
+    marks: np.ndarray = attrs.field(converter=frozen)
+    mistakes: np.ndarray = attrs.field(converter=frozen)
+    least: np.ndarray | None
+
+    @classmethod
+    def joined(cls, book: Scorebook, parts: list[Noted]) -> Noted:
+        """What was noted of tables that had this scorebook, as of one table."""
+        empty = np.zeros((len(book.marks), 0), np.int64)
+        least: list[Any] = [part.least for part in parts]
+        return cls(
+            marks=np.array(book.marks, np.int64),
+            mistakes=np.concatenate([empty, *(part.mistakes for part in parts)], axis=1),
+            least=None if book.concepts is None else frozen(np.concatenate([empty, *least], axis=1)),
+        )
+
+
+class Scores:
+    """A scorebook that is being written."""
+
+    def __init__(self, book: Scorebook, games: int) -> None:
+        self._marks = book.marks
+        self._hindsight = None if book.concepts is None else hindsight(book.concepts, games)
+        self._mistakes = np.zeros((len(book.marks), games), np.int64)
+        self._least = np.zeros_like(self._mistakes)
+        self._written = 0
+
+    def note(self, round: int, x: np.ndarray, y: np.ndarray, mistakes: np.ndarray) -> None:
+        """Take the example of a round, and the mistakes so far with it."""
+        if self._hindsight is not None:
+            self._hindsight.add(x, y)
+        if self._written == len(self._marks) or round != self._marks[self._written]:
+            return
+        self._mistakes[self._written] = mistakes
+        if self._hindsight is not None:
+            self._least[self._written] = self._hindsight.least()
+        self._written += 1
+
+    @property
+    def noted(self) -> Noted:
+        """What it holds, once the games are over."""
+        return Noted(
+            marks=np.array(self._marks, np.int64),
+            mistakes=self._mistakes,
+            least=None if self._hindsight is None else frozen(self._least),
+        )

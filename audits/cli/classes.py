@@ -1,0 +1,64 @@
+"""A concept class for people: its dimensions, and a tree that it shatters."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from tabulate import tabulate
+
+from arena import InvalidArgument
+from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
+from arena.concepts.consistency import labellings
+
+LEVELS = 6  # of a tree that fits on a page
+CLASSES = {kind.name for kind in (FiniteClass, Intervals, Points, Rectangles, Thresholds)}
+
+
+def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
+    """The VC and Littlestone dimensions of a class and of its dual, and the first levels of a shattered tree.
+
+    depth: the levels; None: all of them, if these are few.
+
+    Raises: InvalidArgument if there are too many levels, or `depth` is none; Unsupported if the domain is not
+    finite, or the class too large.
+    """
+    # An import that only this command needs, and slow.
+    from arena.littlestone import (
+        dual_littlestone_dimension,
+        dual_vc_dimension,
+        littlestone_dimension,
+        shattered_tree,
+        tree_text,
+    )
+
+    if depth is not None and depth < 1:
+        raise InvalidArgument("a tree has at least 1 level", value=depth)
+    labellings(concepts)  # which refuses a large class before it is made
+    levels = littlestone_dimension(concepts)
+    if depth is None and levels > LEVELS:
+        raise InvalidArgument(
+            f"a shattered tree of {concepts} has {levels} levels, too many to print",
+            remedy=f"Say how many to show: --depth {LEVELS}.",
+        )
+    rows = [
+        ("class", str(concepts)),
+        ("VC dimension", str(concepts.vc_dimension)),
+        ("Littlestone dimension", str(levels)),
+        ("dual VC dimension", str(dual_vc_dimension(concepts))),
+        ("dual Littlestone dimension", str(dual_littlestone_dimension(concepts))),
+    ]
+    tree = shattered_tree(concepts)
+    cut = depth is not None and depth < levels
+    said = f"{depth} of its {levels} levels" if cut else f"{levels} level{'' if levels == 1 else 's'}"
+    drawn = tree_text(_cut(tree, depth) if depth is not None and cut else tree)
+    figures = tabulate(rows, tablefmt="plain", disable_numparse=True)
+    return f"{figures}\n\nA shattered tree, {said}; every node is a point, every edge its label:\n\n{drawn}"
+
+
+def _cut(tree: Any, depth: int) -> Any:
+    """The first levels of a tree, which the class shatters too."""
+    top = tree.subgraph([node for node in tree if len(node) <= depth]).copy()
+    for node in top:
+        if len(node) == depth:
+            top.nodes[node].pop("point", None)
+    return top

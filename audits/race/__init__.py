@@ -1,0 +1,18 @@
+"""Races: learners before one adversary, their mistakes or regret by rounds, and bounds beside them."""
+
+from audits.race.games import run
+from audits.race.plan import Entrant, Race, race_of, spread_marks
+from audits.race.quantiles import Quantile
+from audits.race.result import Held, RaceResult, Standing
+
+__all__ = [
+    "Entrant",
+    "Held",
+    "Quantile",
+    "Race",
+    "RaceResult",
+    "Standing",
+    "race_of",
+    "run",
+    "spread_marks",
+]

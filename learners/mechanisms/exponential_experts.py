@@ -1,0 +1,127 @@
+"""Private prediction from expert advice against adaptive adversaries: a fresh draw every round."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from arena.errors import InvalidArgument
+from learners.mechanisms.composition import Guarantee, basic
+from learners.mechanisms.exponential import exponential_mechanism
+from learners.mechanisms.laplace import positive
+from learners.mechanisms.largest import largest
+
+
+class ExponentialExperts:
+    """Every round draws an expert i afresh, with probability proportional to exp(prior_i − rate·losses_i).
+
+    Hedge whose every draw is an exponential mechanism on the losses so far: follow the perturbed leader of
+    Jain and Thakurta (2014, Theorem E.11 of Li, Wang, Ye) with Gumbel noise. `cost` is its privacy, `regret`
+    its regret, both against adversaries that see every draw and choose losses by them.
+
+    Shapes: n games, N experts; losses (n, N) in [0, 1]; log_prior (N,) or (n, N), up to a constant.
+    Units: rate in nats per unit of loss.
+    """
+
+    def __init__(
+        self, games: int, experts: int, rng: np.random.Generator, *, rate: float, log_prior: object = 0.0
+    ) -> None:
+        """Raises: InvalidArgument if a parameter is out of range."""
+        positive(rate=rate)
+        self._rng = rng
+        self._rate = rate
+        self.losses = Losses(games, experts, rate=rate, log_prior=log_prior)
+
+    def draw(self) -> np.ndarray:
+        """(n,) experts, 0 … N−1."""
+        return self.losses.choose(self._rng, slice(None))
+
+    def observe(self, losses: np.ndarray) -> None:
+        """Add this round's losses (n, N).
+
+        Raises: InvalidArgument if they have another shape or are not in [0, 1].
+        """
+        self.losses.add(losses)
+
+
+class Losses:
+    """What each expert has lost in each game, on top of the prior, and draws of experts by it."""
+
+    def __init__(self, games: int, experts: int, *, rate: float, log_prior: object) -> None:
+        prior = np.asarray(log_prior, float)
+        if not np.isfinite(prior).all():
+            raise InvalidArgument("prior log-weights must be finite", value=prior[~np.isfinite(prior)][0])
+        if experts < 1:
+            raise InvalidArgument("there must be at least one expert", value=experts)
+        self._rate = rate
+        # The prior as a head start, so that scores stay sums of losses.
+        self._scores = np.empty((games, experts))
+        self._scores[:] = prior / rate
+
+    def add(self, losses: np.ndarray) -> None:
+        losses = np.asarray(losses)
+        if losses.shape != self._scores.shape:
+            raise InvalidArgument(f"losses have shape {self._scores.shape}", value=losses.shape)
+        if losses.size and not (losses.min() >= 0 and losses.max() <= 1):  # also if one is no number
+            raise InvalidArgument("losses must lie in [0, 1]", value=(losses.min(), losses.max()))
+        self._scores -= losses
+
+    def choose(self, rng: np.random.Generator, games: np.ndarray | slice) -> np.ndarray:
+        """An expert for each of `games`."""
+        scores = self._scores[games]
+        return exponential_mechanism(
+            rng,
+            scores - scores.max(axis=1, keepdims=True),  # so that large sums lose no digits
+            epsilon=2 * self._rate,
+            sensitivity=1,
+        )
+
+
+def range_composed(draws: int, width: float, *, slack: float) -> Guarantee:
+    """`draws` adaptive draws, each with log ratios of probabilities in an interval of length `width` (nats).
+
+    Dong, Durfee, Rogers (2020). Let X be the log ratio of what is drawn. Its exponential moment in the other
+    world is 1, so Hoeffding's lemma bounds its mean by width²/8; and sums deviate from their means as those
+    of numbers in intervals of that length do. So (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack); or
+    (draws·width, 0) where that is less, since an interval that holds 0 bounds |X| by its length.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    plain = basic(max(draws, 1), width if draws else 0.0)
+    if not 0 < slack < 1:
+        return plain
+    spread = width * math.sqrt(draws * -math.log(slack) / 2)
+    return min(plain, Guarantee(draws * width**2 / 8 + spread, slack), key=lambda cost: cost.epsilon)
+
+
+def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
+    """What `rounds` rounds of `ExponentialExperts` cost for one replaced vector of losses.
+
+    Losses move by Δ in [−1, 1], so a draw's log ratios lie in an interval of length rate·(max Δ − min Δ),
+    which is 2·rate at most. The first draw knows no losses. slack = 0 asks for pure privacy.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    positive(rate=rate)
+    return range_composed(rounds - 1, 2 * rate, slack=slack)
+
+
+def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
+    """The largest rate at which `rounds` rounds, two or more, cost (epsilon, delta) at most.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    positive(epsilon=epsilon)
+    if rounds < 2:
+        raise InvalidArgument("one round costs nothing: any rate will do", value=rounds)
+    return largest(lambda rate: cost(rounds, rate, slack=delta).epsilon, epsilon)
+
+
+def regret(rounds: int, experts: int, rate: float) -> float:
+    """Hedge's bound on the expected regret to the best of equally likely experts: ln N/rate + rate·T/8.
+
+    It holds for every sequence of losses of which none depends on its own round's draw, hence for adaptive
+    adversaries. With a prior, 1/N is the probability that it gives the expert compared with.
+    """
+    return math.log(experts) / rate + rate * rounds / 8

@@ -1,0 +1,192 @@
+"""What holds for all adversaries of online games, and those that prepare their examples."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from online_opponents import Conservative, Forest, Guesser, Lazy
+from statistical import check_counts, rejected, statistical
+
+from adversaries.adaptive import AdaptiveConsistent
+from adversaries.forest_breaker import ForestBreaker
+from adversaries.online import SpecialSwap
+from adversaries.point_functions import PointFunctions
+from adversaries.sequences import Drift, Iid, Prepared, Sorted
+from adversaries.shattered_tree import ShatteredTree
+from adversaries.update_swap import UpdateSwap
+from arena import (
+    Adaptive,
+    Adversary,
+    InvalidArgument,
+    Learner,
+    Oblivious,
+    Referee,
+    SpecialRound,
+    Unsupported,
+    play,
+)
+from arena.concepts import ConceptClass, Intervals, Points, Rectangles, Thresholds
+from arena.engine import Played
+from arena.testing import check_adversary
+from learners.noisy_majority import NoisyMajority
+
+T = 24
+SEQUENCES: list[type[Prepared]] = [Iid, Sorted, Drift, PointFunctions]
+AGAINST_HYPOTHESES: list[type[Adversary]] = [ShatteredTree, AdaptiveConsistent, ForestBreaker]
+SWAPS: list[type[Adversary]] = [SpecialSwap, UpdateSwap]
+CLASSES: list[ConceptClass] = [
+    Thresholds(range(1, 8)),
+    Points(range(5)),
+    Intervals(range(6)),
+    Rectangles([3, 2]),
+]
+LEARNERS: list[Learner] = [
+    NoisyMajority(),
+    *(Conservative(concepts=concepts) for concepts in CLASSES),
+    Lazy(concepts=CLASSES[2]),
+    Guesser(concepts=CLASSES[3]),
+]
+
+
+def met(kind: Any, learner: Learner, **settings: Any) -> tuple[Adversary, Referee]:
+    adversary = kind(learner=learner, rounds=T, **settings)
+    if kind in SWAPS:
+        return adversary, SpecialRound(T)
+    committed = getattr(adversary, "protocol", "Adaptive") == "Oblivious"
+    return adversary, Oblivious(T) if committed else Adaptive(T)
+
+
+def examples(played: Played, concepts: ConceptClass) -> tuple[np.ndarray, np.ndarray]:
+    """The columns of the points, and the labels, of a recorded table: (games, T) each."""
+    assert played.transcript is not None
+    entries: Any = played.transcript.entries
+    columns = np.stack([concepts.place(concepts.check(entry.x)) for entry in entries], axis=1)
+    return columns, np.stack([entry.y for entry in entries], axis=1) == 1
+
+
+def consistent(concepts: ConceptClass, columns: np.ndarray, y: np.ndarray) -> np.ndarray:
+    """(games,) bool: whether some concept agrees with all examples, by trying every one."""
+    labels = concepts.dichotomies(np.array(concepts.domain)).labels
+    return np.array(
+        [(labels[:, own] == told).all(axis=1).any() for own, told in zip(columns, y, strict=True)], bool
+    )
+
+
+@pytest.mark.parametrize("learner", LEARNERS, ids=str)
+@pytest.mark.parametrize("kind", [*SEQUENCES, *AGAINST_HYPOTHESES, *SWAPS], ids=lambda kind: kind.name)
+def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], learner: Learner) -> None:
+    check_adversary(met(kind, learner)[0], learner, met(kind, learner)[1])
+    if kind in SEQUENCES:
+        one_by_one, referee = met(kind, learner, protocol="Adaptive")
+        check_adversary(one_by_one, learner, referee)
+
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=str)
+@pytest.mark.parametrize("kind", [*SEQUENCES, *AGAINST_HYPOTHESES], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("opponent", [Conservative, Lazy, Guesser, Forest])
+def test_games_are_realizable_where_the_spec_says_so(
+    kind: type[Adversary], concepts: ConceptClass, opponent: Any
+) -> None:
+    learner = opponent(concepts=concepts)
+    adversary, referee = met(kind, learner)
+    played = play(learner, adversary, referee, games=40, seed=3, record=True)
+    fits = consistent(concepts, *examples(played, concepts))
+    assert adversary.realizable == (kind is not Drift)
+    if adversary.realizable:
+        assert fits.all()
+
+
+def test_noise_and_drift_are_not_realizable() -> None:
+    learner = Conservative(concepts=Intervals(range(6)))
+    for adversary in (Iid(learner=learner, rounds=T, noise=0.4), Drift(learner=learner, rounds=T, every=5)):
+        assert not adversary.realizable
+        played = play(learner, adversary, Oblivious(T), games=40, seed=3, record=True)
+        assert not consistent(learner.concepts, *examples(played, learner.concepts)).all()
+
+
+@pytest.mark.parametrize("kind", SEQUENCES)
+def test_the_protocol_changes_nothing_in_the_examples(kind: Any) -> None:
+    learner = Conservative(concepts=Intervals(range(6)))
+    seen = []
+    for protocol in ("Oblivious", "Adaptive"):
+        adversary, referee = met(kind, learner, protocol=protocol)
+        played = play(learner, adversary, referee, games=10, seed=1, record=True)
+        seen.append(examples(played, learner.concepts))
+    np.testing.assert_array_equal(seen[0], seen[1])
+
+
+def test_a_class_of_ones_own_is_played_instead_of_the_learners() -> None:
+    learner, own = Conservative(), Points([3, 4])
+    played = play(
+        learner, Iid(learner=learner, concepts=own, rounds=T), Oblivious(T), games=10, seed=1, record=True
+    )
+    assert consistent(own, *examples(played, own)).all()
+
+
+def test_classes_that_do_not_fit_are_refused() -> None:
+    learner = NoisyMajority()
+    with pytest.raises(
+        InvalidArgument,
+        match=r"noisy-majority receives points of shape \(\), got Rectangles\(3 x 2 points\)\. "
+        "Leave `concepts` to the learner's",
+    ):
+        play(learner, Iid(learner=learner, concepts=Rectangles([3, 2])), Oblivious(100), games=1, seed=1)
+    with pytest.raises(Unsupported, match="has no finite domain, and its Littlestone dimension is infinite"):
+        play(learner, Iid(concepts=Thresholds()), Oblivious(100), games=1, seed=1)
+
+
+# --- iid, sorted, drift --------------------------------------------------------------------------------
+
+
+def drawn(adversary: Prepared, concepts: ConceptClass, games: int) -> tuple[np.ndarray, np.ndarray]:
+    return adversary._examples(concepts, games, np.random.default_rng(5))
+
+
+@statistical(rate=6e-7)
+def test_iid_draws_points_targets_and_noise_as_it_says() -> None:
+    """Points 1, 1/2, 1/3 with skew 1; four thresholds on three points; one label in five is flipped."""
+    concepts, games = Thresholds([1, 2, 3]), 400_000
+    columns, y = drawn(Iid(rounds=1, skew=1.0), concepts, games)
+    # Label 1 at column k is for thresholds 0 to k of four, equally likely.
+    counts = np.bincount(2 * columns[:, 0] + y[:, 0], minlength=6)
+    point = np.array([6, 3, 2]) / 11
+    one = np.array([1, 2, 3]) / 4
+    law = np.stack([point * (1 - one), point * one], axis=1).ravel()
+    check_counts(counts, law, rate=1e-7, effect=0.01, power=1 - 1e-7)
+    even = np.stack([(1 - one) / 3, one / 3], axis=1).ravel()
+    with rejected():
+        check_counts(counts, even, rate=1e-7, effect=0.01, power=1 - 1e-7)
+
+    columns, y = drawn(Iid(rounds=2, noise=0.2), Points([0, 1]), games)
+    odd = np.count_nonzero((columns[:, 0] == columns[:, 1]) ^ (y[:, 0] == y[:, 1]))
+    # Two labels of one target disagree with it together or not at all with chance 0.8² + 0.2².
+    check_counts([odd, games - odd], [0.32, 0.68], rate=1e-7, effect=0.01, power=1 - 1e-7)
+
+
+def test_sorted_sorts() -> None:
+    concepts = Thresholds(range(7))
+    up, labels = drawn(Sorted(rounds=9), concepts, 50)
+    down, _ = drawn(Sorted(rounds=9, order="decreasing"), concepts, 50)
+    inward, _ = drawn(Sorted(rounds=9, order="inward"), concepts, 50)
+    assert (np.diff(up, axis=1) >= 0).all()
+    assert (np.diff(labels.astype(int), axis=1) >= 0).all()
+    np.testing.assert_array_equal(down, up[:, ::-1])
+    np.testing.assert_array_equal(inward, up[:, [0, 8, 1, 7, 2, 6, 3, 5, 4]])
+
+
+def test_drift_changes_its_target_every_so_often() -> None:
+    concepts = Intervals(range(5))
+    columns, y = drawn(Drift(rounds=30, every=10), concepts, 100)
+    for start in (0, 10, 20):
+        stretch = slice(start, start + 10)
+        assert consistent(concepts, columns[:, stretch], y[:, stretch]).all()
+    assert not consistent(concepts, columns, y).all()
+
+
+def test_every_game_has_a_target_of_its_own() -> None:
+    columns, y = drawn(Iid(rounds=200), Thresholds(range(4)), 50)
+    assert (
+        len({tuple(dict(zip(c, told, strict=True)).items()) for c, told in zip(columns, y, strict=True)}) > 5
+    )

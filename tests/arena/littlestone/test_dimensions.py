@@ -1,0 +1,73 @@
+"""Littlestone dimensions against the definition, and against what is known."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+
+from arena import Unsupported
+from arena.concepts import FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds
+from arena.littlestone import dual_littlestone_dimension, dual_vc_dimension, littlestone_dimension
+
+from .references import concepts_of, dimension, matrices, shattered_depth
+
+CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))
+
+
+def test_the_reference_is_the_definition() -> None:
+    for matrix in matrices(3, 3) + matrices(4, 3):
+        depth = dimension(concepts_of(matrix))
+        assert shattered_depth(concepts_of(matrix), depth, 3)
+        assert not shattered_depth(concepts_of(matrix), depth + 1, 3)
+
+
+@given(CLASSES)
+def test_any_class_has_the_dimension_of_the_definition(matrix: np.ndarray) -> None:
+    assert littlestone_dimension(FiniteClass(matrix)) == dimension(concepts_of(matrix))
+    assert dual_littlestone_dimension(FiniteClass(matrix)) == dimension(concepts_of(matrix.T))
+    assert dual_vc_dimension(FiniteClass(matrix)) == FiniteClass(matrix.T).vc_dimension
+
+
+@pytest.mark.parametrize("points", [1, 2, 3, 7, 8, 100, 1_000])
+def test_thresholds_have_the_depth_of_binary_search(points: int) -> None:
+    assert littlestone_dimension(Thresholds(range(points))) == (points + 1).bit_length() - 1
+
+
+@pytest.mark.parametrize(
+    ("concept_class", "dimension"),
+    [
+        (Points(range(1)), 0),
+        (Points(range(2)), 1),
+        (Points(range(500)), 1),
+        (Intervals(range(1)), 1),
+        (Intervals(range(8)), 4),
+        (Rectangles((4,)), 3),
+        (Rectangles((3, 3)), 4),
+        (FiniteClass(np.ones((3, 2))), 0),
+    ],
+)
+def test_known_dimensions(concept_class, dimension: int) -> None:
+    assert littlestone_dimension(concept_class) == dimension
+
+
+def test_an_interval_on_a_line_is_a_rectangle_on_one_axis() -> None:
+    assert (Intervals(range(6)).matrix == Rectangles((6,)).matrix).all()
+
+
+def test_an_infinite_class_is_refused() -> None:
+    with pytest.raises(Unsupported, match="no finite domain, and its Littlestone dimension is infinite"):
+        littlestone_dimension(Thresholds())
+
+
+def test_too_many_labels_are_refused_with_their_number() -> None:
+    with pytest.raises(Unsupported, match="has 25,005,000 labels, concepts times points, over 16,777,216"):
+        littlestone_dimension(Thresholds(range(5_000)))
+
+
+def test_functions_lie_on_the_domain_of_their_class() -> None:
+    functions = Functions(Thresholds((1, 2, 4)), np.array([[1, 0, 1]]))
+    assert functions.labels([0], [1, 2, 4]).tolist() == [[True, False, True]]
+    assert littlestone_dimension(functions) == 0

@@ -1,0 +1,81 @@
+"""`arena show --tree`: a concept class, its dimensions, and a tree that it shatters."""
+
+from __future__ import annotations
+
+import pytest
+import race_players
+from click.testing import CliRunner, Result
+
+from audits import cli
+
+SOA = f"{race_players.__file__}:TinySoa"
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, ["show", *arguments])
+
+
+def test_a_class_is_shown_with_its_tree() -> None:
+    shown = arena("thresholds:1..3", "--tree")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert shown.stdout == (
+        "class                       Thresholds(3 points from 1 to 3)\n"
+        "VC dimension                1\n"
+        "Littlestone dimension       2\n"
+        "dual VC dimension           1\n"
+        "dual Littlestone dimension  1\n"
+        "\n"
+        "A shattered tree, 2 levels; every node is a point, every edge its label:\n"
+        "\n"
+        "2\n├─0→ 3\n│    ├─0→ ·\n│    └─1→ ·\n└─1→ 1\n     ├─0→ ·\n     └─1→ ·\n"
+    )
+
+
+def test_a_learners_class_is_shown_with_its_settings() -> None:
+    shown = arena(SOA, "--tree", "--set", "concepts=points:1..4").stdout
+    assert "Points(4 points from 1 to 4)" in shown
+    assert "A shattered tree, 1 level; " in shown
+
+
+def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
+    shown = arena("thresholds:1..127", "--tree", "--depth", "2").stdout
+    assert "Littlestone dimension       7" in shown
+    assert shown.endswith(
+        "A shattered tree, 2 of its 7 levels; every node is a point, every edge its label:\n\n"
+        "64\n├─0→ 96\n│    ├─0→ ·\n│    └─1→ ·\n└─1→ 32\n     ├─0→ ·\n     └─1→ ·\n"
+    )
+    whole = arena("thresholds:1..127", "--tree", "--depth", "9").stdout
+    assert "A shattered tree, 7 levels" in whole
+    assert whole.count("·") == 128
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("thresholds:1..127", "--tree"),
+            "a shattered tree of Thresholds(127 points from 1 to 127) has 7 levels, too many to print. "
+            "Say how many to show: --depth 6.",
+        ),
+        (("thresholds:1..7", "--tree", "--depth", "0"), "a tree has at least 1 level, got 0"),
+        (
+            ("thresholds", "--tree"),
+            "Thresholds() has no finite domain, so its concepts cannot be gone through",
+        ),
+        (
+            ("thresholds:1..99999", "--tree"),
+            "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels",
+        ),
+        (("intervals:1..500", "--tree"), "Intervals(500 points from 1 to 500) has "),
+        (("noisy-majority", "--tree"), "noisy-majority has no setting `concepts`. Name a learner of a class"),
+        (("contrarian", "--tree"), "contrarian is an adversary. Name a learner or a concept class."),
+        (("points:1..4", "--tree", "--set", "a=1"), "points:1..4 is a concept class, which has no settings."),
+        (("noisy-majority", "--depth", "3"), "--depth speaks of --tree, which is missing."),
+        (("nobody", "--tree"), "there is no player of that name, got 'nobody'."),
+    ],
+)
+def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
+    refused = arena(*arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"arena: {message}")
+    assert refused.stderr.count("\n") == 1

@@ -1,0 +1,198 @@
+"""`arena race`: what it prints, its status, and what it refuses before a game is lost."""
+
+from __future__ import annotations
+
+import importlib.util
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+import race_players
+from click.testing import CliRunner, Result
+
+from audits import cli
+
+FILE = race_players.__file__
+SOA, GUESS = f"{FILE}:TinySoa", f"{FILE}:Guess"
+AGAINST = ("--against", f"{FILE}:Drawn")
+SHORT = (*AGAINST, "--rounds", "40", "--games", "60")
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, ["race", *arguments])
+
+
+def found(*arguments: str) -> dict[str, Any]:
+    done = arena(*arguments, "--json")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout.count("\n") == 1
+    return json.loads(done.stdout)
+
+
+def refusal(*arguments: str) -> str:
+    refused = arena(*arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith("arena: ")
+    assert refused.stderr.count("\n") == 1
+    return refused.stderr.removeprefix("arena: ").rstrip("\n")
+
+
+def test_it_prints_a_row_for_every_learner() -> None:
+    done = arena(SOA, f"coin={GUESS}", *SHORT)
+    assert (done.exit_code, done.stderr) == (0, "")
+    rows = [line.split() for line in done.stdout.splitlines()]
+    assert ["tiny-soa", "4", "(β", "=", "0)", "in", "every", "game"] in [
+        [row[0], *row[-7:]] for row in rows if row
+    ]
+    assert any(row[:1] == ["coin"] and row[-1] == "none" for row in rows)
+    assert "Mistakes after 40 rounds, over 60 games of each learner:" in done.stdout
+    assert "realizable: some concept of the learner's class explains every game" in done.stdout
+    assert "Growth of the median mistakes, by least squares over 16 marks:" in done.stdout
+
+
+def test_the_same_seed_and_any_number_of_jobs_print_the_same() -> None:
+    one, two = arena(SOA, *SHORT, "--jobs", "2"), arena(SOA, *SHORT)
+    assert one.stdout == two.stdout
+    assert arena(SOA, *SHORT, "--seed", "5").stdout != one.stdout
+
+
+def test_settings_are_for_all_for_one_or_for_the_adversary() -> None:
+    race = found(
+        f"few={SOA}",
+        f"many={SOA}",
+        *SHORT,
+        "--set",
+        "concepts=thresholds:0..7",
+        "--set",
+        "many.concepts=thresholds:0..99",
+        "--set",
+        "adversary.protocol=Oblivious",
+        "--marks",
+        "4",
+    )
+    few, many = race["learners"]
+    assert (few["concepts"], many["concepts"]) == (
+        "Thresholds(8 points from 0 to 7)",
+        "Thresholds(100 points from 0 to 99)",
+    )
+    assert (few["bounds"][-1], many["bounds"][-1]) == (3, 6)
+    assert (race["protocol"], race["marks"]) == ("Oblivious", [1, 3, 12, 40])
+    assert [one["label"] for one in race["learners"]] == ["few", "many"]
+
+
+def test_agnostic_games_count_regret() -> None:
+    assert found(SOA, *SHORT)["of"] == "mistakes"
+    assert found(SOA, *SHORT, "--agnostic")["of"] == "regret"
+    race = found(SOA, *SHORT, "--set", "adversary.noise=0.2")
+    assert (race["of"], race["realizable"]) == ("regret", False)
+
+
+@pytest.mark.parametrize("beta", ["0", "0.1", "none"])
+def test_status_3_where_a_bound_falls(beta: str) -> None:
+    rounds = (*AGAINST, "--rounds", "200", "--games", "300")
+    done = arena(f"x={SOA}", *rounds, "--set", "at_most=0.01", "--set", f"beta={beta}")
+    assert done.exit_code == 3
+    assert "  no: " in done.stdout
+
+
+@pytest.mark.parametrize("ending", [".png", ".svg"])
+def test_it_draws_the_same_bytes_for_the_same_race(tmp_path: Path, ending: str) -> None:
+    files = [tmp_path / f"{name}{ending}" for name in "ab"]
+    for file in files:
+        done = arena(SOA, f"coin={GUESS}", *SHORT, "--plot", str(file), "--quiet")
+        assert (done.exit_code, done.stderr) == (0, "")
+    first, second = (file.read_bytes() for file in files)
+    assert first == second
+    assert len(first) > 5_000
+    if ending == ".svg":
+        drawn = first.decode()
+        for said in (
+            "Mistakes of 2 learners against drawn, 60 games each",
+            "rounds t (logarithmic)",
+            "mistakes in rounds 1 to t",
+            "tiny-soa: bound 4 (β = 0)",
+            ">coin<",
+            "95 % for all of them together",
+        ):
+            assert said in drawn
+
+
+def test_a_race_of_one_round_and_one_game_can_be_drawn(tmp_path: Path) -> None:
+    file = tmp_path / "one.svg"
+    done = arena(SOA, *AGAINST, "--rounds", "1", "--games", "1", "--plot", str(file), "--set", "at_most=1e9")
+    assert done.exit_code == 0
+    assert "above the chart" in file.read_text(encoding="utf-8")
+
+
+def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("audits.cli.racing.run", lambda *given, **options: 1 / 0)
+    assert refusal(SOA, *SHORT, "--plot", "race.pdf") == (
+        "a chart is a PNG or an SVG, got 'race.pdf'. Name a file .png or .svg."
+    )
+    nowhere = tmp_path / "none" / "race.png"
+    assert refusal(SOA, *SHORT, "--plot", str(nowhere)) == (
+        f"the directory of the chart {nowhere} does not exist. Make it first."
+    )
+    find = importlib.util.find_spec
+    monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "matplotlib" else find(name))
+    assert refusal(SOA, *SHORT, "--plot", str(tmp_path / "race.png")) == (
+        "the chart needs matplotlib. Run pip install dp-arena[report]."
+    )
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("sao", *SHORT), "there is no learner of that name, got 'sao'."),
+        ((SOA, "--against", "nobody", "--rounds", "3"), "there is no adversary of that name, got 'nobody'."),
+        ((SOA, *AGAINST), "Missing option '--rounds'. See arena race --help."),
+        (SHORT, "Missing argument 'LEARNER...'. See arena race --help."),
+        ((SOA, *AGAINST, "--rounds", "0"), "an online game has T ≥ 1 rounds, got 0"),
+        ((SOA, *AGAINST, "--rounds", "1.5"), "Invalid value for '--rounds': --rounds must be a whole number"),
+        ((SOA, *SHORT, "--games", "0"), "games must be a whole number of at least 1, got 0"),
+        ((SOA, *SHORT, "--marks", "0"), "the number of marks must be a whole number of at least 1, got 0"),
+        ((SOA, *SHORT, "--jobs", "0"), "jobs must be at least 1, got 0"),
+        ((SOA, *SHORT, "--confidence", "1"), "a confidence lies strictly between 0 and 1, got 1.0"),
+        ((SOA, *SHORT, "--protocol", "SpecialRound"), "a race is under Adaptive or Oblivious, got 'Special"),
+        ((SOA, GUESS, *SHORT, "--protocol", "Oblivious"), "the players do not all play Oblivious. tiny-soa "),
+        (
+            ("everlasting-v1", *SHORT),
+            "the players do not all play Adaptive, nor all Oblivious. everlasting-v1 plays Figure1; drawn ",
+        ),
+        (("noisy-majority", *SHORT), "noisy-majority has no setting `concepts`, so there is no class to "),
+        ((SOA, SOA, *SHORT), "Two learners are called tiny-soa; label one, as in other=tiny-soa."),
+        ((f"adversary={SOA}", *SHORT), "adversary cannot be a label: --set uses it otherwise."),
+        (
+            (f"a={SOA}", *SHORT, "--set", "b.at_most=1"),
+            "A setting is NAME=VALUE or adversary.NAME=VALUE or a.",
+        ),
+        ((f"a={SOA}", *SHORT, "--set", "a.rounds=1"), "The rounds of the a are those of the race, --rounds."),
+        ((SOA, *SHORT, "--set", "at_mots=1"), "tiny-soa has no setting 'at_mots'. Did you mean at_most?"),
+        (
+            (f"a={SOA}", *SHORT, "--set", "a.at_most=1", "--set", "a.at_most=2"),
+            "at_most of the a is set twice.",
+        ),
+        (
+            (SOA, *SHORT, "--set", "concepts=points:1..8000"),
+            "Points(8000 points from 1 to 8000) has 64,000,000 labels, concepts times points, over 16",
+        ),
+        ((GUESS, *SHORT, "--agnostic", "--set", "concepts=thresholds"), "Thresholds() has no finite domain"),
+        (
+            (SOA, *SHORT, "--set", "adversary.noise=0.1", "--set", "adversary.lies=yes"),
+            "adversary drawn, round ",
+        ),
+    ],
+)
+def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
+    assert refusal(*arguments).startswith(message)
+
+
+def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupt(*given: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("audits.race.games.play_block", interrupt)
+    assert arena(SOA, *SHORT).exit_code == 130

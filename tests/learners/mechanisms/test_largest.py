@@ -1,0 +1,23 @@
+from __future__ import annotations
+
+import math
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from arena.errors import InvalidArgument
+from learners.mechanisms.largest import largest
+
+
+@given(at_most=st.floats(1e-12, 1e12))
+def test_the_next_number_would_cost_more(at_most: float) -> None:
+    found = largest(lambda x: x * x, at_most)
+    assert found * found <= at_most < math.nextafter(found, math.inf) ** 2
+
+
+def test_costs_that_no_number_or_every_number_meets_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="no positive number is cheap enough, got 0"):
+        largest(lambda x: 1.0, 0.0)
+    with pytest.raises(InvalidArgument, match="every number is cheap enough, got 1"):
+        largest(lambda x: 0.0, 1.0)

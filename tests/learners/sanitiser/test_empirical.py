@@ -1,0 +1,97 @@
+"""Empirical learners: their laws, and their privacy on tiny instances."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from mechanism_laws import RATE, SURE
+from sanitiser_laws import furthest, learner_law, subsampled_law
+from scipy import stats
+from statistical import check_counts, statistical
+
+from arena.errors import InvalidArgument
+from learners.sanitiser import EmpiricalLearner, ExponentialLearner, SubsampledLearner
+
+FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
+DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]
+
+
+def tallied(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """How often each point comes with label 0, and with label 1."""
+    table = np.zeros((2, 3), int)
+    for x, y in data:
+        table[y, x] += 1
+    return table[0], table[1]
+
+
+def learnt(
+    learner: EmpiricalLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
+) -> np.ndarray:
+    zeros, ones = (np.tile(row, (games, 1)) for row in tallied(DATA))
+    mask = np.ones(len(FUNCTIONS), bool) if allowed is None else allowed
+    return learner.learn(rng, FUNCTIONS, zeros, ones, np.tile(mask, (games, 1)))
+
+
+@statistical(rate=RATE)
+def test_the_exponential_learner_has_its_law(rng: np.random.Generator) -> None:
+    found = learnt(ExponentialLearner(0.7), rng, 400_000)
+    law = learner_law(FUNCTIONS, DATA, 0.7)
+    check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.01, **SURE)
+
+
+@statistical(rate=RATE)
+def test_algorithm_4_has_its_law(rng: np.random.Generator) -> None:
+    """Two of 12 examples are drawn."""
+    found = learnt(SubsampledLearner(0.09), rng, 30_000)
+    law = subsampled_law(FUNCTIONS, DATA, 0.09, 1.0)
+    check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.04, **SURE)
+
+
+@pytest.mark.parametrize("learner", [ExponentialLearner(0.5), SubsampledLearner(0.1)])
+def test_what_is_not_allowed_is_not_learnt(learner: EmpiricalLearner, rng: np.random.Generator) -> None:
+    found = learnt(learner, rng, 200, np.array([False, True, False, True]))
+    assert set(found.tolist()) == {1, 3}
+
+
+@statistical(rate=1e-9)
+def test_the_exponential_learner_errs_within_its_bound(rng: np.random.Generator) -> None:
+    """100,000 runs; a fifth of the bound is exceeded more often than may be."""
+    learner, beta = ExponentialLearner(2.0), 0.05
+    found = learnt(learner, rng, 100_000)
+    errors = (FUNCTIONS[:, [x for x, _ in DATA]] != [y for _, y in DATA]).sum(axis=1)
+    excess = (errors - errors.min())[found]
+    most = stats.binom.isf(1e-9, 100_000, beta)
+    assert np.count_nonzero(excess > learner.excess(4, beta)) <= most
+    assert np.count_nonzero(excess > learner.excess(4, beta) / 5) > most
+
+
+@pytest.mark.parametrize("size", [10, 11])
+def test_algorithm_4_is_as_private_as_claimed(size: int) -> None:
+    """All neighbours of a dataset, by enumeration of the draws. The proof is far from tight."""
+    examples = list(itertools.product(range(3), range(2)))
+    claim = SubsampledLearner(0.1).guarantee(size)
+    assert claim.delta == 0
+    data = [DATA[i % len(DATA)] for i in range(size)]
+    laws = [subsampled_law(FUNCTIONS, [first, *data[1:]], 0.1, 1.0) for first in examples]
+    assert 0.01 < furthest(laws) <= claim.epsilon
+
+
+def test_the_claim_of_algorithm_4_is_below_the_one_printed_in_its_proof() -> None:
+    for rate, size in itertools.product([0.1, 0.05, 0.001], [1_000, 10_000]):
+        printed = math.log(math.exp(rate) + 24 * math.e**3 * rate)
+        assert rate < SubsampledLearner(rate).guarantee(size).epsilon <= printed
+    small = SubsampledLearner(1e-4).guarantee(10**6).epsilon
+    assert small == pytest.approx((1 + 4 * math.e**2) * 1e-4, rel=0.01)
+
+
+def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
+    for rate in (0.0, 0.2, math.nan):
+        with pytest.raises(InvalidArgument, match=r"rate must be positive and at most 0.1, got"):
+            SubsampledLearner(rate)
+    with pytest.raises(InvalidArgument, match=r"rate = 0.05 needs at least 20 examples, got 12"):
+        learnt(SubsampledLearner(0.05), rng, 1)
+    with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
+        ExponentialLearner(0)

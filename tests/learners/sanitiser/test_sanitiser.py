@@ -1,0 +1,267 @@
+"""The sanitiser and its parts: laws and privacy on tiny instances, accuracy, rounding."""
+
+from __future__ import annotations
+
+import itertools
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mechanism_laws import RATE, SURE
+from sanitiser_laws import Law, discriminator_law, furthest
+from scipy import stats
+from statistical import check_counts, rejected, statistical
+
+from arena.concepts import Intervals, Thresholds
+from arena.concepts.consistency import labellings
+from arena.errors import InvalidArgument
+from learners.mechanisms.composition import composed
+from learners.sanitiser import (
+    WIN,
+    Discriminator,
+    ExponentialLearner,
+    Generator,
+    Sanitiser,
+    SubsampledLearner,
+    labelled,
+    rounded,
+    rounding_error,
+)
+from learners.sanitiser.generator import most_updates
+
+FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
+BOTH = np.concatenate([FUNCTIONS, ~FUNCTIONS])
+ALPHA, STEP = 0.5, 0.8
+POINTS = [0, 0, 1, 2, 2, 2]
+UNIFORM = [1 / 3] * 3
+
+
+def tallied(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
+    return np.tile(np.bincount(points, minlength=3), (games, 1))
+
+
+# --- the discriminator --------------------------------------------------------------------------------------
+
+
+def answers(rng: np.random.Generator, epsilon: float, proposal: list[float]) -> np.ndarray:
+    found = Discriminator(BOTH, ALPHA, epsilon, ExponentialLearner(epsilon))
+    games = 400_000
+    told = found.respond(rng, tallied(POINTS, games), np.tile(proposal, (games, 1)))
+    return np.bincount(told + 1, minlength=5)
+
+
+def told_law(epsilon: float, proposal: list[float]) -> list[float]:
+    law = discriminator_law(BOTH, POINTS, proposal, ALPHA, epsilon)
+    return [law[row] for row in range(-1, 4)]
+
+
+@pytest.mark.parametrize("proposal", [UNIFORM, [0.9, 0.05, 0.05], [0.0, 0.0, 1.0]])
+@statistical(rate=RATE)
+def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float]) -> None:
+    check_counts(answers(rng, STEP, proposal), told_law(STEP, proposal), effect=0.01, **SURE)
+
+
+@statistical(rate=2 * RATE)
+def test_answers_of_other_noise_would_be_noticed(rng: np.random.Generator) -> None:
+    with rejected():
+        check_counts(answers(rng, 1.2 * STEP, UNIFORM), told_law(STEP, UNIFORM), effect=0.01, **SURE)
+
+
+@pytest.mark.parametrize("proposal", [UNIFORM, [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]])
+def test_an_answer_is_as_private_as_its_three_steps(proposal: list[float]) -> None:
+    """All datasets of four examples and their neighbours."""
+    worst = 0.0
+    for rest in itertools.combinations_with_replacement(range(3), 3):
+        laws: list[Law] = [
+            discriminator_law(BOTH, [first, *rest], proposal, ALPHA, STEP) for first in range(3)
+        ]
+        worst = max(worst, furthest(laws))
+    assert 3 * STEP / 3 < worst <= 3 * STEP
+
+
+# --- the generator ------------------------------------------------------------------------------------------
+
+
+@given(seed=st.integers(0, 10**6), alpha=st.floats(0.05, 0.5))
+def test_a_right_discriminator_wins_within_the_bound(seed: int, alpha: float) -> None:
+    rng = np.random.default_rng(seed)
+    functions = rng.integers(0, 2, size=(20, 8)).astype(bool)
+    functions = np.concatenate([functions, ~functions])
+    data = rng.dirichlet(np.full(8, 0.2))
+    generator = Generator(1, 8, rate=2 * alpha)
+    for _ in range(most_updates(8, alpha) + 1):
+        gaps = functions @ (data - generator.proposals[0])
+        found = np.flatnonzero(gaps >= alpha / 2)
+        if not found.size:
+            break
+        generator.update(np.array([0]), functions[rng.choice(found)][None])  # any that tells them apart
+    assert not found.size
+
+
+def test_rates_at_which_nothing_bounds_the_updates_are_refused() -> None:
+    assert most_updates(32, 0.1) == math.floor(2 * math.log(32) / 0.01)
+    assert most_updates(32, 0.1, rate=0.1) > most_updates(32, 0.1)
+    for rate in (0.0, 0.4, 1.0):
+        with pytest.raises(InvalidArgument, match="rate must be more than 0 and less than 4·alpha, got"):
+            most_updates(32, 0.1, rate)
+
+
+# --- the sanitiser ------------------------------------------------------------------------------------------
+
+
+def sanitiser(**change: Any) -> Sanitiser:
+    return Sanitiser(FUNCTIONS, **{"epsilon": 6.0, "delta": 0.0, "alpha": ALPHA, "calls": 2, **change})
+
+
+def two_calls_law(points: tuple[int, ...] | list[int], step: float) -> Law:
+    """Of the transcript of two calls, as the number 5·first + second + 6; 0 where the first is WIN."""
+    law: Law = {}
+    first = discriminator_law(BOTH, points, UNIFORM, ALPHA, step)
+    for row, p in first.items():
+        if row == WIN:
+            law[0] = p
+            continue
+        weights = np.exp(2 * ALPHA * BOTH[row])
+        second = discriminator_law(BOTH, points, list(weights / weights.sum()), ALPHA, step)
+        law |= {5 * row + other + 6: p * q for other, q in second.items()}
+    return law
+
+
+@statistical(rate=RATE)
+def test_distributions_follow_the_law_of_the_transcripts(rng: np.random.Generator) -> None:
+    """Transcripts that end in one distribution are one cell."""
+    spec, games = sanitiser(), 400_000
+    found = spec.run(rng, tallied(POINTS, games))
+    weights = {0: np.zeros(3)}
+    for row, other in itertools.product(range(4), range(-1, 4)):
+        second = BOTH[other] if other != WIN else np.zeros(3)
+        weights[5 * row + other + 6] = 2 * ALPHA * (1.0 * BOTH[row] + second)
+    cells: dict[bytes, float] = {}
+    for key, p in two_calls_law(POINTS, spec.step).items():
+        e = np.exp(weights[key])
+        cell = (e / e.sum()).round(9).tobytes()
+        cells[cell] = cells.get(cell, 0.0) + p
+    seen, counts = np.unique(found.distribution.round(9), axis=0, return_counts=True)
+    by_cell = {row.tobytes(): count for row, count in zip(seen, counts, strict=True)}
+    assert by_cell.keys() <= cells.keys()
+    observed = [by_cell.get(cell, 0) for cell in cells]
+    check_counts(observed, list(cells.values()), effect=0.01, **SURE)
+
+
+def test_two_calls_are_as_private_as_claimed() -> None:
+    """All datasets of three examples and their neighbours."""
+    spec = sanitiser()
+    claim = spec.guarantee(3)
+    assert claim == pytest.approx((6.0, 0.0))
+    laws = [
+        [two_calls_law((first, *rest), spec.step) for first in range(3)]
+        for rest in itertools.combinations_with_replacement(range(3), 2)
+    ]
+    worst = max(furthest(family) for family in laws)
+    assert claim.epsilon / 4 < worst <= claim.epsilon
+
+
+def test_the_claim_is_composed_of_what_is_run() -> None:
+    spec = sanitiser(epsilon=1.0, delta=1e-6, calls=100)
+    assert spec.guarantee(50) == composed(300, spec.step, slack=1e-6)
+    assert spec.guarantee(50).epsilon <= 1.0
+    assert composed(300, 1.001 * spec.step, slack=1e-6).epsilon > 1.0
+
+
+def test_another_learner_is_paid_for_on_top() -> None:
+    learner = SubsampledLearner(0.01)
+    spec = sanitiser(epsilon=1.0, delta=1e-6, calls=5, learner=learner)
+    steps = composed(10, spec.step, slack=5e-7)
+    learnt = composed(5, *learner.guarantee(400), slack=5e-7)
+    assert spec.guarantee(400) == pytest.approx((steps.epsilon + learnt.epsilon, steps.delta + learnt.delta))
+    assert spec.sample_size(0.1) == math.inf
+
+
+def test_the_sanitiser_runs_with_algorithm_4(rng: np.random.Generator) -> None:
+    spec = sanitiser(epsilon=500.0, calls=8, alpha=0.2, learner=SubsampledLearner(0.1))
+    counts = np.tile([[450, 50, 500]], (20, 1))
+    assert errors(spec, spec.run(rng, counts).distribution, counts).mean() < 0.15
+
+
+@pytest.mark.parametrize("concepts", [Thresholds(range(4)), Intervals(range(4))], ids=str)
+@statistical(rate=1e-9)
+def test_errors_are_within_alpha_where_the_theorem_says_so(
+    concepts: Thresholds | Intervals, rng: np.random.Generator
+) -> None:
+    """500 datasets; an eighth of alpha is exceeded more often than beta."""
+    beta, games = 0.1, 500
+    functions = labelled(labellings(concepts))
+    spec = Sanitiser(functions, epsilon=2.0, delta=1e-6, alpha=0.4)
+    size = int(spec.sample_size(beta))
+    counts = rng.multinomial(size, rng.dirichlet(np.full(8, 0.1), size=games))
+    found = spec.run(rng, counts)
+    worst = errors(spec, found.distribution, counts)
+    most = stats.binom.isf(1e-9, games, beta)
+    assert np.count_nonzero(~found.won | (worst > spec.alpha)) <= most
+    assert np.count_nonzero(worst > spec.alpha / 8) > most
+
+
+def test_nothing_is_promised_of_few_calls() -> None:
+    assert sanitiser().sample_size(0.1) == math.inf
+    full = sanitiser(calls=None)
+    assert full.sample_size(0.1) < math.inf
+    assert sanitiser(calls=full.most_calls).sample_size(0.1) == full.sample_size(0.1)
+    assert sanitiser(calls=full.most_calls - 1).sample_size(0.1) == math.inf
+
+
+def errors(spec: Sanitiser, distribution: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """(n,): the largest error of a function's mean."""
+    data = counts / counts.sum(axis=1, keepdims=True)
+    return np.abs((distribution - data) @ spec.functions.T).max(axis=1)
+
+
+@pytest.mark.parametrize("games", [0, 1, 3])
+def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
+    found = sanitiser().run(rng, tallied(POINTS, games))
+    assert found.distribution.shape == (games, 3)
+    assert found.won.shape == (games,)
+
+
+def test_games_with_other_numbers_of_examples_are_refused(rng: np.random.Generator) -> None:
+    with pytest.raises(InvalidArgument, match="games that are sanitised together have equally many examples"):
+        sanitiser().run(rng, np.array([[1, 1, 0], [1, 0, 0]]))
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"epsilon": 0}, "epsilon must be positive and finite, got 0"),
+        ({"alpha": -1}, "alpha must be positive and finite, got -1"),
+        ({"rate": 0.0}, "rate must be positive and finite, got 0.0"),
+        ({"delta": 1}, "delta must be a probability below 1, got 1"),
+        ({"calls": 0}, "there is at least one call, got 0"),
+    ],
+)
+def test_bad_parameters_are_refused(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        sanitiser(**change)
+
+
+# --- labels, and synthetic data -----------------------------------------------------------------------------
+
+
+def test_a_labelled_function_tells_where_its_concept_errs() -> None:
+    concepts = labellings(Intervals(range(5)))
+    functions = labelled(concepts)
+    for (c, concept), x, y in itertools.product(enumerate(concepts), range(5), range(2)):
+        assert functions[c, y * 5 + x] == (concept[x] != y)
+
+
+@given(seed=st.integers(0, 10**6), size=st.integers(1, 300), points=st.integers(1, 12))
+def test_synthetic_data_follow_the_distribution(seed: int, size: int, points: int) -> None:
+    rng = np.random.default_rng(seed)
+    distribution = rng.dirichlet(np.full(points, 0.3), size=4)
+    functions = rng.integers(0, 2, size=(30, points)).astype(bool)
+    counts = rounded(distribution, size)
+    assert (counts >= 0).all()
+    assert (counts.sum(axis=1) == size).all()
+    moved = np.abs((counts / size - distribution) @ functions.T).max()
+    assert moved <= rounding_error(functions, size) + 1e-9

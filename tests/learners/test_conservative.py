@@ -1,0 +1,169 @@
+"""soa, halving, sparse-majority at tables: they play as their automata do, and as they are defined."""
+
+from __future__ import annotations
+
+import math
+import re
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from in_step import check_in_step
+from players import script
+
+from arena import (
+    MISTAKES,
+    Adaptive,
+    Bound,
+    Commit,
+    Example,
+    InvalidArgument,
+    Oblivious,
+    Sample,
+    Unsupported,
+    play,
+)
+from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
+from arena.littlestone import littlestone_dimension, shattered_tree
+from arena.testing import check_learner
+from learners.conservative import Conservative
+from learners.halving import Halving
+from learners.soa import Soa
+from learners.sparse_majority import SparseMajority
+from tests.arena.littlestone.references import agreeing, concepts_of, halving_label, soa_label
+
+EVERY = [Soa, Halving, SparseMajority]
+REFERENCES = {Soa: soa_label, Halving: halving_label}
+KINDS: list[ConceptClass] = [
+    Points(range(5)),
+    Thresholds([0.5, 1.0, 4.0]),
+    Intervals(range(6)),
+    Rectangles((3, 2)),
+    FiniteClass([[0, 1, 1], [1, 0, 1]]),
+]
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_it_conforms(kind: type[Conservative]) -> None:
+    check_learner(kind())
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("concepts", KINDS, ids=str)
+@pytest.mark.parametrize("kind", EVERY)
+def test_it_conforms_with_any_class(kind: type[Conservative], concepts: ConceptClass) -> None:
+    check_learner(kind(concepts=concepts), games=200)
+
+
+@pytest.mark.parametrize("kind", REFERENCES)
+@given(
+    matrix=arrays.arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 4))),
+    seed=st.integers(0, 2**32 - 1),
+)
+def test_a_table_plays_as_the_reference(kind: type[Conservative], matrix: np.ndarray, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    games, rounds, points = 6, 8, matrix.shape[1]
+    x, y = rng.integers(points, size=(games, rounds)), rng.integers(2, size=(games, rounds))
+    played = play(
+        kind(concepts=FiniteClass(matrix)),
+        script(Commit(x, y)),
+        Oblivious(rounds),
+        games=games,
+        seed=1,
+        record=True,
+    )
+    assert played.view is not None
+    shown = np.array([[h(z) for z in range(points)] for h in played.view.replies[0].hypotheses])
+    mistakes = np.zeros(games, int)
+    for game in range(games):
+        left = concepts_of(matrix)
+        for t in range(rounds):
+            # A learner that no concept explains says 0.
+            expected = [REFERENCES[kind](left, z) if left else 0 for z in range(points)]
+            assert shown[t, :, game].tolist() == expected
+            if expected[x[game, t]] != y[game, t]:
+                mistakes[game] += 1
+                left = agreeing(left, int(x[game, t]), int(y[game, t]))
+    assert played.mistakes is not None
+    assert (played.mistakes == mistakes).all()
+
+
+@pytest.mark.parametrize("concepts", KINDS, ids=str)
+@pytest.mark.parametrize("kind", EVERY)
+def test_realizable_games_keep_the_bound(kind: type[Conservative], concepts: ConceptClass) -> None:
+    rng = np.random.default_rng(3)
+    learner = kind(concepts=concepts)
+    domain = np.array(concepts.domain)
+    dichotomies = concepts.dichotomies(domain)
+    games, rounds = 300, 30
+    column = rng.integers(len(domain), size=(games, rounds))
+    y = dichotomies.labels[rng.integers(len(dichotomies), size=games)[:, None], column]
+    played = play(learner, script(Commit(domain[column], y)), Oblivious(rounds), games=games, seed=1)
+    assert played.mistakes is not None
+    assert played.mistakes.max() <= learner.bound(rounds).at_most
+
+
+@pytest.mark.parametrize("concepts", KINDS, ids=str)
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_shattered_tree_makes_it_err_at_every_node(
+    kind: type[Conservative], concepts: ConceptClass
+) -> None:
+    """One game walks from the root against every prediction: no learner errs less often than Ldim."""
+    seat = kind(concepts=concepts).seat(1, np.random.default_rng(0))
+    tree = shattered_tree(concepts)
+    node: tuple[int, ...] = ()
+    while "point" in tree.nodes[node]:
+        x = np.array([tree.nodes[node]["point"]])
+        label = 1 - int(seat.hypothesis()(x)[0])
+        seat.observe(x, np.array([label]))
+        node = (*node, label)
+    assert len(node) == littlestone_dimension(concepts) <= kind(concepts=concepts).bound(9).at_most
+
+
+def test_bounds_are_exact_and_say_where_they_come_from() -> None:
+    intervals = Intervals(range(16))
+    assert Soa(concepts=intervals).bound(50) == Bound(6, MISTAKES, 0, Soa.theorem)
+    halving = Halving(concepts=intervals).bound(50)
+    assert (halving.of, halving.beta) == (MISTAKES, 0)
+    assert 6 <= halving.at_most <= math.log2(137)
+    assert Soa(concepts=Thresholds(range(1_000))).bound(50).at_most == 9
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_it_is_a_yardstick_without_privacy(kind: type[Conservative]) -> None:
+    assert kind().claim.empty
+    assert kind().in_step
+    check_in_step(kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_an_infinite_dimension_is_refused_at_once(kind: type[Conservative]) -> None:
+    message = (
+        f"{kind.name} needs a class with a finite domain; the Littlestone dimension of Thresholds() is "
+        "infinite. Give it a finite domain, as in thresholds:1..16."
+    )
+    with pytest.raises(Unsupported, match=f"^{re.escape(message)}$"):
+        kind(concepts=Thresholds())
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_points_outside_the_domain_are_refused(kind: type[Conservative]) -> None:
+    with pytest.raises(InvalidArgument, match=r"one of the 16 points of the domain from 0 to 15, got 16\.0"):
+        play(kind(), script(Example(16.0, 1)), Adaptive(1), games=2, seed=1)
+    with pytest.raises(InvalidArgument, match="one of the 16 points"):
+        kind().seat(1, np.random.default_rng(0)).observe(np.array([0.5]), np.array([1]))
+
+
+def test_a_class_that_is_too_large_is_refused_when_it_is_seated(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.littlestone.automaton.MOST_ENTRIES", 100)
+    learner = Soa(concepts=Intervals(np.arange(5) + 0.25))
+    with pytest.raises(Unsupported, match="is too large to compile: more than 20 states"):
+        play(learner, script(Example(0.25, 1)), Adaptive(1), games=2, seed=1)
+
+
+def test_members_of_the_majority_can_be_looked_at() -> None:
+    learner = SparseMajority(concepts=Points(range(8)))
+    assert learner.automaton().most_members == 3
+    assert learner.automaton().mistakes == 1

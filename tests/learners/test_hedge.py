@@ -1,0 +1,318 @@
+"""weighted-majority and bps-experts: laws against every expert kept by itself, draws, bounds, refusals."""
+
+from __future__ import annotations
+
+import math
+import re
+from itertools import combinations
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from hypothesis.extra import numpy as arrays
+from in_step import check_in_step
+from players import script
+from statistical import check_counts, rejected, statistical
+
+from arena import (
+    REGRET,
+    Adaptive,
+    BudgetExceeded,
+    Example,
+    InvalidArgument,
+    Learner,
+    Sample,
+    Unsupported,
+    play,
+)
+from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
+from arena.testing import check_learner
+from learners import bps_experts, hedge
+from learners.bps_experts import BpsExperts, groups_of, subsets
+from learners.hedge import Weights, best_rate, drawn, regret
+from learners.weighted_majority import WeightedMajority
+from tests.arena.littlestone.references import agreeing, concepts_of, dimension, soa_label
+
+RATE = 1e-8
+EVERY = [WeightedMajority, BpsExperts]
+CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 6), st.integers(1, 4)))
+SEEDS = st.integers(0, 2**32 - 1)
+
+
+def examples_of(seed: int, games: int, rounds: int, points: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    return rng.integers(points, size=(rounds, games)), rng.integers(2, size=(rounds, games))
+
+
+@pytest.mark.parametrize(
+    "learner", [*(kind() for kind in EVERY), BpsExperts(concepts=Rectangles((2, 2)))], ids=str
+)
+def test_it_conforms(learner: Learner) -> None:
+    check_learner(learner, games=1_000)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_every_game_draws_one_number_a_round(kind: type[Learner]) -> None:
+    check_in_step(kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4)
+
+
+# --- laws ---------------------------------------------------------------------------------------------------
+
+
+@given(matrix=CLASSES, seed=SEEDS)
+def test_weighted_majority_weighs_by_mistakes(matrix: np.ndarray, seed: int) -> None:
+    learner = WeightedMajority(concepts=FiniteClass(matrix), rounds=9)
+    rows = learner.distinct.labels
+    seat = learner.seat(3, np.random.default_rng(seed))
+    mistakes = np.zeros((3, len(rows)))
+    for x, y in zip(*examples_of(seed, 3, 9, matrix.shape[1]), strict=True):
+        expected = np.exp(-learner.eta * mistakes)
+        assert np.abs(seat.law - expected / expected.sum(axis=1, keepdims=True)).max() < 1e-12
+        seat.hypothesis()
+        seat.observe(x, y)
+        mistakes += y[:, None] != rows[:, x].T
+
+
+class Expert:
+    """An expert of Ben-David, Pál, Shalev-Shwartz by itself: a set of rounds, and SOA as it is defined."""
+
+    def __init__(self, against: tuple[int, ...], matrix: np.ndarray) -> None:
+        self.against, self.left, self.mistakes = against, concepts_of(matrix), 0
+        self.points = range(matrix.shape[1])
+
+    def function(self, t: int) -> tuple[int, ...]:
+        soa = [soa_label(self.left, x) if self.left else 0 for x in self.points]
+        return tuple(1 - label if t in self.against else label for label in soa)
+
+    def observe(self, t: int, x: int, y: int) -> None:
+        said = self.function(t)[x]
+        self.mistakes += said != y
+        if t in self.against:
+            self.left = agreeing(self.left, x, said)
+
+
+def every_expert(matrix: np.ndarray, rounds: int) -> list[Expert]:
+    depth = dimension(concepts_of(matrix))
+    sets = [set for size in range(depth + 1) for set in combinations(range(rounds), size)]
+    return [Expert(against, matrix) for against in sets]
+
+
+@settings(max_examples=60, deadline=None)
+@given(matrix=CLASSES, seed=SEEDS, rounds=st.integers(1, 6))
+def test_merged_experts_have_the_law_of_all_experts(matrix: np.ndarray, seed: int, rounds: int) -> None:
+    learner = BpsExperts(concepts=FiniteClass(matrix), rounds=rounds)
+    seat = learner.seat(2, np.random.default_rng(seed))
+    tables = [every_expert(matrix, rounds) for _ in range(2)]
+    assert math.exp(learner.log_experts) == pytest.approx(len(tables[0]))
+    for t, (x, y) in enumerate(zip(*examples_of(seed, 2, rounds, matrix.shape[1]), strict=True)):
+        shown = seat.hypothesis()
+        functions = [tuple(map(int, row)) for row in shown.concept_class.matrix]
+        for game, experts in enumerate(tables):
+            expected = np.zeros(len(functions))
+            for expert in experts:
+                expected[functions.index(expert.function(t))] += math.exp(-learner.eta * expert.mistakes)
+                expert.observe(t, int(x[game]), int(y[game]))
+            assert np.abs(seat.law[game] - expected / expected.sum()).max() < 1e-12
+            assert expected[shown.concepts[game]] > 0
+        seat.observe(x, y)
+
+
+@settings(max_examples=40, deadline=None)
+@given(matrix=CLASSES, seed=SEEDS)
+def test_some_expert_is_as_good_as_the_best_concept(matrix: np.ndarray, seed: int) -> None:
+    x, y = (part[:, 0] for part in examples_of(seed, 1, 6, matrix.shape[1]))
+    experts = every_expert(matrix, 6)
+    for t in range(6):
+        for expert in experts:
+            expert.observe(t, int(x[t]), int(y[t]))
+    assert min(expert.mistakes for expert in experts) <= (matrix[:, x] != y).sum(axis=1).min()
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        WeightedMajority(concepts=Points(range(4)), rounds=3, rate=1.0),
+        BpsExperts(concepts=Points(range(3)), rounds=3, rate=1.0),
+    ],
+    ids=lambda learner: learner.name,
+)
+@statistical(rate=3 * RATE)
+def test_hypotheses_are_drawn_by_that_law(learner) -> None:  # type: ignore[no-untyped-def]
+    """In the third round; and that they are not drawn by the law of a slightly larger rate."""
+    law, shown = third_round(learner, games=400_000)
+    _, faster = third_round(attrs.evolve(learner, rate=1.2), games=400_000)
+    check_counts(np.bincount(shown, minlength=len(law)), law, rate=RATE, effect=0.01, power=1 - 1e-8)
+    with rejected():
+        check_counts(np.bincount(faster, minlength=len(law)), law, rate=RATE, effect=0.01, power=1 - 1e-8)
+
+
+def third_round(learner, games: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
+    """The law of a game's hypothesis after the examples (0, 1) and (2, 0), and the hypotheses drawn."""
+    seat = learner.seat(games, np.random.default_rng(1))
+    for x, y in ((0, 1), (2, 0)):
+        seat.hypothesis()
+        seat.observe(np.full(games, float(x)), np.full(games, y))
+    shown = seat.hypothesis()
+    return seat.law[0], shown.concepts
+
+
+def test_drawing_inverts_the_sums() -> None:
+    weights = np.tile([0.0, 1.0, 0.0, 3.0, 0.0], (5, 1))
+    u = np.array([0.0, 0.125, 0.25, 0.625, np.nextafter(1, 0)])
+    chosen, rest = drawn(weights, u)
+    assert chosen.tolist() == [1, 1, 3, 3, 3]
+    assert rest[:4].tolist() == [0.0, 0.5, 0.0, 0.5]
+    assert 0.999 < rest[4] < 1
+
+
+# --- weights over long games --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("rate", [0.03, 2.5])
+def test_weights_stay_exact_in_long_games(rate: float) -> None:
+    """A thousand rounds against one concept, a thousand against the other, against logarithms."""
+    learner = WeightedMajority(concepts=FiniteClass([[0], [1]]), rounds=2_000, rate=rate)
+    seat = learner.seat(1, np.random.default_rng(0))
+    lead = 0
+    for t in range(2_000):
+        # Doubles hold what is less than e^970 behind; the rest is raised to that.
+        if abs(lead) * rate < 700:
+            expected = 1 / (1 + math.exp(-rate * lead))
+            assert seat.law[0, 1] == pytest.approx(expected, rel=1e-9) or t > 1_000
+        seat.hypothesis()
+        seat.observe(np.zeros(1), np.array([int(t < 1_000)]))
+        lead += 1 if t < 1_000 else -1
+    expected = 0.5 if rate < 1 else 0.0  # who was raised is ahead in the end
+    assert seat.law[0, 1] == pytest.approx(expected, abs=1e-9)
+
+
+def test_merged_experts_come_back_in_long_games() -> None:
+    """Labels of one point function, then longer of another: the experts of the second are not lost."""
+    learner = BpsExperts(concepts=Points(range(4)), rounds=3_000, rate=2.0)
+    seat = learner.seat(1, np.random.default_rng(0))
+    for t in range(3_000):
+        seat.hypothesis()
+        x = t % 2
+        seat.observe(np.array([float(x)]), np.array([int((x == 0) == (t < 1_200))]))
+    shown = seat._groups.hypotheses.matrix[:, :2]
+    seat._rounds.left = 0
+    assert seat.law[0][(shown == [False, True]).all(axis=1)].sum() > 0.999
+
+
+def test_what_falls_behind_is_raised_and_what_is_nothing_stays_nothing() -> None:
+    weights = Weights(1, np.array([1.0, 1.0, 0.0]), rate=14.0, log_experts=1.0)
+    for _ in range(100):
+        weights.values *= np.array([1.0, np.exp(-14.0), 1.0])
+        weights.age()
+    assert weights.values.tolist() == [[2.0**399, 2.0**-1000, 0.0]]
+
+
+# --- bounds -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", EVERY)
+@settings(max_examples=60, deadline=None)
+@given(matrix=CLASSES, seed=SEEDS, rounds=st.integers(1, 30))
+def test_the_law_keeps_the_bound_on_any_sequence(kind, matrix: np.ndarray, seed: int, rounds: int) -> None:
+    """Against an adversary that always asks where the law is least sure, and says the less likely label."""
+    learner = kind(concepts=FiniteClass(matrix), rounds=rounds)
+    seat = learner.seat(1, np.random.default_rng(seed))
+    loss, wrong = 0.0, np.zeros(len(matrix))
+    for t in range(rounds):
+        shown = seat.hypothesis()
+        rows = learner.distinct.labels if kind is WeightedMajority else shown.concept_class.matrix
+        ones = seat.law[0] @ rows
+        x = int(np.abs(ones - 0.5).argmin())
+        y = int(ones[x] < 0.5)
+        loss += ones[x] if y == 0 else 1 - ones[x]
+        wrong += matrix[:, x] != y
+        seat.observe(np.array([float(x)]), np.array([y]))
+        bound = learner.bound(t + 1)
+        assert bound is not None
+        assert loss - wrong.min() <= bound.at_most + 1e-9
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_bounds_are_those_of_the_rate_that_is_run(kind) -> None:  # type: ignore[no-untyped-def]
+    learner = kind(concepts=Intervals(range(8)), rounds=200)
+    experts = math.log(37) if kind is WeightedMajority else math.log(sum(math.comb(200, j) for j in range(5)))
+    bound = learner.bound(200)
+    assert bound.at_most == pytest.approx(math.sqrt(200 * experts / 2))
+    assert (bound.of, bound.beta, bound.theorem) == (REGRET, None, kind.theorem)
+    assert learner.bound(50).at_most == pytest.approx(experts / learner.eta + learner.eta * 50 / 8)
+    assert learner.bound(201) is None
+    faster = kind(concepts=Intervals(range(8)), rounds=200, rate=0.5)
+    assert faster.eta == 0.5
+    assert faster.bound(200).at_most == pytest.approx(experts / 0.5 + 0.5 * 25)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_one_concept_is_followed_without_regret(kind) -> None:  # type: ignore[no-untyped-def]
+    learner = kind(concepts=FiniteClass([[1, 0], [1, 0]]), rounds=4)
+    assert learner.bound(4).at_most == 0
+    played = play(learner, script(*[Example(0, 1), Example(1, 1)] * 2), Adaptive(4), games=3, seed=1)
+    assert played.mistakes.tolist() == [2, 2, 2]
+
+
+def test_the_best_rate_is_capped_where_a_game_is_short() -> None:
+    assert best_rate(math.log(1e9), 1) == 10
+    assert regret(math.log(1e9), 10, 1) > math.log(1e9) / 10
+
+
+def test_there_are_as_few_groups_as_the_docstring_says() -> None:
+    assert len(groups_of(Thresholds(range(16)))) == 74
+    assert len(groups_of(Intervals(range(16)))) == 1_429
+    assert subsets(5, 2) == [1, 6, 16]
+
+
+# --- refusals ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("kind", EVERY)
+def test_a_game_longer_than_its_rounds_is_refused(kind) -> None:  # type: ignore[no-untyped-def]
+    message = f"{kind.name} has spent its 2 rounds; set rounds to the game's length"
+    with pytest.raises(BudgetExceeded, match=re.escape(message)):
+        play(kind(rounds=2), script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
+
+
+@pytest.mark.parametrize("kind", EVERY)
+@pytest.mark.parametrize("bad", [{"rounds": 0}, {"rate": 0.0}, {"rate": 11.0}, {"concepts": Thresholds()}])
+def test_settings_out_of_range_are_refused(kind, bad) -> None:  # type: ignore[no-untyped-def]
+    with pytest.raises(
+        InvalidArgument, match=next(iter(bad)) if "concepts" not in bad else "a finite domain"
+    ):
+        kind(**bad)
+
+
+def test_points_outside_the_domain_are_refused() -> None:
+    for kind in EVERY:
+        with pytest.raises(InvalidArgument, match="one of the 16 points of the domain"):
+            kind().seat(1, np.random.default_rng(0)).observe(np.array([16.0]), np.array([1]))
+
+
+def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    with pytest.raises(
+        Unsupported, match=r"^Thresholds\(4000 points .* has .* groups of experts or more on 4,000 "
+    ):
+        BpsExperts(concepts=Thresholds(range(4_000))).seat(1, rng)
+    with pytest.raises(
+        Unsupported, match=r"up to 4,096 points, and Thresholds\(5000 points .* has 5,000\. Choose"
+    ):
+        WeightedMajority(concepts=Thresholds(range(5_000))).seat(1, rng)
+    monkeypatch.setattr(hedge, "MOST_WEIGHTS", 100)
+    with pytest.raises(
+        Unsupported, match=r"10 games with 17 weights each are over 100\. Play fewer games at a"
+    ):
+        WeightedMajority().seat(10, rng)
+    with pytest.raises(
+        Unsupported, match=r"^2\^\d+ experts are over 2\^500. Choose fewer rounds or a smaller"
+    ):
+        Weights(1, np.ones(2), rate=0.1, log_experts=400.0)
+    monkeypatch.setattr(bps_experts, "MOST_ENTRIES", 10)
+    with pytest.raises(
+        Unsupported, match="has 12 groups of experts or more on 11 points, which make over 10 "
+    ):
+        groups_of(Thresholds(range(11)))

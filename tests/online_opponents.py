@@ -1,0 +1,187 @@
+"""Online learners without privacy, for adversaries to play against."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+import attrs
+import numpy as np
+
+from arena import STREAM_EXAMPLE, Claim, Hypothesis, Learner
+from arena.concepts import ConceptClass, Functions, Thresholds
+from arena.littlestone import START, Automaton, halving, soa
+
+
+@attrs.frozen
+class Opponent(Learner):
+    """What the learners of this file share: no privacy, and a class."""
+
+    protocols: ClassVar[tuple[str, ...]] = ("Oblivious", "Adaptive", "SpecialRound")
+
+    concepts: ConceptClass = Thresholds(range(16))
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.concepts.point_shape
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
+
+
+@attrs.frozen
+class Conservative(Opponent):
+    """SOA, or Halving."""
+
+    name = "conservative"
+    halves: bool = False
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedConservative:
+        return SeatedConservative((halving if self.halves else soa)(self.concepts), games)
+
+
+class SeatedConservative:
+    def __init__(self, automaton: Automaton, games: int) -> None:
+        self.automaton = automaton
+        self.states = np.full(games, START)
+
+    def hypothesis(self) -> Hypothesis:
+        return Hypothesis(self.automaton.hypotheses, self.automaton.functions(self.states))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        columns = self.automaton.concept_class.place(self.automaton.concept_class.check(x))
+        self.states = np.asarray(self.automaton.step(self.states, columns, y == 1))
+
+
+@attrs.frozen
+class Lazy(Opponent):
+    """SOA that takes a mistake to heart only with some chance, by the coins of each game."""
+
+    name = "lazy"
+    chance: float = 0.3
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedLazy:
+        return SeatedLazy(soa(self.concepts), games, self.chance, rng)
+
+
+class SeatedLazy(SeatedConservative):
+    def __init__(self, automaton: Automaton, games: int, chance: float, rng: np.random.Generator) -> None:
+        super().__init__(automaton, games)
+        self.chance, self.rng = chance, rng
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        before = self.states
+        super().observe(x, y)
+        self.states = np.where(self.rng.random(len(before)) < self.chance, self.states, before)
+
+
+@attrs.frozen
+class Guesser(Opponent):
+    """A new random function every round, whatever it is told."""
+
+    name = "guesser"
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedGuesser:
+        return SeatedGuesser(self.concepts, games, rng)
+
+
+class SeatedGuesser:
+    def __init__(self, concepts: ConceptClass, games: int, rng: np.random.Generator) -> None:
+        self.rng = rng
+        assert concepts.domain is not None
+        self.table = Functions(concepts, rng.random((4096, len(concepts.domain))) < 0.5)
+        self.games = games
+
+    def hypothesis(self) -> Hypothesis:
+        return Hypothesis(self.table, self.rng.integers(0, 4096, self.games))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        pass
+
+
+@attrs.frozen
+class Forest(Opponent):
+    """A forest as section 3 of Li, Wang, Ye tells of the learner of Golowich and Livni (2021), without noise
+    in what it releases, written for clarity.
+
+    The function shown stays until fewer than half as many nodes have it as when it was chosen.
+    """
+
+    name = "forest"
+    trees: int = 32
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedForest:
+        return SeatedForest(self, games, rng)
+
+
+class SeatedForest:
+    def __init__(self, spec: Forest, games: int, rng: np.random.Generator) -> None:
+        self.automaton = soa(spec.concepts)
+        self.games = [OneForest(self.automaton, spec.trees, child) for child in rng.spawn(games)]
+
+    def hypothesis(self) -> Hypothesis:
+        shown = np.array([game.shown for game in self.games])
+        return Hypothesis(self.automaton.hypotheses, self.automaton.functions(shown))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        concepts = self.automaton.concept_class
+        for game, column, label in zip(self.games, concepts.place(concepts.check(x)), y == 1, strict=True):
+            game.insert(int(column), bool(label))
+
+
+class OneForest:
+    """The forest of one game. Node 1 of a tree is its root, 2i and 2i + 1 are the children of node i."""
+
+    def __init__(self, automaton: Automaton, trees: int, rng: np.random.Generator) -> None:
+        self.automaton, self.rng = automaton, rng
+        leaves = 2**automaton.mistakes
+        self.pertinent = [(tree, leaves + leaf) for tree in range(trees) for leaf in range(leaves)]
+        self.state = dict.fromkeys(self.pertinent, START)
+        self.columns = np.arange(len(automaton.concept_class.domain or ()))
+        self.effects = 0
+        self.choose()
+
+    def choose(self) -> None:
+        """Show the function that most nodes have: as the state of one of them."""
+        alive = [state for state in self.state.values() if state != self.automaton.dead]
+        if not alive:
+            self.least = 0.0
+            return
+        functions = self.automaton.functions(np.array(alive))
+        found, first, count = np.unique(functions, return_index=True, return_counts=True)
+        best = int(count.argmax())
+        self.shown, self.function, self.least = alive[first[best]], found[best], count[best] / 2
+
+    def insert(self, column: int, y: bool) -> None:
+        """Put the example into a random pertinent node's sequence."""
+        node = self.pertinent[self.rng.integers(len(self.pertinent))]
+        before = self.state[node]
+        self.state[node] = int(self.automaton.step(np.array(before), column, y))
+        if self.state[node] == before:
+            return
+        self.effects += 1
+        while node is not None:
+            node = self.lifted(node)
+        states = np.array([state for state in self.state.values() if state != self.automaton.dead])
+        if len(states) == 0 or (self.automaton.functions(states) == self.function).sum() < self.least:
+            self.choose()
+
+    def lifted(self, node: tuple[int, int]) -> tuple[int, int] | None:
+        """The parent, if the node and its sibling are pertinent and collide; it takes their place."""
+        tree, place = node
+        sibling = (tree, place ^ 1)
+        pair = [self.state[node], self.state.get(sibling, self.automaton.dead)]
+        if self.automaton.dead in pair:
+            return None
+        labels = self.automaton.labels(np.array(pair)[:, None], self.columns)
+        if (labels[0] == labels[1]).all():
+            return None
+        column, y = int((labels[0] != labels[1]).argmax()), bool(self.rng.integers(2))
+        wrong = pair[int(labels[1, column] != y)]
+        parent = (tree, place // 2)
+        for gone in (node, sibling):
+            self.pertinent.remove(gone)
+            del self.state[gone]
+        self.pertinent.append(parent)
+        self.state[parent] = int(self.automaton.after_mistake(np.array(wrong), column))
+        return parent
