@@ -32,7 +32,7 @@ def audited(mutant: BrokenLearner, learner: Learner) -> Verdict:
         delta=mutant.spec.claim.delta,
         confidence=CONFIDENCE,
         # Where failures are to be seen games are played one by one, which takes a thousand times as long.
-        games=500 if mutant.raises else 16_000,
+        games=500 if mutant.raises else mutant.games,
         until_refuted=True,
         faults=mutant.raises,
     )
