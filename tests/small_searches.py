@@ -9,8 +9,8 @@ from mutants.figure1_learners import SUBSET
 from mutants.learners import MUTANTS
 
 from arena import Learner
-from audits.search import SearchResult, search
 from arena.concepts import Thresholds
+from audits.search import SearchResult, search
 from learners.above_threshold import AboveThresholdPredictor
 from learners.agnostic_batched import AgnosticBatched
 from learners.between_thresholds import BetweenThresholdsPredictor

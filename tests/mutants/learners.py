@@ -61,7 +61,7 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (realizable.ComparesAtMistakes(), inf, 22, {"searched": False}),
     (realizable.PairsInTurn(), inf, 64, {"searched": False, "games": 4_000}),
     (forests.BareForest(), inf, 12, {}),
-    (agnostic.KeepsBatches(), 59.0, 60, {}),
+    (agnostic.KeepsBatches(), 59.0, 60, {"games": 8_000}),
     (agnostic.NoiseOfMeans(), 20.0, 40, {"searched": False}),
 )
 

@@ -1,4 +1,4 @@
-"""Broken versions of `agnostic-batched`: the shipped learner but for one slip, with batches of few examples."""
+"""Broken versions of `agnostic-batched`: the shipped learner but for one slip, with small batches."""
 
 from __future__ import annotations
 
