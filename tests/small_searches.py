@@ -9,15 +9,19 @@ from mutants.figure1_learners import SUBSET
 from mutants.learners import MUTANTS
 
 from arena import Learner
+from arena.concepts import Thresholds
 from audits.search import SearchResult, search
 from learners.above_threshold import AboveThresholdPredictor
+from learners.agnostic_batched import AgnosticBatched
 from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
+from learners.golowich_livni import GolowichLivni
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
 from learners.noisy_votes import NoisyVotes
 from learners.randomised_response import RandomisedResponse
+from learners.realizable import Realizable
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
@@ -45,12 +49,30 @@ class Correct:
         return search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
 
 
+# Updates come within about fifteen mistakes.
+_REALIZABLE = Realizable(
+    concepts=Thresholds(range(3)),
+    rounds=40,
+    epsilon=2,
+    delta=0.1,
+    beta=0.99,
+    nodes=16,
+    watching=0.7,
+    patience=0.1,
+)
+_FOREST = GolowichLivni(
+    concepts=Thresholds(range(2)), rounds=24, epsilon=2, delta=0.1, nodes=16, switches=2, level=8
+)
 _OWN = (
     Correct(LaplaceCount(), "Release"),
     Correct(GaussianCount(), "Release"),
     Correct(RandomisedResponse(), "Release"),
     Correct(ExponentialChoice(), "Release"),
     Correct(NoisyMajority(), "SpecialRound"),
+    Correct(_REALIZABLE, "SpecialRound"),
+    Correct(_FOREST, "SpecialRound"),
+    Correct(attrs.evolve(_FOREST, reduction=True), "SpecialRound"),
+    Correct(AgnosticBatched(concepts=Thresholds(range(2)), rounds=24, batch=4), "SpecialRound"),
     Correct(BetweenThresholdsPredictor(), "Figure1"),
     Correct(AboveThresholdPredictor(), "Figure1"),
     Correct(NoisyVotes(), "Figure1"),

@@ -191,18 +191,29 @@ def _in_training(draw: st.DrawFn, learner: Learner, most: int) -> Script:
 
 def streams(learner: Learner, *, most: int = MOST_OBSERVED) -> st.SearchStrategy[tuple[Step, ...]]:
     """The steps of a game of SpecialRound of at most `most` rounds, of which one is special and not the
-    last."""
+    last. One time in three all are of one point, and the special example is a mistake or is none, amid as
+    many as may bring a learner that counts them to the brink."""
     rounds = getattr(learner, "rounds", None)
     most = min(most, rounds) if isinstance(rounds, int) else most
     points = points_of(learner)
     shown = st.builds(Show, _of(points), _of([0, 1, WITH, AGAINST]), _of(counts_of(learner, most)))
     examples = [(point, label) for point in points for label in (0, 1)]
     special = _two_of(examples).map(lambda two: Special(*two))
-    return st.tuples(
+    anything = st.tuples(
         st.lists(shown, max_size=_MOST_STRETCHES - 1),
         special,
         st.lists(shown, min_size=1, max_size=_MOST_STRETCHES - 1),
     ).map(lambda parts: _fitting([*parts[0], parts[1], *parts[2]], most))
+    times = _of(counts_of(learner, most))
+    at_brink = st.tuples(_of(points), times, _of([0, 1]), _of([AGAINST, WITH]), times).map(
+        lambda drawn: _fitting(_brink(*drawn), most)
+    )
+    return st.one_of(anything, anything, at_brink)
+
+
+def _brink(point: Point, before: int, label: int, probes: str, after: int) -> list[Step]:
+    special = Special((point, label), (point, 1 - label))
+    return [Show(point, AGAINST, before), special, Show(point, probes, after)]
 
 
 def adversaries(

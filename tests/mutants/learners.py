@@ -6,10 +6,14 @@ Every one keeps to its protocol, and its claim is what its author believes: only
 from __future__ import annotations
 
 from math import exp, inf, log
+from typing import Any
 
 import attrs
 from mutants import figure1_learners as figure1
+from mutants import online_agnostic as agnostic
+from mutants import online_forests as forests
 from mutants import online_learners as online
+from mutants import online_realizable as realizable
 from mutants import release_learners as release
 
 from arena import REFEREES, Learner, Referee, SpecialRound
@@ -27,6 +31,8 @@ class BrokenLearner:
     twin: the correct learner, with the same claim or a smaller one.
     loses: the least ε that holds at the δ of its claim; infinity if none does.
     raises: what gives it away is that it raises, which only audits with failures in view can see.
+    rounds: of a game before SpecialRound, against the adversary written for it. games: of that audit.
+    searched: a search finds it. Some slips take an adversary that knows the learner's thresholds.
     """
 
     spec: Learner
@@ -34,6 +40,9 @@ class BrokenLearner:
     loses: float
     protocol: str = "Release"
     raises: bool = False
+    rounds: int = ROUNDS
+    games: int = 16_000
+    searched: bool = True
 
     @property
     def name(self) -> str:
@@ -42,8 +51,19 @@ class BrokenLearner:
     @property
     def referee(self) -> Referee:
         """The referee to play it before: a short game where the protocol has a length."""
-        return SpecialRound(ROUNDS) if self.protocol == "SpecialRound" else REFEREES[self.protocol]()
+        return SpecialRound(self.rounds) if self.protocol == "SpecialRound" else REFEREES[self.protocol]()
 
+
+# The broken private online learners that take settings of their own.
+PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
+    (realizable.BareCounts(), inf, 24, {}),
+    (realizable.NoiseOfThresholdAlone(), inf, 22, {}),
+    (realizable.ComparesAtMistakes(), inf, 22, {"searched": False}),
+    (realizable.PairsInTurn(), inf, 64, {"searched": False, "games": 4_000}),
+    (forests.BareForest(), inf, 12, {}),
+    (agnostic.KeepsBatches(), 59.0, 60, {"games": 8_000}),
+    (agnostic.NoiseOfMeans(), 20.0, 40, {"searched": False}),
+)
 
 MUTANTS = (
     BrokenLearner(release.HalfTheScale(), LaplaceCount(), loses=2.0),
@@ -79,4 +99,8 @@ MUTANTS = (
     BrokenLearner(online.StaleMajority(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
     BrokenLearner(online.NoisyStart(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
     BrokenLearner(online.PaysForOneRound(), NoisyMajority(rounds=12), loses=11.0, protocol="SpecialRound"),
+    *(
+        BrokenLearner(mutant, mutant.twin, loses, protocol="SpecialRound", rounds=rounds, **more)
+        for mutant, loses, rounds, more in PRIVATE_ONLINE
+    ),
 )

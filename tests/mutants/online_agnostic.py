@@ -1,0 +1,84 @@
+"""Broken versions of `agnostic-batched`: the shipped learner but for one slip, with small batches."""
+
+from __future__ import annotations
+
+from functools import cached_property
+
+import attrs
+import numpy as np
+
+from arena import Claim
+from arena.concepts import ConceptClass, Thresholds
+from learners.agnostic_batched import AgnosticBatched, SeatedAgnosticBatched
+from learners.sanitiser import Discriminator, ExponentialLearner, Sanitiser
+
+
+@attrs.frozen
+class SmallBatches(AgnosticBatched):
+    """What the broken learners share: settings, and the claim of the shipped learner."""
+
+    concepts: ConceptClass = Thresholds(range(1))
+    rounds: int = 30
+    batch: int = 1
+    epsilon: float = 1.0
+    delta: float = 0.0
+    alpha: float = 0.5
+    calls: int | None = 1
+    rate: float | None = 20.0
+
+    @property
+    def twin(self) -> AgnosticBatched:
+        """The shipped learner at the same settings."""
+        fields = attrs.fields(AgnosticBatched)
+        return AgnosticBatched(**{field.name: getattr(self, field.name) for field in fields})
+
+    @property
+    def claim(self) -> Claim:
+        return self.twin.claim
+
+
+class SeatedKeepsBatches(SeatedAgnosticBatched):
+    def _deal(self, hands: np.ndarray) -> None:
+        before = self._counts.copy()
+        super()._deal(hands)
+        self._counts += before
+
+
+@attrs.frozen
+class KeepsBatches(SmallBatches):
+    """The slip: a batch is sanitised together with all before it. Loses ε for each batch."""
+
+    name = "keeps-batches"
+
+    rounds: int = 60
+    alpha: float = 0.25
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedAgnosticBatched:
+        return SeatedKeepsBatches(self, games, rng)
+
+
+class NoiseOfMeansSanitiser(Sanitiser):
+    @cached_property
+    def _discriminator(self) -> Discriminator:
+        both = np.concatenate([self.functions, ~self.functions])
+        return Discriminator(
+            both, self.alpha, self.step * NoiseOfMeans().batch, ExponentialLearner(self.step)
+        )
+
+
+@attrs.frozen
+class NoiseOfMeans(SmallBatches):
+    """The slip: the discriminator counts, and has the noise that is enough for means, 1/B of it. Loses ε for
+    each example of a batch."""
+
+    name = "noise-of-means"
+
+    rounds: int = 64
+    batch: int = 20
+
+    @property
+    def sanitiser(self) -> Sanitiser:
+        given = super().sanitiser
+        return NoiseOfMeansSanitiser(
+            given.functions, epsilon=given.epsilon, delta=given.delta, alpha=given.alpha, calls=given.calls
+        )

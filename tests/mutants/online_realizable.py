@@ -1,0 +1,153 @@
+"""Broken versions of `realizable`: the shipped learner but for one slip, in settings in which an update comes
+after about 17 mistakes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.concepts import ConceptClass, Thresholds
+from learners.mechanisms.running_sum import RunningSum
+from learners.realizable import Realizable, SeatedRealizable
+
+
+@attrs.frozen
+class Shorter(Realizable):
+    """What the broken learners share: settings, a claim, and a seat of their own."""
+
+    seat_class = SeatedRealizable
+
+    concepts: ConceptClass = Thresholds(range(2))
+    rounds: int = 40
+    epsilon: float = 2.0
+    delta: float = 0.1
+    beta: float = 0.99
+    nodes: int | None = 32
+    watching: float = 0.8
+    patience: float = 0.25
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedRealizable:
+        return self.seat_class(self, games, rng)
+
+    @property
+    def twin(self) -> Realizable:
+        """The shipped learner at the same settings."""
+        return Realizable(**{field.name: getattr(self, field.name) for field in attrs.fields(Realizable)})
+
+
+class SeatedBareCounts(SeatedRealizable):
+    def _frequent(self, game: int) -> list[int]:
+        soa, sequences = self._soa, 2 * self._pairs[game]
+        counts = np.bincount(soa.function[self._states[game, :sequences]], minlength=soa.nothing + 1)
+        order = np.argsort(-counts[: soa.nothing], kind="stable")
+        return [int(f) for f in order if counts[f] > 0]
+
+
+@attrs.frozen
+class BareCounts(Shorter):
+    """The slip: the histogram gets no noise, and lists all that occurs. No ε holds.
+
+    Of two pairs the one got the special example, the other later ones: one function is listed, or two.
+    """
+
+    name = "bare-counts"
+    seat_class = SeatedBareCounts
+
+    nodes: int | None = 4
+
+
+class BareSum(RunningSum):
+    def observe(self, values: Any) -> np.ndarray:
+        self._sums += values
+        np.greater_equal(self._sums * self._epsilon, self._thresholds, out=self._fired)
+        np.putmask(self._thresholds, self._fired, np.inf)
+        return self._shown
+
+
+class SumAtMistakes(RunningSum):
+    def observe(self, values: Any) -> np.ndarray:
+        self._sums += values
+        np.greater_equal(self._noisy.draw(self._sums), self._thresholds, out=self._fired)
+        self._fired &= values
+        np.putmask(self._thresholds, self._fired, np.inf)
+        return self._shown
+
+
+class SeatedBareSum(SeatedRealizable):
+    watch_class: type[RunningSum] = BareSum
+
+    def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._watch = self.watch_class(games, rng, thresholds=self._thresholds[0], epsilon=spec.watch_epsilon)
+
+
+@attrs.frozen
+class NoiseOfThresholdAlone(Shorter):
+    """The slip: AboveThreshold has a noisy threshold, but compares it with the exact sum. No ε holds.
+
+    An example that is no mistake cannot be the one at which the sum passes the threshold.
+    """
+
+    name = "noise-of-threshold-alone"
+    seat_class = SeatedBareSum
+
+
+class SeatedSumAtMistakes(SeatedBareSum):
+    watch_class = SumAtMistakes
+
+
+@attrs.frozen
+class ComparesAtMistakes(Shorter):
+    """The slip: the sum is compared with the threshold only in rounds in which it grew. No ε holds."""
+
+    name = "compares-at-mistakes"
+    seat_class = SeatedSumAtMistakes
+
+
+class InTurn:
+    """A generator whose pairs come in turn and whose permutations leave all in place."""
+
+    def __init__(self, rng: np.random.Generator, turn: np.ndarray) -> None:
+        self._rng, self._turn = rng, turn
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._rng, name)
+
+    def integers(self, low: int, high: int, size: int, dtype: type = int) -> np.ndarray:
+        return self._rng.integers(low, high, size, dtype) if dtype is bool else self._turn % high
+
+    def permutation(self, size: int) -> np.ndarray:
+        return np.arange(size)
+
+
+class SeatedPairsInTurn(SeatedRealizable):
+    def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._turn = np.zeros(games, np.intp)
+        self._rng: Any = InTurn(rng, self._turn)
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        mistakes = self._soa.labels[self._function, self._soa.place(x)] != y
+        super().observe(x, y)
+        self._turn += mistakes
+
+
+@attrs.frozen
+class PairsInTurn(Shorter):
+    """The slip: mistakes go to pairs in turn, and pairs keep their order, as if neither needed coins. No ε
+    holds.
+
+    One mistake more, and all later ones move on by a pair: neighbours that got the same no longer do.
+    """
+
+    name = "pairs-in-turn"
+    seat_class = SeatedPairsInTurn
+
+    concepts: ConceptClass = Thresholds(range(3))
+    rounds: int = 64
+    nodes: int | None = 64
+    watching: float = 0.25
+    growth: float = 0.25
+    patience: float = 0.02
