@@ -1,0 +1,96 @@
+"""The mistakes of `realizable` by rounds, for Littlestone dimensions 2, 3 and 4: docs/learners.svg.
+
+Its defaults, at ε = 1, δ = 1e-6 and T = 60,000, on thresholds on 4, 8 and 16 points; before an adversary that
+contradicts what is shown as long as any concept survives, and before points and a concept that are drawn.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Sequence
+
+import numpy as np
+from charts import BLUE, GREEN, RED, panels, save
+from tabulate import tabulate
+
+from adversaries.adaptive import AdaptiveConsistent
+from adversaries.sequences import Iid
+from arena import Adversary
+from arena.concepts import Thresholds
+from audits.race import RaceResult, race_of, run
+from learners.realizable import Realizable
+
+ROUNDS, GAMES = 60_000, 100
+LEARNERS = {f"d = {d}": Realizable(concepts=Thresholds(range(1, 2**d + 1)), rounds=ROUNDS) for d in (2, 3, 4)}
+AGAINST = {
+    "adaptive: contradicts what is shown": AdaptiveConsistent(),
+    "iid: points and a concept drawn beforehand": Iid(),
+}
+
+
+def played(adversary: Adversary) -> RaceResult:
+    players = [(label, learner, adversary) for label, learner in LEARNERS.items()]
+    return run(race_of(players, rounds=ROUNDS, games=GAMES, marks=40), jobs=os.cpu_count() or 1)
+
+
+def table(results: dict[str, RaceResult]) -> str:
+    rows = []
+    for against, result in results.items():
+        for one in result.standings:
+            size, last = LEARNERS[one.entrant.label].size, one.median
+            before = result.race.marks[-2]
+            rows.append(
+                (
+                    against.split(":")[0],
+                    one.entrant.label,
+                    f"{size:,}",
+                    f"{last.values[-1]:,.0f} ({last.lower[-1]:,.0f} to {last.upper[-1]:,.0f})",
+                    f"{last.values[-1] / size:.2f}",
+                    f"{one.worst[-1]:,}",
+                    f"{last.values[-1] - last.values[-2]:,.0f} after round {before:,}",
+                )
+            )
+    headers = ("against", "learner", "N_0", "median (limits)", "in N_0", "worst", "of these")
+    return tabulate(rows, headers, disable_numparse=True)
+
+
+def draw(results: dict[str, RaceResult]) -> None:
+    figure, axes = panels(
+        f"realizable at ε = 1, δ = 1e-6, on thresholds: mistakes in rounds 1 to t. Medians of {GAMES} games; "
+        "shaded, limits that hold\nat all marked rounds and for all three at once (95 % a panel)",
+        sharey=True,
+    )
+    for axis, (against, result) in zip(axes, results.items(), strict=True):
+        marks = np.array(result.race.marks)
+        for one, colour, marker in zip(result.standings, (BLUE, RED, GREEN), "osD", strict=True):
+            learner = LEARNERS[one.entrant.label]
+            points = len(learner.concepts.domain or ())
+            label = f"{one.entrant.label}: {points} points, N_0 = {learner.size:,}"
+            _curve(axis, marks, one.median, colour=colour, marker=marker, label=label)
+        axis.plot(marks, marks, color="#999999", linestyle=":", linewidth=1, label="an error every round")
+        axis.set(title=f"against {against}", xlabel="rounds t", xscale="log", yscale="log")
+        axis.set_xlim(100, 1.1 * ROUNDS)
+        axis.set_ylim(30, 60_000)
+        axis.xaxis.set_major_formatter("{x:,.0f}")
+        axis.yaxis.set_major_formatter("{x:,.0f}")
+    axes[0].set_ylabel("mistakes")
+    axes[0].legend(loc="upper left")
+    print(f"Written: {save(figure, 'learners.svg')}")
+
+
+def _curve(axis, marks, found, *, colour: str, marker: str, label: str) -> None:  # type: ignore[no-untyped-def]
+    axis.fill_between(marks, found.lower, found.upper, color=colour, alpha=0.2, linewidth=0)
+    axis.plot(marks, found.values, color=colour, marker=marker, markersize=3, linewidth=1.5, label=label)
+
+
+def main(names: Sequence[str] = tuple(AGAINST)) -> None:
+    start = time.perf_counter()
+    results = {name: played(AGAINST[name]) for name in names}
+    print(table(results))
+    draw(results)
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
