@@ -15,13 +15,14 @@ class Bound:
 
     at_most: the mistakes, or the regret. of: `MISTAKES` in realizable games, `REGRET` in any.
     beta: the probability at most with which a game exceeds it; 0: no game does; None: it bounds the
-    expectation. theorem: where it comes from.
+    expectation. theorem: where it comes from. oblivious: it is proved before oblivious adversaries only.
     """
 
     at_most: float
     of: str = attrs.field(validator=attrs.validators.in_((MISTAKES, REGRET)))
     beta: float | None = attrs.field()
     theorem: str
+    oblivious: bool = False
 
     @beta.validator
     def _check_beta(self, attribute: object, beta: float | None) -> None:

@@ -51,6 +51,7 @@ class TinySoa(Learner):
     at_most: float | None = setting(None, help="its bound instead of Ldim")
     beta: float | None = setting(0.0, help="of its bound")
     of: str = setting(MISTAKES, help="of its bound")
+    oblivious: bool = setting(False, help="of its bound")
 
     @property
     def claim(self) -> Claim:
@@ -58,7 +59,7 @@ class TinySoa(Learner):
 
     def bound(self, rounds: int) -> Bound | None:
         most = soa(self.concepts).mistakes if self.at_most is None else self.at_most
-        return Bound(most, self.of, self.beta, self.theorem)
+        return Bound(most, self.of, self.beta, self.theorem, self.oblivious)
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedSoa:
         return SeatedSoa(self.concepts, games)

@@ -83,7 +83,7 @@ def _curve(axes: Axes, one: Standing, marks: np.ndarray, number: int, span: tupl
     axes.fill_between(marks, lower, upper, color=colour, alpha=0.2, linewidth=0)
     label = one.entrant.label
     axes.plot(marks, one.median.values, color=colour, marker=marker, markersize=4, linewidth=1.8, label=label)
-    if one.held is not None and one.held.speaks:
+    if one.held is not None and not one.held.unsaid:
         outside = ", above the chart" if one.bounds.min() > span[1] else ""
         told = f"{label}: bound {bound_text(one.held.bound)}{outside}"
         axes.plot(marks, one.bounds, color=colour, linestyle="--", linewidth=1.2, label=told)

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import MISTAKES, REGRET, Bound, InvalidArgument
+from arena import MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
 from audits.race.plan import Entrant, Race
 from audits.race.quantiles import Quantile, mean_limit, quantile
 from audits.settings import blamed, claim_of, settable, summary, text_of
@@ -21,14 +21,14 @@ _ROUNDING = 1e-9  # a bound is a float, often a logarithm
 class Held:
     """A learner's bound on games of T rounds, and whether they kept it.
 
-    speaks: whether it bounds what the race counts; if not, nothing else is known.
+    unsaid: why it says nothing of these games, so that nothing else is known; empty where it does.
     exceeding: the games above it. allowed: the most games above it that a true bound is granted; None where
     it bounds the expectation. mean_lower: what the expectation is at least, where it bounds that; else None.
     broken: a game broke a bound that none does; or a test refuted it.
     """
 
     bound: Bound
-    speaks: bool
+    unsaid: str = ""
     exceeding: int = 0
     allowed: int | None = None
     mean_lower: float | None = None
@@ -140,7 +140,7 @@ def _standing(race: Race, entrant: Entrant, figures: np.ndarray) -> Standing:
     ordered, level = np.sort(figures, axis=1), limit_level(race)
     median, high = (quantile(ordered, q, level) for q in QUANTILES)
     bounds = bounds_of(race, entrant)
-    told = [np.inf if bound is None or not speaks(bound, race.of) else bound.at_most for bound in bounds]
+    told = [np.inf if bound is None or unsaid(bound, race, entrant) else bound.at_most for bound in bounds]
     return Standing(
         entrant=entrant,
         mean=figures.mean(axis=1),
@@ -148,32 +148,40 @@ def _standing(race: Race, entrant: Entrant, figures: np.ndarray) -> Standing:
         high=high,
         worst=ordered[:, -1],
         bounds=np.array(told, np.float64),
-        held=None if bounds[-1] is None else _held(race, bounds[-1], figures[-1]),
+        held=None if bounds[-1] is None else _held(race, entrant, bounds[-1], figures[-1]),
         growth=_growth(np.array(race.marks), median.values),
     )
 
 
-def speaks(bound: Bound, of: str) -> bool:
-    """Whether the bound is on what is counted. In realizable games the best concept makes no mistake, so that
-    a bound on regret is one on mistakes; elsewhere one on mistakes says nothing."""
-    return bound.of == REGRET or of == MISTAKES
+def unsaid(bound: Bound, race: Race, entrant: Entrant) -> str:
+    """Why the bound says nothing of these games; empty if it does.
+
+    In realizable games the best concept makes no mistake, so that a bound on regret is one on mistakes;
+    elsewhere one on mistakes says nothing.
+    """
+    if bound.of != REGRET and race.of != MISTAKES:
+        return f"it is on {bound.of} in realizable games"
+    if bound.oblivious and entrant.referee.name != Oblivious.name:
+        return "it is proved before oblivious adversaries"
+    return ""
 
 
-def _held(race: Race, bound: Bound, figures: np.ndarray) -> Held:
-    if not speaks(bound, race.of):
-        return Held(bound=bound, speaks=False)
+def _held(race: Race, entrant: Entrant, bound: Bound, figures: np.ndarray) -> Held:
+    silent = unsaid(bound, race, entrant)
+    if silent:
+        return Held(bound=bound, unsaid=silent)
     most = bound.at_most + _ROUNDING * max(1.0, abs(bound.at_most))
     exceeding = int(np.count_nonzero(figures > most))
     error = (1 - race.confidence) / len(race.entrants)  # all tests together stay within 1 - confidence
     if bound.beta is None:
         lower = mean_limit(figures, 0 if race.of == MISTAKES else -race.rounds, error)
-        return Held(bound=bound, speaks=True, exceeding=exceeding, mean_lower=lower, broken=lower > most)
+        return Held(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > most)
     allowed = 0
     if bound.beta > 0:
         from scipy.stats import binom  # slow to import
 
         allowed = int(binom.isf(error, race.games, bound.beta))
-    return Held(bound=bound, speaks=True, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)
+    return Held(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)
 
 
 def _growth(marks: np.ndarray, medians: np.ndarray) -> Growth:

@@ -94,8 +94,8 @@ def _held(held: Held | None, games: int) -> tuple[str, str]:
     if held is None:
         return "none", ""
     bound = held.bound
-    if not held.speaks:
-        return bound_text(bound), f"it is on {bound.of} in realizable games"
+    if held.unsaid:
+        return bound_text(bound), held.unsaid
     if bound.beta is None:
         said = f"the mean is at least {held.mean_lower:,.4g}"
         return bound_text(bound), f"no: {said}" if held.broken else f"not refuted: {said}"
@@ -141,7 +141,7 @@ def _notes(result: RaceResult) -> list[str]:
         for x in (q.lower[-1], q.upper[-1])
     )
     limits += "; ? stands where so few games give no limit." if few else "."
-    bounds = [one.held.bound for one in result.standings if one.held is not None and one.held.speaks]
+    bounds = [one.held.bound for one in result.standings if one.held is not None and not one.held.unsaid]
     notes = [limits]
     if any(bound.beta != 0 for bound in bounds):
         notes.append(

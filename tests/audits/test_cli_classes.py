@@ -66,7 +66,7 @@ def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
             ("thresholds:1..99999", "--tree"),
             "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels",
         ),
-        (("intervals:1..99999", "--tree"), "Intervals(99999 points from 1 to 99999) has "),
+        (("intervals:1..500", "--tree"), "Intervals(500 points from 1 to 500) has "),
         (("noisy-majority", "--tree"), "noisy-majority has no setting `concepts`. Name a learner of a class"),
         (("contrarian", "--tree"), "contrarian is an adversary. Name a learner or a concept class."),
         (("points:1..4", "--tree", "--set", "a=1"), "points:1..4 is a concept class, which has no settings."),

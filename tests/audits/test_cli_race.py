@@ -176,8 +176,8 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
             "at_most of the a is set twice.",
         ),
         (
-            (SOA, *SHORT, "--set", "concepts=points:1..9999"),
-            "Points(9999 points from 1 to 9999) has 99,980,001 labels, concepts times points, over 16",
+            (SOA, *SHORT, "--set", "concepts=points:1..8000"),
+            "Points(8000 points from 1 to 8000) has 64,000,000 labels, concepts times points, over 16",
         ),
         ((GUESS, *SHORT, "--agnostic", "--set", "concepts=thresholds"), "Thresholds() has no finite domain"),
         (

@@ -124,7 +124,7 @@ def test_bad_races_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="two learners of a race have the same label, got 'a'"):
         race_of([("a", TinySoa(), Drawn()), ("a", Guess(), Drawn())], rounds=3, games=1)
     with pytest.raises(Unsupported, match="Choose a smaller domain"):
-        planned(TinySoa(concepts=Points(range(10_000))))
+        planned(TinySoa(concepts=Points(range(8_000))))
     with pytest.raises(Unsupported, match=r"Thresholds\(\) has no finite domain"):
         planned(Guess(concepts=Thresholds()), agnostic=True)
     race = planned(TinySoa())
@@ -256,17 +256,26 @@ def test_a_bound_on_the_expectation_is_refuted_by_a_mean_that_is_far_above_it() 
     assert judged(learner, [11] * 1_000).broken
     other = judged(learner, [5] * 1_000, agnostic=True).standings[0].held
     assert other is not None
-    assert not other.speaks
+    assert other.unsaid
     regret = judged(attrs.evolve(learner, of=REGRET), [5] * 1_000, agnostic=True).standings[0].held
     assert regret is not None
     assert regret.mean_lower == pytest.approx(5 * (1 - share) - 100 * share)
+
+
+def test_a_bound_before_oblivious_adversaries_says_nothing_of_others() -> None:
+    learner = TinySoa(oblivious=True)
+    adaptive = judged(learner, [50] * 10, protocol="Adaptive")
+    assert not adaptive.broken
+    assert np.isinf(adaptive.standings[0].bounds).all()
+    assert "it is proved before oblivious adversaries" in text(adaptive)
+    assert judged(learner, [50] * 10, protocol="Oblivious").broken
 
 
 def test_a_bound_on_mistakes_says_nothing_of_regret_but_not_the_other_way_round() -> None:
     result = judged(TinySoa(), [50] * 10, agnostic=True)
     held = result.standings[0].held
     assert held is not None
-    assert not held.speaks
+    assert held.unsaid
     assert not result.broken
     assert np.isinf(result.standings[0].bounds).all()
     assert "it is on mistakes in realizable games" in text(result)
@@ -340,6 +349,7 @@ def test_json_has_every_figure() -> None:
         "of": "mistakes",
         "beta": 0.0,
         "theorem": "Littlestone 1988",
+        "oblivious": False,
     }
     assert (second["bound"], second["bounds"][0]) == (None, None)
     assert first["settings"]["rounds"] == "60"

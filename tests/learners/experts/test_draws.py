@@ -1,0 +1,273 @@
+"""Draws of merged experts: their laws, their privacy by enumeration, given the candidates."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mechanism_laws import RATE, SURE
+from move_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
+from statistical import check_counts, rejected, statistical
+
+from arena.concepts import FiniteClass
+from arena.littlestone import START, soa
+from learners.experts import FreshDraws, LazyDraws, MergedExperts, moves
+from learners.mechanisms import exponential_experts, lazy_experts
+from learners.mechanisms.lazy_experts import Lazy
+
+ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))
+CLASSES = [ALL, soa(FiniteClass([[0, 0], [0, 1], [1, 1]]))]
+SETS: list[Sets] = [
+    [[[0, 1]], [[0, 1], [0, 1]], [[0, 1], [0, 1], [0, 1]]],
+    [[[0]], [[0, 1], [1]], [[1], [0], []]],
+    [[[1]], [[1], []], [[0, 1], [0], [1]]],
+]
+PLAYED = [(0, 1), (1, 0), (1, 1), (0, 0)]
+
+
+def committed(examples: list[tuple[int, int]]) -> Examples:
+    return lambda view: examples[len(view) - 1]
+
+
+def adaptive(seed: int, replaced: int, by: tuple[int, int]) -> Examples:
+    """Examples that depend on what was drawn in some way, but in the round that is replaced."""
+
+    def examples(view: tuple[int, ...]) -> tuple[int, int]:
+        if len(view) - 1 == replaced:
+            return by
+        x, y = np.random.default_rng([seed, *view]).integers(0, 2, size=2)
+        return int(x), int(y)
+
+    return examples
+
+
+def told(sets: Sets, e: int, games: int) -> np.ndarray:
+    """The candidates at an end, (games, e, 2), the same in all games."""
+    found = np.zeros((games, e, 2), bool)
+    for i, points in enumerate(sets[e - 1]):
+        found[:, i, list(points)] = True
+    return found
+
+
+def states_of(automaton) -> list[int]:
+    return moves(automaton, 2, 9).states.tolist()
+
+
+# --- fresh --------------------------------------------------------------------------------------------------
+
+
+def fresh_views(rng: np.random.Generator, games: int, rate: float) -> np.ndarray:
+    """(games,) the states of four rounds with an end after each of the first two, as a number."""
+    table = moves(ALL, 2, 9)
+    experts = MergedExperts(table, games, ends=2, rate=rate, change=0.4)
+    draws = FreshDraws(experts, games, rng)
+    seen = np.zeros(games, int)
+    for t, (x, y) in enumerate(PLAYED, start=1):
+        seen = len(table.states) * seen + draws.draw()
+        draws.observe(experts.observe(np.full(games, x), np.full(games, y)))
+        if t <= 2:
+            draws.close(told(SETS[1], t, games))
+            experts.close(told(SETS[1], t, games))
+    return seen
+
+
+def fresh_cells() -> list[float]:
+    law = fresh_law(ALL, SETS[1][:2], committed(PLAYED), 4, length=1, rate=1.2, change=0.4)
+    return [law.get(view, 0.0) for view in itertools.product(states_of(ALL), repeat=4)]
+
+
+@statistical(rate=RATE)
+def test_fresh_draws_follow_the_law(rng: np.random.Generator) -> None:
+    cells = fresh_cells()
+    observed = np.bincount(fresh_views(rng, 400_000, 1.2), minlength=len(cells))
+    check_counts(observed, cells, effect=0.01, **SURE)
+
+
+@statistical(rate=2 * RATE)
+def test_fresh_draws_at_another_rate_would_be_noticed(rng: np.random.Generator) -> None:
+    cells = fresh_cells()
+    with rejected():
+        observed = np.bincount(fresh_views(rng, 400_000, 1.05), minlength=len(cells))
+        check_counts(observed, cells, effect=0.01, **SURE)
+
+
+def test_without_an_end_no_coins_are_drawn(rng: np.random.Generator) -> None:
+    table = moves(ALL, 2, 9)
+    experts = MergedExperts(table, 3, ends=2, rate=1.0, change=0.4)
+    state = str(rng.bit_generator.state)
+    for draws in (
+        FreshDraws(experts, 3, rng),
+        LazyDraws(experts, table, 3, rng, lazy=Lazy(1.0, redraw=0.5, most=3), change=0.4),
+    ):
+        draws.observe(experts.observe(np.zeros(3, int), np.ones(3, int)))
+        assert draws.draw().tolist() == [0, 0, 0]
+    assert str(rng.bit_generator.state) == state
+
+
+@pytest.mark.parametrize("sets", SETS)
+@pytest.mark.parametrize("automaton", CLASSES, ids=["all", "chain"])
+@pytest.mark.parametrize(("rounds", "rate", "length"), [(3, 0.5, 1), (4, 0.8, 1), (4, 0.7, 2)])
+def test_neighbours_are_as_close_as_fresh_draws_claim(
+    automaton, sets: Sets, rounds: int, rate: float, length: int
+) -> None:
+    """Given the candidates; losses of the first stretch cost nothing."""
+    examples = list(itertools.product((0, 1), (0, 1)))
+    sets = sets[: (rounds - 1) // length]
+    for s in range(rounds):
+        laws = [
+            fresh_law(
+                automaton,
+                sets,
+                committed([*PLAYED[:s], example, *PLAYED[s + 1 :]]),
+                rounds,
+                length=length,
+                rate=rate,
+                change=0.3,
+            )
+            for example in examples
+        ]
+        for slack in (0.0, 1e-3, 0.05):
+            claim = exponential_experts.cost(rounds - length, rate, slack=slack)
+            worst = max(delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))
+            assert worst <= (claim.delta if s >= length else 0) + 1e-12
+
+
+def test_fresh_draws_spend_nearly_what_they_claim() -> None:
+    """Of experts that are unlikely a priori, a loss moves the probability most; they move at one end."""
+    sets: Sets = [[[0]], [[], []], [[], [], []]]
+    laws = [
+        fresh_law(ALL, sets, committed([(0, 0), by, (0, 0), (0, 0)]), 4, length=1, rate=0.8, change=0.001)
+        for by in ((0, 0), (0, 1))
+    ]
+    claim = exponential_experts.cost(3, 0.8, slack=0).epsilon
+    assert max(delta(a, b, 0.95 * claim) for a, b in itertools.permutations(laws)) > 0
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    replaced=st.integers(0, 2),
+    sets=st.sampled_from(SETS),
+    automaton=st.sampled_from(CLASSES),
+)
+def test_adaptive_examples_cost_no_more(seed: int, replaced: int, sets: Sets, automaton) -> None:
+    laws = [
+        fresh_law(automaton, sets, adaptive(seed, replaced, by), 4, length=1, rate=0.7, change=0.3)
+        for by in itertools.product((0, 1), (0, 1))
+    ]
+    for slack in (0.0, 0.01):
+        claim = exponential_experts.cost(3, 0.7, slack=slack)
+        for law, other in itertools.permutations(laws, 2):
+            assert delta(law, other, claim.epsilon) <= claim.delta + 1e-12
+
+
+# --- lazy ---------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("redraw", [0.0, 0.3])
+@settings(max_examples=40, deadline=None)
+@given(
+    seed=st.integers(0, 10**6),
+    rate=st.floats(0.01, 3),
+    change=st.floats(0.05, 0.95),
+    sets=st.sampled_from(SETS),
+    automaton=st.sampled_from(CLASSES),
+    length=st.integers(1, 2),
+)
+def test_the_law_of_each_lazy_round_is_that_of_hedge(
+    seed: int, rate: float, change: float, sets: Sets, automaton, length: int, redraw: float
+) -> None:
+    examples = [(int(x), int(y)) for x, y in np.random.default_rng(seed).integers(0, 2, size=(5, 2))]
+    sets = sets[: 4 // length][:3]
+    run = {"length": length, "rate": rate, "change": change}
+    law = lazy_law(automaton, sets, committed(examples), 5 if length > 1 else 4, **run, redraw=redraw, most=9)
+    for t in range(4):
+        marginal: dict[tuple[int, int], float] = {}
+        for view, mass in law.items():
+            marginal[view[t]] = marginal.get(view[t], 0.0) + mass
+        expected = hedge(automaton, sets, examples[:t], length, rate, change)
+        assert marginal == pytest.approx(expected)
+
+
+def check_lazy(rng: np.random.Generator, most: int, redraw: float) -> None:
+    games, table = 400_000, moves(ALL, 2, 9)
+    numbers = {state: s for s, state in enumerate(table.states.tolist())}
+    experts = MergedExperts(table, games, ends=2, rate=1.2, change=0.4)
+    lazy = Lazy(1.2, redraw=redraw, most=most)
+    draws = LazyDraws(experts, table, games, rng, lazy=lazy, change=0.4)
+    seen = np.zeros(games, int)
+    for t, (x, y) in enumerate(PLAYED, start=1):
+        seen = 3 * len(numbers) * seen + 3 * draws.draw() + draws._since
+        draws.observe(experts.observe(np.full(games, x), np.full(games, y)))
+        if t <= 2:
+            draws.close(told(SETS[0], t, games))
+            experts.close(told(SETS[0], t, games))
+    law = lazy_law(
+        ALL, SETS[0][:2], committed(PLAYED), 4, length=1, rate=1.2, change=0.4, redraw=0.2, most=most
+    )
+    cells = np.zeros((3 * len(numbers)) ** 4)
+    for view, mass in law.items():
+        place = 0
+        for state, since in view:
+            place = 3 * len(numbers) * place + 3 * numbers[state] + since
+        cells[place] += mass
+    observed = np.bincount(seen, minlength=len(cells))
+    possible = cells > 0
+    assert not observed[~possible].any()
+    check_counts(observed[possible], cells[possible], effect=0.01, **SURE)
+
+
+@pytest.mark.parametrize("most", [1, 9])
+@statistical(rate=RATE)
+def test_lazy_games_follow_the_law(rng: np.random.Generator, most: int) -> None:
+    check_lazy(rng, most, redraw=0.2)
+
+
+@statistical(rate=2 * RATE)
+def test_lazy_games_that_draw_more_often_would_be_noticed(rng: np.random.Generator) -> None:
+    with rejected():
+        check_lazy(rng, 9, redraw=0.3)
+
+
+@pytest.mark.parametrize("sets", SETS)
+@pytest.mark.parametrize(
+    ("rounds", "lazy"),
+    [
+        (3, Lazy(1.0, redraw=0.1, most=1)),
+        (4, Lazy(0.5, redraw=0.2, most=2)),
+        (4, Lazy(0.6, redraw=0.05, most=1)),
+    ],
+    ids=str,
+)
+def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, lazy: Lazy) -> None:
+    """Given the candidates; what is compared shows every pair, which is more than an adversary sees."""
+    examples = list(itertools.product((0, 1), (0, 1)))
+    run = {"length": 1, "rate": lazy.rate, "change": 0.3, "redraw": lazy.redraw, "most": lazy.most}
+    for s, automaton in itertools.product(range(1, rounds), CLASSES):
+        laws = [
+            lazy_law(
+                automaton, sets[: rounds - 1], committed([*PLAYED[:s], by, *PLAYED[s + 1 :]]), rounds, **run
+            )
+            for by in examples
+        ]
+        for slack in (0.0, 1e-3, 0.05):
+            claim = lazy_experts.cost(rounds - 1, lazy, slack=slack)
+            worst = max(delta(a, b, claim.epsilon) for a, b in itertools.permutations(laws, 2))
+            assert worst <= claim.delta + 1e-12
+
+
+def test_a_lazy_game_without_draws_left_moves_all_the_same(rng: np.random.Generator) -> None:
+    """With all points candidates and no losses, a part of change^2 of the games moves twice."""
+    games, table = 1_000, moves(ALL, 2, 9)
+    experts = MergedExperts(table, games, ends=2, rate=1.0, change=0.9)
+    draws = LazyDraws(experts, table, games, rng, lazy=Lazy(1.0, redraw=1.0, most=0), change=0.9)
+    for e in (1, 2):
+        draws.close(told(SETS[0], e, games))
+        experts.close(told(SETS[0], e, games))
+    assert (draws._since == 2).mean() > 0.8
+    assert table.states[0] == START
+    assert math.isclose((draws.draw() == 0).mean(), 0.01, abs_tol=0.02)

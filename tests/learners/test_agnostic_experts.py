@@ -1,0 +1,373 @@
+"""agnostic-experts: conformance, claim by hand, the law of tiny games, regret and its bound, refusals."""
+
+from __future__ import annotations
+
+import itertools
+import math
+
+import attrs
+import numpy as np
+import pytest
+from mechanism_laws import RATE, SURE
+from move_laws import delta, fresh_law, lazy_law, sets_of_one_end
+from players import Scripted, script
+from scipy import stats
+from statistical import check_counts, rejected, statistical
+
+from arena import (
+    REGRET,
+    Adaptive,
+    BudgetExceeded,
+    Commit,
+    Example,
+    InvalidArgument,
+    Moves,
+    Oblivious,
+    Unsupported,
+    play,
+)
+from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
+from arena.littlestone import soa
+from arena.testing import check_learner
+from learners import agnostic_experts
+from learners.agnostic_experts import FRESH, LAZY, AgnosticExperts
+from learners.experts import noise_scale
+from learners.mechanisms import binary_counter, lazy_experts
+
+ALL = FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]])
+
+
+@pytest.mark.parametrize("draws", [FRESH, LAZY])
+@pytest.mark.parametrize(
+    "learner",
+    [
+        AgnosticExperts(rounds=12, stretches=4),
+        AgnosticExperts(rounds=12, stretches=12, epsilon=50.0, concepts=Intervals(range(4))),
+        AgnosticExperts(rounds=12, stretches=5, share=0.0, epsilon=20.0, concepts=Rectangles([3, 2])),
+        AgnosticExperts(rounds=12, concepts=FiniteClass([[0, 1, 1]])),
+        AgnosticExperts(rounds=12, stretches=1),
+        AgnosticExperts(rounds=12, stretches=6, mistakes=1, rate=0.5, threshold=-1.0),
+    ],
+    ids=["thresholds", "intervals", "rectangles", "one", "still", "few"],
+)
+def test_it_conforms(learner: AgnosticExperts, draws: str) -> None:
+    check_learner(attrs.evolve(learner, draws=draws), games=1_000)
+
+
+def test_fresh_draws_are_in_step() -> None:
+    assert AgnosticExperts().in_step
+    assert not AgnosticExperts(draws=LAZY).in_step
+
+
+# --- the claim ----------------------------------------------------------------------------------------------
+
+
+def test_the_claim_by_hand() -> None:
+    """100 rounds in 10 stretches of 10: 9 ends, and Hedge's game has 90 rounds, 89 of which know losses."""
+    learner = AgnosticExperts(rounds=100, stretches=10, epsilon=1.0, delta=1e-6, share=0.25, rate=0.01)
+    assert (learner.length, learner.ends) == (10, 9)
+    advanced = 89 * 0.02**2 / 8 + 0.02 * math.sqrt(89 * math.log(1e6) / 2)
+    assert learner.claim.epsilon == pytest.approx(0.25 + advanced)
+    assert learner.claim.delta == 1e-6
+    pure = attrs.evolve(learner, delta=0.0)
+    assert pure.claim.epsilon == pytest.approx(0.25 + 89 * 0.02)
+    assert pure.claim.delta == 0
+    without = attrs.evolve(pure, share=0.0)
+    assert without.claim.epsilon == pytest.approx(89 * 0.02)
+    # Four levels of nodes, and two points that move.
+    assert noise_scale(learner.ends, learner.counters_epsilon) == 4 * 2 / 0.25
+    assert learner.least == 2 * 4 * 2 / 0.25
+
+
+def test_the_claim_of_lazy_draws_is_what_they_run_with() -> None:
+    learner = AgnosticExperts(rounds=100, stretches=10, draws=LAZY)
+    cost = lazy_experts.cost(90, learner.lazy, slack=1e-6)
+    assert learner.claim.epsilon == pytest.approx(0.2 + cost.epsilon)
+    assert learner.claim.epsilon <= 1
+    seat = learner.seat(2, np.random.default_rng(1))
+    assert (seat._draws._left == learner.lazy.most).all()
+    costly = attrs.evolve(learner, rate=10 * learner.hedge_rate)
+    assert costly.lazy.rate == 10 * learner.lazy.rate
+    assert costly.claim.epsilon > 1
+
+
+@pytest.mark.parametrize("draws", [FRESH, LAZY])
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 1_000.0])
+def test_the_rate_is_what_can_be_paid_or_the_best(draws: str, epsilon: float) -> None:
+    learner = AgnosticExperts(epsilon=epsilon, draws=draws)
+    assert learner.claim.epsilon <= epsilon * (1 + 1e-12)
+    if epsilon < 1_000:
+        assert learner.claim.epsilon > 0.99 * epsilon
+        assert AgnosticExperts(epsilon=epsilon, draws=draws, share=0.0).hedge_rate > learner.hedge_rate
+    else:  # what the bound asks for is cheaper
+        ends, moves = 31, 4
+        change = moves / (moves + ends)
+        log_experts = moves * math.log(16 / change) - (ends - moves) * math.log(1 - change)
+        assert learner.hedge_rate == pytest.approx(math.sqrt(8 * log_experts / (10_000 - 313)))
+        assert learner.claim.epsilon < 900
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        AgnosticExperts(stretches=1),
+        AgnosticExperts(rounds=1),
+        AgnosticExperts(mistakes=0),
+        AgnosticExperts(concepts=FiniteClass([[0, 1, 1]])),
+        AgnosticExperts(stretches=1, draws=LAZY),
+    ],
+    ids=str,
+)
+def test_one_expert_tells_nothing(learner: AgnosticExperts) -> None:
+    assert (learner.claim.epsilon, learner.claim.delta) == (0, 0)
+    seat = learner.seat(2, np.random.default_rng(1))
+    first = seat.hypothesis().concepts
+    for _ in range(min(learner.rounds, 50) - 1):
+        seat.observe(np.zeros(2), np.ones(2, np.int8))
+        assert np.array_equal(seat.hypothesis().concepts, first)
+
+
+@pytest.mark.parametrize(
+    ("rounds", "stretches", "length", "ends"),
+    [(10, 10, 1, 9), (10, 4, 3, 3), (9, 4, 3, 2), (10, 2, 5, 1), (2, 9, 1, 1), (1, 9, 1, 0)],
+)
+def test_stretches_are_as_even_as_can_be(rounds: int, stretches: int, length: int, ends: int) -> None:
+    learner = AgnosticExperts(rounds=rounds, stretches=stretches)
+    assert (learner.length, learner.ends) == (length, ends)
+    seat = learner.seat(2, np.random.default_rng(1))
+    for _ in range(rounds):
+        seat.hypothesis()
+        seat.observe(np.zeros(2), np.ones(2, np.int8))
+    assert seat._experts.ended == ends
+
+
+# --- the law of tiny games, candidates and draws together ---------------------------------------------------
+
+TINY = AgnosticExperts(
+    concepts=ALL, rounds=5, stretches=2, epsilon=1.0, delta=0.0, share=0.5, threshold=0.5, rate=0.6
+)
+PLAYED = ((0, 1), (1, 0), (0, 1), (1, 1), (0, 0))
+
+
+def law_of(learner: AgnosticExperts, played: tuple[tuple[int, int], ...], shown: bool = False) -> dict:
+    """The law of what five rounds release, the first three of them a stretch; shown: and of S'(0, 1]."""
+    first = [sum(x == point for x, _ in played[:3]) for point in (0, 1)]
+    scale = noise_scale(1, learner.counters_epsilon)
+    law: dict = {}
+    for found, mass in sets_of_one_end(first, scale, learner.least).items():
+        run = {"length": 3, "rate": learner.hedge_rate, "change": learner.change}
+        sets, examples = [[found]], lambda view: played[len(view) - 1]
+        if learner.draws == LAZY:
+            redraw, most = learner.lazy.redraw, learner.lazy.most
+            given = lazy_law(soa(ALL), sets, examples, 5, **run, redraw=redraw, most=most)
+        else:
+            given = fresh_law(soa(ALL), sets, examples, 5, **run)
+        for view, p in given.items():
+            states = view if learner.draws == FRESH else [state for state, _ in view]
+            seen = tuple(soa(ALL).functions(np.array(states)).tolist())
+            key = (found, view, seen) if shown else seen
+            law[key] = law.get(key, 0.0) + mass * p
+    return law
+
+
+def check_games(learner: AgnosticExperts, law: dict) -> None:
+    games = 400_000
+    moves = [Example(float(x), y) for x, y in PLAYED]
+    replies = play(learner, script(*moves), Adaptive(5), games=games, seed=1, record=True).view.replies
+    seen = np.stack([reply.parts[0] for reply in replies], axis=1)
+    cells = list(law)
+    functions = len(soa(ALL).hypotheses.matrix)
+    numbers = seen @ functions ** np.arange(5)
+    observed = [np.count_nonzero(numbers == np.array(cell) @ functions ** np.arange(5)) for cell in cells]
+    assert sum(observed) == games
+    check_counts(observed, [law[cell] for cell in cells], effect=0.01, **SURE)
+
+
+@pytest.mark.parametrize("draws", [FRESH, LAZY])
+@statistical(rate=RATE)
+def test_games_follow_the_law(draws: str) -> None:
+    learner = attrs.evolve(TINY, draws=draws)
+    check_games(learner, law_of(learner, PLAYED))
+
+
+@statistical(rate=2 * RATE)
+def test_games_with_other_counters_would_be_noticed() -> None:
+    """Less noise, and the same number of occurrences asked for."""
+    with rejected():
+        check_games(TINY, law_of(attrs.evolve(TINY, share=0.8, threshold=0.8), PLAYED))
+
+
+@pytest.mark.parametrize("draws", [FRESH, LAZY])
+@pytest.mark.parametrize("share", [0.05, 0.5])
+@pytest.mark.parametrize("threshold", [0.2, 1.0])
+def test_neighbours_are_as_close_as_is_claimed(draws: str, share: float, threshold: float) -> None:
+    """Every replaced example of a game, candidates and all: what is compared is more than is released."""
+    worst = 0.0
+    for slack in (0.0, 0.01):
+        learner = attrs.evolve(TINY, draws=draws, share=share, threshold=threshold, delta=slack)
+        claim = learner.claim
+        for s in range(5):
+            others = [(*PLAYED[:s], by, *PLAYED[s + 1 :]) for by in itertools.product((0, 1), (0, 1))]
+            laws = [law_of(learner, played, shown=True) for played in others]
+            for law, other in itertools.permutations(laws, 2):
+                assert delta(law, other, claim.epsilon) <= claim.delta + 1e-12
+                worst = max(worst, delta(law, other, claim.epsilon / 4))
+    assert worst > 0
+
+
+# --- regret -------------------------------------------------------------------------------------------------
+
+
+def noisy(rounds: int, points: int = 16) -> Scripted:
+    """Uniform points, labels by the threshold 6 with a tenth flipped; scores the best concept's mistakes."""
+
+    def moves(games: int, rng: np.random.Generator) -> Moves:
+        x = rng.integers(0, points, size=(games, rounds))
+        y = (x >= 6) ^ (rng.random((games, rounds)) < 0.1)
+        yield Commit(x.astype(float), y)
+        return np.stack([((x >= t) != y).sum(axis=1) for t in range(points + 1)]).min(axis=0)
+
+    return Scripted(moves)
+
+
+def regret(learner: AgnosticExperts, games: int) -> np.ndarray:
+    points = len(learner.concepts.domain or ())
+    played = play(learner, noisy(learner.rounds, points), Oblivious(learner.rounds), games=games, seed=1)
+    assert played.score is not None
+    return played.mistakes - played.score
+
+
+@pytest.mark.parametrize("draws", [FRESH, LAZY])
+@statistical(rate=1e-6)
+def test_regret_a_round_falls_as_games_grow_longer(draws: str) -> None:
+    """40 games each of 1,000 and 16,000 rounds at ε = 3; Welch's test at 1e-6.
+
+    Means are 0.19 and 0.10 for fresh draws, 0.14 and 0.045 for lazy ones, standard deviations at most 0.03
+    and 0.005: no difference would be seen by chance at that rate, and these are missed with less.
+    """
+    short = regret(AgnosticExperts(rounds=1_000, epsilon=3.0, draws=draws), 40) / 1_000
+    long = regret(AgnosticExperts(rounds=16_000, epsilon=3.0, draws=draws), 40) / 16_000
+    assert stats.ttest_ind(long, short, equal_var=False, alternative="less").pvalue < 1e-6
+
+
+def test_the_bound_by_hand() -> None:
+    learner = AgnosticExperts(
+        concepts=Thresholds([0.0, 1.0]), rounds=2_000, stretches=20, epsilon=20.0, delta=1e-6
+    )
+    assert learner.ends == 19
+    scale = 5 * 2 / 4.0
+    accuracy = binary_counter.accuracy(19, 1 / 4_000, epsilon=4.0, sensitivity=2)
+    missed = math.ceil(2 * scale + 2 * accuracy) - 1
+    change = 1 / 20
+    hedge = (math.log(2 / change) - 18 * math.log(1 - change)) / learner.hedge_rate
+    hedge += learner.hedge_rate * 1_900 / 8
+    bound = learner.bound(2_000)
+    assert bound is not None
+    assert bound.at_most == pytest.approx(1 * (missed * 2 + 100) + 1 + hedge)
+    assert (bound.of, bound.beta) == (REGRET, None)
+
+
+@pytest.mark.parametrize("draws", [FRESH, LAZY])
+@pytest.mark.parametrize("epsilon", [4.0, 20.0])
+def test_the_bound_is_kept_on_average(draws: str, epsilon: float) -> None:
+    """By a wide margin: 40 games of 2,000 rounds against examples of which half are of the other label."""
+    learner = AgnosticExperts(
+        concepts=Thresholds(range(2)), rounds=2_000, stretches=20, epsilon=epsilon, draws=draws
+    )
+
+    def moves(games: int, rng: np.random.Generator) -> Moves:
+        x = np.arange(2_000) % 2 * np.ones((games, 1))
+        y = np.arange(2_000) < 1_000  # first all are 1, then all are 0
+        yield Commit(x, y & (x >= 0))
+        return np.full(games, 1_000.0)
+
+    played = play(learner, Scripted(moves), Oblivious(2_000), games=40, seed=1)
+    bound = learner.bound(2_000)
+    assert bound is not None
+    assert played.score is not None
+    assert (played.mistakes - played.score).mean() < bound.at_most < 2_000
+    assert regret(learner, 40).mean() < bound.at_most
+
+
+def test_a_bound_is_told_only_where_it_says_something() -> None:
+    learner = AgnosticExperts(rounds=100_000, share=0.0)
+    bound = learner.bound(100_000)
+    assert bound is not None
+    assert "Theorem 4.4" in bound.theorem
+    assert learner.bound(100_001) is None
+    assert attrs.evolve(learner, mistakes=3).bound(100_000) is None
+    assert attrs.evolve(learner, mistakes=9).bound(100_000) == bound
+    assert AgnosticExperts().bound(10_000) is None  # counters miss more than there are rounds
+    earlier = learner.bound(60_000)
+    assert earlier is not None
+    assert earlier.at_most < bound.at_most
+    # Nobody can learn in less than a stretch, unless there is nothing to learn.
+    assert learner.bound(10) is None
+    one = AgnosticExperts(concepts=FiniteClass([[0, 1, 1]])).bound(10_000)
+    assert one is not None
+    assert one.at_most == 1
+
+
+def test_experts_of_few_mistakes_are_fewer() -> None:
+    sizes = [len(AgnosticExperts(mistakes=m).moves.states) for m in range(5)]
+    assert sizes == sorted(sizes)
+    assert sizes[0] == 1
+    assert sizes[4] == len(AgnosticExperts().moves.states) == 45
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+def test_more_rounds_than_it_has_are_refused() -> None:
+    learner = AgnosticExperts(rounds=2)
+    with pytest.raises(
+        BudgetExceeded, match="agnostic-experts has spent its 2 rounds; set rounds to the game's length"
+    ):
+        play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
+
+
+def test_classes_of_infinite_dimension_are_refused() -> None:
+    with pytest.raises(Unsupported, match="its Littlestone dimension is infinite"):
+        AgnosticExperts(concepts=Thresholds())
+
+
+def test_a_class_too_large_is_refused_with_its_cost() -> None:
+    with pytest.raises(Unsupported) as refused:
+        AgnosticExperts(concepts=Thresholds(range(256)), stretches=1_000)
+    assert str(refused.value) == (
+        "Thresholds(256 points from 0 to 255) with 999 ends of stretches needs 193,569,000 numbers a game, "
+        "over 33,554,432. Choose a smaller domain, fewer stretches or fewer mistakes."
+    )
+
+
+def test_a_table_too_large_is_refused_with_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+    learner = AgnosticExperts()
+    monkeypatch.setattr(agnostic_experts, "MOST_NUMBERS", 10_000)
+    with pytest.raises(Unsupported) as refused:
+        learner.seat(6, np.random.default_rng(1))
+    assert str(refused.value) == (
+        "6 games of 1,952 numbers each are over 10,000 numbers. Play 5 games at a time."
+    )
+    learner.seat(5, np.random.default_rng(1))
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        ({"rounds": 0}, "rounds must be at least 1, got 0"),
+        ({"epsilon": 0.0}, "epsilon must be more than 0, got 0.0"),
+        ({"delta": 1.0}, "delta must be less than 1, got 1.0"),
+        ({"stretches": 0}, "stretches must be at least 1, got 0"),
+        ({"stretches": 1.5}, "stretches must be a whole number, got 1.5"),
+        ({"mistakes": -1}, "mistakes must be at least 0, got -1"),
+        ({"share": 1.0}, "share must be less than 1, got 1.0"),
+        ({"share": -0.1}, "share must be at least 0, got -0.1"),
+        ({"threshold": math.inf}, "threshold must be less than inf, got inf"),
+        ({"threshold": math.nan}, "threshold must be more than -inf, got nan"),
+        ({"draws": "often"}, "draws must be one of fresh, lazy, got 'often'"),
+        ({"rate": 0.0}, "rate must be more than 0, got 0.0"),
+    ],
+)
+def test_bad_settings_are_refused(settings: dict, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        AgnosticExperts(**settings)
