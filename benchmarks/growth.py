@@ -1,20 +1,22 @@
 """How mistakes grow with the rounds of a game, against an adaptive adversary: docs/growth.svg.
 
-Each T is a game of its own, of a learner that is told T: only then are the ln T and the √T of the theorems in its
-noise. The class is that of the points 1 to 16, of Littlestone dimension d = 1: of the classes in which there is
-something to learn, it needs the fewest mistakes. The adversary errs at one point until that is learnt.
+Each T is a game of its own, of a learner that is told T: only then are the ln T and the √T of the theorems in
+its noise. The class is that of the points 1 to 16, of Littlestone dimension d = 1: it needs the fewest
+mistakes of all in which there is something to learn. The adversary errs at one point until that is learnt.
 
 `realizable` (Theorem 3.1 of Li, Wang, Ye) shows one wrong function, until AboveThreshold has counted
-N_0 + (ln T + 2 ln(6T/β))/ε_0 mistakes, with ε_0 = ε/4. At ε = 4 that is a slope of 3 on ln T; at ε = 2,000 one of
-0.006. So that even T = 100 is enough, N_0 = 32: the default, 512, is made for lists of many functions.
+N_0 + (ln T + 2 ln(6T/β))/ε_0 mistakes, with ε_0 = ε/4. At ε = 4 that is a slope of 3 on ln T, at ε = 2,000
+one of 0.006. So that even T = 100 is enough, N_0 = 32: the default, 512, is made for lists of many functions.
 
-`golowich-livni` with its reduction to adaptive adversaries (Õ(√T)) has T instances, of about ε/T each while that
-is much (basic composition), of about √(ε/T) to ε/√T from T = ε on (advanced composition), and needs as many
-mistakes as it has leaves, twice over. At ε = 4 it would have to have some 10^6 leaves. ε = 2,000 is the least
-round number at which forests that are large enough for T = 32,768 stay within the 2^27 leaves of a table. It is
-fitted in its favour at every T, with what is known of the game: one switch, as more are paid for and not needed;
-leaves for the threshold of the histogram, which the roots that are right must pass, about a fifth of the leaves;
-a level of a sixteenth of the leaves, since below a fifth the new function is the more frequent one.
+`golowich-livni` with its reduction to adaptive adversaries (Õ(√T)) has T instances, each with ε/T of its ε up
+to about T = ε (basic composition), and later with √(ε/T) to ε/√T (advanced composition). Its histogram needs
+forests that grow as one over that, and it about as many mistakes as leaves. At ε = 4 and T = 4,096 those
+are 2^16, so that it errs in every round. ε = 2,000 is the least round number at which forests that are
+large enough for T = 32,768 stay within the 2^27 leaves that a table may hold. It is fitted in its favour at
+every T, with what is known of the game: one switch, since more are paid for and not needed; leaves for the
+threshold of the histogram, which the roots that are right must pass, a fifth of the leaves; and a level of
+a sixteenth of the leaves, since the new function is the more frequent one only when the old one has less
+than a fifth.
 
 `soa` without privacy is the floor: d mistakes.
 """
@@ -47,7 +49,7 @@ DECADES = dict.fromkeys((100, 1_000, 10_000, 100_000), 200)
 FEW = dict.fromkeys(DECADES, 20)
 # Games of the reduction take T²/2 steps, and hardly differ.
 GAMES = {128: 20, 512: 20, 2_048: 20, 8_192: 8, 32_768: 4}
-ADVANCED = 2_048  # from here on, advanced composition is what is paid
+LATE = 2_048  # about ε, from where on advanced composition is the better one
 JOBS = os.cpu_count() or 1
 
 
@@ -145,10 +147,10 @@ def draw(ours: Curve, loose: Curve, theirs: Curve, floor: Curve) -> None:
     left.set(title="logarithmic in T: straight on a logarithmic axis", ylabel="mistakes", xscale="log")
     left.set_ylim(0, 1.25 * float(ours.medians[-1]))
     left.legend(loc="lower right")
-    late = theirs.rounds >= ADVANCED
+    late = theirs.rounds >= LATE
     power, at_0 = slope(np.log(theirs.rounds[late]), np.log(theirs.medians[late]))
     _plot(right, theirs, RED, "s", f"golowich-livni, reduction, ε = {HIGH:,.0f}")
-    ends = np.array([ADVANCED, theirs.rounds[-1]])
+    ends = np.array([LATE, theirs.rounds[-1]])
     fitted = np.exp(at_0) * ends**power
     right.plot(ends, fitted, color=GREY, linestyle="--", label=f"proportional to T^{power:.2f}")
     _plot(right, ours, BLUE, "o", f"realizable, ε = {LOW:g}")
@@ -179,13 +181,16 @@ def main() -> None:
     loose = played(f"realizable, ε = {HIGH:,.0f}", [realizable(rounds, HIGH) for rounds in FEW], FEW)
     floor = played("soa", [Soa(concepts=CLASS) for _ in FEW], FEW)
     print(table([ours, loose, theirs, floor]))
-    late = theirs.rounds >= ADVANCED
+    late = theirs.rounds >= LATE
+    on_log = [slope(np.log(curve.rounds), curve.medians)[0] for curve in (ours, loose)]
+    powers = [
+        slope(np.log(theirs.rounds[part]), np.log(theirs.medians[part]))[0] for part in (late, slice(None))
+    ]
     print(
-        f"slope of median mistakes on ln T: realizable {slope(np.log(ours.rounds), ours.medians)[0]:.2f} "
-        f"(ε = {LOW:g}), {slope(np.log(loose.rounds), loose.medians)[0]:.2f} (ε = {HIGH:,.0f})\n"
-        "slope of ln median on ln T: golowich-livni "
-        f"{slope(np.log(theirs.rounds[late]), np.log(theirs.medians[late]))[0]:.2f} from T = {ADVANCED:,} on, "
-        f"{slope(np.log(theirs.rounds), np.log(theirs.medians))[0]:.2f} over all T"
+        f"slope of median mistakes on ln T: realizable {on_log[0]:.2f} (ε = {LOW:g}), "
+        f"{on_log[1]:.2f} (ε = {HIGH:,.0f})\n"
+        f"slope of ln median on ln T: golowich-livni {powers[0]:.2f} from T = {LATE:,} on, "
+        f"{powers[1]:.2f} over all T"
     )
     draw(ours, loose, theirs, floor)
     print(f"{time.perf_counter() - start:.0f} s")
