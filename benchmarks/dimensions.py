@@ -75,7 +75,7 @@ def draw(results: dict[str, RaceResult]) -> None:
         axis.xaxis.set_major_formatter("{x:,.0f}")
         axis.yaxis.set_major_formatter("{x:,.0f}")
     axes[0].set_ylabel("mistakes")
-    axes[1].legend(loc="upper left")
+    axes[0].legend(loc="lower right", bbox_to_anchor=(1, 0.46))  # between two curves
     print(f"Written: {save(figure, 'learners.svg')}")
 
 
