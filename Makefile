@@ -6,7 +6,8 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md)
-QUICK := $(filter-out %/coverage.py %/searches.py %/suite.py, $(wildcard benchmarks/*.py))
+SLOW := coverage searches suite growth dimensions charts
+QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
 TEST := $(PYTEST) -n $(WORKERS) -m "not slow"
@@ -22,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check check-slow bench bench-coverage bench-search bench-suite test-lowest format clean
+.PHONY: help demo test check check-slow bench bench-coverage bench-search bench-suite pictures test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -55,6 +56,9 @@ bench-search: .venv/ready  ## a thousand searches of each correct learner (hours
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
 	@.venv/bin/python benchmarks/suite.py
+
+pictures: .venv/ready  ## the pictures of online games in docs/, and their figures (ten minutes)
+	@for name in growth dimensions; do .venv/bin/python benchmarks/$$name.py || exit 1; done
 
 test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows
 	@# What an old release warns of in the newer packages beneath it says nothing about this project.

@@ -1,0 +1,36 @@
+"""The learners without privacy, yardsticks for the others: seconds of one core for 10,000 games of T = 1,000.
+
+Thresholds on 2^10 points, before points and a concept that are drawn, as a race plays them.
+"""
+
+from __future__ import annotations
+
+import time
+
+from adversaries.sequences import Iid
+from arena.concepts import Thresholds
+from audits.race import race_of, run
+from learners.conservative import Conservative
+from learners.halving import Halving
+from learners.soa import Soa
+
+ROUNDS, GAMES = 1_000, 10_000
+
+
+def seconds(learner: Conservative) -> tuple[float, int]:
+    """With the mistakes of the worst game."""
+    race = race_of([(learner.name, learner, Iid())], rounds=ROUNDS, games=GAMES, marks=1)
+    start = time.process_time()
+    worst = int(run(race).standings[0].worst[-1])
+    return time.process_time() - start, worst
+
+
+def main() -> None:
+    concepts = Thresholds(range(2**10))
+    for learner in (Soa(concepts=concepts), Halving(concepts=concepts)):
+        spent, worst = seconds(learner)
+        print(f"{learner.name}: {spent:.1f} s; {worst} mistakes in the worst game")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,200 @@
+"""How mistakes grow with the rounds of a game, against an adaptive adversary: docs/growth.svg.
+
+Each T is a game of its own, of a learner that is told T: only then are the ln T and the √T of the theorems in
+its noise. The class is that of the points 1 to 16, of Littlestone dimension d = 1: it needs the fewest
+mistakes of all in which there is something to learn. The adversary errs at one point until that is learnt.
+
+`realizable` (Theorem 3.1 of Li, Wang, Ye) shows one wrong function, until AboveThreshold has counted
+N_0 + (ln T + 2 ln(6T/β))/ε_0 mistakes, with ε_0 = ε/4. At ε = 4 that is a slope of 3 on ln T, at ε = 2,000
+one of 0.006. So that even T = 100 is enough, N_0 = 32: the default, 512, is made for lists of many functions.
+
+`golowich-livni` with its reduction to adaptive adversaries (Õ(√T)) has T instances, each with ε/T of its ε up
+to about T = ε (basic composition), and later with √(ε/T) to ε/√T (advanced composition). Its histogram needs
+forests that grow as one over that, and it about as many mistakes as leaves. At ε = 4 and T = 4,096 those
+are 2^16, so that it errs in every round. ε = 2,000 is the least round number at which forests that are
+large enough for T = 32,768 stay within the 2^27 leaves that a table may hold. It is fitted in its favour at
+every T, with what is known of the game: one switch, since more are paid for and not needed; leaves for the
+threshold of the histogram, which the roots that are right must pass, a fifth of the leaves; and a level of
+a sixteenth of the leaves, since the new function is the more frequent one only when the old one has less
+than a fifth.
+
+`soa` without privacy is the floor: d mistakes.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from functools import partial
+
+import attrs
+import numpy as np
+from charts import BLUE, GREEN, GREY, RED, panels, save
+from tabulate import tabulate
+
+from adversaries.adaptive import AdaptiveConsistent
+from arena import Learner
+from arena.concepts import Points
+from audits.parallel import in_order
+from audits.race import Quantile, Race, RaceResult, race_of, run
+from audits.race.games import play_block
+from audits.race.result import result_of
+from learners.golowich_livni import GolowichLivni
+from learners.realizable import Realizable
+from learners.soa import Soa
+
+CLASS = Points(range(1, 17))
+LOW, HIGH = 4.0, 2_000.0
+DECADES = dict.fromkeys((100, 1_000, 10_000, 100_000), 200)
+FEW = dict.fromkeys(DECADES, 20)
+# Games of the reduction take T²/2 steps, and hardly differ.
+GAMES = {128: 20, 512: 20, 2_048: 20, 8_192: 8, 32_768: 4}
+LATE = 2_048  # about ε, from where on advanced composition is the better one
+JOBS = os.cpu_count() or 1
+
+
+@attrs.frozen(eq=False)
+class Curve:
+    """Median mistakes after T rounds, for each T. settings: what was fitted to T."""
+
+    label: str
+    games: dict[int, int]
+    found: list[Quantile]
+    settings: list[str]
+
+    @property
+    def rounds(self) -> np.ndarray:
+        return np.array(list(self.games), float)
+
+    @property
+    def medians(self) -> np.ndarray:
+        return np.array([one.values[-1] for one in self.found])
+
+    @property
+    def limits(self) -> np.ndarray:
+        """(2, k): the lower and upper limits."""
+        return np.array([[one.lower[-1], one.upper[-1]] for one in self.found]).T
+
+
+def realizable(rounds: int, epsilon: float) -> Realizable:
+    return Realizable(concepts=CLASS, rounds=rounds, epsilon=epsilon, nodes=32)
+
+
+def reduced(rounds: int, epsilon: float = HIGH) -> GolowichLivni:
+    """The reduction, fitted to T."""
+    learner = GolowichLivni(concepts=CLASS, rounds=rounds, epsilon=epsilon, switches=1, reduction=True)
+    leaves = 2 ** int(np.ceil(np.log2(5.5 * learner.noise.threshold)))
+    return attrs.evolve(learner, nodes=leaves, level=leaves / 16)
+
+
+def played(label: str, learners: list[Learner], games: dict[int, int]) -> Curve:
+    found, settings = [], []
+    for learner, (rounds, many) in zip(learners, games.items(), strict=True):
+        race = race_of(
+            [(label, learner, AdaptiveConsistent())],
+            rounds=rounds,
+            games=many,
+            protocol="Adaptive",
+            marks=1,
+        )
+        alone = isinstance(learner, GolowichLivni)
+        result = one_by_one(race) if alone else run(race, jobs=JOBS)
+        found.append(result.standings[0].median)
+        nodes = getattr(learner, "nodes", None)
+        settings.append("" if nodes is None else f"{nodes:,}")
+    return Curve(label, games, found, settings)
+
+
+def one_by_one(race: Race) -> RaceResult:
+    """The race, a game at a table. `run` would begin with a check of the adversary at a table of eight games,
+    for which forests of long games are too large; the other races here check it."""
+    race = attrs.evolve(race, block=1)
+    tasks = [(0, block) for block in range(race.blocks)]
+    return result_of(race, [np.concatenate(list(in_order(partial(play_block, race), tasks, JOBS)), axis=1)])
+
+
+def slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:
+    """Least squares: slope, and value at 0."""
+    apart = x - x.mean()
+    a = float(apart @ y / (apart @ apart))
+    return a, float(y.mean() - a * x.mean())
+
+
+def table(curves: list[Curve]) -> str:
+    rows = [
+        (curve.label, f"{rounds:,}", nodes, games, f"{one.values[-1]:,.0f}", _limits(one))
+        for curve in curves
+        for (rounds, games), nodes, one in zip(curve.games.items(), curve.settings, curve.found, strict=True)
+    ]
+    headers = ("learner", "T", "nodes", "games", "median mistakes", "limits (95 %)")
+    return tabulate(rows, headers, disable_numparse=True)
+
+
+def _limits(found: Quantile) -> str:
+    low, high = found.lower[-1], found.upper[-1]
+    return f"{low:,.0f} to {high:,.0f}" if np.isfinite([low, high]).all() else "too few games"
+
+
+def draw(ours: Curve, loose: Curve, theirs: Curve, floor: Curve) -> None:
+    figure, (left, right) = panels(
+        "Mistakes after T rounds against an adaptive adversary, medians of games that are set up for T "
+        "(points 1 to 16, d = 1, δ = 1e-6)"
+    )
+    a, b = slope(np.log(ours.rounds), ours.medians)
+    _plot(left, ours, BLUE, "o", f"realizable, ε = {LOW:g}")
+    ends = np.array([ours.rounds[0], ours.rounds[-1]])
+    left.plot(ends, a * np.log(ends) + b, color=GREY, linestyle="--", label=f"{b:.0f} + {a:.1f} ln T")
+    left.set(title="logarithmic in T: straight on a logarithmic axis", ylabel="mistakes", xscale="log")
+    left.set_ylim(0, 1.25 * float(ours.medians[-1]))
+    left.legend(loc="lower right")
+    late = theirs.rounds >= LATE
+    power, at_0 = slope(np.log(theirs.rounds[late]), np.log(theirs.medians[late]))
+    _plot(right, theirs, RED, "s", f"golowich-livni, reduction, ε = {HIGH:,.0f}")
+    ends = np.array([LATE, theirs.rounds[-1]])
+    fitted = np.exp(at_0) * ends**power
+    right.plot(ends, fitted, color=GREY, linestyle="--", label=f"proportional to T^{power:.2f}")
+    _plot(right, ours, BLUE, "o", f"realizable, ε = {LOW:g}")
+    _plot(right, loose, BLUE, "^", f"realizable, ε = {HIGH:,.0f}", linestyle=":")
+    _plot(right, floor, GREEN, "D", "soa, no privacy")
+    right.set(title="a power of T: straight on two logarithmic axes", xscale="log", yscale="log")
+    right.set_ylim(0.7, 60_000)
+    right.legend(loc="upper left")
+    for axis in (left, right):
+        axis.set_xlabel("rounds T of the game")
+        axis.xaxis.set_major_formatter("{x:,.0f}")
+    right.yaxis.set_major_formatter("{x:,.0f}")
+    print(f"Written: {save(figure, 'growth.svg')}")
+
+
+def _plot(axis, curve: Curve, colour: str, marker: str, label: str, linestyle: str = "-") -> None:  # type: ignore[no-untyped-def]
+    low, high = curve.limits
+    off = np.array([curve.medians - low, high - curve.medians])
+    off[~np.isfinite(off)] = 0  # too few games for a limit
+    style = {"color": colour, "marker": marker, "markersize": 4, "linestyle": linestyle}
+    axis.errorbar(curve.rounds, curve.medians, yerr=off, capsize=3, label=label, **style)
+
+
+def main() -> None:
+    start = time.perf_counter()
+    theirs = played("golowich-livni", [reduced(rounds) for rounds in GAMES], GAMES)
+    ours = played(f"realizable, ε = {LOW:g}", [realizable(rounds, LOW) for rounds in DECADES], DECADES)
+    loose = played(f"realizable, ε = {HIGH:,.0f}", [realizable(rounds, HIGH) for rounds in FEW], FEW)
+    floor = played("soa", [Soa(concepts=CLASS) for _ in FEW], FEW)
+    print(table([ours, loose, theirs, floor]))
+    late = theirs.rounds >= LATE
+    on_log = [slope(np.log(curve.rounds), curve.medians)[0] for curve in (ours, loose)]
+    powers = [
+        slope(np.log(theirs.rounds[part]), np.log(theirs.medians[part]))[0] for part in (late, slice(None))
+    ]
+    print(
+        f"slope of median mistakes on ln T: realizable {on_log[0]:.2f} (ε = {LOW:g}), "
+        f"{on_log[1]:.2f} (ε = {HIGH:,.0f})\n"
+        f"slope of ln median on ln T: golowich-livni {powers[0]:.2f} from T = {LATE:,} on, "
+        f"{powers[1]:.2f} over all T"
+    )
+    draw(ours, loose, theirs, floor)
+    print(f"{time.perf_counter() - start:.0f} s")
+
+
+if __name__ == "__main__":
+    main()
