@@ -137,28 +137,37 @@ def _limits(found: Quantile) -> str:
 
 def draw(ours: Curve, loose: Curve, theirs: Curve, floor: Curve) -> None:
     figure, (left, right) = panels(
-        "Mistakes after T rounds against an adaptive adversary, medians of games that are set up for T "
-        "(points 1 to 16, d = 1, δ = 1e-6)"
+        "Mistakes after T rounds against an adaptive adversary (points 1 to 16, d = 1, δ = 1e-6). Medians of "
+        "games that are set up\nfor T, with 95 % limits where there are games enough"
     )
     a, b = slope(np.log(ours.rounds), ours.medians)
-    _plot(left, ours, BLUE, "o", f"realizable, ε = {LOW:g}")
+    _plot(left, ours, BLUE, "o", f"realizable, ε = {LOW:g}", linestyle="none")
     ends = np.array([ours.rounds[0], ours.rounds[-1]])
     left.plot(ends, a * np.log(ends) + b, color=GREY, linestyle="--", label=f"{b:.0f} + {a:.1f} ln T")
-    left.set(title="logarithmic in T: straight on a logarithmic axis", ylabel="mistakes", xscale="log")
+    left.set(title="realizable: ln T, straight on this axis", ylabel="mistakes", xscale="log")
     left.set_ylim(0, 1.25 * float(ours.medians[-1]))
     left.legend(loc="lower right")
+    right.plot(ends, ends, color=GREY, linestyle=":", linewidth=1)
+    _plot(right, theirs, RED, "s", linestyle="none")
     late = theirs.rounds >= LATE
     power, at_0 = slope(np.log(theirs.rounds[late]), np.log(theirs.medians[late]))
-    _plot(right, theirs, RED, "s", f"golowich-livni, reduction, ε = {HIGH:,.0f}")
-    ends = np.array([LATE, theirs.rounds[-1]])
-    fitted = np.exp(at_0) * ends**power
-    right.plot(ends, fitted, color=GREY, linestyle="--", label=f"proportional to T^{power:.2f}")
-    _plot(right, ours, BLUE, "o", f"realizable, ε = {LOW:g}")
-    _plot(right, loose, BLUE, "^", f"realizable, ε = {HIGH:,.0f}", linestyle=":")
-    _plot(right, floor, GREEN, "D", "soa, no privacy")
-    right.set(title="a power of T: straight on two logarithmic axes", xscale="log", yscale="log")
-    right.set_ylim(0.7, 60_000)
-    right.legend(loc="upper left")
+    ends = np.array([LATE, ours.rounds[-1]])
+    right.plot(ends, np.exp(at_0) * ends**power, color=RED, linestyle="--")
+    _plot(right, ours, BLUE, "o")
+    _plot(right, loose, BLUE, "^")
+    _plot(right, floor, GREEN, "D")
+    theirs_told = f"golowich-livni, reduction, ε = {HIGH:,.0f}:\nas T to the {power:.2f} from {LATE:,} on"
+    for y, colour, told in (
+        (60_000, GREY, "an error every round"),
+        (350, RED, theirs_told),
+        (100, BLUE, f"realizable, ε = {LOW:g}"),
+        (15, BLUE, f"realizable, ε = {HIGH:,.0f}"),
+        (1.4, GREEN, "soa, no privacy"),
+    ):
+        x = 30_000 if colour == GREY else 100_000
+        right.text(x, y, told, color=colour, ha="right", fontsize=9)
+    right.set(title="all of them: powers of T are straight on these axes", xscale="log", yscale="log")
+    right.set_ylim(0.5, 200_000)
     for axis in (left, right):
         axis.set_xlabel("rounds T of the game")
         axis.xaxis.set_major_formatter("{x:,.0f}")
@@ -166,7 +175,9 @@ def draw(ours: Curve, loose: Curve, theirs: Curve, floor: Curve) -> None:
     print(f"Written: {save(figure, 'growth.svg')}")
 
 
-def _plot(axis, curve: Curve, colour: str, marker: str, label: str, linestyle: str = "-") -> None:  # type: ignore[no-untyped-def]
+def _plot(
+    axis, curve: Curve, colour: str, marker: str, label: str | None = None, linestyle: str = "-"
+) -> None:  # type: ignore[no-untyped-def]
     low, high = curve.limits
     off = np.array([curve.medians - low, high - curve.medians])
     off[~np.isfinite(off)] = 0  # too few games for a limit
@@ -188,7 +199,7 @@ def main() -> None:
     ]
     print(
         f"slope of median mistakes on ln T: realizable {on_log[0]:.2f} (ε = {LOW:g}), "
-        f"{on_log[1]:.2f} (ε = {HIGH:,.0f})\n"
+        f"{abs(on_log[1]):.2f} (ε = {HIGH:,.0f})\n"
         f"slope of ln median on ln T: golowich-livni {powers[0]:.2f} from T = {LATE:,} on, "
         f"{powers[1]:.2f} over all T"
     )
