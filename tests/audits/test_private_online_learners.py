@@ -57,8 +57,8 @@ MOVING: dict[str, tuple[Learner, int]] = {  # and about how many mistakes bring 
     "agnostic-batched": (AgnosticBatched(concepts=D1, rounds=48, batch=8, calls=2, rate=4.0), 8),
     "agnostic-batched, in twos": (AgnosticBatched(concepts=D1, rounds=48, batch=2, alpha=0.25), 3),
 }
-# An instance of the reduction has so little of ε that it shows h_1 alone, unless ε is beyond all audits. So this
-# audit can find gross errors only.
+# An instance of the reduction has so little of ε that it shows h_1 alone, unless ε is beyond all audits: this
+# one can find gross errors only.
 STILL["golowich-livni, reduction"] = forest(D1, reduction=True, rounds=24, nodes=16), 8
 LEARNERS = STILL | MOVING
 
