@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.version_spaces import DIMENSION, NUMBER, VersionSpaces, class_for, on_domain, opening
+from adversaries.version_spaces import DIMENSION, NUMBER, VersionSpaces, class_for, first_said, on_domain
 from arena import Adversary, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, one_of, whole
@@ -39,10 +39,7 @@ class AdaptiveConsistent(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         spaces = VersionSpaces(class_for(self.learner, self.concepts), games, self.keeps)
         row = np.arange(games)
-        if self.learner is None:
-            said = spaces.worth[:, 1] >= spaces.worth[:, 0]
-        else:
-            said = np.broadcast_to(opening(self.learner, spaces.points), (games, len(spaces.points)))
+        said = first_said(self.learner, spaces, games)
         for _ in range(self.rounds):
             left = np.where(said, spaces.worth[:, 0], spaces.worth[:, 1])
             column = left.argmax(axis=1)

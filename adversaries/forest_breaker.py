@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.version_spaces import VersionSpaces, class_for, on_domain, opening
+from adversaries.version_spaces import VersionSpaces, class_for, first_said, on_domain
 from arena import Adversary, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
 from arena.littlestone import START, Automaton, soa
@@ -52,10 +52,7 @@ class ForestBreaker(Adversary):
         concept_class = class_for(self.learner, self.concepts)
         spaces, forest = VersionSpaces(concept_class, games), Forests(soa(concept_class), self.leaves, games)
         row = np.arange(games)
-        if self.learner is None:
-            said = spaces.worth[:, 1] >= spaces.worth[:, 0]
-        else:
-            said = np.broadcast_to(opening(self.learner, spaces.points), (games, len(spaces.points)))
+        said = first_said(self.learner, spaces, games)
         for _ in range(self.rounds):
             left = np.where(said, spaces.worth[:, 0], spaces.worth[:, 1])
             changed = np.where(said, forest.ones, forest.alive[:, None] - forest.ones)

@@ -45,6 +45,14 @@ def opening(learner: Learner, points: np.ndarray) -> np.ndarray:
     return on_domain(learner.seat(1, np.random.default_rng(0)).hypothesis(), points)[0]
 
 
+def first_said(learner: Learner | None, spaces: VersionSpaces, games: int) -> np.ndarray:
+    """(games, points) bool: the function to play against first: h_1 of a copy of the learner, or what leaves
+    most concepts consistent where the learner is not known."""
+    if learner is None:
+        return np.asarray(spaces.worth[:, 1] >= spaces.worth[:, 0])
+    return np.broadcast_to(opening(learner, spaces.points), (games, len(spaces.points)))
+
+
 class VersionSpaces:
     """For every game of a table, the concepts that agree with all its examples.
 

@@ -11,13 +11,13 @@ import numpy as np
 from arena.bounds import REGRET, Bound
 from arena.claims import STREAM_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import BudgetExceeded
 from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.mechanisms import exponential_experts
 from learners.mechanisms.exponential import exponential_mechanism
+from learners.rounds import Rounds
 from learners.sanitiser import Sanitiser, labelled, rounded, rounding_error
 
 
@@ -65,10 +65,6 @@ class AgnosticBatched(Learner):
 
     def __attrs_post_init__(self) -> None:
         concept_sets(self.concepts)  # refuses infinite classes at once
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return self.concepts.point_shape
 
     @property
     def claim(self) -> Claim:
@@ -128,7 +124,7 @@ class SeatedAgnosticBatched:
     def __init__(self, spec: AgnosticBatched, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
-        self._round = 0
+        self._rounds = Rounds(spec.name, spec.rounds)
         self._seen = 0
         self._sanitiser = spec.sanitiser
         functions = spec.functions
@@ -143,11 +139,7 @@ class SeatedAgnosticBatched:
 
     def hypothesis(self) -> Hypothesis:
         spec = self._spec
-        self._round += 1
-        if self._round > spec.rounds:
-            raise BudgetExceeded(
-                f"agnostic-batched has spent its {spec.rounds} rounds; set rounds to the game's length"
-            )
+        self._rounds.begin()
         sequence = self._rng.integers(spec.batch, size=len(self._rows))
         examples = self._dealt[: self._seen // spec.batch, self._rows, sequence]
         mistakes = self._wrong[examples].sum(axis=0, dtype=float)

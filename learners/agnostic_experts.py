@@ -11,7 +11,7 @@ import numpy as np
 from arena.bounds import REGRET, Bound
 from arena.claims import STREAM_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import BudgetExceeded, Unsupported
+from arena.errors import Unsupported
 from arena.littlestone import Automaton, soa
 from arena.players import Learner
 from arena.replies import Hypothesis
@@ -29,6 +29,7 @@ from learners.experts import (
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.composition import Guarantee
 from learners.mechanisms.lazy_experts import Lazy
+from learners.rounds import Rounds
 
 MOST_NUMBERS_A_GAME = 2**25
 MOST_NUMBERS = 2**28  # of a table, 8 bytes each
@@ -282,7 +283,7 @@ class SeatedAgnosticExperts:
 
     def __init__(self, spec: AgnosticExperts, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
-        self._round = 0
+        self._rounds = Rounds(spec.name, spec.rounds)
         self._seen = 0
         self._class = spec.automaton.hypotheses
         self._functions = spec.automaton.functions(spec.moves.states)
@@ -305,11 +306,7 @@ class SeatedAgnosticExperts:
             self._draws = FreshDraws(self._experts, games, rng)
 
     def hypothesis(self) -> Hypothesis:
-        self._round += 1
-        if self._round > self._spec.rounds:
-            raise BudgetExceeded(
-                f"agnostic-experts has spent its {self._spec.rounds} rounds; set rounds to the game's length"
-            )
+        self._rounds.begin()
         return Hypothesis(self._class, self._functions[self._draws.draw()])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.claims import STREAM_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import BudgetExceeded, InvalidArgument, Unsupported
+from arena.errors import InvalidArgument, Unsupported
 from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
@@ -17,7 +17,9 @@ from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.forest import Sequences, power_of_two, sequences
 from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.composition import Guarantee, composed
+from learners.mechanisms.largest import largest
 from learners.mechanisms.private_histogram import HistogramNoise, private_histogram
+from learners.rounds import Rounds
 
 MOST_LEAVES = 2**27  # of all forests at a table, three to five bytes each
 _SLAB = 2**22
@@ -168,14 +170,7 @@ class GolowichLivni(Learner):
 
 def _each(k: int, epsilon: float, *, slack: float) -> float:
     """The largest ε such that k mechanisms of it are `epsilon` together."""
-    low, high = 0.0, epsilon
-    for _ in range(100):
-        middle = (low + high) / 2
-        if composed(k, middle, slack=slack).epsilon <= epsilon:
-            low = middle
-        else:
-            high = middle
-    return low
+    return largest(lambda each: composed(k, each, slack=slack).epsilon, epsilon)
 
 
 class SeatedGolowichLivni:
@@ -188,7 +183,7 @@ class SeatedGolowichLivni:
     def __init__(self, spec: GolowichLivni, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._games = games
-        self._round = 0
+        self._rounds = Rounds(spec.name, spec.rounds)
         rows = games * (spec.rounds if spec.reduction else 1)
         self._forests = Forests(spec.soa, rows, spec.nodes, rng)
         self._noise = spec.noise
@@ -203,19 +198,15 @@ class SeatedGolowichLivni:
         )
 
     def hypothesis(self) -> Hypothesis:
-        self._round += 1
-        if self._round > self._spec.rounds:
-            raise BudgetExceeded(
-                f"golowich-livni has played its {self._spec.rounds} rounds; set rounds to the game's length"
-            )
-        first = self._games * (self._round - 1) if self._spec.reduction else 0
+        self._rounds.begin()
+        first = self._games * (self._rounds.played - 1) if self._spec.reduction else 0
         return self._spec.soa.hypothesis(self._forests.function[first : first + self._games])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
         columns = self._spec.soa.place(x)
         first, copies = 0, 1
         if self._spec.reduction:
-            first, copies = self._games * self._round, self._spec.rounds - self._round
+            first, copies = self._games * self._rounds.played, self._rounds.left
             columns, y = np.tile(columns, copies), np.tile(y, copies)
         forests = self._forests
         forests.insert(first, columns, y)

@@ -7,11 +7,11 @@ import numpy as np
 
 from arena.claims import STREAM_EXAMPLE, Claim
 from arena.concepts import Thresholds
-from arena.errors import BudgetExceeded
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, more_than, setting, whole
 from learners.mechanisms.laplace import laplace
+from learners.rounds import Rounds
 
 
 @attrs.frozen
@@ -48,16 +48,12 @@ class SeatedNoisyMajority:
     def __init__(self, spec: NoisyMajority, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
-        self._round = 0
+        self._rounds = Rounds(spec.name, spec.rounds)
         self._lead = np.zeros(games)
         self._noise = np.empty(games)
 
     def hypothesis(self) -> Hypothesis:
-        self._round += 1
-        if self._round > self._spec.rounds:
-            raise BudgetExceeded(
-                f"noisy-majority has spent its {self._spec.rounds} rounds; set rounds to the game's length"
-            )
+        self._rounds.begin()
         laplace(self._rng, self._noise, 2.0 * self._spec.rounds / self._spec.epsilon)
         # As a threshold, the constant 1 starts at −∞ and the constant 0 at +∞.
         return Hypothesis(Thresholds(), np.where(self._lead + self._noise >= 0, -np.inf, np.inf))

@@ -8,7 +8,7 @@ import numpy as np
 from arena.bounds import MISTAKES, Bound
 from arena.claims import STREAM_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import BudgetExceeded, InvalidArgument
+from arena.errors import InvalidArgument
 from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
@@ -17,6 +17,7 @@ from learners.forest import Sequences, power_of_two, sequences
 from learners.mechanisms.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.running_sum import RunningSum, running_sum_error
 from learners.paper import lwy_nodes, lwy_pairs
+from learners.rounds import Rounds
 
 KEEP, PRINTED = "keep", "printed"
 
@@ -194,7 +195,7 @@ class SeatedRealizable:
         self._noises = spec.noises
         self._thresholds = [spec.threshold(s) for s in range(soa.depth + 1)]
         self._listed = [spec.listed(s) for s in range(soa.depth + 1)]
-        self._round = 0
+        self._rounds = Rounds(spec.name, spec.rounds)
         self._rows = np.arange(games)
         # A layer of N_s sequences is the first N_s columns; its pairs are neighbours.
         self._most_pairs = spec.size // 2
@@ -209,11 +210,7 @@ class SeatedRealizable:
         self._watch = RunningSum(games, rng, thresholds=self._thresholds[0], epsilon=spec.watch_epsilon)
 
     def hypothesis(self) -> Hypothesis:
-        self._round += 1
-        if self._round > self._spec.rounds:
-            raise BudgetExceeded(
-                f"realizable has played its {self._spec.rounds} rounds; set rounds to the game's length"
-            )
+        self._rounds.begin()
         return self._shown
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:

@@ -14,7 +14,8 @@ from arena.errors import Unsupported
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
-from learners.without_privacy import Rounds, WithoutPrivacy
+from learners.rounds import Rounds
+from learners.without_privacy import WithoutPrivacy
 
 MOST_POINTS = 4_096
 

@@ -7,7 +7,7 @@ import numpy as np
 
 from arena.claims import STREAM_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
-from arena.errors import BudgetExceeded, Unsupported
+from arena.errors import Unsupported
 from arena.players import Learner
 from arena.settings import setting
 
@@ -37,10 +37,6 @@ class WithoutPrivacy(Learner):
     )
 
     @property
-    def point_shape(self) -> tuple[int, ...]:
-        return self.concepts.point_shape
-
-    @property
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
 
@@ -48,24 +44,3 @@ class WithoutPrivacy(Learner):
     def in_step(self) -> bool:
         """It draws no coins, or one number a round in every game."""
         return True
-
-
-class Rounds:
-    """Counts the rounds of a game, of which there are at most `most`."""
-
-    def __init__(self, name: str, most: int) -> None:
-        """name: of the learner, for the message."""
-        self._name = name
-        self._most = most
-        self.left = most
-
-    def begin(self) -> None:
-        """A round begins; `left` are those that follow it.
-
-        Raises: BudgetExceeded if all have been played.
-        """
-        if self.left == 0:
-            raise BudgetExceeded(
-                f"{self._name} has spent its {self._most} rounds; set rounds to the game's length"
-            )
-        self.left -= 1

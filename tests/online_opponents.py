@@ -21,10 +21,6 @@ class Opponent(Learner):
     concepts: ConceptClass = Thresholds(range(16))
 
     @property
-    def point_shape(self) -> tuple[int, ...]:
-        return self.concepts.point_shape
-
-    @property
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
 

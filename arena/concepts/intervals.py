@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arena.concepts.line import Line, as_domain, increasing, line_text
-from arena.concepts.matrix import MatrixClass, check_entries
+from arena.concepts.line_class import LineClass
 from arena.points import frozen
 
 
 @attrs.frozen(repr=False)
-class Intervals(MatrixClass):
+class Intervals(LineClass):
     """The concepts 1[a <= x <= b] for points a <= b of the domain, and the empty interval.
 
     A concept is its number: 0 is empty, the others are in the order of (a, b); `ends` has them.
@@ -27,14 +26,10 @@ class Intervals(MatrixClass):
 
     name: ClassVar[str] = "intervals"
 
-    domain: tuple[float, ...] = attrs.field(converter=as_domain, validator=increasing)
-
-    def __attrs_post_init__(self) -> None:
+    @property
+    def size(self) -> int:
         points = len(self.domain)
-        check_entries(1 + points * (points + 1) // 2, points, line_text(self.domain))
-
-    def __repr__(self) -> str:
-        return f"Intervals({line_text(self.domain)})"
+        return 1 + points * (points + 1) // 2
 
     @cached_property
     def ends(self) -> np.ndarray:
@@ -51,17 +46,3 @@ class Intervals(MatrixClass):
     @property
     def vc_dimension(self) -> int:
         return min(2, len(self.domain))
-
-    def check(self, x: Any) -> np.ndarray:
-        """The points as floats.
-
-        Raises: InvalidArgument for a value outside the domain.
-        """
-        return self._line.check(x)
-
-    def place(self, points: np.ndarray) -> np.ndarray:
-        return self._line.place(points)
-
-    @cached_property
-    def _line(self) -> Line:
-        return Line(self.domain)

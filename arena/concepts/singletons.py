@@ -3,18 +3,17 @@
 from __future__ import annotations
 
 from functools import cached_property
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 import numpy as np
 
-from arena.concepts.line import Line, as_domain, increasing, line_text
-from arena.concepts.matrix import MatrixClass, check_entries
+from arena.concepts.line_class import LineClass
 from arena.points import frozen
 
 
 @attrs.frozen(repr=False)
-class Points(MatrixClass):
+class Points(LineClass):
     """The concepts c_z(x) = 1[x = z], one for each point z of the domain.
 
     A concept is the place of z in the domain, from 0.
@@ -27,14 +26,9 @@ class Points(MatrixClass):
 
     name: ClassVar[str] = "points"
 
-    domain: tuple[float, ...] = attrs.field(converter=as_domain, validator=increasing)
-
-    def __attrs_post_init__(self) -> None:
-        points = len(self.domain)
-        check_entries(points, points, line_text(self.domain))
-
-    def __repr__(self) -> str:
-        return f"Points({line_text(self.domain)})"
+    @property
+    def size(self) -> int:
+        return len(self.domain)
 
     @cached_property
     def matrix(self) -> np.ndarray:
@@ -43,17 +37,3 @@ class Points(MatrixClass):
     @property
     def vc_dimension(self) -> int:
         return min(1, len(self.domain) - 1)
-
-    def check(self, x: Any) -> np.ndarray:
-        """The points as floats.
-
-        Raises: InvalidArgument for a value outside the domain.
-        """
-        return self._line.check(x)
-
-    def place(self, points: np.ndarray) -> np.ndarray:
-        return self._line.place(points)
-
-    @cached_property
-    def _line(self) -> Line:
-        return Line(self.domain)

@@ -323,7 +323,7 @@ def test_it_finds_the_concept_after_few_mistakes(
 def test_a_game_longer_than_its_rounds_is_refused() -> None:
     for reduction in (False, True):
         learner = GolowichLivni(concepts=Thresholds(range(4)), nodes=16, rounds=2, reduction=reduction)
-        with pytest.raises(BudgetExceeded, match="golowich-livni has played its 2 rounds; set rounds to"):
+        with pytest.raises(BudgetExceeded, match="golowich-livni has spent its 2 rounds; set rounds to"):
             play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
 
 

@@ -197,7 +197,6 @@ def test_merged_experts_come_back_in_long_games() -> None:
         x = t % 2
         seat.observe(np.array([float(x)]), np.array([int((x == 0) == (t < 1_200))]))
     shown = seat._groups.hypotheses.matrix[:, :2]
-    seat._rounds.left = 0
     assert seat.law[0][(shown == [False, True]).all(axis=1)].sum() > 0.999
 
 

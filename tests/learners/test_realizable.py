@@ -339,7 +339,7 @@ def test_a_halted_game_shows_its_last_function_whatever_comes(rng: np.random.Gen
 def test_a_game_longer_than_its_rounds_is_refused() -> None:
     learner = Realizable(concepts=Thresholds(range(4)), nodes=16, rounds=2)
     with pytest.raises(
-        BudgetExceeded, match="realizable has played its 2 rounds; set rounds to the game's length"
+        BudgetExceeded, match="realizable has spent its 2 rounds; set rounds to the game's length"
     ):
         play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
 
