@@ -123,7 +123,8 @@ def _growth(result: RaceResult) -> str:
 
 
 def _slope(slope: float | None) -> str:
-    return "too few marks above 0" if slope is None else f"{slope:.3g}"
+    # Least squares leave the last bits of a slope of 0.
+    return "too few marks above 0" if slope is None else f"{round(slope, 9) + 0.0:.3g}"
 
 
 def _notes(result: RaceResult) -> list[str]:
@@ -142,7 +143,7 @@ def _notes(result: RaceResult) -> list[str]:
     )
     limits += "; ? stands where so few games give no limit." if few else "."
     bounds = [one.held.bound for one in result.standings if one.held is not None and not one.held.unsaid]
-    notes = [limits]
+    notes = [limits, *_unlearned(result)]
     if any(bound.beta != 0 for bound in bounds):
         notes.append(
             "That a bound is not refuted is no proof of it. Bounds that a game may exceed with probability β "
@@ -156,6 +157,19 @@ def _notes(result: RaceResult) -> list[str]:
             "Bounds: " + "; ".join(f"{label}: {theorem}" for label, theorem in theorems.items()) + "."
         )
     return notes
+
+
+def _unlearned(result: RaceResult) -> list[str]:
+    """A word on learners that erred whenever they could, since their row says nothing else of them."""
+    race = result.race
+    labels = [one.entrant.label for one in result.standings if one.mean[-1] == race.rounds]
+    if race.of != MISTAKES or not labels:
+        return []
+    return [
+        f"Erred in all {race.rounds:,} rounds of every game, so had not begun to learn: {', '.join(labels)}. "
+        "A private learner may take more rounds, a larger ε (--set epsilon=…) or a smaller class (--set "
+        "concepts=…) to begin."
+    ]
 
 
 def _plain(rows: list[tuple[str, str]]) -> str:

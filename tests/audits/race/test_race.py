@@ -32,7 +32,7 @@ from audits.race import Race, RaceResult, race_of, run, spread_marks
 from audits.race.games import play_block
 from audits.race.plan import _MOST_COUNTS
 from audits.race.result import result_of
-from audits.race.text import as_json, text
+from audits.race.text import _slope, as_json, text
 
 
 def planned(*learners: Learner, against: Adversary | None = None, **options: Any) -> Race:
@@ -370,3 +370,13 @@ def test_text_says_what_is_known() -> None:
     expected = text(judged(TinySoa(beta=None, at_most=10.0), [3] * 100))
     assert "10 (on the expectation)" in expected
     assert "not refuted: the mean is at least 2.633" in expected
+
+
+def test_text_names_learners_that_erred_in_every_round() -> None:
+    said = " ".join(text(judged(TinySoa(), [100] * 3)).split())
+    assert "Erred in all 100 rounds of every game, so had not begun to learn: l0." in said
+    assert "had not begun to learn" not in text(judged(TinySoa(), [100, 100, 99]))
+
+
+def test_text_shows_no_last_bits_of_a_slope_of_nothing() -> None:
+    assert (_slope(1.07e-16), _slope(-1.07e-16), _slope(1.07e-3)) == ("0", "0", "0.00107")
