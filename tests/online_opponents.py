@@ -9,7 +9,8 @@ import numpy as np
 
 from arena import STREAM_EXAMPLE, Claim, Hypothesis, Learner
 from arena.concepts import ConceptClass, Functions, Thresholds
-from arena.littlestone import START, Automaton, halving, soa
+from arena.littlestone import START, Automaton, soa
+from learners.conservative import SeatedConservative
 
 
 @attrs.frozen
@@ -23,30 +24,6 @@ class Opponent(Learner):
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
-
-
-@attrs.frozen
-class Conservative(Opponent):
-    """SOA, or Halving."""
-
-    name = "conservative"
-    halves: bool = False
-
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedConservative:
-        return SeatedConservative((halving if self.halves else soa)(self.concepts), games)
-
-
-class SeatedConservative:
-    def __init__(self, automaton: Automaton, games: int) -> None:
-        self.automaton = automaton
-        self.states = np.full(games, START)
-
-    def hypothesis(self) -> Hypothesis:
-        return Hypothesis(self.automaton.hypotheses, self.automaton.functions(self.states))
-
-    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self.automaton.concept_class.place(self.automaton.concept_class.check(x))
-        self.states = np.asarray(self.automaton.step(self.states, columns, y == 1))
 
 
 @attrs.frozen
@@ -66,9 +43,9 @@ class SeatedLazy(SeatedConservative):
         self.chance, self.rng = chance, rng
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        before = self.states
+        before = self._states.copy()
         super().observe(x, y)
-        self.states = np.where(self.rng.random(len(before)) < self.chance, self.states, before)
+        self._states = np.where(self.rng.random(len(before)) < self.chance, self._states, before)
 
 
 @attrs.frozen

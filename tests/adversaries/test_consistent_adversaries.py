@@ -6,16 +6,18 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online_opponents import Conservative, Forest, Guesser, Lazy, Opponent
+from online_opponents import Forest, Guesser, Lazy
 
 from adversaries.adaptive import AdaptiveConsistent
 from adversaries.forest_breaker import ForestBreaker, Forests
 from adversaries.sequences import Iid
 from adversaries.shattered_tree import ShatteredTree, Tree
 from adversaries.version_spaces import NUMBER, VersionSpaces
-from arena import Adaptive, play
+from arena import Adaptive, Learner, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, littlestone_dimension, soa
+from learners.halving import Halving
+from learners.soa import Soa
 
 CLASSES: list[ConceptClass] = [
     Thresholds(range(16)),
@@ -29,13 +31,13 @@ CLASSES: list[ConceptClass] = [
 KINDS: list[Any] = [ShatteredTree, AdaptiveConsistent, ForestBreaker]
 
 
-def mistakes(learner: Opponent, adversary: Any, games: int = 6) -> np.ndarray:
+def mistakes(learner: Learner, adversary: Any, games: int = 6) -> np.ndarray:
     played = play(learner, adversary, Adaptive(adversary.rounds), games=games, seed=2)
     assert played.mistakes is not None
     return played.mistakes
 
 
-def story(learner: Opponent, adversary: Any) -> list[tuple[Any, int, bool]]:
+def story(learner: Learner, adversary: Any) -> list[tuple[Any, int, bool]]:
     """The examples of one game, and whether the learner erred."""
     played = play(learner, adversary, Adaptive(adversary.rounds), games=1, seed=2, record=True)
     assert played.transcript is not None
@@ -49,7 +51,7 @@ def story(learner: Opponent, adversary: Any) -> list[tuple[Any, int, bool]]:
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_soa_errs_as_often_as_the_dimension(kind: Any, concepts: ConceptClass) -> None:
-    learner = Conservative(concepts=concepts)
+    learner = Soa(concepts=concepts)
     forced = mistakes(learner, kind(learner=learner, rounds=40))
     assert (forced == littlestone_dimension(concepts)).all()
 
@@ -57,8 +59,7 @@ def test_soa_errs_as_often_as_the_dimension(kind: Any, concepts: ConceptClass) -
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 def test_shattered_tree_forces_a_mistake_in_each_of_the_first_rounds(concepts: ConceptClass) -> None:
     dimension = littlestone_dimension(concepts)
-    for halves in (False, True):
-        learner = Conservative(concepts=concepts, halves=halves)
+    for learner in (Soa(concepts=concepts), Halving(concepts=concepts)):
         told = story(learner, ShatteredTree(learner=learner, rounds=dimension + 5))
         assert all(erred for _, _, erred in told[:dimension])
 
@@ -66,7 +67,7 @@ def test_shattered_tree_forces_a_mistake_in_each_of_the_first_rounds(concepts: C
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", KINDS)
 def test_without_the_spec_all_nodes_but_the_first_cost_a_mistake(kind: Any, concepts: ConceptClass) -> None:
-    forced = mistakes(Conservative(concepts=concepts), kind(concepts=concepts, rounds=60))
+    forced = mistakes(Soa(concepts=concepts), kind(concepts=concepts, rounds=60))
     assert (forced >= littlestone_dimension(concepts) - 1).all()
 
 
@@ -90,7 +91,7 @@ def test_a_learner_that_guesses_errs_in_about_half_of_the_rounds(kind: Any) -> N
 # --- by hand -----------------------------------------------------------------------------------------------
 
 # Thresholds at 1, 2, 3 and none: the tree asks 2, after a label 0 it asks 3. SOA begins with 2 and up as 1.
-THREE = Conservative(concepts=Thresholds([1, 2, 3]))
+THREE = Soa(concepts=Thresholds([1, 2, 3]))
 
 
 def test_shattered_tree_by_hand() -> None:

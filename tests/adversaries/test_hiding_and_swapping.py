@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from online_opponents import Conservative, Opponent
+from online_opponents import Opponent
 from players import LastLabel
 from statistical import check_counts, rejected, statistical
 
@@ -17,6 +17,7 @@ from adversaries.update_swap import UpdateSwap
 from arena import STREAM_EXAMPLE, Adversary, Hypothesis, Learner, Oblivious, SpecialRound, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.noisy_majority import NoisyMajority
+from learners.soa import Soa
 
 CLASSES: list[ConceptClass] = [
     Points(range(6)),
@@ -77,7 +78,7 @@ def test_one_point_comes_up_late_and_stays(background: str, start: str) -> None:
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 def test_without_privacy_one_mistake_is_enough(concepts: ConceptClass) -> None:
     """The background is SOA's own h_1, so it errs when the hidden point first shows its label."""
-    learner = Conservative(concepts=concepts)
+    learner = Soa(concepts=concepts)
     for decoys, forced in ((0.0, 1), (1.0, 0)):
         adversary = PointFunctions(learner=learner, rounds=30, decoys=decoys)
         played = play(learner, adversary, Oblivious(30), games=50, seed=1)
@@ -118,7 +119,7 @@ def told(learner: Learner, adversary: Adversary, rounds: int) -> list[set[tuple[
 
 
 def test_special_swap_takes_the_middle_of_the_domain() -> None:
-    assert told(Conservative(), SpecialSwap(learner=Conservative(), rounds=2), 2) == [
+    assert told(Soa(), SpecialSwap(learner=Soa(), rounds=2), 2) == [
         {(8.0, 0), (8.0, 1)},
         {(8.0, 0)},
     ]
@@ -128,7 +129,7 @@ def test_special_swap_takes_the_middle_of_the_domain() -> None:
 
 def test_special_swap_swaps_what_it_is_set_to() -> None:
     adversary = SpecialSwap(rounds=3, special=2, point=1.0, label=1, other_point=4.0, other_label=0)
-    assert told(Conservative(), adversary, 3) == [{(1.0, 1)}, {(1.0, 1), (4.0, 0)}, {(1.0, 1)}]
+    assert told(Soa(), adversary, 3) == [{(1.0, 1)}, {(1.0, 1), (4.0, 0)}, {(1.0, 1)}]
 
 
 def test_special_swap_counts_the_hypotheses_that_follow() -> None:
@@ -184,7 +185,7 @@ def test_update_swap_tells_first_changes_from_stays() -> None:
 
 
 def test_update_swap_gives_a_calm_example_elsewhere_if_told() -> None:
-    learner = Conservative()  # which begins with 8 and up as 1
+    learner = Soa()  # which begins with 8 and up as 1
     adversary = UpdateSwap(learner=learner, rounds=3, before=0, other_point=2.0, probes="with")
     assert told(learner, adversary, 3) == [{(2.0, 0), (8.0, 0)}, {(8.0, 1)}, {(8.0, 1)}]
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online_opponents import Conservative, Forest, Guesser, Lazy
+from online_opponents import Forest, Guesser, Lazy
 from statistical import check_counts, rejected, statistical
 
 from adversaries.adaptive import AdaptiveConsistent
@@ -31,6 +31,7 @@ from arena.concepts import ConceptClass, Intervals, Points, Rectangles, Threshol
 from arena.engine import Played
 from arena.testing import check_adversary
 from learners.noisy_majority import NoisyMajority
+from learners.soa import Soa
 
 T = 24
 SEQUENCES: list[type[Prepared]] = [Iid, Sorted, Drift, PointFunctions]
@@ -44,7 +45,7 @@ CLASSES: list[ConceptClass] = [
 ]
 LEARNERS: list[Learner] = [
     NoisyMajority(),
-    *(Conservative(concepts=concepts) for concepts in CLASSES),
+    *(Soa(concepts=concepts) for concepts in CLASSES),
     Lazy(concepts=CLASSES[2]),
     Guesser(concepts=CLASSES[3]),
 ]
@@ -85,7 +86,7 @@ def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], l
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", [*SEQUENCES, *AGAINST_HYPOTHESES], ids=lambda kind: kind.name)
-@pytest.mark.parametrize("opponent", [Conservative, Lazy, Guesser, Forest])
+@pytest.mark.parametrize("opponent", [Soa, Lazy, Guesser, Forest])
 def test_games_are_realizable_where_the_spec_says_so(
     kind: type[Adversary], concepts: ConceptClass, opponent: Any
 ) -> None:
@@ -99,7 +100,7 @@ def test_games_are_realizable_where_the_spec_says_so(
 
 
 def test_noise_and_drift_are_not_realizable() -> None:
-    learner = Conservative(concepts=Intervals(range(6)))
+    learner = Soa(concepts=Intervals(range(6)))
     for adversary in (Iid(learner=learner, rounds=T, noise=0.4), Drift(learner=learner, rounds=T, every=5)):
         assert not adversary.realizable
         played = play(learner, adversary, Oblivious(T), games=40, seed=3, record=True)
@@ -108,7 +109,7 @@ def test_noise_and_drift_are_not_realizable() -> None:
 
 @pytest.mark.parametrize("kind", SEQUENCES)
 def test_the_protocol_changes_nothing_in_the_examples(kind: Any) -> None:
-    learner = Conservative(concepts=Intervals(range(6)))
+    learner = Soa(concepts=Intervals(range(6)))
     seen = []
     for protocol in ("Oblivious", "Adaptive"):
         adversary, referee = met(kind, learner, protocol=protocol)
@@ -118,7 +119,7 @@ def test_the_protocol_changes_nothing_in_the_examples(kind: Any) -> None:
 
 
 def test_a_class_of_ones_own_is_played_instead_of_the_learners() -> None:
-    learner, own = Conservative(), Points([3, 4])
+    learner, own = Soa(), Points([3, 4])
     played = play(
         learner, Iid(learner=learner, concepts=own, rounds=T), Oblivious(T), games=10, seed=1, record=True
     )
