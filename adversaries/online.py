@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import Adversary, Commit, Example, Learner, Moves, Ready, setting
+from arena import Adversary, Commit, Example, Learner, Moves, Ready, Unsupported, setting
 from arena.points import finite_domain
 from arena.settings import at_least, at_most, whole
 
@@ -17,7 +17,10 @@ from arena.settings import at_least, at_most, whole
 @attrs.frozen
 class Committed(Adversary):
     """Commits to T examples drawn beforehand: points uniform in [0, 1], labelled by a threshold, then flipped
-    with probability `noise`."""
+    with probability `noise`.
+
+    `iid` does so on the domain of a learner's class.
+    """
 
     name = "committed"
     protocols = ("Oblivious",)
@@ -27,8 +30,14 @@ class Committed(Adversary):
     noise: float = setting(
         0.0, unit="probability", help="of a flipped label", check=[at_least(0), at_most(1)]
     )
+    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
+        if self.learner is not None and (self.learner.point_shape or finite_domain(self.learner)):
+            raise Unsupported(
+                f"{self.name} draws points from [0, 1], which {self.learner.name} does not receive",
+                remedy="Play iid, which draws from the domain of the learner's class.",
+            )
         x = rng.random((games, self.rounds))
         flipped = rng.random((games, self.rounds)) < self.noise
         yield Commit(x, (x >= self.threshold) ^ flipped)
@@ -45,13 +54,17 @@ class Contrarian(Adversary):
     protocols = ("Adaptive",)
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])
-    point: float = setting(0.5, unit="point", help="the point of every example")
+    point: float | None = setting(
+        None, unit="point", help="the point of every example; default: the middle of the domain, else 0.5"
+    )
+    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
+        point: Any = middle_point(self.learner) if self.point is None else self.point
         label = np.ones(games, bool)
         for _ in range(self.rounds):
-            reply = yield Example(self.point, label)
-            label = ~reply.hypothesis(self.point)
+            reply = yield Example(point, label)
+            label = ~reply.hypothesis(point)
         return None
 
 

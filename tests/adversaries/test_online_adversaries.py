@@ -11,7 +11,7 @@ from statistical import check_counts, rejected, statistical
 
 from adversaries.adaptive import AdaptiveConsistent
 from adversaries.forest_breaker import ForestBreaker
-from adversaries.online import SpecialSwap
+from adversaries.online import Committed, Contrarian, SpecialSwap
 from adversaries.point_functions import PointFunctions
 from adversaries.sequences import Drift, Iid, Prepared, Sorted
 from adversaries.shattered_tree import ShatteredTree
@@ -76,7 +76,9 @@ def consistent(concepts: ConceptClass, columns: np.ndarray, y: np.ndarray) -> np
 
 
 @pytest.mark.parametrize("learner", LEARNERS, ids=str)
-@pytest.mark.parametrize("kind", [*SEQUENCES, *AGAINST_HYPOTHESES, *SWAPS], ids=lambda kind: kind.name)
+@pytest.mark.parametrize(
+    "kind", [*SEQUENCES, *AGAINST_HYPOTHESES, *SWAPS, Contrarian], ids=lambda kind: kind.name
+)
 def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], learner: Learner) -> None:
     check_adversary(met(kind, learner)[0], learner, met(kind, learner)[1])
     if kind in SEQUENCES:
@@ -124,6 +126,12 @@ def test_a_class_of_ones_own_is_played_instead_of_the_learners() -> None:
         learner, Iid(learner=learner, concepts=own, rounds=T), Oblivious(T), games=10, seed=1, record=True
     )
     assert consistent(own, *examples(played, own)).all()
+
+
+def test_committed_points_to_the_adversary_that_draws_from_a_domain() -> None:
+    learner = Soa()
+    with pytest.raises(Unsupported, match="which soa does not receive"):
+        play(learner, Committed(learner=learner, rounds=T), Oblivious(T), games=10, seed=1)
 
 
 def test_classes_that_do_not_fit_are_refused() -> None:
