@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import attrs
@@ -9,6 +10,7 @@ import numpy as np
 import pytest
 from online_opponents import Opponent
 from players import LastLabel
+from scipy import stats
 from statistical import check_counts, rejected, statistical
 
 from adversaries.online import SpecialSwap
@@ -17,6 +19,7 @@ from adversaries.update_swap import UpdateSwap
 from arena import STREAM_EXAMPLE, Adversary, Hypothesis, Learner, Oblivious, SpecialRound, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.noisy_majority import NoisyMajority
+from learners.realizable import Realizable
 from learners.soa import Soa
 
 CLASSES: list[ConceptClass] = [
@@ -97,6 +100,61 @@ def test_the_hidden_point_starts_at_a_random_scale() -> None:
     check_counts(uniform, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)
     with rejected():
         check_counts(scale, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)
+
+
+SHORT, LONG = 200, 2_000
+MOST = 200  # mistakes that the law goes up to
+
+
+def private(rounds: int) -> Realizable:
+    """Its AboveThreshold has ε/4 = 1. It misses the right function with a chance below 1e-9."""
+    return Realizable(concepts=Points(range(6)), rounds=rounds, epsilon=4.0, nodes=64)
+
+
+def law_of_mistakes(rounds: int, threshold: float) -> np.ndarray:
+    """(MOST + 1,): the law of the mistakes of `private`, where there are no decoys.
+
+    It errs at the hidden point until the number of mistakes plus Lap(1), drawn anew in every round, reaches
+    the threshold plus Lap(1), or the game is over. Before t* that has a chance below 1e-20.
+    """
+    noise = np.linspace(-40, 40, 4_001)[:, None]
+    stays = stats.laplace.cdf(threshold - np.arange(1, MOST + 1) + noise).cumprod(axis=1)
+    wrong = np.trapezoid(stats.laplace.pdf(noise) * stays, noise, axis=0)
+    scales = rounds.bit_length()
+    starts = np.zeros(rounds + 1)
+    for low in 2 ** np.arange(scales):
+        starts[low : 2 * low] = 1 / scales / min(low, rounds + 1 - low)
+    lasts = starts.cumsum()[rounds - np.arange(1, MOST + 1)]  # t* leaves more rounds than so many
+    return -np.diff(np.concatenate([[1.0, 1.0], wrong * lasts]), append=0.0)[:-1]
+
+
+def forced(rounds: int) -> np.ndarray:
+    """The mistakes of 2,000 games."""
+    learner = private(rounds)
+    adversary = PointFunctions(learner=learner, rounds=rounds, decoys=0.0)
+    return play(learner, adversary, Oblivious(rounds), games=2_000, seed=1).mistakes
+
+
+def check_mistakes(mistakes: np.ndarray, rounds: int, threshold: float) -> None:
+    middle = round(private(rounds).threshold(0))
+    edges = [0, middle - 1, middle + 1, middle + 3, MOST + 1]
+    law = law_of_mistakes(rounds, threshold)
+    cells = [law[low:high].sum() for low, high in pairwise(edges)]
+    check_counts(np.histogram(mistakes, edges)[0], cells, rate=1e-7, effect=0.15, power=1 - 1e-7)
+
+
+@statistical(rate=4e-7)
+def test_mistakes_that_are_forced_on_a_private_learner_grow_with_the_logarithm_of_the_rounds() -> None:
+    """By 3 ln 10 from 200 rounds to 2,000, as does what its noise asks for. One and a half mistakes fewer
+    would be noticed, and so would mistakes that did not grow."""
+    short, long = private(SHORT).threshold(0), private(LONG).threshold(0)
+    assert long - short == pytest.approx(3 * np.log(10))
+    check_mistakes(forced(SHORT), SHORT, short)
+    mistakes = forced(LONG)
+    check_mistakes(mistakes, LONG, long)
+    for fewer in (long - 1.5, short):
+        with rejected():
+            check_mistakes(mistakes, LONG, fewer)
 
 
 # --- swaps --------------------------------------------------------------------------------------------------
