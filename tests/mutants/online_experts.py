@@ -140,7 +140,8 @@ class NoiseOfOneLevel(HalfMoves):
     """The slip: each level of the counters' tree has the noise that would do if it were the only one.
 
     Loses ε_counters for each of three levels, in all of which the first stretch is counted. No concept is 1
-    at the third point, so a mistake there is no move.
+    at the third point, so a mistake there is no move. A search has to swap the two other points in the first
+    stretch and then keep away from both; with 512 pairs of 300 adversaries, two in three find it.
     """
 
     name = "noise-of-one-level"
@@ -237,7 +238,8 @@ class AtMistakes(HalfMoves):
 class SkipsTheBit(AtMistakes):
     """The slip: lazy draws without those that nothing calls for, which hide the others. No ε holds.
 
-    An expert that is let go has erred.
+    An expert that is let go has erred. That shows in one game of forty, so a search that plays 64 pairs of
+    each adversary does not find it; one that plays 512 does.
     """
 
     name = "skips-the-bit"
