@@ -13,6 +13,7 @@ from arena.concepts import Thresholds
 from audits.search import SearchResult, search
 from learners.above_threshold import AboveThresholdPredictor
 from learners.agnostic_batched import AgnosticBatched
+from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
@@ -63,6 +64,10 @@ _REALIZABLE = Realizable(
 _FOREST = GolowichLivni(
     concepts=Thresholds(range(2)), rounds=24, epsilon=2, delta=0.1, nodes=16, switches=2, level=8
 )
+# Experts move after 6 and 12 rounds.
+_EXPERTS = AgnosticExperts(
+    concepts=Thresholds(range(2)), rounds=18, stretches=3, epsilon=2, delta=0, share=0.6, threshold=0.5
+)
 _OWN = (
     Correct(LaplaceCount(), "Release"),
     Correct(GaussianCount(), "Release"),
@@ -73,6 +78,8 @@ _OWN = (
     Correct(_FOREST, "SpecialRound"),
     Correct(attrs.evolve(_FOREST, reduction=True), "SpecialRound"),
     Correct(AgnosticBatched(concepts=Thresholds(range(2)), rounds=24, batch=4), "SpecialRound"),
+    Correct(_EXPERTS, "SpecialRound"),
+    Correct(attrs.evolve(_EXPERTS, draws=LAZY), "SpecialRound"),
     Correct(BetweenThresholdsPredictor(), "Figure1"),
     Correct(AboveThresholdPredictor(), "Figure1"),
     Correct(NoisyVotes(), "Figure1"),

@@ -21,6 +21,7 @@ from audits.plan import Plan
 from audits.run import run
 from audits.verdict import Verdict
 from learners.agnostic_batched import AgnosticBatched
+from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.golowich_livni import GolowichLivni
 from learners.noisy_majority import NoisyMajority
 from learners.realizable import Realizable
@@ -40,6 +41,12 @@ def forest(concepts: ConceptClass, **others: Any) -> GolowichLivni:
     return GolowichLivni(concepts=concepts, epsilon=6.0, delta=0.2, **(usual | others))
 
 
+def experts(concepts: ConceptClass, **others: Any) -> AgnosticExperts:
+    """Experts move first after 8 rounds, unless it is said otherwise."""
+    usual = {"rounds": 24, "stretches": 3, "epsilon": 3.0, "delta": 0.0, "share": 0.6, "threshold": 0.5}
+    return AgnosticExperts(concepts=concepts, **(usual | others))
+
+
 ONE_LABELLING = FiniteClass([[0, 1]])
 D1, D2 = Thresholds(range(2)), Thresholds(range(3))
 STILL: dict[str, tuple[Learner, int]] = {  # has one function to show
@@ -56,6 +63,12 @@ MOVING: dict[str, tuple[Learner, int]] = {  # and about how many mistakes bring 
     "golowich-livni, points": (forest(Points(range(3)), switches=2), 45),
     "agnostic-batched": (AgnosticBatched(concepts=D1, rounds=48, batch=8, calls=2, rate=4.0), 8),
     "agnostic-batched, in twos": (AgnosticBatched(concepts=D1, rounds=48, batch=2, alpha=0.25), 3),
+    "agnostic-experts, d = 1": (experts(D1), 8),
+    "agnostic-experts, d = 2": (experts(D2, stretches=4), 6),
+    "agnostic-experts, draws alone": (experts(D1, share=0.0), 8),
+    "agnostic-experts, halfway": (experts(D1, rounds=12, stretches=2, share=0.9, threshold=2.0), 6),
+    "agnostic-experts, lazy": (experts(D1, draws=LAZY), 8),
+    "agnostic-experts, lazy draws alone": (experts(D1, share=0.0, draws=LAZY), 8),
 }
 # An instance of the reduction has so little of ε that it shows h_1 alone, unless ε is beyond all audits: this
 # one can find gross errors only.

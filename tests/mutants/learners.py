@@ -11,6 +11,7 @@ from typing import Any
 import attrs
 from mutants import figure1_learners as figure1
 from mutants import online_agnostic as agnostic
+from mutants import online_experts as experts
 from mutants import online_forests as forests
 from mutants import online_learners as online
 from mutants import online_realizable as realizable
@@ -62,7 +63,15 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (realizable.PairsInTurn(), inf, 64, {"searched": False, "games": 4_000}),
     (forests.BareForest(), inf, 12, {}),
     (agnostic.KeepsBatches(), 59.0, 60, {"games": 8_000}),
-    (agnostic.NoiseOfMeans(), 20.0, 40, {"searched": False}),
+    (agnostic.NoiseOfMeans(), 20.0, 40, {}),
+    (experts.BareCandidates(), inf, 12, {}),
+    (experts.StrikesOut(), inf, 12, {}),
+    (experts.NoiseOfOneLevel(), 2.85, 60, {"searched": False}),
+    (experts.WholeForCounters(), 4.0, 12, {}),
+    (experts.ShowsTheBest(), inf, 12, {}),
+    (experts.PaysForOneDraw(), 11.0, 24, {}),
+    (experts.SkipsTheBit(), inf, 12, {"searched": False}),
+    (experts.RedrawsAtMistakes(), inf, 12, {}),
 )
 
 MUTANTS = (

@@ -51,7 +51,7 @@ class KeepsBatches(SmallBatches):
     name = "keeps-batches"
 
     rounds: int = 60
-    alpha: float = 0.25
+    alpha: float = 0.7  # tells the worlds apart best
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedAgnosticBatched:
         return SeatedKeepsBatches(self, games, rng)
@@ -75,6 +75,7 @@ class NoiseOfMeans(SmallBatches):
 
     rounds: int = 64
     batch: int = 20
+    alpha: float = 0.76  # a batch of ones is told from the uniform proposal, one with a single zero seldom
 
     @property
     def sanitiser(self) -> Sanitiser:

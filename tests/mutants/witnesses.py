@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import chain, cycle, islice
 
 import attrs
 import numpy as np
@@ -37,6 +38,15 @@ def second_less_first(values: np.ndarray) -> np.ndarray:
 
 def total(values: np.ndarray) -> np.ndarray:
     return values.sum(axis=1)
+
+
+def even_less_odd(values: np.ndarray) -> np.ndarray:
+    return values[:, ::2].sum(axis=1) - values[:, 1::2].sum(axis=1)
+
+
+def drop_past_the_middle(values: np.ndarray) -> np.ndarray:
+    middle = values.shape[1] // 2
+    return values[:, middle] - values[:, middle + 1]
 
 
 # --- adversaries --------------------------------------------------------------------------------------------
@@ -167,6 +177,34 @@ class Ones(Adversary):
         return said
 
 
+@attrs.frozen
+class Swaps(Adversary):
+    """The examples (x, y) of `before`, a special one as in `Shows`, then those of `after` by turns.
+
+    score: of what h_1 … h_T say of the points `asked`, (n, T) for one point; for k (n, T·k), round by round.
+    """
+
+    name = "swaps"
+    protocols = ("SpecialRound",)
+
+    rounds: int
+    before: tuple[tuple[float, int], ...]
+    special: tuple[float, int, float, int]
+    after: tuple[tuple[float, int], ...]
+    score: Score
+    asked: tuple[float, ...] = (0.0,)
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        shown = (yield Ready()).hypothesis
+        said = []
+        examples = chain(self.before, [self.special], cycle(self.after))
+        for example in islice(examples, self.rounds):
+            said += [shown(x) for x in self.asked]
+            shown = (yield Example(*example)).hypothesis
+        return self.score(np.stack(said, axis=1).astype(float))
+
+
 # --- one for each -------------------------------------------------------------------------------------------
 
 ZERO, ONE = Sample([0.0], [0]), Sample([0.0], [1])
@@ -218,5 +256,15 @@ WITNESSES: dict[str, Adversary] = {
     "pairs-in-turn": Shows(64, (0.0, 0, 0.0, 1), ((0.0, 1), (0.0, 1), (2.0, 0), (2.0, 0)), (0.0, 2.0)),
     "bare-forest": Shows(12, (0.0, 1, 1.0, 0), ((0.0, 0),)),
     "keeps-batches": Ones(60, 29),
-    "noise-of-means": Ones(40, 15),
+    "noise-of-means": Ones(40, 19),
+    "bare-candidates": Shows(12, (1.0, 1, 0.0, 1), ((0.0, 1),)),
+    "strikes-out": Shows(12, (0.0, 0, 1.0, 0), ((0.0, 0),), (1.0,)),
+    "noise-of-one-level": Swaps(
+        60, ((0.0, 0),), (0.0, 0, 1.0, 0), ((2.0, 0),), even_less_odd, asked=(0.0, 1.0)
+    ),
+    "whole-for-counters": Shows(12, (0.0, 1, 1.0, 1), ((1.0, 1),)),
+    "shows-the-best": Swaps(12, ((0.0, 0),) * 6, (0.0, 0, 0.0, 1), ((0.0, 0),), total),
+    "pays-for-one-draw": Swaps(24, ((0.0, 0),) * 12, (0.0, 0, 0.0, 1), ((0.0, 0), (0.0, 1)), total),
+    "skips-the-bit": Swaps(12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle),
+    "redraws-at-mistakes": Swaps(12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle),
 }

@@ -1,0 +1,257 @@
+"""Broken versions of `agnostic-experts`: the shipped learner but for one slip, in short games.
+
+Where there are two points, experts start at the threshold between them, and a mistake at either moves them to
+the function that is 1 at both (mistake at 0) or at neither (at 1).
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena import Claim
+from arena.concepts import ConceptClass, FiniteClass, Thresholds
+from learners.agnostic_experts import LAZY, AgnosticExperts, SeatedAgnosticExperts
+from learners.experts import Candidates, FreshDraws, LazyDraws
+from learners.mechanisms import exponential_experts
+
+ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
+
+
+@attrs.frozen
+class HalfMoves(AgnosticExperts):
+    """What the broken learners share: settings, a claim, and a seat of their own.
+
+    Experts may move halfway through the game, and one in two does.
+    """
+
+    seat_class = SeatedAgnosticExperts
+
+    concepts: ConceptClass = Thresholds(range(2))
+    rounds: int = 12
+    epsilon: float = 1.0
+    delta: float = 0.0
+    stretches: int = 2
+    share: float = 0.5
+
+    @property
+    def twin(self) -> AgnosticExperts:
+        """The shipped learner at the same settings."""
+        fields = attrs.fields(AgnosticExperts)
+        return AgnosticExperts(**{field.name: getattr(self, field.name) for field in fields})
+
+    @property
+    def claim(self) -> Claim:
+        return self.twin.claim
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedAgnosticExperts:
+        return self.seat_class(self, games, rng)
+
+
+# --- candidates ---------------------------------------------------------------------------------------------
+
+
+class SeatedWithCandidates(SeatedAgnosticExperts):
+    """With candidates of a class of its own."""
+
+    candidates_class = Candidates
+
+    def __init__(self, spec: HalfMoves, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._candidates = self.candidates_class(
+            games,
+            spec.moves.points,
+            rng,
+            ends=spec.ends,
+            length=spec.length,
+            epsilon=spec.counters_epsilon,
+            threshold=spec.least,
+        )
+
+
+class ExactCandidates(Candidates):
+    def close(self) -> np.ndarray:
+        self._end += 1
+        self._told[:, self._end] = self._told[:, self._end - 1] + self._counts
+        self._counts[:] = 0
+        return self._told[:, self._end, None] - self._told[:, : self._end] >= self._threshold
+
+
+class SeatedExactCandidates(SeatedWithCandidates):
+    candidates_class = ExactCandidates
+
+
+@attrs.frozen
+class BareCandidates(HalfMoves):
+    """The slip: points are counted without noise, as if the draws hid what they make of it. No ε holds.
+
+    One example fewer, and a point is no candidate: experts that err there are gone.
+    """
+
+    name = "bare-candidates"
+    seat_class = SeatedExactCandidates
+
+    threshold: float = 1.375  # scales of 4: between 5 and 6 occurrences
+
+
+class StruckOut(Candidates):
+    """Without the points that did not occur."""
+
+    def __init__(self, games: int, points: int, rng: np.random.Generator, **settings: float) -> None:
+        super().__init__(games, points, rng, **settings)
+        self._exact = self._told.copy()
+
+    def close(self) -> np.ndarray:
+        now = self._exact[:, self._end] + self._counts
+        told = super().close()
+        self._exact[:, self._end] = now
+        return told & (now[:, None] > self._exact[:, : self._end])
+
+
+class SeatedStruckOut(SeatedWithCandidates):
+    candidates_class = StruckOut
+
+
+@attrs.frozen
+class StrikesOut(HalfMoves):
+    """The slip: a candidate that did not occur is struck out, by the exact counts. No ε holds.
+
+    A point may occur in the special example alone.
+    """
+
+    name = "strikes-out"
+    seat_class = SeatedStruckOut
+
+    threshold: float = -1.0
+
+
+class OneLevel(Candidates):
+    def __init__(self, games: int, points: int, rng: np.random.Generator, **settings: float) -> None:
+        super().__init__(games, points, rng, **settings)
+        self._counter.scale /= self._counter.levels
+
+
+class SeatedOneLevel(SeatedWithCandidates):
+    candidates_class = OneLevel
+
+
+@attrs.frozen
+class NoiseOfOneLevel(HalfMoves):
+    """The slip: each level of the counters' tree has the noise that would do if it were the only one.
+
+    Loses ε_counters for each of three levels, in all of which the first stretch is counted. No concept is 1
+    at the third point, so a mistake there is no move. A search has to swap the two other points in the first
+    stretch and then keep away from both; with 512 pairs of 300 adversaries, two in three find it.
+    """
+
+    name = "noise-of-one-level"
+    seat_class = SeatedOneLevel
+
+    concepts: ConceptClass = ALL
+    rounds: int = 60
+    stretches: int = 5
+    share: float = 0.95
+    threshold: float = 0.15
+
+
+@attrs.frozen
+class WholeForCounters(HalfMoves):
+    """The slip: the counters get the whole ε, of which the claim gives them a fifth. Loses ε.
+
+    Draws are few here, and cost next to nothing.
+    """
+
+    name = "whole-for-counters"
+
+    epsilon: float = 4.0
+    share: float = 0.2
+    rate: float | None = 0.01
+
+    @property
+    def counters_epsilon(self) -> float:
+        return self.epsilon
+
+
+# --- draws --------------------------------------------------------------------------------------------------
+
+
+class BestState(FreshDraws):
+    def draw(self) -> np.ndarray:
+        return self._experts.scores().argmax(axis=1)
+
+
+class SeatedBestState(SeatedAgnosticExperts):
+    def __init__(self, spec: HalfMoves, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._draws = BestState(self._experts, games, rng)
+
+
+@attrs.frozen
+class ShowsTheBest(HalfMoves):
+    """The slip: the best expert is shown, as if candidates from noisy counts made it private. No ε holds."""
+
+    name = "shows-the-best"
+    seat_class = SeatedBestState
+
+    concepts: ConceptClass = Thresholds(range(1))
+    threshold: float = 0.0
+
+
+@attrs.frozen
+class PaysForOneDraw(HalfMoves):
+    """The slip: Hedge's rate is what ε pays for in one draw. Loses ε for each of 11 draws."""
+
+    name = "pays-for-one-draw"
+
+    concepts: ConceptClass = Thresholds(range(1))
+    rounds: int = 24
+    share: float = 0.0
+
+    @property
+    def hedge_rate(self) -> float:  # type: ignore[override]
+        return exponential_experts.largest_rate(2, epsilon=self.epsilon, delta=self.delta)
+
+
+class SeatedAtMistakes(SeatedAgnosticExperts):
+    def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
+        self._draws = LazyDraws(self._experts, spec.moves, games, rng, lazy=lazy, change=spec.change)
+
+
+@attrs.frozen
+class AtMistakes(HalfMoves):
+    """What the lazy ones share: an expert is kept with probability exp(−leaving·loss)."""
+
+    seat_class = SeatedAtMistakes
+
+    concepts: ConceptClass = Thresholds(range(1))
+    share: float = 0.0
+    draws: str = LAZY
+
+    @property
+    def leaving(self) -> float:
+        return self.hedge_rate
+
+
+@attrs.frozen
+class SkipsTheBit(AtMistakes):
+    """The slip: lazy draws without those that nothing calls for, which hide the others. No ε holds.
+
+    An expert that is let go has erred. That shows in one game of forty, so a search that plays 64 pairs of
+    each adversary does not find it; one that plays 512 does.
+    """
+
+    name = "skips-the-bit"
+
+
+@attrs.frozen
+class RedrawsAtMistakes(AtMistakes):
+    """The slip: an expert is drawn anew exactly when it errs, as if it mattered only what is drawn. No ε
+    holds."""
+
+    name = "redraws-at-mistakes"
+
+    @property
+    def leaving(self) -> float:
+        return 1_000.0
