@@ -34,6 +34,7 @@ class BrokenLearner:
     raises: what gives it away is that it raises, which only audits with failures in view can see.
     rounds: of a game before SpecialRound, against the adversary written for it. games: of that audit.
     searched: a search finds it. Some slips take an adversary that knows the learner's thresholds.
+    pairs: games in each world that the search plays of an adversary, where it takes more than `SMALL` has.
     """
 
     spec: Learner
@@ -44,6 +45,7 @@ class BrokenLearner:
     rounds: int = ROUNDS
     games: int = 16_000
     searched: bool = True
+    pairs: int | None = None
 
     @property
     def name(self) -> str:
@@ -70,7 +72,7 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (experts.WholeForCounters(), 4.0, 12, {}),
     (experts.ShowsTheBest(), inf, 12, {}),
     (experts.PaysForOneDraw(), 11.0, 24, {}),
-    (experts.SkipsTheBit(), inf, 12, {"searched": False}),
+    (experts.SkipsTheBit(), inf, 12, {"pairs": 512}),
     (experts.RedrawsAtMistakes(), inf, 12, {}),
 )
 

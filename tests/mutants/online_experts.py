@@ -238,8 +238,7 @@ class AtMistakes(HalfMoves):
 class SkipsTheBit(AtMistakes):
     """The slip: lazy draws without those that nothing calls for, which hide the others. No ε holds.
 
-    An expert that is let go has erred. That shows in one game of forty, so a search that plays 64 pairs of
-    each adversary does not find it; one that plays 512 does.
+    An expert that is let go has erred. That shows in one game of forty.
     """
 
     name = "skips-the-bit"
