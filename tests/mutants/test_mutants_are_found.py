@@ -1,5 +1,5 @@
-"""Every broken learner is found by a search that is told nothing of it, within the budget that the correct one
-passes: but for three that take an adversary which knows their thresholds, or a larger search."""
+"""Every broken learner is found by a search that is told nothing of it, within the budget that the correct
+one passes: but for three that take an adversary which knows their thresholds, or a larger search."""
 
 from __future__ import annotations
 
