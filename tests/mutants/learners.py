@@ -58,9 +58,13 @@ class BrokenLearner:
 PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (realizable.BareCounts(), inf, 24, {}),
     (realizable.NoiseOfThresholdAlone(), inf, 22, {}),
-    (realizable.ComparesAtMistakes(), inf, 22, {"searched": False}),
+    (realizable.ComparesAtMistakes(), inf, 22, {}),
     (realizable.PairsInTurn(), inf, 64, {"searched": False, "games": 4_000}),
+    (realizable.SumGoesOn(), 19.8, 187, {"searched": False}),
+    (realizable.WholeEpsilonEach(), 5.0, 486, {"searched": False}),
     (forests.BareForest(), inf, 12, {}),
+    (forests.EachSwitchWhole(), 400 * 2.0, 451, {"searched": False, "games": 10_000}),
+    (forests.LeavesInTurn(), inf, 139, {"searched": False}),
     (agnostic.KeepsBatches(), 59.0, 60, {"games": 8_000}),
     (agnostic.NoiseOfMeans(), 20.0, 40, {"searched": False}),
 )
