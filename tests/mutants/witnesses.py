@@ -42,7 +42,7 @@ def total(values: np.ndarray) -> np.ndarray:
 
 # --- scores of what h_2 ... h_T say of some points: bool (n, rounds, points) --------------------------------
 
-CALM = 120  # rounds before and after an example
+CALM = 90  # rounds before and after an example
 
 
 def changes(said: np.ndarray) -> np.ndarray:
