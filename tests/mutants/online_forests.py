@@ -1,13 +1,22 @@
-"""Broken versions of `golowich-livni`: the shipped learner but for one slip, with a forest of one tree."""
+"""Broken versions of `golowich-livni`: the shipped learner but for one slip, in small forests.
+
+Two changes are no slips and so no mutants. Where the costs of switches are added up, AboveThreshold may keep
+the noise of its threshold from one to the next: to shift it once, at ε/2, answers for all queries below, and
+each of k switches costs ε/2 more, where the claim counts k·ε. And the instances of the reduction may share
+all coins: then h_t is what one instance shows after t - 1 examples, and all together cost what one does.
+"""
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
+from mutants.online_realizable import InTurn
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
-from learners.golowich_livni import GolowichLivni, SeatedGolowichLivni
+from learners.golowich_livni import Forests, GolowichLivni, SeatedGolowichLivni
 
 
 @attrs.frozen
@@ -51,3 +60,60 @@ class BareForest(FewTrees):
 
     def seat(self, games: int, rng: np.random.Generator) -> SeatedGolowichLivni:
         return SeatedBareForest(self, games, rng)
+
+
+@attrs.frozen
+class EachSwitchWhole(FewTrees):
+    """The slip: each switch takes the whole ε, as if there were one. Loses ε for each switch.
+
+    Many histograms of one forest tell which of two functions more nodes have; then an example takes two nodes
+    from one and gives one to the other.
+    """
+
+    name = "each-switch-whole"
+
+    rounds: int = 500
+    delta: float = 0.01
+    nodes: int = 256
+    switches: int = 400
+    level: float | None = 85.0
+
+    @property
+    def watch_epsilon(self) -> float:
+        return self.epsilon / 2
+
+
+class ForestsInTurn(Forests):
+    def __init__(self, spec: FewTrees, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec.soa, games, spec.nodes, rng)
+        self._turn = np.zeros(games, np.intp)
+        self._rng: Any = InTurn(rng, self._turn)
+
+    def insert(self, first: int, columns: np.ndarray, y: np.ndarray) -> None:
+        mistakes = self._soa.labels[self.function, columns] != y
+        super().insert(first, columns, y)
+        self._turn += mistakes
+
+
+class SeatedLeavesInTurn(SeatedGolowichLivni):
+    def __init__(self, spec: FewTrees, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._forests = ForestsInTurn(spec, games, rng)
+
+
+@attrs.frozen
+class LeavesInTurn(FewTrees):
+    """The slip: no leaf is drawn; mistakes of what is shown go to the leaves in turn. No ε holds.
+
+    One mistake more, and all later ones move on by a leaf: examples that shared a tree no longer do.
+    """
+
+    name = "leaves-in-turn"
+
+    rounds: int = 200
+    epsilon: float = 3.0
+    nodes: int = 128
+    level: float | None = 8.0
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedLeavesInTurn:
+        return SeatedLeavesInTurn(self, games, rng)

@@ -1,5 +1,10 @@
 """Broken versions of `realizable`: the shipped learner but for one slip, in settings in which an update comes
-after about 17 mistakes."""
+after about 17 mistakes.
+
+Pairs drawn at random, but put in the next layer in order, are no slip and so no mutant. The proof fixes the
+draws of pairs and places, and then a replaced example changes one sequence of each layer, whichever places
+are fixed: also those that leave all as it is. Only which functions meet, and so utility, needs a permutation.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +13,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.concepts import ConceptClass, Thresholds
+from arena import Claim
+from arena.concepts import ConceptClass, Points, Thresholds
+from learners.mechanisms.private_histogram import HistogramNoise
 from learners.mechanisms.running_sum import RunningSum
 from learners.realizable import Realizable, SeatedRealizable
 
@@ -105,9 +112,79 @@ class ComparesAtMistakes(Shorter):
     name = "compares-at-mistakes"
     seat_class = SeatedSumAtMistakes
 
+    rounds: int = 35
+    delta: float = 0.05
+    watching: float = 0.7
+    patience: float = 0.26
+
+
+class GoingOn(RunningSum):
+    def restart(self, rows: np.ndarray, thresholds: Any) -> None:
+        sums = self._sums[rows]
+        super().restart(rows, thresholds)
+        self._sums[rows] = sums
+
+
+class SeatedGoingOn(SeatedBareSum):
+    watch_class = GoingOn
+
+
+@attrs.frozen
+class SumGoesOn(Shorter):
+    """The slip: a new function starts with the mistakes of those before it, not with 0. Loses ε of
+    AboveThreshold for each function that is shown, at most eight here, and the histogram's.
+
+    One example then feeds all instances that follow it, and parallel composition fails. It shows where a list
+    is long, and no threshold far below the one before it: `beta` has AboveThreshold wait for 68 mistakes.
+    """
+
+    name = "sum-goes-on"
+    seat_class = SeatedGoingOn
+
+    concepts: ConceptClass = Points(range(6))
+    rounds: int = 300
+    epsilon: float = 2.7
+    delta: float = 0.05
+    beta: float = 3e-32
+    nodes: int | None = 256
+    watching: float = 0.9
+    patience: float = 0.001
+    frequent: float | None = 0.001
+
+
+@attrs.frozen
+class WholeEpsilonEach(Shorter):
+    """The slip: AboveThreshold and the histogram of each layer take the whole ε. Loses ε for each: here 2ε.
+
+    A mistake brings AboveThreshold closer to ⊤, and its function onto the next list.
+    """
+
+    name = "whole-epsilon-each"
+
+    concepts: ConceptClass = Points(range(3))
+    rounds: int = 1_000
+    epsilon: float = 2.5
+    delta: float = 0.005
+    nodes: int | None = 256
+    patience: float = 0.7151
+    frequent: float | None = 0.001
+
+    @property
+    def claim(self) -> Claim:
+        return self.twin.claim
+
+    @property
+    def watch_epsilon(self) -> float:
+        return self.epsilon
+
+    @property
+    def noises(self) -> tuple[HistogramNoise, ...]:
+        depth = self.soa.depth
+        return (HistogramNoise.of(epsilon=self.epsilon, delta=self.delta / depth),) * depth
+
 
 class InTurn:
-    """A generator whose pairs come in turn and whose permutations leave all in place."""
+    """A generator that permutes nothing, and whose whole numbers, but for bits, come in turn."""
 
     def __init__(self, rng: np.random.Generator, turn: np.ndarray) -> None:
         self._rng, self._turn = rng, turn

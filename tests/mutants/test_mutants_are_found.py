@@ -1,5 +1,5 @@
 """Every broken learner is found by a search that is told nothing of it, within the budget that the correct
-one passes: but for three that take an adversary which knows their thresholds, or a larger search."""
+one passes: but for a few that take an adversary which knows their settings, or a larger search."""
 
 from __future__ import annotations
 

@@ -10,6 +10,7 @@ import numpy as np
 
 from adversaries.update_swap import UpdateSwap
 from arena import Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
+from audits.search.script import AGAINST, WITH, Show, Special
 
 Score = Callable[[np.ndarray], np.ndarray]
 
@@ -47,6 +48,32 @@ def even_less_odd(values: np.ndarray) -> np.ndarray:
 def drop_past_the_middle(values: np.ndarray) -> np.ndarray:
     middle = values.shape[1] // 2
     return values[:, middle] - values[:, middle + 1]
+
+
+# --- scores of what h_2 ... h_T say of some points: bool (n, rounds, points) --------------------------------
+
+CALM = 120  # rounds before and after an example
+
+
+def changes(said: np.ndarray) -> np.ndarray:
+    """How often a hypothesis is not the one before it."""
+    return (said[:, 1:] != said[:, :-1]).any(axis=2).sum(axis=1)
+
+
+def unlike_the_first(said: np.ndarray) -> np.ndarray:
+    return (said != said[:, :1]).any(axis=2).sum(axis=1)
+
+
+def later_if_never_one(said: np.ndarray) -> np.ndarray:
+    """How late h changes, in games in which no h labels the first point 1."""
+    changed = (said != said[:, :1]).any(axis=2)
+    first = np.where(changed.any(axis=1), changed.argmax(axis=1), changed.shape[1])
+    return np.where(said[:, :, 0].any(axis=1), -1, first)
+
+
+def more_ones_in_the_second_calm(said: np.ndarray) -> np.ndarray:
+    ones = said[:, :, 0]
+    return ones[:, -CALM:].sum(axis=1) - ones[:, -2 * CALM : -CALM].sum(axis=1)
 
 
 # --- adversaries --------------------------------------------------------------------------------------------
@@ -205,11 +232,44 @@ class Swaps(Adversary):
         return self.score(np.stack(said, axis=1).astype(float))
 
 
+@attrs.frozen
+class Stretches(Adversary):
+    """Stretches of examples, as a search draws them, any number of them.
+
+    asked: the points that hypotheses are asked about. score: of what they say, but for h_1.
+    """
+
+    name = "stretches"
+    protocols = ("SpecialRound",)
+
+    steps: tuple[Show | Special, ...]
+    asked: tuple[float, ...]
+    score: Score
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        hypothesis = (yield Ready()).hypothesis
+        said = []
+        for step in (stretch for stretch in self.steps for _ in range(stretch.rounds)):
+            if isinstance(step, Special):
+                example = Example(*step.world_0, *step.world_1)
+            elif step.label in (WITH, AGAINST):
+                example = Example(step.point, hypothesis(step.point) ^ (step.label == AGAINST))
+            else:
+                example = Example(step.point, step.label)
+            shown = (yield example).hypothesis
+            if shown is not None:
+                hypothesis = shown
+                said.append(np.stack([shown(x) for x in self.asked], axis=1))
+        return self.score(np.stack(said, axis=1)).astype(float)
+
+
 # --- one for each -------------------------------------------------------------------------------------------
 
 ZERO, ONE = Sample([0.0], [0]), Sample([0.0], [1])
 TWO_ZEROS = Sample([0.0], [0], [2])
 ZERO_ONE = Sample([0.0, 0.0], [0, 1])
+NO_MISTAKE_OR_ONE = Special((0.0, 0), (0.0, 1))
 AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
 
 WITNESSES: dict[str, Adversary] = {
@@ -252,8 +312,35 @@ WITNESSES: dict[str, Adversary] = {
     "pays-for-one-round": Stream(12, total),
     "bare-counts": Shows(24, (0.0, 1, 1.0, 0), ((1.0, 0),)),
     "noise-of-threshold-alone": UpdateSwap(rounds=22, before=17, probes="with"),
-    "compares-at-mistakes": UpdateSwap(rounds=22, before=17, probes="with"),
+    "compares-at-mistakes": UpdateSwap(rounds=22, before=18, probes="with"),
     "pairs-in-turn": Shows(64, (0.0, 0, 0.0, 1), ((0.0, 1), (0.0, 1), (2.0, 0), (2.0, 0)), (0.0, 2.0)),
+    "sum-goes-on": Stretches(
+        (*(Show(x, 1, 11) for x in range(6)), NO_MISTAKE_OR_ONE, Show(0, WITH, 120)),
+        asked=tuple(range(6)),
+        score=changes,
+    ),
+    "whole-epsilon-each": Stretches(
+        (
+            NO_MISTAKE_OR_ONE,
+            Show(0, 1, 6),
+            Show(1, 1, 185),
+            Show(2, WITH, 60),
+            Show(2, AGAINST, 12),
+            Show(1, AGAINST, 222),
+        ),
+        asked=(0.0, 1.0),
+        score=later_if_never_one,
+    ),
+    "each-switch-whole": Stretches(
+        (Show(0, 1, 170), Show(0, AGAINST, 40), Show(1, 1, CALM), NO_MISTAKE_OR_ONE, Show(1, 1, CALM)),
+        asked=(0.0,),
+        score=more_ones_in_the_second_calm,
+    ),
+    "leaves-in-turn": Stretches(
+        (NO_MISTAKE_OR_ONE, *(Show(0, 1, 2), Show(1, 0, 2)) * 32, Show(0, 0, 10)),
+        asked=(0.0, 1.0),
+        score=unlike_the_first,
+    ),
     "bare-forest": Shows(12, (0.0, 1, 1.0, 0), ((0.0, 0),)),
     "keeps-batches": Ones(60, 29),
     "noise-of-means": Ones(40, 19),
