@@ -7,7 +7,7 @@ one for each game.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import attrs
@@ -41,24 +41,40 @@ class Query(Move):
 
 
 @attrs.frozen(eq=False)
-class Commit(Move):
-    """The whole sequence of `Oblivious`: x (T, ...) or (n, T, ...), y (T,) or (n, T)."""
-
-    x: Any
-    y: Any
-
-
-@attrs.frozen(eq=False)
 class Example(Move):
     """One round of `Adaptive` or `SpecialRound`: the labelled example, and at the special round its rival.
 
     x, y: the example (in world 0); other_x, other_y: the one in world 1, both or neither.
+    target: in a realizable game, a concept of its class that agrees with all its examples, one for all games
+    or one for each. It is named in every round, the same, or in none; the learner is not told. It spares the
+    referee the search for one.
+    update: for learners that ask for it, (n,) bool: ConfidentWinnow's b_t.
     """
 
     x: Any
     y: Any
     other_x: Any = None
     other_y: Any = None
+    target: Any = None
+    update: Any = None
+
+
+@attrs.frozen(eq=False)
+class Commit(Move):
+    """The whole sequence of `Oblivious`.
+
+    x, y: x (T, ...) or (n, T, ...), y (T,) or (n, T). Or else
+    examples: an iterator of T `Example`, which is run to its end without hearing of the learner: a sequence
+    that is made as it is needed, and takes no memory. Whoever makes one must draw from no generator that is
+    used elsewhere meanwhile.
+    target: as in `Example`. look: False where the reply is of no use; it then holds no hypotheses.
+    """
+
+    x: Any = None
+    y: Any = None
+    examples: Iterator[Example] | None = None
+    target: Any = None
+    look: bool = True
 
 
 @attrs.frozen(eq=False)

@@ -157,7 +157,11 @@ class ReleaserSeat(Protocol):
 
 
 class OnlineSeat(Protocol):
-    """What the online protocols ask of a seated learner."""
+    """What the online protocols ask of a seated learner.
+
+    One that takes instructions also has `instruct(update)`, (n,) bool, which is called before `observe` in
+    rounds in which the adversary gives some: ConfidentWinnow's b_t.
+    """
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis h_t of this round."""

@@ -1,4 +1,4 @@
-"""Concept classes: thresholds, points, intervals, rectangles, and any finite class as a boolean matrix."""
+"""Concept classes: thresholds, points, intervals, rectangles, halfspaces, any finite class as a matrix."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.concepts.finite import FiniteClass
 from arena.concepts.functions import Functions
+from arena.concepts.halfspaces import Halfspaces
 from arena.concepts.intervals import Intervals
 from arena.concepts.rectangles import Rectangles
 from arena.concepts.singletons import Points
@@ -16,7 +17,7 @@ from arena.errors import InvalidArgument
 POSSIBLE = (
     "Possible are: thresholds (the real line), thresholds:1..16 (the whole numbers from 1 to 16), "
     "thresholds:0.5,1,2 (these points), points and intervals likewise, rectangles:4x4 (a grid), "
-    "matrix:FILE.csv (concepts x points of 0 and 1)."
+    "matrix:FILE.csv (concepts x points of 0 and 1), halfspaces:64,0.2 (dimensions, margin)."
 )
 MOST_POINTS = 1_000_000
 _ON_LINE: dict[str, type[Thresholds] | type[Points] | type[Intervals]] = {
@@ -39,6 +40,8 @@ def concept_class(text: str) -> ConceptClass:
         return _ON_LINE[name](_domain(rest))
     if name == Rectangles.name and colon:
         return Rectangles([_side(part, text) for part in rest.split("x")])
+    if name == Halfspaces.name and colon:
+        return _halfspaces(rest, text)
     if name == FiniteClass.name and rest:
         return FiniteClass.from_csv(rest)
     raise InvalidArgument("no such concept class", value=text, remedy=POSSIBLE)
@@ -71,11 +74,19 @@ def _side(part: str, text: str) -> int:
     return int(part)
 
 
+def _halfspaces(rest: str, text: str) -> Halfspaces:
+    dimension, comma, margin = rest.partition(",")
+    if not dimension.strip().isdecimal() or not comma:
+        raise InvalidArgument("halfspaces have dimensions and a margin, 64,0.2", value=text, remedy=POSSIBLE)
+    return Halfspaces(int(dimension), _number(margin))
+
+
 __all__ = [
     "ConceptClass",
     "Dichotomies",
     "FiniteClass",
     "Functions",
+    "Halfspaces",
     "Intervals",
     "Points",
     "Rectangles",

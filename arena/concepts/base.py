@@ -40,10 +40,11 @@ class ConceptClass(ABC):
     `check_concepts`, `dichotomies` and the two hooks `_label` and `_minimise`, which are given checked
     arrays only.
 
-    name: what the command line calls it.
+    name: what the command line calls it. concept_ndim: the axes of one concept: 0 of a number.
     """
 
     name: ClassVar[str] = ""
+    concept_ndim: ClassVar[int] = 0
 
     @property
     def domain(self) -> tuple[Any, ...] | None:
@@ -100,6 +101,13 @@ class ConceptClass(ABC):
         if lead not in ((), concepts.shape[:1]):
             raise InvalidArgument(f"{len(concepts)} games need one point or as many points", value=lead)
         return self._label(concepts, points)
+
+    def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
+        """(n,) bool: whether each game's concept may be the target of a realizable game with this example.
+
+        It is, if it labels the point so; classes with a margin ask for more. Shapes: as `label`, y (n,).
+        """
+        return np.asarray(self.label(concepts, x) == y)
 
     def labels(self, concepts: Any, points: Any) -> np.ndarray:
         """The label that every concept gives every point.

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts.base import ConceptClass
+from arena.concepts.halfspaces import Halfspaces, separator
 from arena.concepts.intervals import Intervals
 from arena.concepts.singletons import Points
 from arena.concepts.thresholds import Thresholds
@@ -48,13 +49,15 @@ class Hindsight(ABC):
 
 def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
     """Those of `games` games that have seen nothing: two numbers a game for thresholds, on the line or not;
-    otherwise a bit for each concept.
+    the examples themselves for halfspaces; otherwise a bit for each concept.
 
     Raises: as `check_consistency`.
     """
     check_consistency(concept_class)
     if isinstance(concept_class, Thresholds):
         return _Gaps(concept_class, games)
+    if isinstance(concept_class, Halfspaces):
+        return _Margins(concept_class, games)
     return _Bits(concept_class, games)
 
 
@@ -80,9 +83,9 @@ def hindsight(concept_class: ConceptClass, games: int) -> Hindsight:
 def check_consistency(concept_class: ConceptClass) -> None:
     """Refuse a class of which `version_spaces` cannot tell.
 
-    Raises: Unsupported if it has no finite domain and is not thresholds, or is too large.
+    Raises: Unsupported if it has no finite domain and is neither thresholds nor halfspaces, or is too large.
     """
-    if not isinstance(concept_class, Thresholds):
+    if not isinstance(concept_class, Thresholds | Halfspaces):
         labellings(concept_class)
 
 
@@ -135,6 +138,41 @@ class _Gaps(VersionSpaces):
         np.maximum(self._low, points, out=self._low, where=y == 0)
         np.minimum(self._high, points, out=self._high, where=y == 1)
         return np.asarray(self._low < self._high)
+
+
+class _Margins(VersionSpaces):
+    """Halfspaces: some weights that agree with all examples of a game, looked for anew when an example does
+    not suit those at hand."""
+
+    def __init__(self, concept_class: Halfspaces, games: int) -> None:
+        self._class = concept_class
+        self._weights = np.full((games, concept_class.dimension), 1 / concept_class.dimension)
+        self._points: list[np.ndarray] = []
+        self._labels: list[np.ndarray] = []
+
+    def add(self, x: np.ndarray, y: np.ndarray) -> np.ndarray:
+        points = self._class.check(x)
+        if (len(self._points) + 1) * points.size > MOST_COUNTS:
+            raise Unsupported(
+                f"{len(points):,} games of {len(self._points):,} examples in {self._class} make more than "
+                f"{MOST_COUNTS:,} numbers to look for a target in",
+                remedy="Play fewer games at a table, or name the target beside the examples.",
+            )
+        self._points.append(points.copy())
+        self._labels.append(y.copy())
+        agreeing = self._class.agrees(self._weights, points, y)
+        for game in np.flatnonzero(~agreeing):
+            agreeing[game] = self._find(int(game))
+        return agreeing
+
+    def _find(self, game: int) -> bool:
+        """Look for weights that agree with all examples of the game."""
+        points = np.array([x[game] for x in self._points])
+        labels = np.array([y[game] for y in self._labels])
+        found = separator(points, labels, self._class.margin)
+        if found is not None:
+            self._weights[game] = found
+        return found is not None
 
 
 class _Bits(VersionSpaces):

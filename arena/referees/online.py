@@ -4,7 +4,7 @@ Adversary.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar, TypeVar
 
 import attrs
@@ -12,8 +12,8 @@ import numpy as np
 
 from arena.claims import STREAM_EXAMPLE
 from arena.concepts.base import ConceptClass
-from arena.concepts.consistency import VersionSpaces
-from arena.errors import ArenaError, InvalidArgument
+from arena.concepts.consistency import VersionSpaces, version_spaces
+from arena.errors import ArenaError, InvalidArgument, PlayerError
 from arena.moves import Commit, Example, Move, Ready
 from arena.points import point_text, unlike
 from arena.referees.base import Referee, Seats, Table
@@ -65,6 +65,43 @@ class SpecialRound(Referee):
         return _SpecialRoundTable(seats, self.T)
 
 
+class Allowed:
+    """The examples that a realizable game allows: those after which some concept of a class agrees with all
+    of the game's, or those with which the target agrees that the adversary has named."""
+
+    def __init__(self, concepts: ConceptClass, games: int) -> None:
+        self.concepts = concepts
+        self._games = games
+        self._spaces: VersionSpaces | None = None
+        self._named: Any = None
+        self._target: np.ndarray | None = None
+
+    def add(self, x: np.ndarray, y: np.ndarray, target: Any) -> np.ndarray:
+        """(n,) bool: the games in which the example is allowed.
+
+        Raises: InvalidArgument if the point or the target is none, or another target was named before.
+        """
+        if target is None and self._target is None:
+            self._spaces = self._spaces or version_spaces(self.concepts, self._games)
+            return self._spaces.add(x, y)
+        return self.concepts.agrees(self._of_games(target), x, y)
+
+    def _of_games(self, target: Any) -> np.ndarray:
+        if self._target is None and self._spaces is None:
+            # A copy, so that a player who changes what it has handed over changes no target.
+            given = self.concepts.check_concepts(target).copy()
+            if given.ndim == self.concepts.concept_ndim:
+                given = np.broadcast_to(given, (self._games, *given.shape))
+            if given.ndim != self.concepts.concept_ndim + 1 or len(given) != self._games:
+                raise InvalidArgument(
+                    "a target is named once for all games or once for each", value=given.shape
+                )
+            self._target, self._named = given, target
+        elif self._target is None or (target is not self._named and not np.array_equal(target, self._named)):
+            raise InvalidArgument("the same target is named in every round, or none in any")
+        return self._target
+
+
 class OnlineTable(Table):
     """What the online protocols share: rounds, mistakes, and what is noted of them."""
 
@@ -73,11 +110,11 @@ class OnlineTable(Table):
         self._T = rounds
         self._mistakes = np.zeros(self.games, np.int64)
         self._scores = None if seats.scorebook is None else seats.scorebook.open(self.games)
-        self._allowed: tuple[ConceptClass, VersionSpaces] | None = None
+        self._allowed: Allowed | None = None
 
-    def restrict(self, concepts: ConceptClass, spaces: VersionSpaces) -> None:
+    def restrict(self, concepts: ConceptClass) -> None:
         """From now on refuse examples after which no concept agrees with all of a game's."""
-        self._allowed = concepts, spaces
+        self._allowed = Allowed(concepts, self.games)
 
     @property
     def mistakes(self) -> np.ndarray:
@@ -98,21 +135,20 @@ class OnlineTable(Table):
         if self.round > self._T:
             raise self._refuse(f"a game of T = {self._T} rounds has no round {self.round}")
 
-    def _example(self, x: Any, y: Any) -> tuple[np.ndarray, np.ndarray]:
+    def _example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
         """The example that the adversary hands over, if it may."""
-        points, labels = self._points(x), self._labels(y)
+        points, labels = self._points(move.x), self._labels(move.y)
         if self._allowed is not None:
-            self._check_realizable(*self._allowed, points, labels)
+            self._check_realizable(self._allowed, points, labels, move.target)
         return points, labels
 
-    def _check_realizable(
-        self, concepts: ConceptClass, spaces: VersionSpaces, x: np.ndarray, y: np.ndarray
-    ) -> None:
-        agreeing = self._of_domain(lambda: spaces.add(x, y))
+    def _check_realizable(self, allowed: Allowed, x: np.ndarray, y: np.ndarray, target: Any) -> None:
+        agreeing = self._of_domain(lambda: allowed.add(x, y, target))
         if not agreeing.all():
             games = np.flatnonzero(~agreeing)
+            some = "some concept" if target is None else "the target, a concept"
             raise self._refuse(
-                f"in a realizable game some concept of {concepts} agrees with all examples",
+                f"in a realizable game {some} of {allowed.concepts} agrees with all examples",
                 games=games,
                 got=f"the point {point_text(x[games[0]])} with the label {y[games[0]]}",
                 remedy="Label it as some concept does that agrees with the examples before it.",
@@ -125,13 +161,15 @@ class OnlineTable(Table):
         except ArenaError as error:
             raise self._refuse(str(error)) from error
 
-    def _step(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray) -> None:
+    def _step(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray, update: Any = None) -> None:
         """Count the mistake of h_t on (x_t, y_t), then let the learner observe it."""
         predicted = self._guard(lambda: hypothesis(x))
         self._mistakes += predicted != y
         scores = self._scores
         if scores is not None:
             self._of_domain(lambda: scores.note(self.round, x, y, self._mistakes))
+        if update is not None and hasattr(self._learner, "instruct"):
+            self._ask("instruct", self._labels(update).astype(bool))
         self._ask("observe", x, y)
         if self._log is not None:
             self._log.append(Observed(round=self.round, x=x, y=y, predicted=predicted))
@@ -146,6 +184,23 @@ class _ObliviousTable(OnlineTable):
             )
         if self.round:
             raise self._refuse("an oblivious adversary commits once")
+        released = []
+        examples = self._committed(move)
+        while (example := self._next_of(examples)) is not None:
+            self._next_round()
+            x, y = self._example(example)
+            hypothesis = self._hypothesis()
+            if move.look:
+                released.append(hypothesis)
+            self._step(hypothesis, x, y, example.update)
+        return Stream(tuple(released))
+
+    def _committed(self, move: Commit) -> Iterator[Example]:
+        """The examples, one by one."""
+        if move.examples is not None:
+            if move.x is not None or move.y is not None:
+                raise self._refuse("a sequence is committed as x and y, or as examples, and not as both")
+            return iter(move.examples)
         x, y = np.asarray(move.x), np.asarray(move.y)
         if y.ndim == 0 or y.shape[-1] != self._T or x.shape[: y.ndim] != y.shape:
             raise self._refuse(
@@ -153,26 +208,32 @@ class _ObliviousTable(OnlineTable):
                 expected=f"y of shape ({self._T},) or ({self.games}, {self._T}), x to match",
                 got=f"x of shape {x.shape}, y of shape {y.shape}",
             )
-        released = []
-        for t in range(self._T):
-            self._next_round()
-            x_t, y_t = self._example(x[..., t] if y.ndim == x.ndim else _at(x, y, t), y[..., t])
-            hypothesis = self._hypothesis()
-            released.append(hypothesis)
-            self._step(hypothesis, x_t, y_t)
-        return Stream(tuple(released))
+        return (
+            Example(x[..., t] if y.ndim == x.ndim else _at(x, y, t), y[..., t], target=move.target)
+            for t in range(self._T)
+        )
+
+    def _next_of(self, examples: Iterator[Example]) -> Example | None:
+        """The next example; None where there is none."""
+        try:
+            example = next(examples, None)
+        except Exception as error:
+            raise PlayerError.of(error, player="adversary", name=self._adversary, round=self.round) from error
+        if example is not None and not _plain(example):
+            raise self._refuse("what is committed are Examples of one world", got=type(example).__name__)
+        return example
 
 
 class _AdaptiveTable(OnlineTable):
     def take(self, move: Move) -> Reply:
         if not isinstance(move, Example):
             raise self._refuse("the adversary's move is an Example", got=type(move).__name__)
-        if move.other_x is not None or move.other_y is not None:
+        if not _plain(move):
             raise self._refuse("only SpecialRound has a second world")
         self._next_round()
-        x, y = self._example(move.x, move.y)
+        x, y = self._example(move)
         hypothesis = self._hypothesis()
-        self._step(hypothesis, x, y)
+        self._step(hypothesis, x, y, move.update)
         return Shown(hypothesis)
 
 
@@ -193,12 +254,12 @@ class _SpecialRoundTable(OnlineTable):
             raise self._refuse("the game opens with Ready: the learner presents h_1 first")
         self._next_round()
         assert self._presented is not None
-        self._step(self._presented, *self._own_example(move))
+        self._step(self._presented, *self._own_example(move), move.update)
         self._presented = self._hypothesis() if self.round < self._T else self._presented
         return Shown(self._presented if self.round < self._T else None)
 
     def _own_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
-        x, y = self._example(move.x, move.y)
+        x, y = self._example(move)
         if move.other_x is None and move.other_y is None:
             return x, y
         other_x = self._points(move.x if move.other_x is None else move.other_x)
@@ -216,6 +277,11 @@ class _SpecialRoundTable(OnlineTable):
         if differ.any():
             self.challenges.add(STREAM_EXAMPLE)
         return self._own(x, other_x), self._own(y, other_y)
+
+
+def _plain(move: object) -> bool:
+    """Whether it is an Example, the same in both worlds."""
+    return isinstance(move, Example) and move.other_x is None and move.other_y is None
 
 
 def _at(x: np.ndarray, y: np.ndarray, t: int) -> np.ndarray:

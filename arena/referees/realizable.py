@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.consistency import check_consistency, version_spaces
+from arena.concepts.consistency import check_consistency
 from arena.errors import InvalidArgument
 from arena.referees.base import Referee, Seats
 from arena.referees.online import Adaptive, Oblivious, OnlineTable
@@ -18,13 +18,15 @@ class Realizable(Referee):
     """The protocol of another referee, in which some concept of a class must agree with all examples of a
     game so far.
 
-    The adversary need not choose that concept beforehand. An example that leaves none is refused before the
+    The adversary need not choose that concept beforehand; if it does and names it, the referee has less to do
+    (`Example.target`). An example that leaves none is refused before the
     learner presents its hypothesis of that round, let alone observes it.
 
     To players, plans and reports it goes by the name of the other referee, since it is the same protocol:
     whoever plays that plays this.
 
-    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, or thresholds on the line.
+    referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, thresholds on the line, or
+    halfspaces with margin.
 
     Raises: InvalidArgument if they are none of these, Unsupported if the class has no finite domain or is too
     large.
@@ -58,5 +60,5 @@ class Realizable(Referee):
 
     def open(self, seats: Seats) -> OnlineTable:
         table = self.referee.open(seats)
-        table.restrict(self.concepts, version_spaces(self.concepts, table.games))
+        table.restrict(self.concepts)
         return table
