@@ -7,7 +7,6 @@ from typing import Any, ClassVar
 
 import attrs
 import numpy as np
-from scipy.optimize import linprog
 
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.errors import InvalidArgument, Unsupported
@@ -188,6 +187,8 @@ def separator(points: np.ndarray, labels: np.ndarray, margin: float) -> np.ndarr
 
     Shapes: points (m, d), labels (m,) of 0 and 1; result (d,).
     """
+    from scipy.optimize import linprog  # slow to import, and seldom needed
+
     size, dimension = points.shape
     signed = np.where(labels[:, None] == 1, points, -points).astype(float)
     # The largest t with signed @ v >= t.
