@@ -61,7 +61,7 @@ class BrokenLearner:
 PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (realizable.BareCounts(), inf, 24, {}),
     (realizable.NoiseOfThresholdAlone(), inf, 22, {}),
-    (realizable.ComparesAtMistakes(), inf, 22, {}),
+    (realizable.ComparesAtMistakes(), inf, 22, {"pairs": 256}),
     (realizable.PairsInTurn(), inf, 64, {"searched": False, "games": 4_000}),
     (realizable.SumGoesOn(), 19.8, 187, {"searched": False}),
     (realizable.WholeEpsilonEach(), 5.0, 486, {"searched": False, "games": 32_000}),
