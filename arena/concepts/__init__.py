@@ -1,10 +1,12 @@
-"""Concept classes: thresholds, points, intervals, rectangles, and any finite class as a boolean matrix."""
+"""Concept classes: thresholds, points, intervals, rectangles, decision lists, finite classes as matrices."""
 
 from __future__ import annotations
 
 import re
 
 from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.decision_lists import DecisionLists
+from arena.concepts.features import Conjunctions, Features, Literals, Variables
 from arena.concepts.finite import FiniteClass
 from arena.concepts.functions import Functions
 from arena.concepts.intervals import Intervals
@@ -16,6 +18,7 @@ from arena.errors import InvalidArgument
 POSSIBLE = (
     "Possible are: thresholds (the real line), thresholds:1..16 (the whole numbers from 1 to 16), "
     "thresholds:0.5,1,2 (these points), points and intervals likewise, rectangles:4x4 (a grid), "
+    "lists:4 (decision lists over 4 variables), lists:4:literals, lists:4:conjunctions2, "
     "matrix:FILE.csv (concepts x points of 0 and 1)."
 )
 MOST_POINTS = 1_000_000
@@ -39,6 +42,8 @@ def concept_class(text: str) -> ConceptClass:
         return _ON_LINE[name](_domain(rest))
     if name == Rectangles.name and colon:
         return Rectangles([_side(part, text) for part in rest.split("x")])
+    if name == DecisionLists.name and colon:
+        return DecisionLists.from_text(rest)
     if name == FiniteClass.name and rest:
         return FiniteClass.from_csv(rest)
     raise InvalidArgument("no such concept class", value=text, remedy=POSSIBLE)
@@ -73,12 +78,17 @@ def _side(part: str, text: str) -> int:
 
 __all__ = [
     "ConceptClass",
+    "Conjunctions",
+    "DecisionLists",
     "Dichotomies",
+    "Features",
     "FiniteClass",
     "Functions",
     "Intervals",
+    "Literals",
     "Points",
     "Rectangles",
     "Thresholds",
+    "Variables",
     "concept_class",
 ]
