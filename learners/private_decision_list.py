@@ -128,8 +128,8 @@ class PrivateDecisionList(Learner):
         return Finite(values, chance / chance.sum())
 
     def problem(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-        """Which features hold at which examples, "true" last, (U, F + 1); and the copies of each that are wrong
-        if it is labelled 0 and 1, (U, 2)."""
+        """Which features hold at which examples, (U, F + 1), "true" last; and the copies of each that are
+        wrong if called 0 and 1, (U, 2)."""
         held = self.lists.features.evaluate(sample.points)
         held = np.concatenate([held, np.ones((len(held), 1), bool)], axis=1)
         return held, sample.counts[:, None] * (sample.labels[:, None] != [0, 1])
