@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+from collections.abc import Sequence
 from typing import Any, ClassVar
 
 import attrs
@@ -48,6 +49,12 @@ class LinearRules(ConceptClass):
         if rows.shape[-1:] != (self.d + 1,):
             raise InvalidArgument(f"a linear rule has {self.d} weights and an offset", value=rows.shape)
         return rows
+
+    def rules(self, concept: np.ndarray, names: Sequence[str], labels: tuple[str, str]) -> list[str]:
+        """One rule for people: its weights, the largest first."""
+        order = np.argsort(-np.abs(concept[:-1]), kind="stable")
+        terms = [f"{concept[i]:+.3g} if {names[i]}" for i in order]
+        return [f"{labels[1]} if this is above 0, else {labels[0]}:", *terms, f"{concept[-1]:+.3g}"]
 
     def dichotomies(self, points: Any) -> Dichotomies:
         raise self._unknown("its dichotomies")
