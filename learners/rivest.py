@@ -20,9 +20,9 @@ class Rivest(Learner):
     """The algorithm of Rivest (1987): a rule that errs on no example left, again and again.
 
     Of the rules that cover an example left it takes that with the least errors for each example covered; of
-    those the one that covers most; of those the first, features in order, "true" last, 0 before 1. So it is
-    consistent wherever a list is, and a heuristic elsewhere. It ends with "true" when one label is left, or
-    when every feature is used; if nothing is left by then, with the commoner label of the sample.
+    those the one that covers most; of those the first, "true" before the features in order, 0 before 1. So it
+    is consistent wherever a list is, and a heuristic elsewhere. "true" ends it: at the latest when one label
+    is left.
 
     It claims nothing (ε = ∞): a yardstick for private-decision-list.
     """
@@ -78,8 +78,6 @@ def greedy_list(held: np.ndarray, given: np.ndarray) -> np.ndarray:
     counts = asked.T @ given  # of the examples left that a feature covers, by label
     for place in range(true + 1):
         feature, label = _best(counts)
-        if not counts[true].any():
-            feature, label = true, int(given[:, 1].sum() > given[:, 0].sum())
         rules[place] = 2 * feature + label
         if feature == true:
             break
@@ -91,9 +89,10 @@ def greedy_list(held: np.ndarray, given: np.ndarray) -> np.ndarray:
 
 def _best(counts: np.ndarray) -> tuple[int, int]:
     """The feature and label of the least share of errors; then of most examples; then the first."""
+    counts = np.roll(counts, 1, axis=0)  # "true" first
     covered = counts.sum(axis=1)[:, None]
     errors = counts[:, ::-1]  # label 0 errs on ones
     share = np.where(covered > 0, errors / np.maximum(covered, 1), np.inf)
     best = np.where(share == share.min(), covered, -1)
-    feature, label = np.unravel_index(best.argmax(), best.shape)
-    return int(feature), int(label)
+    place, label = np.unravel_index(best.argmax(), best.shape)
+    return int(place - 1) % len(counts), int(label)
