@@ -37,7 +37,7 @@ def load_sample(
     Raises: InvalidArgument, naming the file, the line, the column, the value and the remedy.
     """
     name = os.fspath(path)
-    table = _table(name)
+    table = read_table(name)
     places = [table.column(column) for column in ([x] if isinstance(x, str) else x)]
     label = table.column(y)
     if not places:
@@ -47,13 +47,13 @@ def load_sample(
             "a column cannot hold both the points and the labels", value=y, remedy="Name two."
         )
     points = [tuple(table.number(line, row, place) for place in places) for line, row in table.rows]
-    positive = _positive(table, label, positive)
+    positive = positive_of(table, label, positive)
     labels = [row[label] == positive for _, row in table.rows]
     return Sample([p[0] for p in points] if isinstance(x, str) else points, labels).distinct()
 
 
 @attrs.frozen(eq=False)
-class _Table:
+class Table:
     """A file that is known to be a rectangle: the names in line `head`, and each row with its line."""
 
     name: str
@@ -62,6 +62,7 @@ class _Table:
     rows: list[tuple[int, list[str]]]
 
     def column(self, wanted: str) -> int:
+        """The place of the column of that name; InvalidArgument if there is none."""
         if wanted in self.columns:
             return self.columns.index(wanted)
         numbers = [column for column in self.columns if _number(column) is not None]
@@ -92,7 +93,11 @@ class _Table:
         return f" They seem to be separated by {found[0]!r}: write commas."
 
 
-def _table(name: str) -> _Table:
+def read_table(name: str) -> Table:
+    """The table in a CSV file.
+
+    Raises: InvalidArgument if it is none.
+    """
     lines = _lines(name)
     head, columns = next(lines, (0, []))
     if not columns:
@@ -111,7 +116,7 @@ def _table(name: str) -> _Table:
         rows.append((line, row))
     if not rows:
         raise InvalidArgument(f"{name} has column names but no examples", remedy="Give more data.")
-    return _Table(name, head, columns, rows)
+    return Table(name, head, columns, rows)
 
 
 def _repeated(name: str, line: int, column: str) -> InvalidArgument:
@@ -183,19 +188,13 @@ def _bytes(name: str) -> bytes:
         ) from error
 
 
-def _positive(table: _Table, label: int, positive: str | None) -> str:
-    """The text of label 1, after checking that there are two labels and that it is one of them."""
-    first: dict[str, int] = {}
-    for line, row in table.rows:
-        first.setdefault(row[label], line)
-    values = list(first)
+def positive_of(table: Table, label: int, positive: str | None) -> str:
+    """The text of label 1 in column `label`, after checking that there are two labels and it is one of them.
+
+    Raises: InvalidArgument if not, or if it is not said and the labels are not 0 and 1.
+    """
+    values = label_values(table, label)
     where = f"{table.name}, column {table.columns[label]!r}"
-    if len(values) != 2:
-        third = f" (the third in line {first[values[2]]})" if len(values) > 2 else ""
-        raise InvalidArgument(
-            f"{where}: labels must take two values, found {len(values)}{third}: {_listed(values)}",
-            remedy="Name a column of two values, or merge or remove the others.",
-        )
     if positive is None:
         return _one_of_zero_and_one(values, where)
     wanted = positive.strip()
@@ -206,6 +205,25 @@ def _positive(table: _Table, label: int, positive: str | None) -> str:
             remedy=f"{_nearest(wanted, values)}The labels are: {_listed(values)}.",
         )
     return wanted
+
+
+def label_values(table: Table, label: int) -> list[str]:
+    """The two values of column `label`, in the order of their first lines.
+
+    Raises: InvalidArgument if there are more, or fewer.
+    """
+    first: dict[str, int] = {}
+    for line, row in table.rows:
+        first.setdefault(row[label], line)
+    values = list(first)
+    if len(values) != 2:
+        third = f" (the third in line {first[values[2]]})" if len(values) > 2 else ""
+        raise InvalidArgument(
+            f"{table.name}, column {table.columns[label]!r}: labels must take two values, found "
+            f"{len(values)}{third}: {_listed(values)}",
+            remedy="Name a column of two values, or merge or remove the others.",
+        )
+    return values
 
 
 def _one_of_zero_and_one(values: list[str], where: str) -> str:

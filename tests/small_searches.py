@@ -19,8 +19,10 @@ from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.golowich_livni import GolowichLivni
 from learners.laplace_count import LaplaceCount
+from learners.list_choice import ListChoice
 from learners.noisy_majority import NoisyMajority
 from learners.noisy_votes import NoisyVotes
+from learners.private_decision_list import PrivateDecisionList
 from learners.randomised_response import RandomisedResponse
 from learners.realizable import Realizable
 from learners.zoo.laplace import ZooLaplace
@@ -73,6 +75,8 @@ _OWN = (
     Correct(GaussianCount(), "Release"),
     Correct(RandomisedResponse(), "Release"),
     Correct(ExponentialChoice(), "Release"),
+    Correct(ListChoice(), "Release"),
+    Correct(PrivateDecisionList(delta=0.05), "Release"),
     Correct(NoisyMajority(), "SpecialRound"),
     Correct(_REALIZABLE, "SpecialRound"),
     Correct(_FOREST, "SpecialRound"),

@@ -1,10 +1,12 @@
-"""Concept classes: thresholds, points, intervals, rectangles, halfspaces, any finite class as a matrix."""
+"""Concept classes: on the line, rectangles, decision lists, halfspaces, any finite class as a matrix."""
 
 from __future__ import annotations
 
 import re
 
 from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.decision_lists import DecisionLists
+from arena.concepts.features import Conjunctions, Features, Literals, Variables
 from arena.concepts.finite import FiniteClass
 from arena.concepts.functions import Functions
 from arena.concepts.halfspaces import Halfspaces
@@ -17,7 +19,9 @@ from arena.errors import InvalidArgument
 POSSIBLE = (
     "Possible are: thresholds (the real line), thresholds:1..16 (the whole numbers from 1 to 16), "
     "thresholds:0.5,1,2 (these points), points and intervals likewise, rectangles:4x4 (a grid), "
-    "matrix:FILE.csv (concepts x points of 0 and 1), halfspaces:64,0.2 (dimensions, margin)."
+    "halfspaces:64,0.2 (dimensions, margin), "
+    "lists:4 (decision lists over 4 variables), lists:4:literals, lists:4:conjunctions2, "
+    "matrix:FILE.csv (concepts x points of 0 and 1)."
 )
 MOST_POINTS = 1_000_000
 _ON_LINE: dict[str, type[Thresholds] | type[Points] | type[Intervals]] = {
@@ -42,6 +46,8 @@ def concept_class(text: str) -> ConceptClass:
         return Rectangles([_side(part, text) for part in rest.split("x")])
     if name == Halfspaces.name and colon:
         return _halfspaces(rest, text)
+    if name == DecisionLists.name and colon:
+        return DecisionLists.from_text(rest)
     if name == FiniteClass.name and rest:
         return FiniteClass.from_csv(rest)
     raise InvalidArgument("no such concept class", value=text, remedy=POSSIBLE)
@@ -83,13 +89,18 @@ def _halfspaces(rest: str, text: str) -> Halfspaces:
 
 __all__ = [
     "ConceptClass",
+    "Conjunctions",
+    "DecisionLists",
     "Dichotomies",
+    "Features",
     "FiniteClass",
     "Functions",
     "Halfspaces",
     "Intervals",
+    "Literals",
     "Points",
     "Rectangles",
     "Thresholds",
+    "Variables",
     "concept_class",
 ]

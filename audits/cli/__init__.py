@@ -24,6 +24,10 @@ _COMMANDS = {
     "exact": ("audits.cli.exactly", "Work out what an adversary sees, by the law that a learner tells."),
     "search": ("audits.cli.searching", "Search for an adversary that refutes a privacy claim."),
     "race": ("audits.cli.racing", "Play learners many times each, and count mistakes or regret."),
+    "fit": (
+        "audits.cli.fitting",
+        "Train a learner on your data, and print the decision list that it releases.",
+    ),
     "report": ("audits.cli.reporting", "Write a page on a run, from its ledger."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130

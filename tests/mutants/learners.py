@@ -16,6 +16,7 @@ from mutants import online_forests as forests
 from mutants import online_learners as online
 from mutants import online_realizable as realizable
 from mutants import release_learners as release
+from mutants.lists import LISTS
 
 from arena import REFEREES, Learner, Referee, SpecialRound
 from learners.laplace_count import LaplaceCount
@@ -97,6 +98,7 @@ MUTANTS = (
     BrokenLearner(release.VarianceForDeviation(), release.GaussianMean(), loses=1.8015),
     BrokenLearner(release.ChoiceWithoutTheTwo(), release.CommonPoint(), loses=2.0),
     BrokenLearner(release.CoinForFlip(), release.RandomisedResponse(), loses=log(1 + 2 * exp(1))),
+    *(BrokenLearner(mutant, mutant.twin, loses, **more) for mutant, loses, more in LISTS),
     BrokenLearner(figure1.StaleNoise(), figure1.PointVotes(answers=8), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.PaysForOneAnswer(), figure1.PointVotes(answers=8), loses=8.0, protocol="Figure1"),
     BrokenLearner(figure1.OneAnswerMore(), figure1.PointVotes(answers=1), loses=2.0, protocol="Figure1"),

@@ -57,7 +57,8 @@ PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec,
 @pytest.mark.parametrize("name", PLAYERS)
 def test_no_mutant_or_twin_breaks_the_contract_of_a_learner(name: str) -> None:
     player = PLAYERS[name]
-    trained = Sample([0.0, 0.0, 1.0, 1.0], [0, 1, 0, 1], [5] * 4)
+    points = np.multiply.outer([0.0, 0.0, 1.0, 1.0], np.ones(player.point_shape))
+    trained = Sample(points, [0, 1, 0, 1], [5] * 4)
     check_learner(player, sample=None if "SpecialRound" in player.protocols else trained, games=500)
 
 

@@ -50,6 +50,38 @@ def drop_past_the_middle(values: np.ndarray) -> np.ndarray:
     return values[:, middle] - values[:, middle + 1]
 
 
+# --- scores of decision lists: rules (n, L), 2·feature + label or -1 ----------------------------------------
+
+
+def label_of_first_rule(rules: np.ndarray) -> np.ndarray:
+    return rules[:, 0] % 2
+
+
+def label_of_true(rules: np.ndarray) -> np.ndarray:
+    return rules.max(axis=1) % 2
+
+
+def ones_less_zeros(rules: np.ndarray) -> np.ndarray:
+    return np.where(rules < 0, 0, 2 * (rules % 2) - 1).sum(axis=1)
+
+
+def has_one_rule_of_a_variable(rules: np.ndarray) -> np.ndarray:
+    return (rules[:, 0] < 2) & (rules[:, 1] < 0)
+
+
+def begins_with_the_variable(rules: np.ndarray) -> np.ndarray:
+    return rules[:, 0] < 2
+
+
+def first_variable_says_one(rules: np.ndarray) -> np.ndarray:
+    return rules[:, 0] == 1
+
+
+def late_one(rules: np.ndarray) -> np.ndarray:
+    """The second variable, then the third, and of the rest a 1 first."""
+    return (rules[:, 0] // 2 == 1) & (rules[:, 1] // 2 == 2) & (rules[:, 2] % 2 == 1)
+
+
 # --- scores of what h_2 ... h_T say of some points: bool (n, rounds, points) --------------------------------
 
 CALM = 120  # rounds before and after an example
@@ -112,6 +144,17 @@ class Neighbours(Adversary):
             [self.sample.labels[0], *sample.labels],
         )
         return Sample(points, labels, [missing, *sample.counts])
+
+
+@attrs.frozen
+class ListNeighbours(Neighbours):
+    """The same before a learner that releases decision lists. score: of the rules (n, L)."""
+
+    name = "list-neighbours"
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        reply = yield self.train()
+        return self.score(reply.value.concepts).astype(float)
 
 
 @attrs.frozen
@@ -271,6 +314,7 @@ TWO_ZEROS = Sample([0.0], [0], [2])
 ZERO_ONE = Sample([0.0, 0.0], [0, 1])
 NO_MISTAKE_OR_ONE = Special((0.0, 0), (0.0, 1))
 AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
+AT_0, AT_1 = Sample([[0]], [0]), Sample([[1]], [0])
 
 WITNESSES: dict[str, Adversary] = {
     "half-the-scale": Neighbours(ZERO, ONE, first),
@@ -291,6 +335,25 @@ WITNESSES: dict[str, Adversary] = {
     "variance-for-deviation": Neighbours(ZERO, ONE, first),
     "choice-without-the-two": Neighbours(Sample([0.0], [0], [3]), Sample([0.0, 1.0], [0, 0], [2, 1]), first),
     "coin-for-flip": Neighbours(ZERO, ONE, first),
+    "without-the-two": ListNeighbours(
+        Sample([[0], [1]], [1, 0], [2, 2]), Sample([[0], [1], [1]], [1, 0, 1], [2, 1, 1]), label_of_first_rule
+    ),
+    "share-of-covered": ListNeighbours(
+        Sample([[0], [1]], [0, 0], [40, 1]), Sample([[0], [1]], [0, 1], [40, 1]), first_variable_says_one
+    ),
+    "keeps-covered": ListNeighbours(
+        Sample([[1] * 6, [1] * 6], [0, 1]), Sample([[1] * 6], [1], [2]), ones_less_zeros
+    ),
+    "stops-when-empty": ListNeighbours(AT_0, AT_1, has_one_rule_of_a_variable),
+    "skips-useless": ListNeighbours(AT_0, AT_1, begins_with_the_variable),
+    "exact-end": ListNeighbours(
+        Sample([[0], [0]], [0, 1], [2, 1]), Sample([[0], [0]], [0, 1], [1, 2]), label_of_true
+    ),
+    "claims-one-round": ListNeighbours(
+        Sample([[0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0]], [1, 0, 0, 0], [1, 2, 2, 1]),
+        Sample([[0, 1, 1], [1, 0, 0], [1, 0, 0], [1, 0, 1], [1, 1, 0]], [1, 0, 1, 0, 0], [1, 1, 1, 2, 1]),
+        late_one,
+    ),
     "stale-noise": Asks(
         Sample([0.0, 0.5], [0, 1]), Sample([0.0, 0.5], [1, 1]), second_less_first, queries=(0.0, 0.5)
     ),

@@ -1,0 +1,205 @@
+"""`arena fit`: one learner on your data, and what it releases."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import attrs
+import click
+from tabulate import tabulate
+
+from arena import InvalidArgument, Learner
+from arena.concepts import DecisionLists
+from audits.cli.options import JSON, REAL, SEED, WHOLE, settings_of
+from audits.fitting import Fitted, fit
+from audits.one_hot import OneHot, load_one_hot
+from audits.registry import LEARNERS
+from audits.settings import build, claim_of, summary
+
+KINDS = ("variables", "literals", "conjunctions2", "conjunctions3")
+
+
+@click.command("fit")
+@click.argument("learner", metavar="LEARNER")
+@click.option(
+    "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
+)
+@click.option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values.")
+@click.option(
+    "--x",
+    metavar="COLUMN",
+    multiple=True,
+    help="Column to learn from; again for more. Default: all others. Each of its values becomes a variable.",
+)
+@click.option(
+    "--positive",
+    metavar="VALUE",
+    help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
+)
+@click.option(
+    "--features",
+    type=click.Choice(KINDS),
+    default=KINDS[0],
+    show_default=True,
+    help="What the rules of a list may ask.",
+)
+@click.option(
+    "--epsilon", type=REAL, metavar="E", help="ε of the learner, in nats. Short for --set epsilon=E."
+)
+@click.option("--delta", type=REAL, metavar="D", help="δ of the learner. Short for --set delta=D.")
+@click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a field of the learner. May be given again.",
+)
+@click.option(
+    "--holdout",
+    type=REAL,
+    metavar="PART",
+    default=0.1,
+    show_default=True,
+    help="Part of the examples to hold out for the accuracy; 0 trains on all.",
+)
+@click.option(
+    "--splits", type=WHOLE, metavar="N", default=1, show_default=True, help="Random splits to train anew on."
+)
+@SEED
+@JSON
+def fit_data(
+    learner: str,
+    *,
+    data: str,
+    y: str,
+    x: tuple[str, ...],
+    positive: str | None,
+    features: str,
+    epsilon: float | None,
+    delta: float | None,
+    settings: tuple[str, ...],
+    holdout: float,
+    splits: int,
+    seed: int,
+    as_json: bool,
+) -> None:
+    """Train LEARNER on your data and print the decision list that it releases, its accuracy and its claim.
+
+    Every value of a column becomes a variable, so a column needs few values; which values there are is taken
+    for public. The claim covers what the learner releases of one split: not the accuracy, which is counted on
+    the examples held out, without noise. Exit status: 0 done, 2 bad use.
+
+    \b
+    Examples:
+      arena fit private-decision-list --data examples/data/mushroom.csv.gz \\
+          --y Poisonous/Edible --epsilon 1
+      arena fit rivest --data people.csv --y income --positive '>50K' \\
+          --x education --x sex --splits 30
+    """
+    encoded = load_one_hot(data, y=y, x=x, positive=positive)
+    texts = dict(settings_of(settings)["learner"])
+    for name, value in (("epsilon", epsilon), ("delta", delta)):
+        if value is not None and name in texts:
+            raise click.UsageError(f"{name} is set twice.")
+        texts |= {} if value is None else {name: repr(value)}
+    seated = _built(learner, texts, len(encoded.names), features)
+    found = fit(seated, encoded, holdout=holdout, splits=splits, seed=seed)
+    click.echo(_json(found) if as_json else _text(found))
+
+
+def _built(learner: str, texts: dict[str, str], variables: int, features: str) -> Learner:
+    """The learner, for points of so many variables."""
+    player: type[Learner] = LEARNERS.find(learner)
+    fields = attrs.fields_dict(player)
+    sizes = {"concepts": f"{DecisionLists.name}:{variables}:{features}", "variables": str(variables)}
+    own = {name: text for name, text in sizes.items() if name in fields}
+    if not own:
+        raise InvalidArgument(
+            f"{player.name} does not learn from columns of data",
+            remedy="For instance private-decision-list, rivest or logistic does.",
+        )
+    return build(player, {**own, **texts})
+
+
+def _text(found: Fitted) -> str:
+    data = found.data
+    ones = int(data.labels.sum())
+    about = (
+        f"{found.learner.name} on {data.path}: {len(data.labels):,} examples, "
+        f"{len(data.names):,} variables from {len(data.columns)} columns\n"
+        f"label 1 is {data.y} = {data.values[1]} ({ones:,} examples), 0 is {data.values[0]}"
+    )
+    rows = [(_accuracy_of(found), _percent(found)), ("claim", str(claim_of(found.learner)))]
+    costs = _costs(found.learner)
+    rows += [(f"by {name}", f"ε = {cost:.4g}") for name, cost in costs.items()]
+    figures = tabulate(rows, tablefmt="plain", disable_numparse=True)
+    shown = "\n".join(found.rules())
+    if len(found.correct) > 1:
+        shown = f"The first of {len(found.correct)} splits released:\n{shown}"
+    return f"{about}\n\n{shown}\n\n{figures}"
+
+
+def _accuracy_of(found: Fitted) -> str:
+    if not found.held_out:
+        return f"accuracy on its {found.trained:,} training examples"
+    return f"accuracy on {found.held_out:,} examples held out"
+
+
+def _percent(found: Fitted) -> str:
+    mean, limits, splits = found.accuracies.mean(), found.limits, len(found.correct)
+    told = f"{mean:.2%}" + (f", the mean of {splits} splits" if splits > 1 else "")
+    return told if limits is None else f"{told} ({limits[0]:.2%} to {limits[1]:.2%}, at 95 %)"
+
+
+def _costs(learner: Learner) -> dict[str, float]:
+    """What other arguments say that the learner costs, if it tells."""
+    costs: dict[str, float] = getattr(learner, "costs", {})
+    return costs
+
+
+def _json(found: Fitted) -> str:
+    claim, data, limits = claim_of(found.learner), found.data, found.limits
+    return json.dumps(
+        {
+            "learner": summary(found.learner),
+            "data": _data(data),
+            "rules": found.rules(),
+            "trained": found.trained,
+            "held_out": found.held_out,
+            "splits": len(found.correct),
+            "accuracy": {
+                "mean": float(found.accuracies.mean()),
+                "lower": None if limits is None else limits[0],
+                "upper": None if limits is None else limits[1],
+                "each": found.accuracies.tolist(),
+            },
+            "claim": {
+                "epsilon": _number(claim.epsilon),
+                "delta": claim.delta,
+                "neighbours": claim.neighbours,
+            },
+            "costs": {name: _number(cost) for name, cost in _costs(found.learner).items()},
+        },
+        ensure_ascii=False,
+    )
+
+
+def _data(data: OneHot) -> dict[str, Any]:
+    return {
+        "file": data.path,
+        "examples": len(data.labels),
+        "variables": len(data.names),
+        "columns": list(data.columns),
+        "y": data.y,
+        "label_0": data.values[0],
+        "label_1": data.values[1],
+    }
+
+
+def _number(value: float) -> float | None:
+    return value if math.isfinite(value) else None
+
+
+COMMANDS = {"fit": fit_data}

@@ -1,0 +1,128 @@
+"""logistic: logistic regression, by scikit-learn. Nothing is private about it."""
+
+from __future__ import annotations
+
+import importlib.util
+from collections.abc import Sequence
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.concepts.base import ConceptClass, Dichotomies
+from arena.errors import InvalidArgument, Unsupported
+from arena.players import Learner
+from arena.points import as_points
+from arena.replies import Hypothesis
+from arena.sample import Sample, Training
+from arena.settings import at_least, more_than, setting, whole
+
+
+@attrs.frozen
+class LinearRules(ConceptClass):
+    """1[w·x + b > 0] for real weights. A concept is a row (w, b).
+
+    d: the coordinates of a point.
+    """
+
+    name: ClassVar[str] = "linear"
+
+    d: int
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.d,)
+
+    @property
+    def vc_dimension(self) -> int:
+        return self.d + 1
+
+    def check(self, x: Any) -> np.ndarray:
+        points = as_points(x)
+        if points.shape[-1:] != (self.d,):
+            raise InvalidArgument(f"a point has shape {(self.d,)}", value=points.shape)
+        return points
+
+    def check_concepts(self, concepts: Any) -> np.ndarray:
+        rows = as_points(concepts).astype(float)
+        if rows.shape[-1:] != (self.d + 1,):
+            raise InvalidArgument(f"a linear rule has {self.d} weights and an offset", value=rows.shape)
+        return rows
+
+    def rules(self, concept: np.ndarray, names: Sequence[str], labels: tuple[str, str]) -> list[str]:
+        """One rule for people: its weights, the largest first."""
+        order = np.argsort(-np.abs(concept[:-1]), kind="stable")
+        terms = [f"{concept[i]:+.3g} if {names[i]}" for i in order]
+        return [f"{labels[1]} if this is above 0, else {labels[0]}:", *terms, f"{concept[-1]:+.3g}"]
+
+    def dichotomies(self, points: Any) -> Dichotomies:
+        raise self._unknown("its dichotomies")
+
+    def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return np.asarray(np.einsum("...d,...d->...", concepts[..., :-1], points) + concepts[..., -1] > 0)
+
+    def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        raise self._unknown("its best rule for a sample")
+
+    def _unknown(self, what: str) -> Unsupported:
+        return Unsupported(f"{self} does not tell {what}", remedy="Take a class with a finite domain.")
+
+
+@attrs.frozen
+class Logistic(Learner):
+    """Logistic regression with an L2 penalty: what is given up for a list that can be read and is private.
+
+    It claims nothing (ε = ∞). On a sample of one label it releases that label.
+
+    Raises: InvalidArgument when it is seated and scikit-learn is not installed.
+    """
+
+    name = "logistic"
+    protocols = ("Release",)
+    theorem = "none: the yardstick without privacy"
+
+    variables: int = setting(3, help="the coordinates d of a point", check=[whole, at_least(1)])
+    strength: float = setting(1.0, help="C, the inverse of the penalty", check=more_than(0))
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return (self.variables,)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        """It draws no coins."""
+        return True
+
+    def fit(self, sample: Sample) -> np.ndarray:
+        """(d + 1,): the weights and the offset for a sample."""
+        from sklearn.linear_model import LogisticRegression  # an extra, and slow to import
+
+        if sample.labels.min() == sample.labels.max():
+            return np.append(np.zeros(self.variables), 2.0 * sample.labels[0] - 1.0)
+        model = LogisticRegression(C=self.strength, max_iter=1_000)
+        model.fit(sample.points, sample.labels, sample_weight=sample.counts)
+        return np.append(model.coef_[0], model.intercept_)
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedLogistic:
+        if importlib.util.find_spec("sklearn") is None:
+            raise InvalidArgument(
+                "logistic needs scikit-learn, which is not installed",
+                remedy="Run pip install dp-arena[witness].",
+            )
+        return SeatedLogistic(self)
+
+
+@attrs.frozen(eq=False)
+class SeatedLogistic:
+    """logistic at a table."""
+
+    spec: Logistic
+
+    def release(self, training: Training) -> Hypothesis:
+        rules = np.stack([self.spec.fit(sample) for sample in training.samples])
+        return Hypothesis(LinearRules(self.spec.variables), rules[training.which])

@@ -1,0 +1,173 @@
+"""`arena fit`, and the record behind it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from scipy import stats
+
+from arena.concepts import DecisionLists, Variables
+from audits import cli
+from audits.fitting import fit, without_dead_rules
+from audits.one_hot import OneHot, load_one_hot
+from learners.private_decision_list import PrivateDecisionList
+from learners.rivest import Rivest
+
+MUSHROOM = str(Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz")
+MUSHROOMS = ("--data", MUSHROOM, "--y", "Poisonous/Edible")
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, ["fit", *arguments])
+
+
+def as_json(*arguments: str) -> dict:
+    done = arena(*arguments, "--json")
+    assert (done.exit_code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
+    return json.loads(done.stdout)
+
+
+@pytest.fixture
+def small(tmp_path) -> str:
+    """x decides y; z is noise."""
+    lines = [f"{'uv'[i % 2]},{'st'[i // 2 % 2]},{i % 2}" for i in range(200)]
+    path = tmp_path / "small.csv"
+    path.write_text("x,z,y\n" + "\n".join(lines) + "\n")
+    return str(path)
+
+
+def test_a_list_its_accuracy_and_its_claim_are_printed(small: str) -> None:
+    done = arena("rivest", "--data", small, "--y", "y")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        f"rivest on {small}: 200 examples, 4 variables from 2 columns\n"
+        "label 1 is y = 1 (100 examples), 0 is 0\n"
+        "\n"
+        "if x = v then 1\n"
+        "else 0\n"
+        "\n"
+        "accuracy on 20 examples held out  100.00% (83.16% to 100.00%, at 95 %)\n"
+        "claim                             no privacy is claimed\n"
+    )
+
+
+def test_mushrooms_privately() -> None:
+    done = arena("private-decision-list", *MUSHROOMS, "--epsilon", "1")
+    assert done.exit_code == 0
+    assert "label 1 is Poisonous/Edible = p (3,916 examples), 0 is e" in done.stdout
+    assert "(1, 1e-06)-DP for a training example (replace one)" in done.stdout
+    assert "by Lemma A.1, twice                ε = 3.248" in done.stdout
+
+
+def test_json(small: str) -> None:
+    found = as_json(
+        "private-decision-list",
+        "--data",
+        small,
+        "--y",
+        "y",
+        "--splits",
+        "4",
+        "--delta",
+        "0",
+        "--epsilon",
+        "0.1",
+    )
+    assert found["claim"] == {"epsilon": pytest.approx(0.1), "delta": 0.0, "neighbours": "replace one"}
+    assert found["costs"]["Lemma A.1, twice"] is None
+    assert (found["trained"], found["held_out"], found["splits"]) == (180, 20, 4)
+    each = np.array(found["accuracy"]["each"])
+    limits = stats.t.interval(0.95, 3, each.mean(), stats.sem(each))
+    assert found["accuracy"]["mean"] == pytest.approx(each.mean())
+    assert [found["accuracy"][end] for end in ("lower", "upper")] == pytest.approx(
+        np.clip(limits, 0, 1).tolist()
+    )
+    assert found["data"]["label_1"] == "1"
+    assert as_json("rivest", "--data", small, "--y", "y")["claim"]["epsilon"] is None
+
+
+@pytest.mark.parametrize("learner", ["private-decision-list", "rivest", "list-choice", "logistic"])
+def test_every_learner_of_columns_can_be_fitted(learner: str, small: str) -> None:
+    done = arena(learner, "--data", small, "--y", "y", "--holdout", "0", "--splits", "2")
+    assert done.exit_code == 0
+    assert "The first of 2 splits released:" in done.stdout
+    assert "accuracy on its 200 training examples" in done.stdout
+
+
+def test_the_same_seed_gives_the_same_list(small: str) -> None:
+    runs = [arena("private-decision-list", "--data", small, "--y", "y", "--seed", seed) for seed in "778"]
+    assert runs[0].stdout == runs[1].stdout != runs[2].stdout
+
+
+def test_literals_can_be_asked(small: str) -> None:
+    done = as_json("private-decision-list", "--data", small, "--y", "y", "--features", "literals")
+    assert "Literals(d=4)" in done["learner"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (("laplace-count", *MUSHROOMS), "laplace-count does not learn from columns of data."),
+        (("soa", *MUSHROOMS, "--x", "Bruises?"), "soa does not learn from points of shape (2,) in one"),
+        (("exponential-choice", *MUSHROOMS, "--x", "Bruises?"), "exponential-choice released no hypothesis."),
+        (("list-choice", *MUSHROOMS), "there are 2.18e+228 decision lists over 117 features"),
+        (("rivest", *MUSHROOMS, "--epsilon", "1"), "rivest has no setting 'epsilon'."),
+        (("rivest", *MUSHROOMS, "--holdout", "1"), "the part that is held out is at least 0 and less"),
+        (("rivest", *MUSHROOMS, "--splits", "0"), "there is at least one split, got 0"),
+        (("rivest", "--data", "no.csv", "--y", "y"), "no.csv: no such file. Check the path."),
+        (("private-decision-list", *MUSHROOMS, "--delta", "0", "--set", "delta=1"), "delta is set twice."),
+        (("rivest", *MUSHROOMS, "--features", "words"), "Invalid value for '--features'"),
+    ],
+)  # fmt: skip
+def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
+    refused = arena(*arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"arena: {message}")
+    assert refused.stderr.count("\n") == 1
+
+
+# --- the record ---------------------------------------------------------------------------------------
+
+
+@pytest.fixture(scope="module")
+def mushrooms() -> OneHot:
+    return load_one_hot(MUSHROOM, y="Poisonous/Edible")
+
+
+def test_what_is_held_out_is_not_trained_on(mushrooms: OneHot) -> None:
+    found = fit(Rivest(concepts=DecisionLists(Variables(117))), mushrooms, holdout=0.25, splits=3, seed=1)
+    assert (found.trained, found.held_out) == (6_093, 2_031)
+    assert found.limits is not None
+    assert 0.99 < found.limits[0] <= found.accuracies.mean() <= found.limits[1] <= 1
+
+
+def test_a_private_list_is_nearly_right_about_mushrooms(mushrooms: OneHot) -> None:
+    learner = PrivateDecisionList(concepts=DecisionLists(Variables(117)))
+    found = fit(learner, mushrooms, holdout=0.1, splits=5, seed=1)
+    assert found.accuracies.mean() > 0.97
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_rules_cut_short_label_all_that_the_columns_can_hold_alike(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sizes = [1, 2, 3, 2] if seed else [2, 2, 3, 3]
+    column_of = np.repeat(np.arange(4), sizes)
+    offsets = np.cumsum([0, *sizes[:-1]])
+    points = np.zeros((50, len(column_of)), int)
+    for place, size in zip(offsets, sizes, strict=True):
+        points[np.arange(50), place + rng.integers(0, size, 50)] = 1
+    concepts = DecisionLists(Variables(len(column_of)))
+    rules = 2 * rng.permutation(len(column_of)) + rng.integers(0, 2, len(column_of))
+    whole = np.append(rules, 2 * len(column_of))
+    cut = without_dead_rules(whole, column_of, len(column_of))
+    assert (cut >= 0).sum() < len(whole)
+    assert (concepts.labels(cut[None], points) == concepts.labels(whole[None], points)).all()
+
+
+def test_rules_without_a_whole_column_stay() -> None:
+    rule = np.array([0, 4, 8, -1, -1])
+    assert without_dead_rules(rule, np.array([0, 0, 1, 1]), 4).tolist() == rule.tolist()

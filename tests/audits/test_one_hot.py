@@ -1,0 +1,89 @@
+"""Columns of data as points of 0 and 1: what is read, and every refusal."""
+
+from __future__ import annotations
+
+import csv
+import gzip
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from arena.errors import InvalidArgument
+from audits.one_hot import MOST_VALUES, OneHot, load_one_hot
+
+MUSHROOM = Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz"
+
+
+@pytest.fixture
+def written(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+
+    def write(content: str) -> str:
+        Path("d.csv").write_text(content)
+        return "d.csv"
+
+    return write
+
+
+def test_mushrooms_are_read_as_a_plain_reader_does() -> None:
+    found = load_one_hot(MUSHROOM, y="Poisonous/Edible")
+    with gzip.open(MUSHROOM, "rt", newline="") as file:
+        rows = list(csv.DictReader(file))
+    assert (found.points.shape, len(found.names)) == ((8_124, 117), 117)
+    assert found.values == ("e", "p")
+    for place in (0, 7, 4_000, 8_123):
+        held = {found.names[i] for i in np.flatnonzero(found.points[place])}
+        assert held == {f"{column} = {rows[place][column]}" for column in found.columns}
+        assert found.labels[place] == (rows[place]["Poisonous/Edible"] == "p")
+    assert len(found.columns) == 22
+    assert (found.points.sum(axis=1) == 22).all()
+
+
+def test_each_coordinate_knows_its_column(written) -> None:
+    found = load_one_hot(written("a,y,b\nu,0,1\nv,1,2\nu,1,10\n"), y="y")
+    assert found.names == ("a = u", "a = v", "b = 1", "b = 10", "b = 2")
+    assert found.column_of.tolist() == [0, 0, 1, 1, 1]
+    assert found.points.tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], [1, 0, 0, 1, 0]]
+
+
+@pytest.mark.parametrize(
+    ("labels", "positive", "values"),
+    [
+        (("0", "1"), None, ("0", "1")),
+        (("1.0", "0"), None, ("0", "1.0")),
+        (("no", "yes"), None, ("no", "yes")),
+        (("p", "e"), None, ("e", "p")),
+        (("<=50K", ">50K"), None, ("<=50K", ">50K")),
+        (("p", "e"), "e", ("p", "e")),
+    ],
+)
+def test_which_label_becomes_1(written, labels, positive, values) -> None:
+    found = load_one_hot(written(f"a,y\nu,{labels[0]}\nv,{labels[1]}\n"), y="y", positive=positive)
+    assert found.values == values
+    assert found.labels.tolist() == [int(label == values[1]) for label in labels]
+
+
+def test_columns_may_be_named(written) -> None:
+    found: OneHot = load_one_hot(written("a,b,y\nu,s,0\nv,t,1\n"), y="y", x=["b"])
+    assert (found.names, found.columns) == (("b = s", "b = t"), ("b",))
+
+
+MANY = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(MOST_VALUES + 1))
+
+
+@pytest.mark.parametrize(
+    ("content", "options", "message"),
+    [
+        (MANY, {}, "d.csv, column 'a': a column needs few values, .* at most 64, got 65. Write"),
+        ("a,y\nu,0\nv,1\n", {"x": ["y"]}, "a column cannot hold both the points and the labels, got 'y'"),
+        ("a,y\nu,0\nv,1\n", {"x": ["a", "a"]}, "a column can be named once only, got 'a'. Drop one --x"),
+        ("a,y\nu,0\nv,1\n", {"x": ["b"]}, "d.csv, line 1: no such column, got 'b'"),
+        ("y\n0\n1\n", {}, "d.csv has no column beside that of the labels"),
+        ("a,y\nu,0\nv,1\n", {"positive": "2"}, "d.csv, column 'y': no label is, got '2'"),
+        ("a,y\nu,0\nv,1\nw,2\n", {}, "labels must take two values, found 3 \\(the third in line 4\\)"),
+    ],
+)  # fmt: skip
+def test_refusals(written, content, options, message) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        load_one_hot(written(content), y="y", **options)
