@@ -26,6 +26,8 @@ class ShortLists(HalfspaceStream):
 
     points: of "firing" each term and the default decide as often; later ones and other variables are fair
     bits. "uniform" has fair bits only, so that late terms are seldom heard.
+
+    Raises: InvalidArgument where points of the class are no doubled ones, or no such list has the margin.
     """
 
     name = "short-lists"
@@ -44,10 +46,7 @@ class ShortLists(HalfspaceStream):
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """b_1 ... b_r of a list with the default 0; with the default 1 they are the others.
-
-        Raises: InvalidArgument if points cannot be doubled, or no such list fits the class.
-        """
+        """b_1 ... b_r of a list with the default 0; with the default 1 they are the others."""
         halfspaces = self.halfspaces
         variables = halfspaces.dimension // 2 - 1
         if halfspaces.dimension % 2 or variables < 1:

@@ -34,6 +34,8 @@ class SparseDisjunction(HalfspaceStream):
     variable is 1 or none, which is where the margin is reached. Of the others each is on the side of the
     label, or against it, with chance 3/4; which of the two is drawn anew every `stretch` rounds, so that what
     a learner believes of them must be unlearned.
+
+    Raises: InvalidArgument where points have fewer variables, or the disjunction has less than the margin.
     """
 
     name = "sparse-disjunction"
@@ -50,10 +52,7 @@ class SparseDisjunction(HalfspaceStream):
 
     @property
     def size(self) -> int:
-        """k, the relevant variables.
-
-        Raises: InvalidArgument if there are fewer variables, or their disjunction has less than the margin.
-        """
+        """k, the relevant variables."""
         halfspaces = self.halfspaces
         variables = halfspaces.dimension - 1
         most = int((1 / halfspaces.margin - 1) / 2 + 1e-6)
