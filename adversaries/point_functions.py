@@ -74,16 +74,17 @@ class PointFunctions(Prepared):
         if self.background == ALL:
             columns = rng.integers(0, len(places.b) - 1, columns.shape, np.int32)
             columns += columns >= hidden
-        late = np.arange(1, self.rounds + 1) >= self._starts(games, rng)[:, None]
+        late = np.arange(1, self.rounds + 1) >= starts(self.start, self.rounds, games, rng)[:, None]
         late &= (rng.random(games) >= self.decoys)[:, None]
         return np.where(late, hidden, columns), np.where(late, ~places.b[hidden], places.b[columns])
 
-    def _starts(self, games: int, rng: np.random.Generator) -> np.ndarray:
-        """(games,): t*, from 1."""
-        if self.start == UNIFORM:
-            return rng.integers(1, self.rounds, games, endpoint=True)
-        low = 2 ** rng.integers(0, self.rounds.bit_length() - 1, games, endpoint=True)
-        return rng.integers(low, np.minimum(2 * low - 1, self.rounds), endpoint=True)
+
+def starts(start: str, rounds: int, games: int, rng: np.random.Generator) -> np.ndarray:
+    """(games,): t*, from 1, drawn as `PointFunctions.start` has it."""
+    if start == UNIFORM:
+        return rng.integers(1, rounds, games, endpoint=True)
+    low = 2 ** rng.integers(0, rounds.bit_length() - 1, games, endpoint=True)
+    return rng.integers(low, np.minimum(2 * low - 1, rounds), endpoint=True)
 
 
 @attrs.frozen(eq=False)

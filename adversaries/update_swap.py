@@ -11,6 +11,7 @@ from adversaries.online import middle_point
 from arena import Adversary, Example, Hypothesis, Learner, Moves, Ready, setting
 from arena.settings import at_least, one_of, whole
 
+Point = float | tuple[float, ...]  # a vector is set from Python; on the command line there are numbers only
 AGAINST, WITH = "against", "with"
 FIRST_CHANGE, STAYS = "first-change", "stays"
 
@@ -38,10 +39,10 @@ class UpdateSwap(Adversary):
     before: int = setting(
         10, help="mistakes before the special round, fewer than T", check=[whole, at_least(0)]
     )
-    point: float | None = setting(
+    point: Point | None = setting(
         None, unit="point", help="the point of every example; default: the middle of the domain, else 0.5"
     )
-    other_point: float | None = setting(
+    other_point: Point | None = setting(
         None, unit="point", help="of the special example in world 0; default: the same"
     )
     probes: str = setting(

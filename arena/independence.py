@@ -6,6 +6,7 @@ No referee can see that in one game, so every audit begins with these checks.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -141,6 +142,8 @@ def _same_part(one: Any, other: Any, game: int) -> bool:
     """Whether a part of a move says the same to `game`: given once for all games, or with an entry for
     each.
     """
+    if isinstance(one, Iterator) and isinstance(other, Iterator):
+        return True  # committed before any reply, and run to its end before there is one
     one, other = _of_game(one, game), _of_game(other, game)
     if isinstance(one, Sample) or one is None:
         return bool(one == other)

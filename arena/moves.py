@@ -67,7 +67,8 @@ class Commit(Move):
     examples: an iterator of T `Example`, which is run to its end without hearing of the learner: a sequence
     that is made as it is needed, and takes no memory. Whoever makes one must draw from no generator that is
     used elsewhere meanwhile.
-    target: as in `Example`. look: False where the reply is of no use; it then holds no hypotheses.
+    target: as in `Example`, of x and y; `examples` name theirs.
+    look: False where the reply is of no use; it then holds no hypotheses.
     """
 
     x: Any = None

@@ -26,6 +26,10 @@ class Entry:
         """(what the learner received, what it answered, what the adversary saw)."""
         raise NotImplementedError
 
+    def point(self, game: int) -> bytes:
+        """The whole point that a game got, of which `cells` may show the beginning only."""
+        return b""
+
 
 @attrs.frozen(eq=False, kw_only=True)
 class Given(Entry):
@@ -61,6 +65,9 @@ class Answered(Entry):
             seen = str(self.seen[game]) + (", halts" if self.seen_halted[game] else "")
         return (point_text(self.x[game]), said, seen)
 
+    def point(self, game: int) -> bytes:
+        return np.asarray(self.x[game]).tobytes()
+
 
 @attrs.frozen(eq=False, kw_only=True)
 class Let(Entry):
@@ -85,6 +92,9 @@ class Observed(Entry):
     def cells(self, game: int) -> Cells:
         said = str(int(self.predicted[game]))
         return (f"({point_text(self.x[game])}, {self.y[game]})", said, said)
+
+    def point(self, game: int) -> bytes:
+        return np.asarray(self.x[game]).tobytes()
 
 
 @attrs.frozen(eq=False)
@@ -125,9 +135,9 @@ class Transcript:
 
     def _folded(self, games: tuple[int, ...]) -> Iterator[tuple[list[int], tuple[Cells, ...]]]:
         rounds = [entry for entry in self.entries if not isinstance(entry, Given)]
-        steps = [(entry.round, tuple(entry.cells(g) for g in games)) for entry in rounds]
-        for cells, group in groupby(steps, key=lambda step: step[1]):
-            yield [number for number, _ in group], cells
+        steps = [(entry.round, tuple((entry.cells(g), entry.point(g)) for g in games)) for entry in rounds]
+        for told, group in groupby(steps, key=lambda step: step[1]):
+            yield [number for number, _ in group], tuple(cells for cells, _ in told)
 
     @staticmethod
     def _row(rounds: list[int], cells: tuple[Cells, ...]) -> list[str]:

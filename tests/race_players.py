@@ -122,6 +122,18 @@ class Drawn(Adversary):
 
 
 @attrs.frozen
+class Endless(Adversary):
+    """Does not know how long it plays."""
+
+    name = "endless"
+    protocols = ("Adaptive",)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        while True:
+            yield Example(8.0, 1)
+
+
+@attrs.frozen
 class Gossip(Adversary):
     """Labels a game by what it hears of the others, which no adversary may."""
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
 import attrs
@@ -108,6 +108,14 @@ class ConceptClass(ABC):
         It is, if it labels the point so; classes with a margin ask for more. Shapes: as `label`, y (n,).
         """
         return np.asarray(self.label(concepts, x) == y)
+
+    def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
+        """`agrees` of concepts that stay, as a function of the examples: what can be done once is done once.
+
+        Raises: InvalidArgument if they are no concepts, the function as `agrees` does.
+        """
+        checked = self.check_concepts(concepts)
+        return lambda x, y: self.agrees(checked, x, y)
 
     def labels(self, concepts: Any, points: Any) -> np.ndarray:
         """The label that every concept gives every point.

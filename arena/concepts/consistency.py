@@ -147,6 +147,7 @@ class _Margins(VersionSpaces):
     def __init__(self, concept_class: Halfspaces, games: int) -> None:
         self._class = concept_class
         self._weights = np.full((games, concept_class.dimension), 1 / concept_class.dimension)
+        self._some = np.ones(games, bool)  # games of which none agrees with all stay such
         self._points: list[np.ndarray] = []
         self._labels: list[np.ndarray] = []
 
@@ -161,9 +162,9 @@ class _Margins(VersionSpaces):
         self._points.append(points.copy())
         self._labels.append(y.copy())
         agreeing = self._class.agrees(self._weights, points, y)
-        for game in np.flatnonzero(~agreeing):
-            agreeing[game] = self._find(int(game))
-        return agreeing
+        for game in np.flatnonzero(self._some & ~agreeing):
+            self._some[game] = self._find(int(game))
+        return self._some.copy()
 
     def _find(self, game: int) -> bool:
         """Look for weights that agree with all examples of the game."""

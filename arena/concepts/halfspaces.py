@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
@@ -14,6 +15,7 @@ from arena.points import as_points, shared
 
 MOST_DICHOTOMIES = 2**12  # each takes a linear programme or more
 TOLERANCE = 1e-9  # of a margin, a sum of doubles
+_SPARSE = 8  # weights of which an eighth or less are above 0 are kept by their places
 
 
 @attrs.frozen
@@ -109,7 +111,26 @@ class Halfspaces(ConceptClass):
     def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
         """(n,) bool: whether the concept labels the point y, and does so with the margin."""
         weights, points = self.check_concepts(concepts), self.check(x)
-        product = products(weights, points) / weights.sum(axis=-1, dtype=float)
+        return self._agree(products(weights, points) / weights.sum(axis=-1, dtype=float), y)
+
+    def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
+        """As of any class. Targets have few weights above 0, and other coordinates are not looked at."""
+        weights = self.check_concepts(concepts)
+        weights = weights / weights.sum(axis=-1, keepdims=True, dtype=float)
+        most = int(np.count_nonzero(weights, axis=-1).max(initial=1))
+        if most > self.dimension // _SPARSE:
+            return lambda x, y: self._agree(products(weights, self.check(x)), y)
+        columns = (weights == 0).argsort(axis=-1, kind="stable")[..., :most]
+        few = np.take_along_axis(weights, columns, axis=-1)
+
+        def agree(x: Any, y: np.ndarray) -> np.ndarray:
+            points = self.check(x)
+            seen = points[columns] if points.ndim == 1 else np.take_along_axis(points, columns, axis=-1)
+            return self._agree(np.vecdot(few, seen), y)
+
+        return agree
+
+    def _agree(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.asarray(np.where(np.equal(y, 1), product, -product) >= self.margin - TOLERANCE)
 
     def label(self, concepts: Any, x: Any) -> np.ndarray:

@@ -74,20 +74,21 @@ class Allowed:
         self._games = games
         self._spaces: VersionSpaces | None = None
         self._named: Any = None
-        self._target: np.ndarray | None = None
+        self._agreement: Callable[[Any, np.ndarray], np.ndarray] | None = None
 
     def add(self, x: np.ndarray, y: np.ndarray, target: Any) -> np.ndarray:
         """(n,) bool: the games in which the example is allowed.
 
         Raises: InvalidArgument if the point or the target is none, or another target was named before.
         """
-        if target is None and self._target is None:
+        if target is None and self._agreement is None:
             self._spaces = self._spaces or version_spaces(self.concepts, self._games)
             return self._spaces.add(x, y)
-        return self.concepts.agrees(self._of_games(target), x, y)
+        return self._of_target(target)(x, y)
 
-    def _of_games(self, target: Any) -> np.ndarray:
-        if self._target is None and self._spaces is None:
+    def _of_target(self, target: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
+        """Which examples the target agrees with."""
+        if self._agreement is None and self._spaces is None:
             # A copy, so that a player who changes what it has handed over changes no target.
             given = self.concepts.check_concepts(target).copy()
             if given.ndim == self.concepts.concept_ndim:
@@ -96,10 +97,12 @@ class Allowed:
                 raise InvalidArgument(
                     "a target is named once for all games or once for each", value=given.shape
                 )
-            self._target, self._named = given, target
-        elif self._target is None or (target is not self._named and not np.array_equal(target, self._named)):
+            self._agreement, self._named = self.concepts.agreement(given), target
+        elif self._agreement is None or (
+            target is not self._named and not np.array_equal(target, self._named)
+        ):
             raise InvalidArgument("the same target is named in every round, or none in any")
-        return self._target
+        return self._agreement
 
 
 class OnlineTable(Table):
@@ -186,7 +189,7 @@ class _ObliviousTable(OnlineTable):
             raise self._refuse("an oblivious adversary commits once")
         released = []
         examples = self._committed(move)
-        while (example := self._next_of(examples)) is not None:
+        for example in self._one_by_one(examples):
             self._next_round()
             x, y = self._example(example)
             hypothesis = self._hypothesis()
@@ -198,9 +201,17 @@ class _ObliviousTable(OnlineTable):
     def _committed(self, move: Commit) -> Iterator[Example]:
         """The examples, one by one."""
         if move.examples is not None:
-            if move.x is not None or move.y is not None:
-                raise self._refuse("a sequence is committed as x and y, or as examples, and not as both")
-            return iter(move.examples)
+            if move.x is not None or move.y is not None or move.target is not None:
+                raise self._refuse(
+                    "a sequence is committed as x, y and target, or as examples that name theirs, not as both"
+                )
+            if not isinstance(move.examples, Iterator):
+                raise self._refuse(
+                    "the examples of a Commit are an iterator",
+                    got=type(move.examples).__name__,
+                    remedy="Call iter() on them.",
+                )
+            return move.examples
         x, y = np.asarray(move.x), np.asarray(move.y)
         if y.ndim == 0 or y.shape[-1] != self._T or x.shape[: y.ndim] != y.shape:
             raise self._refuse(
@@ -213,15 +224,22 @@ class _ObliviousTable(OnlineTable):
             for t in range(self._T)
         )
 
-    def _next_of(self, examples: Iterator[Example]) -> Example | None:
-        """The next example; None where there is none."""
-        try:
-            example = next(examples, None)
-        except Exception as error:
-            raise PlayerError.of(error, player="adversary", name=self._adversary, round=self.round) from error
-        if example is not None and not _plain(example):
-            raise self._refuse("what is committed are Examples of one world", got=type(example).__name__)
-        return example
+    def _one_by_one(self, examples: Iterator[Example]) -> Iterator[Example]:
+        """The same examples; what their maker raises, and what is no example, is the adversary's fault."""
+        while True:
+            try:
+                example = next(examples)
+            except StopIteration:
+                return
+            except ArenaError:
+                raise
+            except Exception as error:
+                raise PlayerError.of(
+                    error, player="adversary", name=self._adversary, round=self.round
+                ) from error
+            if not _plain(example):
+                raise self._refuse("what is committed are Examples of one world", got=type(example).__name__)
+            yield example
 
 
 class _AdaptiveTable(OnlineTable):

@@ -2,26 +2,30 @@
 
 from __future__ import annotations
 
+from math import floor, log
 from typing import Any
 
 from tabulate import tabulate
 
 from arena import InvalidArgument
-from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
+from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Intervals, Points, Rectangles, Thresholds
 from arena.concepts.consistency import labellings
 
 LEVELS = 6  # of a tree that fits on a page
-CLASSES = {kind.name for kind in (FiniteClass, Intervals, Points, Rectangles, Thresholds)}
+CLASSES = {kind.name for kind in (FiniteClass, Halfspaces, Intervals, Points, Rectangles, Thresholds)}
 
 
 def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
-    """The VC and Littlestone dimensions of a class and of its dual, and the first levels of a shattered tree.
+    """The VC and Littlestone dimensions of a class and of its dual, and the first levels of a shattered tree;
+    of halfspaces what their margin allows.
 
     depth: the levels; None: all of them, if these are few.
 
     Raises: InvalidArgument if there are too many levels, or `depth` is none; Unsupported if the domain is not
     finite, or the class too large.
     """
+    if isinstance(concepts, Halfspaces):
+        return _halfspaces_text(concepts, depth)
     # An import that only this command needs, and slow.
     from arena.littlestone import (
         dual_littlestone_dimension,
@@ -53,6 +57,20 @@ def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
     drawn = tree_text(_cut(tree, depth) if depth is not None and cut else tree)
     figures = tabulate(rows, tablefmt="plain", disable_numparse=True)
     return f"{figures}\n\nA shattered tree, {said}; every node is a point, every edge its label:\n\n{drawn}"
+
+
+def _halfspaces_text(concepts: Halfspaces, depth: int | None) -> str:
+    if depth is not None:
+        raise InvalidArgument(f"{concepts} has no finite domain, and no tree is shown of it")
+    most = floor(2 * log(concepts.dimension) / concepts.margin**2)
+    relevant = min(concepts.dimension - 1, floor((1 / concepts.margin - 1) / 2 + 1e-6))
+    rows = [
+        ("class", str(concepts)),
+        ("VC dimension", str(concepts.vc_dimension)),
+        ("mistakes that its games allow", f"at most {most:,}, 2 ln d/ρ², as Winnow makes no more"),
+        ("disjunctions, of points (x, -1)", f"of at most {relevant} variables" if relevant else "none"),
+    ]
+    return str(tabulate(rows, tablefmt="plain", disable_numparse=True))
 
 
 def _cut(tree: Any, depth: int) -> Any:

@@ -68,7 +68,7 @@ def _summary(player: type[Any]) -> str:
 @click.option(
     "--tree",
     is_flag=True,
-    help="Show the learner's concept class instead, or the class that PLAYER names, as thresholds:1..7: its "
+    help="Show the learner's concept class instead, as is done where PLAYER is one, thresholds:1..7: its "
     "dimensions, and a tree that it shatters.",
 )
 @click.option(
@@ -83,7 +83,7 @@ def _summary(player: type[Any]) -> str:
 )
 def show(player: str, settings: tuple[str, ...], tree: bool, depth: int | None) -> None:
     """Show a player: what it does, what it claims by which theorem, its settings, what follows from them."""
-    if tree:
+    if tree or _names_class(player):
         click.echo(class_text(_class_of(player, settings), depth))
         return
     if depth is not None:
@@ -98,9 +98,13 @@ def show(player: str, settings: tuple[str, ...], tree: bool, depth: int | None) 
     click.echo("\n\n".join(parts))
 
 
+def _names_class(text: str) -> bool:
+    return text.partition(":")[0] in CLASSES
+
+
 def _class_of(text: str, settings: tuple[str, ...]) -> ConceptClass:
     """The concept class that `text` names, or that of the learner that it names."""
-    if text.partition(":")[0] in CLASSES:
+    if _names_class(text):
         if settings:
             raise click.UsageError(f"{text} is a concept class, which has no settings.")
         return concept_class(text)

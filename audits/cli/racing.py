@@ -30,7 +30,12 @@ _TAKEN = ("learner", "adversary")
 @click.command("race")
 @click.argument("learners", metavar="LEARNER...", nargs=-1, required=True)
 @click.option("--against", metavar="ADVERSARY", required=True, help="The adversary that each of them meets.")
-@click.option("--rounds", type=WHOLE, metavar="T", required=True, help="The rounds of a game.")
+@click.option(
+    "--rounds",
+    type=WHOLE,
+    metavar="T",
+    help="The rounds of a game. Default: as many as ADVERSARY plays by itself.",
+)
 @click.option(
     "--games", type=WHOLE, metavar="N", default=GAMES, show_default=True, help="Games of each learner."
 )
@@ -74,7 +79,7 @@ def race(
     learners: tuple[str, ...],
     *,
     against: str,
-    rounds: int,
+    rounds: int | None,
     games: int,
     settings: tuple[str, ...],
     protocol: str | None,
@@ -97,12 +102,15 @@ def race(
     \b
     Examples:
       arena race soa halving --against littlestone-tree --rounds 1_000
+      arena race winnow confident-winnow dp-winnow --against sparse-disjunction
       arena race few=realizable many=realizable --against littlestone-tree --rounds 1e4 \\
           --set concepts=thresholds:1..16 --set few.nodes=64 --set many.nodes=1024 --plot race.svg
       arena race my_learner.py:Mine --against my_adversary.py:Noisy --rounds 500 --agnostic --json
     """
     if plot is not None:
         check_plot(plot)
+    if rounds is None:
+        rounds = _usual_rounds(against)
     planned = race_of(
         _players(learners, against, settings, rounds),
         rounds=rounds,
@@ -119,6 +127,14 @@ def race(
     if plot is not None:
         draw(result, plot)
     click.get_current_context().exit(REFUTED if result.broken else 0)
+
+
+def _usual_rounds(against: str) -> int:
+    """The default of the adversary's setting `rounds`."""
+    field = attrs.fields_dict(ADVERSARIES.find(against)).get("rounds")
+    if field is None or not isinstance(field.default, int):
+        raise click.UsageError("Missing option '--rounds'.")
+    return field.default
 
 
 def _players(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from math import ceil
+from math import ceil, prod
 
 import attrs
 import numpy as np
@@ -29,6 +29,7 @@ _MOST_GAMES = 1_024  # a block's; more fill a core's cache without being any qui
 _FEWEST_GAMES = 64
 _FEWEST_BLOCKS = 4  # for processes to share
 _MOST_COUNTS = 2**24  # that a block's scorebook holds
+_MOST_COORDINATES = 2**21  # of a block's points: learners and referees hold several doubles for each
 
 
 @attrs.frozen(kw_only=True)
@@ -68,7 +69,13 @@ class Race:
     @block.default
     def _default_block(self) -> int:
         even = max(_FEWEST_GAMES, ceil(self.games / _FEWEST_BLOCKS))
-        return max(1, min(_MOST_GAMES, even, _MOST_COUNTS // self._counts_a_game))
+        held = _MOST_COUNTS // self._counts_a_game, _MOST_COORDINATES // self._coordinates
+        return max(1, min(_MOST_GAMES, even, *held))
+
+    @property
+    def _coordinates(self) -> int:
+        """Of a point."""
+        return max(prod(entrant.learner.point_shape) for entrant in self.entrants)
 
     @property
     def _counts_a_game(self) -> int:

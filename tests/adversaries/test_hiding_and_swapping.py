@@ -14,7 +14,7 @@ from scipy import stats
 from statistical import check_counts, rejected, statistical
 
 from adversaries.online import SpecialSwap
-from adversaries.point_functions import PointFunctions, hiding_places
+from adversaries.point_functions import PointFunctions, hiding_places, starts
 from adversaries.update_swap import UpdateSwap
 from arena import STREAM_EXAMPLE, Adversary, Hypothesis, Learner, Oblivious, SpecialRound, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
@@ -93,8 +93,8 @@ def test_the_hidden_point_starts_at_a_random_scale() -> None:
     """T = 6: t* is 1, or 2 or 3, or 4 to 6, each of the three scales as likely."""
     games = 400_000
     rng = np.random.default_rng(3)
-    scale = np.bincount(PointFunctions(rounds=6)._starts(games, rng) - 1, minlength=6)
-    uniform = np.bincount(PointFunctions(rounds=6, start="uniform")._starts(games, rng) - 1, minlength=6)
+    scale = np.bincount(starts("scale", 6, games, rng) - 1, minlength=6)
+    uniform = np.bincount(starts("uniform", 6, games, rng) - 1, minlength=6)
     law = np.array([1 / 3, 1 / 6, 1 / 6, 1 / 9, 1 / 9, 1 / 9])
     check_counts(scale, law, rate=1e-7, effect=0.01, power=1 - 1e-7)
     check_counts(uniform, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)

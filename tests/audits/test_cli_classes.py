@@ -31,6 +31,24 @@ def test_a_class_is_shown_with_its_tree() -> None:
     )
 
 
+def test_a_class_needs_not_be_told_to_be_shown() -> None:
+    assert arena("thresholds:1..3").stdout == arena("thresholds:1..3", "--tree").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "relevant"), [("halfspaces:64,0.2", "of at most 2 variables"), ("halfspaces:64,0.4", "none")]
+)
+def test_of_halfspaces_is_shown_what_their_margin_allows(text: str, relevant: str) -> None:
+    margin = text.partition(",")[2]
+    most = {"0.2": 207, "0.4": 51}[margin]
+    assert arena(text).stdout == (
+        f"class                            Halfspaces(64 dimensions, margin {margin})\n"
+        "VC dimension                     63\n"
+        f"mistakes that its games allow    at most {most}, 2 ln d/ρ², as Winnow makes no more\n"
+        f"disjunctions, of points (x, -1)  {relevant}\n"
+    )
+
+
 def test_a_learners_class_is_shown_with_its_settings() -> None:
     shown = arena(SOA, "--tree", "--set", "concepts=points:1..4").stdout
     assert "Points(4 points from 1 to 4)" in shown
@@ -65,6 +83,10 @@ def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
         (
             ("thresholds:1..99999", "--tree"),
             "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels",
+        ),
+        (
+            ("halfspaces:64,0.2", "--depth", "3"),
+            "Halfspaces(64 dimensions, margin 0.2) has no finite domain, and no tree is shown of it",
         ),
         (("intervals:1..500", "--tree"), "Intervals(500 points from 1 to 500) has "),
         (("noisy-majority", "--tree"), "noisy-majority has no setting `concepts`. Name a learner of a class"),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import halfspace_players
 import pytest
 from click.testing import CliRunner, Result
 
@@ -52,6 +53,18 @@ def test_the_same_seed_prints_the_same_games() -> None:
         arena("play", "laplace-count", "--against", "count-swap", "--seed", seed).stdout for seed in "112"
     )
     assert first == second != other
+
+
+def test_vectors_are_shortened_and_rounds_with_others_are_not_folded() -> None:
+    winnow = f"{halfspace_players.__file__}:PlainWinnow"
+    decoys = ("--set", "adversary.decoys=1", "--rounds", "6")
+    played = arena("play", winnow, "--against", "hidden-coordinate", *decoys, "--seed", "1")
+    assert (played.exit_code, played.stderr) == (0, "")
+    rows = [line for line in played.stdout.splitlines() if line[:1].isdigit() and "[" in line]
+    assert len(rows) == 6
+    assert all(" ...]" in row for row in rows)
+    assert len({row[1:] for row in rows}) < 6  # most of them show what others do
+    assert "[1 1 1 1 1 1 ...]" in arena("play", winnow, "--against", "first-swap", "--rounds", "3").stdout
 
 
 def test_an_online_game_counts_mistakes() -> None:

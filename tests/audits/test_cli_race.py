@@ -7,6 +7,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import halfspace_players
 import pytest
 import race_players
 from click.testing import CliRunner, Result
@@ -55,6 +56,20 @@ def test_the_same_seed_and_any_number_of_jobs_print_the_same() -> None:
     one, two = arena(SOA, *SHORT, "--jobs", "2"), arena(SOA, *SHORT)
     assert one.stdout == two.stdout
     assert arena(SOA, *SHORT, "--seed", "5").stdout != one.stdout
+
+
+def test_the_rounds_are_the_adversarys_own_where_none_are_given() -> None:
+    assert found(SOA, *AGAINST, "--games", "10")["rounds"] == 100
+
+
+def test_halfspaces_are_raced_without_any_settings() -> None:
+    race = found(
+        f"{halfspace_players.__file__}:PlainWinnow", "--against", "sparse-disjunction", "--games", "70"
+    )
+    (winnow,) = race["learners"]
+    assert (race["of"], race["protocol"], race["rounds"]) == ("mistakes", "Oblivious", 1_000)
+    assert winnow["concepts"] == "Halfspaces(16 dimensions, margin 0.2)"
+    assert 15 <= winnow["mean"][-1] <= winnow["worst"][-1] <= 139
 
 
 def test_settings_are_for_all_for_one_or_for_the_adversary() -> None:
@@ -148,7 +163,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     [
         (("sao", *SHORT), "there is no learner of that name, got 'sao'."),
         ((SOA, "--against", "nobody", "--rounds", "3"), "there is no adversary of that name, got 'nobody'."),
-        ((SOA, *AGAINST), "Missing option '--rounds'. See arena race --help."),
+        ((SOA, "--against", f"{FILE}:Endless"), "Missing option '--rounds'. See arena race --help."),
         (SHORT, "Missing argument 'LEARNER...'. See arena race --help."),
         ((SOA, *AGAINST, "--rounds", "0"), "an online game has T ≥ 1 rounds, got 0"),
         ((SOA, *AGAINST, "--rounds", "1.5"), "Invalid value for '--rounds': --rounds must be a whole number"),

@@ -8,9 +8,11 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from halfspace_players import PlainWinnow
 from race_players import Drawn, Gossip, Guess, TinySoa
 from scipy import stats
 
+from adversaries.sparse_disjunction import SparseDisjunction
 from arena import (
     MISTAKES,
     REGRET,
@@ -27,7 +29,7 @@ from arena import (
     Unsupported,
     play,
 )
-from arena.concepts import Points, Thresholds
+from arena.concepts import Halfspaces, Points, Thresholds
 from audits.race import Race, RaceResult, race_of, run, spread_marks
 from audits.race.games import play_block
 from audits.race.plan import _MOST_COUNTS
@@ -100,6 +102,12 @@ def test_tables_are_small_where_a_game_has_many_counts() -> None:
     large = TinySoa(concepts=Thresholds(range(2**20)))
     assert planned(large, games=1_000).block == 250
     assert planned(large, games=1_000, agnostic=True).block == _MOST_COUNTS // 2**20
+
+
+@pytest.mark.parametrize(("d", "block"), [(64, 1_024), (1_024, 1_024), (16_384, 128), (2**22, 1)])
+def test_tables_are_small_where_a_point_has_many_coordinates(d: int, block: int) -> None:
+    learner = PlainWinnow(Halfspaces(d, 0.2))
+    assert planned(learner, against=SparseDisjunction(), games=10_000).block == block
 
 
 @pytest.mark.parametrize(
