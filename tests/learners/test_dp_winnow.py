@@ -1,0 +1,535 @@
+"""dp-winnow: a plain reference, its laws, Lemma 4.6, Theorem 4.5, privacy by enumeration, refusals."""
+
+from __future__ import annotations
+
+import math
+from itertools import pairwise
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from halfspace_games import OneWinnow, pool
+from players import Scripted, script
+from scipy import stats
+from statistical import check_counts, rejected, statistical
+from winnow_laws import Enumerated, Example, View, compositions, loss
+
+from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, Unsupported, play
+from arena import Example as Move
+from arena.concepts import Halfspaces, Points
+from arena.concepts.embeddings import disjunction, point_function
+from arena.randomness import generator
+from arena.testing import check_learner
+from learners.dp_winnow import DpWinnow, SeatedDpWinnow
+from learners.halfspaces import most_updates
+from learners.mechanisms.bounded_range import composed_draws
+from learners.mechanisms.composition import advanced
+from learners.mechanisms.laplace import laplace
+from learners.paper import winnow_constants
+
+RATE = 1e-7
+SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}
+PROVED: dict[str, Any] = {"updates": None, "draws": None, "rate": None}
+# Updates come after a few mistakes.
+SOON: dict[str, Any] = {"rounds": 12, "epsilon": 3.0, "draws": 3, "rate": 0.8, "cached": 2, "threshold": 2.0}
+
+
+@pytest.mark.parametrize("cached", [1, 3])
+def test_it_conforms(cached: int) -> None:
+    check_learner(DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"cached": cached})), games=800)
+
+
+# --- the algorithm ------------------------------------------------------------------------------------------
+
+
+class OneGame:
+    """Algorithm 4.2 for one game, with a list of mistakes, from the coins of a table of one game."""
+
+    def __init__(self, spec: DpWinnow, rng: np.random.Generator) -> None:
+        self.spec, self.rng = spec, rng
+        dimension = spec.concepts.dimension
+        self.hidden = OneWinnow(dimension, rate=spec.eta)
+        self.sums = np.zeros(dimension)
+        self.shown = [1] * dimension
+        self.start()
+
+    def noise(self) -> float:
+        return float(laplace(self.rng, np.empty(1))[0]) / self.spec.watch_epsilon
+
+    def rounded(self) -> np.ndarray:
+        """The weights, rounded as the learner rounds them: the coins of a draw are used by the last bit."""
+        weights = np.exp((self.sums - self.sums.max()) * (self.spec.eta / self.spec.batch))
+        np.testing.assert_allclose(weights / weights.sum(), self.hidden.weights, rtol=1e-9)
+        return np.asarray(weights / weights.sum())
+
+    def start(self) -> None:
+        self.mistakes: list[np.ndarray] = []
+        self.limit = self.spec.fires_at + self.noise()
+
+    def observe(self, x: np.ndarray, y: int) -> None:
+        sign = 1 if y == 1 else -1
+        if (float(np.dot(self.shown, x)) >= 0) != (y == 1):
+            self.mistakes.append(sign * x)
+        fires = len(self.mistakes) + self.noise() >= self.limit
+        if fires and self.hidden.updates < self.spec.most_updates:
+            first = sum(self.mistakes[: self.spec.batch], np.zeros(len(x)))
+            self.hidden.update(first / self.spec.batch)
+            self.sums += first
+            self.shown = self.rng.multinomial(self.spec.draws_each, self.rounded()).tolist()
+            if self.hidden.updates < self.spec.most_updates:
+                self.start()
+
+
+@pytest.mark.parametrize(("cached", "updates"), [(1, 40), (3, 4), (6, 9)])
+def test_one_game_is_the_naive_reference(cached: int, updates: int) -> None:
+    reached = 0
+    for seed in range(12):
+        spec = DpWinnow(
+            concepts=Halfspaces(5, 0.3), **(SOON | {"rounds": 120, "cached": cached, "updates": updates})
+        )
+        draws = np.random.default_rng(seed)
+        points = draws.uniform(-1, 1, (120, 5)) if seed % 2 else draws.integers(-1, 2, (120, 5)) + 0.0
+        coins, same_coins = (generator(np.random.SeedSequence(seed)) for _ in range(2))
+        seat, game = spec.seat(1, coins), OneGame(spec, same_coins)
+        for x in points:
+            assert seat.hypothesis().concepts[0].tolist() == game.shown
+            y = int(draws.integers(2))
+            seat.observe(x[None], np.array([y]))
+            game.observe(x, y)
+        reached = max(reached, game.hidden.updates)
+    assert reached == updates or updates > 30
+
+
+def fired(seat: SeatedDpWinnow, scores: np.ndarray) -> np.ndarray:
+    """(n, d): what every game shows after an update, drawn from the weights of these scores."""
+    seat._scores.sums[:] = scores
+    seat._update(np.arange(len(seat._left)))
+    return seat.hypothesis().concepts
+
+
+@statistical(rate=3 * RATE)
+def test_counts_are_those_of_independent_draws(rng: np.random.Generator) -> None:
+    games, draws = 400_000, 3
+    learner = DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"cached": 1}))
+    scores = np.array([1.0, 0.0, -1.0])
+    shown = fired(learner.seat(games, rng), scores)
+    cells = list(compositions(draws, 3))
+    observed = [int((shown == cell).all(axis=1).sum()) for cell in cells]
+
+    def law(rate: float) -> np.ndarray:
+        weights = np.exp(rate * scores)
+        return np.asarray(stats.multinomial.pmf(cells, draws, weights / weights.sum()))
+
+    check_counts(observed, law(0.8), effect=0.009, **SURE)
+    with rejected():
+        check_counts(observed, law(0.88), effect=0.009, **SURE)
+
+
+@pytest.mark.parametrize("c", [0.2, 0.5])
+@pytest.mark.parametrize("draws", [5, 40, 151])
+@statistical(rate=2 * RATE)
+def test_signs_flip_as_seldom_as_lemma_4_6_has_it(rng: np.random.Generator, draws: int, c: float) -> None:
+    """w·x = c at a point of the cube's corners: the count of draws with x_i = 1 is binomial."""
+    games = 60_000
+    learner = DpWinnow(concepts=Halfspaces(2, 1.0), **(SOON | {"draws": draws, "cached": 1}))
+    # Weights (1 + c)/2 and (1 - c)/2.
+    scores = np.array([math.log((1 + c) / (1 - c)), 0.0]) / learner.eta
+    shown = fired(learner.seat(games, rng), scores)
+    for point, agrees in (([1.0, -1.0], True), ([-1.0, 1.0], False)):
+        flipped = int((learner.concepts.label(shown, np.array(point)) != agrees).sum())
+        most = (draws - 1) // 2 if agrees else draws // 2  # ties are labelled 1
+        exact = float(stats.binom.cdf(most, draws, (1 + c) / 2))
+        assert exact <= math.exp(-draws * c**2 / 2)
+        check_counts([flipped, games - flipped], [exact, 1 - exact], effect=0.025, **SURE)
+
+
+def test_the_first_mistakes_are_averaged_and_missing_ones_count_as_0() -> None:
+    learner = DpWinnow(
+        concepts=Halfspaces(2, 0.5), rounds=20, epsilon=1e6, updates=2, cached=4, rate=1.0, threshold=5.5
+    )
+    seat = learner.seat(2, np.random.default_rng(0))  # with next to no noise
+    wrong = np.array([[1.0, 0.5], [0.25, 1.0]])
+    for _ in range(5):
+        seat.hypothesis()
+        seat.observe(wrong, np.array([0, 0]))
+    assert (seat._scores.sums == 0).all()
+    assert (seat._cache == -4 * wrong).all()
+    seat.observe(wrong, np.array([0, 1]))  # in the second game no mistake
+    assert (seat._scores.sums == [[-4, -2], [0, 0]]).all()
+    assert (seat._cache == [[0, 0], [-1, -4]]).all()
+    np.testing.assert_allclose(
+        seat._scores.weights(np.array([0])), [np.exp([-1, -0.5]) / np.exp([-1, -0.5]).sum()]
+    )
+
+
+def test_an_empty_cache_draws_anew_from_the_same_weights(rng: np.random.Generator) -> None:
+    learner = DpWinnow(
+        concepts=Halfspaces(8, 0.5), **(SOON | {"threshold": -1e9, "rounds": 50, "updates": 6})
+    )
+    seat = learner.seat(30, rng)
+    shown = []
+    for _ in range(9):
+        shown.append(seat.hypothesis().concepts)
+        seat.observe(np.ones((30, 8)), np.ones(30))  # no mistake
+    assert (seat._scores.sums == 0).all()
+    for before, after in pairwise(shown[:7]):
+        assert (before != after).any(axis=1).mean() > 0.9
+    # After K updates nothing changes.
+    assert shown[6] is shown[7] is shown[8]
+
+
+def test_what_was_shown_stays_and_is_copied_only_for_updates(rng: np.random.Generator) -> None:
+    seat = DpWinnow(concepts=Halfspaces(4, 0.5), **(SOON | {"rounds": 400})).seat(20, rng)
+    shown, kept = [], []
+    for _ in range(400):
+        shown.append(seat.hypothesis().concepts)
+        kept.append(shown[-1].copy())
+        x = rng.integers(-1, 2, (20, 4))
+        seat.observe(x, rng.integers(0, 2, 20))
+    assert all((one == other).all() for one, other in zip(shown, kept, strict=True))
+    assert all((one != other).any() or one is other for one, other in pairwise(shown))
+    assert len({id(one) for one in shown}) > 32
+    assert (shown[0] == 1).all()
+    assert (shown[-1].sum(axis=1) == 3).all()
+    with pytest.raises(ValueError, match="read-only"):
+        shown[-1][0] = 1
+
+
+def test_counts_are_exact_also_where_they_are_large() -> None:
+    for draws, kind in ((2**24, np.float32), (2**24 + 1, np.float64), (2**53, np.float64)):
+        learner = DpWinnow(concepts=Halfspaces(3, 0.5), **(SOON | {"draws": draws, "cached": 1}))
+        shown = fired(learner.seat(4, np.random.default_rng(1)), np.zeros(3))
+        assert shown.dtype == kind
+        assert (shown.astype(np.int64).sum(axis=1) == draws).all()
+
+
+@pytest.mark.parametrize("dull", [0.0, 1.0, -1.0])
+def test_equal_and_constant_coordinates_do_no_harm(dull: float, rng: np.random.Generator) -> None:
+    points, labels = pool(rng, np.array([1.0, 0, 0]), 0.5)
+    points = np.column_stack([points, points, np.full(len(points), dull)])
+    learner = DpWinnow(concepts=Halfspaces(7, 0.5), rounds=3_001, epsilon=60.0)
+    seat = learner.seat(10, rng)
+    for t in range(3_000):
+        seat.hypothesis()
+        seat.observe(points[[t % len(points)] * 10], labels[[t % len(points)] * 10])
+    said = learner.concepts.labels(seat.hypothesis().concepts, points)
+    assert (said == labels).mean() > 0.95
+
+
+def test_one_coordinate_is_never_mistaken(rng: np.random.Generator) -> None:
+    for settings in ({}, PROVED):
+        learner = DpWinnow(concepts=Halfspaces(1, 0.5), rounds=50, epsilon=5.0, **settings)
+        x = rng.choice([-1.0, -0.5, 0.5, 1.0], (9, 50, 1))
+        played = play(learner, script(Commit(x, x[:, :, 0] > 0)), Oblivious(50), games=9, seed=1)
+        assert played.mistakes is not None
+        assert not played.mistakes.any()
+
+
+# --- settings -----------------------------------------------------------------------------------------------
+
+
+def test_without_settings_of_its_own_it_is_what_the_theorem_needs() -> None:
+    learner = DpWinnow(concepts=Halfspaces(64, 0.5), rounds=10_000, c=0.4, beta=0.1, **PROVED)
+    lead = 0.6 * 0.5
+    assert learner.eta == pytest.approx(lead)
+    assert learner.most_updates == math.floor(2 * math.log(64) / lead**2)
+    pairs = learner.most_updates * 10_000
+    assert learner.draws_each == math.ceil(2 * math.log(2 * pairs / 0.1) / (0.4 * 0.5) ** 2)
+    assert pairs * math.exp(-learner.draws_each * 0.04 / 2) <= 0.05
+    error = (math.log(10_000) + 2 * math.log(4 / 0.1) + math.log(learner.most_updates + 1)) / 0.25
+    assert learner.fires_at == pytest.approx(learner.batch + error)
+    assert 0.99 <= learner.claim.epsilon <= 1
+    # One mistake fewer in the mean would cost too much.
+    assert attrs.evolve(learner, cached=learner.batch - 1).claim.epsilon <= 1  # its rate follows
+    assert attrs.evolve(learner, rate=lead, cached=learner.batch - 1).claim.epsilon > 1
+
+
+def test_the_paper_s_algorithm_has_the_largest_rate_that_is_paid_for() -> None:
+    learner = DpWinnow(rounds=10**12, cached=1, epsilon=2.0, **PROVED)
+    assert learner.most_updates == math.floor(most_updates(64, learner.eta, learner.lead))
+    assert 1.99 <= learner.claim.epsilon <= 2.0
+    assert learner.eta < 1e-6
+    more = attrs.evolve(learner, rate=learner.eta * 1.01)
+    assert more.claim.epsilon > 2.0
+    plenty = attrs.evolve(learner, epsilon=1e9)
+    assert plenty.eta == plenty.lead
+    # Of more updates than rounds none is to be paid for.
+    short = attrs.evolve(learner, rounds=1_000)
+    assert short.most_updates == 1_000
+    assert short.eta > 20 * learner.eta
+
+
+def test_the_printed_constants_are_rebuilt_and_told() -> None:
+    told = winnow_constants(1024, 0.2, c=0.5, epsilon=1, delta=1e-6, beta=0.05, rounds=1_000)
+    assert told.draws == math.ceil(2 * math.log(2_000 / 0.05) / 0.01)
+    assert told.updates == math.ceil(2 * math.log(1024) / (told.rate * 0.1))
+    half = {"slack": 5e-7}
+    assert advanced(int(told.updates * told.draws), 4 * told.rate, **half).epsilon == pytest.approx(0.5)
+    assert advanced(int(told.updates), told.watch_epsilon, **half).epsilon == pytest.approx(0.5)
+    assert told.mistakes > 1e20
+    learner = DpWinnow(concepts=Halfspaces(1024, 0.2), c=0.5, rounds=1_000)
+    assert learner.printed == str(told)
+    assert "K = 7.8e+10 updates of m = 2.1e+03 draws" in learner.printed
+    assert attrs.evolve(learner, delta=0.0).printed == "Theorem 4.4 takes a positive δ"
+    with pytest.raises(InvalidArgument, match="at least 2 dimensions and 1 round"):
+        winnow_constants(1, 0.2, c=0.5, epsilon=1, delta=1e-6, beta=0.05, rounds=1_000)
+    with pytest.raises(InvalidArgument, match="delta must lie between 0 and 1, got 0"):
+        winnow_constants(4, 0.2, c=0.5, epsilon=1, delta=0, beta=0.05, rounds=1_000)
+
+
+# --- claims -------------------------------------------------------------------------------------------------
+
+
+def test_the_claim_is_what_is_run() -> None:
+    learner = DpWinnow(epsilon=1.0, delta=1e-6, watching=0.4, updates=10, draws=7, rate=0.5, cached=50)
+    draws = composed_draws(70, 4 * 0.5 / 50, slack=1e-6)
+    assert learner.claim.epsilon == 0.4 + draws.epsilon
+    assert learner.claim.delta == 1e-6
+    assert learner.claim.protects == ("an example of the stream",)
+    paper = advanced(10, 0.4, slack=5e-7).epsilon + advanced(70, 0.04, slack=5e-7).epsilon
+    assert learner.paper_epsilon == pytest.approx(paper)
+    same = [{"rate": 1.0, "cached": 100}, {"threshold": 3.0}, {"rounds": 10}, {"beta": 0.5}, {"c": 0.9}]
+    for others in same:
+        assert attrs.evolve(learner, **others).claim == learner.claim
+    for dearer in ({"rate": 1.0}, {"cached": 49}, {"updates": 11}, {"draws": 8}):
+        assert attrs.evolve(learner, **dearer).claim.epsilon > learner.claim.epsilon
+    pure = attrs.evolve(learner, delta=0.0)
+    assert (pure.claim.epsilon, pure.claim.delta) == (0.4 + 70 * 0.04, 0)
+    assert pure.paper_epsilon == pytest.approx(10 * 0.4 + 70 * 0.04)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
+@pytest.mark.parametrize("settings", [{}, PROVED, PROVED | {"cached": 1}, PROVED | {"cached": 500}])
+def test_what_is_derived_keeps_to_epsilon_and_beats_the_paper_s_composition(
+    settings: dict[str, Any], epsilon: float
+) -> None:
+    learner = DpWinnow(epsilon=epsilon, **settings)
+    assert learner.claim.epsilon <= epsilon
+    assert learner.claim.delta <= 1e-6
+    assert learner.claim.epsilon < learner.paper_epsilon
+
+
+POINTS = ([1.0, -1], [-1.0, 1], [-1.0, -1], [1.0, 1], [0.0, 0], [1.0, 0], [0.0, -1])
+EXAMPLES: list[Example] = [(tuple(point), label) for point in POINTS for label in (0, 1)]
+FEW: list[Example] = [
+    ((1.0, -1.0), 0),
+    ((-1.0, 1.0), 0),
+    ((-1.0, -1.0), 1),
+    ((1.0, 1.0), 0),
+    ((0.0, 0.0), 1),
+]
+TINY: dict[str, Any] = {"concepts": Halfspaces(2, 0.5), "epsilon": 1.0, "watching": 0.5, "threshold": 1.0}
+ENUMERATED = [
+    {"cached": 1, "draws": 2, "updates": 2, "rounds": 3},
+    {"cached": 2, "draws": 2, "updates": 1, "rounds": 3},
+    {"cached": 1, "draws": 3, "updates": 1, "rounds": 2},
+    {"cached": 2, "draws": 1, "updates": 2, "rounds": 4},
+]
+
+
+@pytest.mark.parametrize("rate", [0.2, 1.0])
+@pytest.mark.parametrize("sizes", ENUMERATED, ids=str)
+def test_no_adaptive_adversary_learns_more_than_is_claimed(sizes: dict[str, int], rate: float) -> None:
+    """The best adversary of all that choose from a few examples by what they have seen, in closed form.
+
+    What it reaches at small δ is within a factor of three of the claim's ε, so that gross errors would show.
+    """
+    learner = DpWinnow(rate=rate, **TINY, **sizes)
+    law = Enumerated(learner)
+    examples = EXAMPLES if sizes["rounds"] == 2 else FEW
+    for delta in (0.0, 0.01, 0.1):
+        claim = attrs.evolve(learner, delta=delta).claim
+        for before in range(2):
+            assert law.worst(claim.epsilon, examples, before=before) <= claim.delta + 1e-9
+        if delta <= 0.01:
+            assert law.worst(claim.epsilon / 3, examples) > claim.delta
+
+
+def test_replaced_examples_of_random_streams_lose_no_more(rng: np.random.Generator) -> None:
+    """Three coordinates, four rounds, all points of {-1, 0, 1}³, the example of any round replaced."""
+    learner = DpWinnow(
+        **(TINY | {"concepts": Halfspaces(3, 0.5)}), rate=0.5, cached=2, draws=2, updates=2, rounds=4
+    )
+    law = Enumerated(learner)
+    worst = 0.0
+    for _ in range(25):
+        stream = [(tuple(rng.integers(-1, 2, 3).tolist()), int(rng.integers(2))) for _ in range(4)]
+        other = list(stream)
+        other[rng.integers(4)] = (tuple(rng.integers(-1, 2, 3).tolist()), int(rng.integers(2)))
+        laws = [law.law(lambda view, kept=kept: kept[len(view)]) for kept in (stream, other)]
+        assert sum(laws[0].values()) == pytest.approx(1)
+        for delta in (0.0, 0.02):
+            epsilon = attrs.evolve(learner, delta=delta).claim.epsilon
+            for one, two in (laws, laws[::-1]):
+                assert loss(one, two, epsilon) <= delta + 1e-9
+                worst = max(worst, loss(one, two, 0.0))
+    assert worst > 0.1
+
+
+@statistical(rate=2 * RATE)
+def test_the_law_that_was_enumerated_is_the_learner_s(rng: np.random.Generator) -> None:
+    """An adversary that adapts: against the counts shown, at the point where they differ most."""
+    learner = DpWinnow(**TINY, rate=1.0, cached=2, draws=2, updates=2, rounds=3)
+
+    def chosen(view: View) -> Example:
+        first = next((count for count in reversed(view) if count is not None), (1, 1))
+        return ((1.0, -1.0), 0) if first[0] >= first[1] else ((-0.5, 1.0), 0)
+
+    views = Enumerated(learner).law(chosen)
+    seen: dict[tuple[tuple[int, ...], ...], float] = {}
+    for view, chance in views.items():
+        counts, last = [], (1, 1)
+        for said in view:
+            last = said or last
+            counts.append(last)
+        seen[tuple(counts)] = seen.get(tuple(counts), 0.0) + chance
+    games = 400_000
+    seat = learner.seat(games, rng)
+    shown = np.empty((games, 3, 2), int)
+    for t in range(3):
+        counts_now = seat.hypothesis().concepts
+        first = counts_now[:, 0] >= counts_now[:, 1]
+        seat.observe(np.where(first[:, None], [1.0, -1.0], [-0.5, 1.0]), np.zeros(games))
+        shown[:, t] = seat._shown
+    cells = [*seen]
+    observed = [int((shown == np.array(cell)).all(axis=(1, 2)).sum()) for cell in cells]
+    assert sum(observed) == games
+    law = np.array([seen[cell] for cell in cells])
+    check_counts(observed, law / law.sum(), effect=0.008, **SURE)
+    lie = Enumerated(attrs.evolve(learner, threshold=1.3))
+    assert abs(lie.law(chosen)[(None,) * 3] - views[(None,) * 3]) > 0.01
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+def drawn(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scripted:
+    """An oblivious adversary that draws its examples from a pool."""
+
+    def moves(games: int, rng: np.random.Generator) -> Moves:
+        def examples() -> Any:
+            for _ in range(rounds):
+                place = rng.integers(len(points), size=games)
+                yield Move(points[place], labels[place])
+
+        yield Commit(examples=examples(), look=False)
+        return None
+
+    return Scripted(moves)
+
+
+@pytest.mark.parametrize("cached", [None, 1])
+def test_theorem_4_5_holds_but_for_beta(cached: int | None) -> None:
+    """400 games in which the bound says something: no more fail than a binomial of β allows, but for 1e-9."""
+    dimension, rounds, beta = 16, 2_500, 0.2
+    learner = DpWinnow(
+        concepts=Halfspaces(dimension, 1.0),
+        rounds=rounds,
+        epsilon=60.0 if cached is None else 600.0,
+        delta=1e-6,
+        beta=beta,
+        watching=0.3,
+        cached=cached,
+        **PROVED,
+    )
+    bound = learner.bound(rounds)
+    assert bound is not None
+    assert bound.oblivious
+    assert (bound.of, bound.beta) == ("mistakes", beta)
+    points = 2 * np.eye(dimension) - 1
+    wanted = point_function(dimension, 3).weights
+    played = play(
+        learner, drawn(points, (wanted > 0).astype(int), rounds), Oblivious(rounds), games=400, seed=1
+    )
+    assert played.mistakes is not None
+    failed = int((played.mistakes > bound.at_most).sum())
+    assert failed <= stats.binom.isf(1e-9, 400, beta)
+    assert played.mistakes.mean() > bound.at_most / 100  # it is not for nothing
+
+
+def test_a_bound_is_told_where_the_settings_meet_the_proof() -> None:
+    learner = DpWinnow(concepts=Halfspaces(64, 1.0), rounds=10**6, **PROVED)
+    bound = learner.bound(10**6)
+    assert bound is not None
+    updates = math.floor(most_updates(64, learner.eta, learner.lead))
+    error = (math.log(10**6) + 2 * math.log(4 / 0.05) + math.log(updates + 1)) / 0.25
+    limit = learner.batch + error
+    assert bound.at_most == pytest.approx(updates * (limit + error + 1) + limit + error)
+    assert learner.bound(10**6 + 1) is None
+    assert learner.bound(10_000) is None  # vacuous
+    assert attrs.evolve(learner, updates=updates, draws=learner.draws_each).bound(10**6) == bound
+    for less in (
+        {"updates": updates - 1},
+        {"draws": learner.draws_each - 1},
+        {"threshold": learner.fires_at - 1},
+        {"rate": 2 * learner.lead, "updates": 10**5},
+    ):
+        assert attrs.evolve(learner, **less).bound(10**6) is None
+    assert DpWinnow().bound(100_000) is None
+
+
+def test_at_the_defaults_it_learns_at_four_nats(rng: np.random.Generator) -> None:
+    """Half of the labels are 1. Of a game's last rounds it errs in few."""
+    dimension, rounds, games = 32, 6_000, 20
+    learner = DpWinnow(concepts=Halfspaces(dimension, disjunction(31, [0, 1]).margin), epsilon=4.0)
+    seat = learner.seat(games, rng)
+    late = 0
+    for t in range(rounds):
+        x = (rng.random((games, dimension)) < 0.3).astype(np.int8)
+        x[:, -1] = -1
+        y = x[:, :2].any(axis=1)
+        late += int((seat.hypothesis()(x) != y).sum()) if t >= rounds - 1_000 else 0
+        seat.observe(x, y)
+    assert late <= 0.1 * 1_000 * games
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+def test_a_game_longer_than_its_rounds_is_refused() -> None:
+    learner = DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"rounds": 2}))
+    with pytest.raises(
+        BudgetExceeded, match="dp-winnow has spent its 2 rounds; set rounds to the game's length"
+    ):
+        play(learner, script(Commit(np.ones((3, 3)), np.ones(3))), Oblivious(3), games=2, seed=1)
+
+
+@pytest.mark.parametrize(
+    ("bad", "message"),
+    [
+        ({"concepts": Points(range(3))}, "dp-winnow learns halfspaces with margin, not Points"),
+        ({"rate": math.inf}, "rate must be less than inf, got inf"),
+        (
+            {"rate": 0.3, "updates": None},
+            r"a rate of 2\(1 - c\) margins or more, got 0\.3\. Set",
+        ),
+        ({"c": 0.0}, r"c must be more than 0, got 0\.0"),
+        ({"watching": 1.0}, r"watching must be less than 1, got 1\.0"),
+        ({"cached": 0}, "cached must be at least 1, got 0"),
+        ({"threshold": math.nan}, "threshold must be more than -inf, got nan"),
+        ({"draws": 2**60}, "exact up to 9,007,199,254,740,992 draws an update, got 1152921504606846976. Set"),
+        (
+            {"concepts": Halfspaces(4, 1e-7), **PROVED},
+            r"up to 9,007,199,254,740,992 draws an update, got \d+\. Set draws, or take a larger margin; all",
+        ),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(bad: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        DpWinnow(**bad)
+
+
+def test_a_table_that_is_too_large_is_refused() -> None:
+    learner = DpWinnow(concepts=Halfspaces(10**6, 0.2))
+    with pytest.raises(Unsupported, match=r"100 games of 3,000,000 numbers .* Play 89 games at a time\."):
+        learner.seat(100, np.random.default_rng(0))
+
+
+def test_a_point_outside_the_cube_is_refused_and_leaves_no_trace(rng: np.random.Generator) -> None:
+    """Privacy rests on it: what is added to the scores is at most 1."""
+    seat = DpWinnow(concepts=Halfspaces(2, 0.5), **SOON).seat(1, rng)
+    seat.hypothesis()
+    with pytest.raises(InvalidArgument, match=r"a point lies in the cube \[-1, 1\]\^d, got 1\.5"):
+        seat.observe(np.array([[0.5, 1.5]]), np.array([0]))
+    assert not seat._cache.any()

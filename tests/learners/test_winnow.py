@@ -1,0 +1,214 @@
+"""winnow: against a plain reference, its bound before adversaries that look for mistakes, refusals."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from halfspace_games import KINDS, OneWinnow, pool, products_with, target
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from players import script
+
+from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsupported, play
+from arena.concepts import Halfspaces, Thresholds
+from arena.concepts.embeddings import decision_list, doubled, point_function, with_constant
+from arena.testing import check_learner
+from learners.halfspaces import most_updates
+from learners.winnow import SeatedWinnow, Winnow
+
+
+@pytest.mark.parametrize("dimension", [1, 3, 64])
+def test_it_conforms(dimension: int) -> None:
+    check_learner(Winnow(concepts=Halfspaces(dimension, 0.2)), games=400)
+
+
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("rate", [None, 0.7])
+def test_a_table_is_so_many_naive_games(kind: str, rate: float | None) -> None:
+    rng = np.random.default_rng(3)
+    games, rounds, dimension = 7, 60, 6
+    learner = Winnow(concepts=Halfspaces(dimension, 0.3), rate=rate)
+    points = pool(rng, np.full(dimension, 1 / dimension), 0.0, kind=kind)[0]
+    x, y = np.empty((games, rounds, dimension)), rng.integers(2, size=(games, rounds))
+    naive = [OneWinnow(dimension, rate=learner.eta) for _ in range(games)]
+    shown = np.empty((rounds, games, dimension))
+    for t in range(rounds):
+        for game, one in enumerate(naive):
+            shown[t, game], x[game, t] = one.weights, one.generic(rng, points)
+            one.observe(x[game, t], y[game, t])
+    played = play(learner, script(Commit(x, y)), Oblivious(rounds), games=games, seed=1, record=True)
+    assert played.view is not None
+    hypotheses = played.view.replies[0].hypotheses
+    np.testing.assert_allclose([h.concepts for h in hypotheses], shown, rtol=1e-9, atol=1e-12)
+    assert played.mistakes is not None
+    assert played.mistakes.tolist() == [one.updates for one in naive]
+
+
+# --- mistakes -----------------------------------------------------------------------------------------------
+
+
+def hunted(seat: SeatedWinnow, points: np.ndarray, labels: np.ndarray, *, most: int) -> int:
+    """Mistakes of a table of one game before an adversary that shows where it errs, and worst, if it does."""
+    for mistakes in range(most + 1):
+        product = products_with(seat.hypothesis().concepts[0], points)
+        wrong = (product >= 0) != labels
+        if not wrong.any():
+            return mistakes
+        worst = np.where(wrong, np.abs(product), -1).argmax()
+        seat.observe(points[[worst]], labels[[worst]])
+    return most + 1
+
+
+@settings(max_examples=60, deadline=None, derandomize=True)
+@given(
+    seed=st.integers(0, 10**6),
+    dimension=st.integers(1, 24),
+    relevant=st.integers(1, 3),
+    margin=st.sampled_from([0.1, 0.25, 0.5, 1.0]),
+    share=st.sampled_from([0.3, 1.0, 1.7]),
+    kind=st.sampled_from(KINDS),
+)
+def test_no_realizable_game_has_more_mistakes_than_its_bound(
+    seed: int, dimension: int, relevant: int, margin: float, share: float, kind: str
+) -> None:
+    rng = np.random.default_rng(seed)
+    points, labels = pool(rng, target(rng, dimension, relevant=relevant), margin, kind=kind)
+    learner = Winnow(concepts=Halfspaces(dimension, margin), rate=share * margin)
+    bound = learner.bound(100)
+    assert bound is not None
+    assert bound.at_most == most_updates(dimension, share * margin, margin)
+    if len(points):
+        seat = learner.seat(1, rng)
+        assert hunted(seat, points, labels, most=math.floor(bound.at_most) + 1) <= bound.at_most
+
+
+def test_the_bound_is_that_of_the_book() -> None:
+    bound = Winnow(concepts=Halfspaces(64, 0.2)).bound(10)
+    assert bound is not None
+    assert bound.at_most == pytest.approx(2 * math.log(64) / 0.04)
+    assert (bound.of, bound.beta, bound.oblivious) == ("mistakes", 0, False)
+    assert Winnow(rate=0.4).bound(10) is None
+    assert Winnow(concepts=Halfspaces(1, 0.2), rate=5.0).bound(10).at_most == 0
+    assert most_updates(64, 0.1, 0.2) == pytest.approx(2 * math.log(64) / 0.03)
+
+
+@pytest.mark.parametrize("dimension", [2, 64, 1024])
+def test_a_point_among_many_is_found_after_the_logarithm_of_their_number(dimension: int) -> None:
+    """Weights are e^2 apart after each mistake, so that (1/2)·ln d of them, and one, are enough."""
+    learner = Winnow(concepts=Halfspaces(dimension, 1.0))
+    wanted = point_function(dimension, dimension // 2).weights
+    points = 2 * np.eye(dimension) - 1
+    mistakes = hunted(learner.seat(1, np.random.default_rng(0)), points, (wanted > 0).astype(int), most=99)
+    assert mistakes <= math.log(dimension) / 2 + 1
+    assert mistakes <= learner.bound(99).at_most
+
+
+def test_weights_of_both_signs_are_learnt_through_doubled_points() -> None:
+    """A decision list with alternations: x_0 says 1, x_1 says 0, x_2 says 1, else 0."""
+    rng = np.random.default_rng(5)
+    wanted = decision_list(5, [(0, 1), (1, 0), (2, 1)], 0)
+    points = doubled(with_constant((np.arange(32)[:, None] >> np.arange(5) & 1).astype(np.int8)))
+    labels = (points @ wanted.weights > 0).astype(int)
+    firsts = [1 if p[0] else 0 if p[1] else 1 if p[2] else 0 for p in points]
+    assert labels.tolist() == firsts
+    learner = Winnow(concepts=Halfspaces(12, wanted.margin))
+    seat = learner.seat(1, rng)
+    mistakes = hunted(seat, points, labels, most=10_000)
+    assert 0 < mistakes <= learner.bound(1).at_most
+    w = seat.hypothesis().concepts[0]
+    signed = w[:6] - w[6:]
+    assert signed[0] > 0 > signed[1]
+    assert ((products_with(w, points) >= 0) == labels).all()
+
+
+@pytest.mark.parametrize("dull", [0.0, 1.0, -1.0])
+def test_equal_and_constant_coordinates_do_no_harm(dull: float) -> None:
+    rng = np.random.default_rng(8)
+    points, labels = pool(rng, np.array([1.0, 0, 0, 0]), 0.5)
+    points = np.column_stack([points, points, np.full(len(points), dull)])
+    learner = Winnow(concepts=Halfspaces(9, 0.5))
+    seat = learner.seat(1, rng)
+    assert hunted(seat, points, labels, most=200) <= learner.bound(1).at_most
+    w = seat.hypothesis().concepts[0]
+    np.testing.assert_allclose(w[:4], w[4:8])
+
+
+# --- what is shown ------------------------------------------------------------------------------------------
+
+
+def test_what_was_shown_stays_and_is_copied_only_for_updates() -> None:
+    seat = Winnow(concepts=Halfspaces(2, 0.5)).seat(3, np.random.default_rng(0))
+    first = seat.hypothesis().concepts
+    kept = first.copy()
+    right = np.array([1, 1, 1])
+    seat.observe(np.ones((3, 2)), right)
+    assert seat.hypothesis().concepts is first
+    seat.observe(np.array([[1.0, -1], [-1, 0], [1, 1]]), right)  # the first is a tie, and labelled 1
+    second = seat.hypothesis().concepts
+    assert second is not first
+    assert (first == kept).all()
+    assert (second != first).any(axis=1).tolist() == [False, True, False]
+    with pytest.raises(ValueError, match="read-only"):
+        second[0] = 1
+
+
+@pytest.mark.parametrize("rate", [1.0, 700.0, 1e300])
+def test_very_many_updates_overflow_nowhere(rate: float) -> None:
+    seat = Winnow(concepts=Halfspaces(3, 0.5), rate=rate).seat(1, np.random.default_rng(0))
+    x = np.array([[-1, 1, 0]], np.int8)
+    for label in (1, 0):  # so far that weights vanish, and all the way back, one step beyond
+        seat._scores.sums += 1e6 * (2 * label - 1) * np.array([1, -1, 0])
+        for _ in range(3):
+            seat.observe(x, np.array([label]))
+            seat.observe(x, np.array([1 - label]))
+            w = seat.hypothesis().concepts
+            assert np.isfinite(w).all()
+            assert w.sum() == pytest.approx(1)
+        seat._scores.sums[:] = 0
+
+
+def test_points_may_come_as_small_integers(rng: np.random.Generator) -> None:
+    x, y = rng.integers(-1, 2, (20, 50, 8)), rng.integers(0, 2, (20, 50))
+    learner = Winnow(concepts=Halfspaces(8, 0.5))
+    played = [
+        play(learner, script(Commit(x.astype(kind), y)), Oblivious(50), games=20, seed=1, record=True)
+        for kind in (np.int8, np.int64, np.float32, np.float64)
+    ]
+    last = [one.view.replies[0].hypotheses[-1].concepts for one in played if one.view is not None]
+    assert len(last) == 4
+    assert all((one == last[0]).all() for one in last)
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+def test_another_class_is_refused() -> None:
+    with pytest.raises(
+        Unsupported,
+        match=r"winnow learns halfspaces with margin, not Thresholds.*Give it some, as in halfspaces:64,0\.2",
+    ):
+        Winnow(concepts=Thresholds(range(4)))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan])
+def test_a_rate_that_is_none_is_refused(rate: float) -> None:
+    with pytest.raises(InvalidArgument, match=r"rate must be (more than 0|less than inf), got"):
+        Winnow(rate=rate)
+
+
+@pytest.mark.parametrize("margin", [0.0, 1.5])
+def test_a_margin_that_is_none_is_refused(margin: float) -> None:
+    with pytest.raises(InvalidArgument, match="a margin is more than 0 and at most 1, got"):
+        Winnow(concepts=Halfspaces(4, margin))
+
+
+@pytest.mark.parametrize("point", [[0.5, 1.5], [math.nan, 0.0]])
+def test_a_point_outside_the_cube_is_refused_and_leaves_no_trace(point: list[Any]) -> None:
+    learner = Winnow(concepts=Halfspaces(2, 0.5))
+    with pytest.raises(InvalidArgument, match=r"lies in the cube|must be finite"):
+        learner.seat(1, np.random.default_rng(0)).observe(np.array([point]), np.array([0]))
+    with pytest.raises(Exception, match=r"lies in the cube|must be finite"):
+        play(learner, script(Example(point, 0)), Adaptive(1), games=2, seed=1)
