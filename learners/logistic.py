@@ -27,6 +27,7 @@ class LinearRules(ConceptClass):
     """
 
     name: ClassVar[str] = "linear"
+    concept_ndim: ClassVar[int] = 1
 
     d: int
 

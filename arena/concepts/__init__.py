@@ -45,7 +45,7 @@ def concept_class(text: str) -> ConceptClass:
     if name == Rectangles.name and colon:
         return Rectangles([_side(part, text) for part in rest.split("x")])
     if name == Halfspaces.name and colon:
-        return _halfspaces(rest, text)
+        return Halfspaces.from_text(rest)
     if name == DecisionLists.name and colon:
         return DecisionLists.from_text(rest)
     if name == FiniteClass.name and rest:
@@ -78,13 +78,6 @@ def _side(part: str, text: str) -> int:
     if not part.strip().isdecimal():
         raise InvalidArgument("a grid is written as its sides, 4x4", value=text, remedy=POSSIBLE)
     return int(part)
-
-
-def _halfspaces(rest: str, text: str) -> Halfspaces:
-    dimension, comma, margin = rest.partition(",")
-    if not dimension.strip().isdecimal() or not comma:
-        raise InvalidArgument("halfspaces have dimensions and a margin, 64,0.2", value=text, remedy=POSSIBLE)
-    return Halfspaces(int(dimension), _number(margin))
 
 
 __all__ = [

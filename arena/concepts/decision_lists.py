@@ -42,6 +42,7 @@ class DecisionLists(ConceptClass):
     """
 
     name: ClassVar[str] = "lists"
+    concept_ndim: ClassVar[int] = 1
 
     features: Features = attrs.field()
 

@@ -52,6 +52,23 @@ class Halfspaces(ConceptClass):
                 remedy="Take the least |v·x| of the points to be classified, v of length |v|_1 = 1.",
             )
 
+    @classmethod
+    def from_text(cls, rest: str) -> Halfspaces:
+        """What D,MARGIN names.
+
+        Raises: InvalidArgument with the form.
+        """
+        dimension, _, margin = (part.strip() for part in rest.partition(","))
+        try:
+            sizes = int(dimension), float(margin)
+        except ValueError:
+            raise InvalidArgument(
+                "halfspaces have dimensions and a margin",
+                value=f"{cls.name}:{rest}",
+                remedy="Write halfspaces:64,0.2.",
+            ) from None
+        return cls(*sizes)
+
     def __repr__(self) -> str:
         return f"Halfspaces({self.dimension} dimensions, margin {self.margin:.4g})"
 
