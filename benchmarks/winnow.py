@@ -34,7 +34,7 @@ from audits.settings import summary
 
 DIMENSIONS = [2**k for k in range(4, 15, 2)]
 MARGINS = [1 / 3, 1 / 5, 1 / 9, 1 / 15, 1 / 25]
-LENGTHS = [1, 2, 4, 8, 16]
+LENGTHS = [1, 2, 3, 4, 6, 8]
 ALTERNATIONS = [1, 2, 3]
 EPSILONS = [1.0, 2.0, 4.0, 8.0, 16.0, 64.0]
 USUAL = Halfspaces(64, 0.2)
@@ -78,8 +78,8 @@ def measured(of: str, at: float, learner: Learner, adversary: Adversary, rounds:
 
 
 def enough(halfspaces: Halfspaces) -> int:
-    """Rounds in which Winnow has made its mistakes."""
-    return max(1_000, round(4 * np.log(halfspaces.dimension) / halfspaces.margin**2))
+    """Rounds in which Winnow has made nearly all its mistakes."""
+    return min(LONG, max(1_000, round(4 * np.log(halfspaces.dimension) / halfspaces.margin**2)))
 
 
 def all_of(of: str, at: float, halfspaces: Halfspaces) -> list[Point]:
@@ -180,7 +180,8 @@ def draw(
         axis.plot([p.at for p in bounds], [p.bound for p in bounds], **told)
     first.set(title="by the dimension", xlabel="d", xscale="log", yscale="log", ylabel="mistakes")
     second.set(title="by the margin", xlabel="1/ρ", xscale="log", yscale="log")
-    first.legend(loc="center right", bbox_to_anchor=(1.0, 0.55))
+    first.set_ylim(bottom=5)  # room for the legend
+    first.legend(loc="lower right")
     for changes, colour, marker in zip(ALTERNATIONS, (BLUE, GREEN, RED), "oDs", strict=True):
         of = f"D = {changes}"
         _line(third, [p for p in of_lists if p.of == of], colour, marker, f"winnow, {of}")
@@ -211,8 +212,9 @@ def main() -> None:
     by_margin = [
         p for margin in MARGINS for p in all_of("1/ρ", 1 / margin, Halfspaces(USUAL.dimension, margin))
     ]
+    print(table([*by_dimension, *by_margin]))
     of_lists, private = lists(), by_epsilon()
-    print(table([*by_dimension, *by_margin, *of_lists, *private]))
+    print(table([*of_lists, *private]))
     draw(by_dimension, by_margin, of_lists, private)
     print(f"{time.perf_counter() - start:.0f} s\n\n{seconds()}")
 
