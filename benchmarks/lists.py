@@ -82,28 +82,32 @@ def seconds(learner: Learner, data: OneHot) -> float:
     return best
 
 
-def on_mushroom(data: OneHot) -> tuple[dict[float, Fitted], dict[str, float]]:
-    """Print the table; the private lists by ε, and the accuracy of learners without privacy."""
+KINDS = {"our bound": private, "Lemma A.1 twice": by_the_lemma, "our bound, literals": of_literals}
+Curves = dict[str, list[Fitted]]
+
+
+def on_mushroom(data: OneHot) -> tuple[Curves, dict[str, float]]:
+    """Print the tables; the private lists at each ε, and the accuracy of what is not private."""
     variables = len(data.names)
-    lists = {epsilon: mushroom(private(variables, epsilon), data) for epsilon in EPSILONS}
-    rows = []
-    for epsilon, found in lists.items():
-        others = [mushroom(kind(variables, epsilon), data) for kind in (by_the_lemma, of_literals)]
-        rate = private(variables, epsilon).chosen_rate
-        rows.append((f"{epsilon:g}", f"{rate:.4f}", *(told(one) for one in (found, *others))))
-    headers = ("ε", "ε₀", "private-decision-list", "with the ε₀ of Lemma A.1 twice", "with literals")
-    print(tabulate(rows, headers, disable_numparse=True))
-    open_ = {
-        "rivest": mushroom(Rivest(concepts=DecisionLists(Variables(variables))), data),
-        "logistic": mushroom(Logistic(variables=variables), data),
+    curves = {
+        name: [mushroom(kind(variables, epsilon), data) for epsilon in EPSILONS]
+        for name, kind in KINDS.items()
     }
-    majority = max(data.labels.mean(), 1 - data.labels.mean())
-    print(
-        "".join(f"\n{name:<10}{told(found)}" for name, found in open_.items()), f"\nmajority  {majority:.2%}"
-    )
-    for learner in (private(variables, 1.0), open_["rivest"].learner):
+    rows = [
+        (f"{epsilon:g}", f"{private(variables, epsilon).chosen_rate:.4f}", *(told(found) for found in row))
+        for epsilon, *row in zip(EPSILONS, *curves.values(), strict=True)
+    ]
+    print(tabulate(rows, ("ε", "ε₀ by our bound", *curves), disable_numparse=True))
+    greedy = Rivest(concepts=DecisionLists(Variables(variables)))
+    bare = {learner.name: mushroom(learner, data) for learner in (greedy, Logistic(variables=variables))}
+    majority = float(max(data.labels.mean(), 1 - data.labels.mean()))
+    print(*(f"{name}: {told(found)}" for name, found in bare.items()), f"majority: {majority:.2%}", sep="\n")
+    for learner in (private(variables, 1.0), greedy):
         print(f"a fit of {learner.name}: {seconds(learner, data):.4f} s")
-    return lists, {**{name: found.accuracies.mean() for name, found in open_.items()}, "majority": majority}
+    return curves, {
+        **{name: float(found.accuracies.mean()) for name, found in bare.items()},
+        "majority": majority,
+    }
 
 
 # --- lists drawn at random ----------------------------------------------------------------------------------
@@ -173,25 +177,25 @@ def on_random_lists() -> dict[float, list[tuple[float, float]]]:
 # --- the picture --------------------------------------------------------------------------------------------
 
 
-def draw(
-    lists: dict[float, Fitted], others: dict[str, float], sizes: dict[float, list[tuple[float, float]]]
-) -> None:
+def draw(curves: Curves, others: dict[str, float], sizes: dict[float, list[tuple[float, float]]]) -> None:
     figure, (left, right) = panels(
         "Decision lists, private for one replaced example, δ = 1e-6. Left: Mushroom, means of 30 splits with "
         "95 % limits.\nRight: lists over k variables drawn at random"
     )
-    means = np.array([found.accuracies.mean() for found in lists.values()])
-    limits = np.array([found.limits for found in lists.values()]).T
-    style = {"color": BLUE, "marker": "o", "markersize": 4, "capsize": 3}
-    left.errorbar(list(lists), 100 * means, yerr=100 * np.abs(limits - means), **style)
-    left.text(1.1, 100 * means[2] - 4, "private-decision-list", color=BLUE, fontsize=9)
-    for (name, level), colour in zip(others.items(), (GREEN, RED, GREY), strict=True):
-        left.axhline(100 * level, color=colour, linestyle="--", linewidth=1)
-        shift = {"rivest": 0.6, "logistic": -2.4}.get(name, 0.6)
-        place = 0.1 if name == "rivest" else 0.3
-        left.text(place, 100 * level + shift, f"{name}, {level:.1%}", color=colour, fontsize=9)
-    left.set(title="accuracy on examples held out, %", xscale="log", xlabel="ε", ylim=(50, 104))
+    for (name, colour), marker in zip({"our bound": BLUE, "Lemma A.1 twice": RED}.items(), "os", strict=True):
+        means = np.array([found.accuracies.mean() for found in curves[name]])
+        off = 100 * np.abs(np.array([found.limits for found in curves[name]]).T - means)
+        style = {"color": colour, "marker": marker, "markersize": 4, "capsize": 3}
+        left.errorbar(EPSILONS, 100 * means, yerr=off, label=f"ε₀ by {name}", **style)
+    shown: dict[str, list[str]] = {}
+    for name, level in others.items():
+        shown.setdefault(f"{level:.1%}", []).append(name)
+        left.axhline(100 * level, color=GREY, linestyle="--", linewidth=1)
+    for level, names in shown.items():
+        left.text(0.09, float(level[:-1]) + 0.8, f"{' and '.join(names)}, {level}", color=GREY, fontsize=9)
+    left.set(title="accuracy on examples held out, %", xscale="log", xlabel="ε", ylim=(50, 105))
     left.xaxis.set_major_formatter("{x:g}")
+    left.legend(loc="center right")
     for epsilon, pairs in sizes.items():
         measured, bounds = np.array(pairs).T
         colour = PRIVACY[epsilon]
@@ -208,9 +212,8 @@ def draw(
 
 def main() -> None:
     start = time.perf_counter()
-    lists, others = on_mushroom(load_one_hot(MUSHROOM, y="Poisonous/Edible"))
-    sizes = on_random_lists()
-    draw(lists, others, sizes)
+    curves, others = on_mushroom(load_one_hot(MUSHROOM, y="Poisonous/Edible"))
+    draw(curves, others, on_random_lists())
     print(f"{time.perf_counter() - start:.0f} s")
 
 
