@@ -115,8 +115,7 @@ def on_mushroom(data: OneHot) -> tuple[Curves, dict[str, float]]:
 
 def accuracy(learner: PrivateDecisionList, size: int, rng: np.random.Generator) -> float:
     """The mean over random lists and samples of `size` examples."""
-    concepts = learner.lists
-    variables = concepts.features.count
+    concepts, variables = learner.concepts, learner.rounds - 1
     targets = np.column_stack(
         [
             np.stack([2 * rng.permutation(variables) for _ in range(LISTS)])

@@ -7,11 +7,11 @@ from typing import Any
 from tabulate import tabulate
 
 from arena import InvalidArgument
-from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
+from arena.concepts import ConceptClass, DecisionLists, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.concepts.consistency import labellings
 
 LEVELS = 6  # of a tree that fits on a page
-CLASSES = {kind.name for kind in (FiniteClass, Intervals, Points, Rectangles, Thresholds)}
+CLASSES = {kind.name for kind in (DecisionLists, FiniteClass, Intervals, Points, Rectangles, Thresholds)}
 
 
 def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
