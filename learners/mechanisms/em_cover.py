@@ -59,6 +59,7 @@ smaller δ holds for every cover.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -265,6 +266,7 @@ def other_costs(rounds: int, rate: float, *, delta: float) -> dict[str, float]:
     }
 
 
+@lru_cache(maxsize=1_024)
 def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
     """The largest ε₀ at which `rounds` rounds cost (epsilon, delta) at most for a replaced example.
 
