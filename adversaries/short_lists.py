@@ -72,6 +72,11 @@ class ShortLists(HalfspaceStream):
             )
         return labels
 
+    @property
+    def reached(self) -> float:
+        """The margin of such a list."""
+        return _target(self.labels).margin
+
     def _blocks(self, changes: int) -> tuple[int, ...]:
         """The labels of the shortest list to think of."""
         return _labels(self.length or changes, changes)

@@ -19,7 +19,9 @@ def learner(d: int = 2, delta: float = 0.01) -> PrivateDecisionList:
     return PrivateDecisionList(concepts=DecisionLists(Variables(d)), delta=delta)
 
 
-@pytest.mark.parametrize("spec", [learner(), learner(5), Rivest(concepts=DecisionLists(Variables(2)))], ids=repr)
+@pytest.mark.parametrize(
+    "spec", [learner(), learner(5), Rivest(concepts=DecisionLists(Variables(2)))], ids=repr
+)
 def test_it_keeps_to_the_contract(spec: PrivateDecisionList) -> None:
     check_adversary(CoverSwap(learner=spec), spec, Release())
 

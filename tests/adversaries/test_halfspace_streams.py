@@ -18,6 +18,7 @@ from adversaries.shrinking_margin import ShrinkingMargin
 from adversaries.sparse_disjunction import SparseDisjunction
 from arena import Adaptive, Example, InvalidArgument, Oblivious, Realizable, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
+from arena.concepts.embeddings import decision_list
 from arena.testing import check_adversary
 from learners.soa import Soa
 
@@ -306,7 +307,9 @@ def test_every_term_and_the_default_fire_as_often_and_defaults_are_coins() -> No
 def test_the_margin_decides_how_long_a_list_is(
     halfspaces: Halfspaces, settings: dict[str, Any], labels: tuple[int, ...]
 ) -> None:
-    assert ShortLists(concepts=halfspaces, **settings).labels == labels
+    stream = ShortLists(concepts=halfspaces, **settings)
+    assert stream.labels == labels
+    assert stream.reached == decision_list(len(labels), list(enumerate(labels)), 0).margin
 
 
 @pytest.mark.parametrize(
