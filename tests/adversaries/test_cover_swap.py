@@ -8,6 +8,7 @@ from adversaries.cover_swap import CoverSwap, Pair, worst_pair
 from arena import Finite, InvalidArgument, Release, Sample, play
 from arena.concepts import DecisionLists, Literals, Variables
 from arena.testing import check_adversary
+from audits.exact.views import view_law
 from audits.plan import Plan
 from audits.run import run
 from learners.laplace_count import LaplaceCount
@@ -67,6 +68,16 @@ def test_its_score_is_the_log_ratio_so_an_audit_comes_near_the_exact_loss() -> N
     )
     assert not verdict.refuted
     assert 0.5 * pair.epsilon(0.0) < verdict.epsilon_lower <= pair.epsilon(0.0)
+
+
+def test_an_exact_audit_of_hypotheses_knows_its_score() -> None:
+    spec = learner(delta=0.0)
+    law = view_law(spec, CoverSwap(learner=spec), Release())
+    pair = worst_pair(spec, 2, 4)
+    assert pair is not None
+    assert law.score is not None
+    assert law.score.epsilon_at(1e-9).middle == pytest.approx(pair.epsilon(1e-9), abs=1e-6)
+    assert law.loss.epsilon_at(1e-9).middle == pytest.approx(pair.epsilon(1e-9), abs=1e-6)
 
 
 def test_beyond_the_laws_it_swaps_a_label() -> None:
