@@ -184,7 +184,10 @@ def choice_weights(scores: np.ndarray, used: np.ndarray, *, rate: float) -> np.n
 
 
 def _drawn(weights: np.ndarray, which: np.ndarray, coins: np.ndarray) -> np.ndarray:
-    """(n,): a column of row which[i] each, with chances in proportion to that row, by one coin in [0, 1)."""
+    """(n,): a column of row which[i] each, with chances in proportion to that row, by one coin in [0, 1).
+
+    Coins have 53 bits, so no chance is off by more than about 2^-53.
+    """
     below = np.cumsum(weights, axis=1)
     drawn = np.empty(len(which), np.intp)
     step = max(1, 2**20 // max(1, weights.shape[1]))
