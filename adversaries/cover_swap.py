@@ -8,7 +8,18 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from arena import Adversary, Finite, InvalidArgument, Learner, Moves, Sample, Train, Unsupported, setting
+from arena import (
+    Adversary,
+    Finite,
+    Hypothesis,
+    InvalidArgument,
+    Learner,
+    Moves,
+    Sample,
+    Train,
+    Unsupported,
+    setting,
+)
 from arena.settings import at_least, whole
 
 MOST_DIMENSIONS = 4  # up to which the laws of some hundred samples are soon worked out
@@ -45,9 +56,14 @@ class CoverSwap(Adversary):
         if pair is None:
             point = (1.0, *(0.0,) * (dimension - 1))
             reply = yield Train(Sample([point], [0]), Sample([point], [1]))
+            if not isinstance(reply.value, Hypothesis):
+                raise Unsupported(
+                    "without a law, cover-swap asks what is released for the label of its example",
+                    remedy="Let the learner release a Hypothesis.",
+                )
             return reply.value(np.array(point)).astype(float)
-        reply = yield Train(*pair.samples)
-        place, known = pair.laws[0].place(reply.value.concepts)
+        (released,) = (yield Train(*pair.samples)).parts
+        place, known = pair.laws[0].place(released)
         return np.where(known, pair.log_ratios[place], 0.0)
 
     @property
