@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md)
-SLOW := coverage searches suite experts winnow growth dimensions charts
+SLOW := coverage searches suite experts winnow lists growth dimensions charts
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
@@ -23,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check check-slow bench bench-coverage bench-search bench-suite bench-experts bench-winnow pictures test-lowest format clean
+.PHONY: help demo test check check-slow bench bench-coverage bench-search bench-suite bench-experts bench-lists bench-winnow pictures test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -59,6 +59,9 @@ bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certifi
 
 bench-experts: .venv/ready  ## the private agnostic learners: regret, and their parts beside their bounds (minutes)
 	@.venv/bin/python benchmarks/experts.py
+
+bench-lists: .venv/ready  ## decision lists: accuracy on Mushroom, examples needed, and their picture (minutes)
+	@.venv/bin/python benchmarks/lists.py
 
 bench-winnow: .venv/ready  ## learners of halfspaces with margin: mistakes by dimension, margin, list and ε (minutes)
 	@.venv/bin/python benchmarks/winnow.py

@@ -83,7 +83,8 @@ def likelihood_ratios(learner: Learner, adversary: Adversary, referee: Referee, 
     if referee.name == "Figure1":
         return ratio(letters_of(played).T)
     (reply,) = (reply for reply in played.view.replies if isinstance(reply, Released))
-    return ratio(np.asarray(reply.value))
+    (values,) = reply.parts
+    return ratio(values)
 
 
 @lru_cache(maxsize=64)

@@ -26,6 +26,7 @@ import numpy as np
 
 from arena.claims import QUERY, TRAINING_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
+from arena.concepts.base import numbered
 from arena.errors import InvalidArgument, Unsupported
 from arena.players import Learner
 from arena.points import shared
@@ -65,7 +66,7 @@ class GenericBBL(Learner):
 
     protocols = ("Figure1",)
 
-    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
+    concepts: ConceptClass = setting(Thresholds(), help="the concept class C", check=numbered)
     epsilon: float = setting(
         1.0, unit="nats", help="ε that the rates and the noise are set for", check=[more_than(0), at_most(1)]
     )

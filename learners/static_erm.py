@@ -50,7 +50,7 @@ class StaticErmLaw(AnswerLaw):
 
     def __init__(self, concepts: ConceptClass, fitted: np.ndarray) -> None:
         self._class = concepts
-        self._fitted = np.atleast_1d(fitted)
+        self._fitted = fitted[None]
 
     def start(self) -> np.ndarray:
         return np.ones(1)

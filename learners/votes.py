@@ -14,6 +14,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, Thresholds
+from arena.concepts.base import numbered
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.players import Learner
@@ -110,7 +111,7 @@ class VotePredictor(Learner):
 
     protocols = ("Figure1",)
 
-    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
+    concepts: ConceptClass = setting(Thresholds(), help="the concept class C", check=numbered)
     size: int = setting(1_000, help="n, the examples it is trained on", check=[whole, at_least(1)])
 
     @property

@@ -9,12 +9,13 @@ from mutants.figure1_learners import SUBSET
 from mutants.learners import MUTANTS
 
 from arena import Learner
-from arena.concepts import Thresholds
+from arena.concepts import Halfspaces, Thresholds
 from audits.search import SearchResult, search
 from learners.above_threshold import AboveThresholdPredictor
 from learners.agnostic_batched import AgnosticBatched
 from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.between_thresholds import BetweenThresholdsPredictor
+from learners.dp_winnow import DpWinnow
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.golowich_livni import GolowichLivni
@@ -70,6 +71,19 @@ _FOREST = GolowichLivni(
 _EXPERTS = AgnosticExperts(
     concepts=Thresholds(range(2)), rounds=18, stretches=3, epsilon=2, delta=0, share=0.6, threshold=0.5
 )
+# Two updates, each after a few mistakes.
+_WINNOW = DpWinnow(
+    concepts=Halfspaces(2, 0.5),
+    rounds=24,
+    epsilon=2.0,
+    delta=0.05,
+    watching=0.5,
+    updates=2,
+    draws=2,
+    rate=0.2,
+    cached=1,
+    threshold=3.0,
+)
 _OWN = (
     Correct(LaplaceCount(), "Release"),
     Correct(GaussianCount(), "Release"),
@@ -84,6 +98,8 @@ _OWN = (
     Correct(AgnosticBatched(concepts=Thresholds(range(2)), rounds=24, batch=4), "SpecialRound"),
     Correct(_EXPERTS, "SpecialRound"),
     Correct(attrs.evolve(_EXPERTS, draws=LAZY), "SpecialRound"),
+    Correct(_WINNOW, "SpecialRound"),
+    Correct(attrs.evolve(_WINNOW, cached=3, rate=1.0), "SpecialRound"),
     Correct(BetweenThresholdsPredictor(), "Figure1"),
     Correct(AboveThresholdPredictor(), "Figure1"),
     Correct(NoisyVotes(), "Figure1"),

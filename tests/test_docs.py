@@ -1,4 +1,4 @@
-"""docs/theorems.md: the files, names and tests that its tables point to exist."""
+"""Tables of theorems in docs/: the files, names and tests that they point to exist."""
 
 from __future__ import annotations
 
@@ -8,14 +8,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-PAGE = (ROOT / "docs" / "theorems.md").read_text(encoding="utf-8")
+PAGES = [
+    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("theorems.md", "lists_and_halfspaces.md")
+]
 HEADER = "| statement | file | test | what was measured, and what differs |"
 REFERS = ("the same", "as Lemma")  # to another row
 
 
 def rows() -> list[list[str]]:
     """The cells of the tables of theorems: statement, file, test, what was measured."""
-    tables = PAGE.split(HEADER)[1:]
+    tables = [table for page in PAGES for table in page.split(HEADER)[1:]]
     lines = [line for table in tables for line in table.split("\n\n")[0].splitlines()[2:]]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in lines]
 
@@ -50,12 +52,13 @@ def test_all_tables_are_read() -> None:
         "Definition 2.1",
         "Theorem 3.1",
         "Theorem 4.4",
+        "Lemma A.1",
         "the same",
     }
 
 
 def test_files_in_the_text_exist() -> None:
-    for path in re.findall(r"`([\w/]+\.py)`", PAGE):
+    for path in re.findall(r"`([\w/]+\.py)`", "\n".join(PAGES)):
         assert (ROOT / path).exists() or (ROOT / "tests" / path).exists(), path
 
 

@@ -187,6 +187,19 @@ class ConceptClass(ABC):
         return (slice(start, start + step) for start in range(0, max(samples, 1), step))
 
 
+def numbered(instance: Any, attribute: object, value: ConceptClass) -> None:
+    """A check of a setting `concepts`: concepts are numbers, and no vectors.
+
+    Raises: InvalidArgument if they are vectors.
+    """
+    if value.concept_ndim:
+        raise InvalidArgument(
+            f"{instance.name} takes classes whose concepts are numbers",
+            value=value,
+            remedy="Give a small class as a matrix of its labels, matrix:FILE.csv.",
+        )
+
+
 def whole_weights(weights: np.ndarray) -> np.ndarray:
     """Whole numbers in exact proportion to `weights`, so that sums of them depend on no order.
 

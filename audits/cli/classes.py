@@ -8,11 +8,21 @@ from typing import Any
 from tabulate import tabulate
 
 from arena import InvalidArgument
-from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Intervals, Points, Rectangles, Thresholds
+from arena.concepts import (
+    ConceptClass,
+    DecisionLists,
+    FiniteClass,
+    Halfspaces,
+    Intervals,
+    Points,
+    Rectangles,
+    Thresholds,
+)
 from arena.concepts.consistency import labellings
 
 LEVELS = 6  # of a tree that fits on a page
-CLASSES = {kind.name for kind in (FiniteClass, Halfspaces, Intervals, Points, Rectangles, Thresholds)}
+_ALL = (DecisionLists, FiniteClass, Halfspaces, Intervals, Points, Rectangles, Thresholds)
+CLASSES = {kind.name for kind in _ALL}
 
 
 def class_text(concepts: ConceptClass, depth: int | None = None) -> str:

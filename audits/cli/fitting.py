@@ -155,7 +155,7 @@ def _percent(found: Fitted) -> str:
 
 def _costs(learner: Learner) -> dict[str, float]:
     """What other arguments say that the learner costs, if it tells."""
-    costs: dict[str, float] = getattr(learner, "costs", {})
+    costs: dict[str, float] = getattr(learner, "other_costs", dict)()
     return costs
 
 

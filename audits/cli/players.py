@@ -21,6 +21,7 @@ from audits.settings import GIVEN, blamed, build, claim_of, default_of, text_of
 from learners.generic_bbl import GenericBBL
 from learners.paper import Paper
 
+_UNTOLD = ("claim", "point_shape", "some_points")  # told elsewhere, or long and of no interest
 _PRINTED = {"everlasting-v1": "v1", "everlasting-v2": "v2"}
 _LARGEST = 1 / 16  # what the theorems take α, β and δ to be below
 _WIDTH = 100
@@ -150,7 +151,7 @@ def _derived(spec: Learner | Adversary) -> str:
     """The properties that follow from the settings, and the first rounds of a learner that has rounds."""
     rows = []
     for name, found in inspect.getmembers(type(spec), lambda member: isinstance(member, property)):
-        if name.startswith("_") or name in ("claim", "point_shape"):
+        if name.startswith("_") or name in _UNTOLD:
             continue
         with blamed(spec.name, f"asked for its {name}"):
             value = getattr(spec, name)

@@ -8,7 +8,19 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import Adversary, Finite, Learner, Referee, Sample, Training, Unsupported, ValueLaw, play
+from arena import (
+    Adversary,
+    Finite,
+    Hypothesis,
+    Learner,
+    Referee,
+    Sample,
+    Training,
+    Unsupported,
+    ValueLaw,
+    play,
+)
+from arena.concepts import ConceptClass
 from arena.randomness import block_seed, generator
 from audits.exact.privacy_loss import PrivacyLoss
 from audits.exact.seats import Seated, without_coins
@@ -93,32 +105,37 @@ def laws_of_values(learner: Learner, adversary: Adversary, referee: Referee) -> 
     Raises: Unsupported if the learner does not tell its law, or the adversary draws coins or gives no sample;
     whatever the referee raises.
     """
-    laws, _ = _read(learner, without_coins(adversary), referee)
+    laws, _, _ = _read(learner, without_coins(adversary), referee)
     if not laws:
         raise Unsupported(f"{adversary.name} gives no sample, so nothing is released")
     return laws[0], laws[1]
 
 
-def _read(learner: Learner, watched: Adversary, referee: Referee) -> tuple[list[ValueLaw], frozenset[str]]:
-    """The laws in both worlds, none if there is no sample, and what the worlds differ in."""
+def _read(
+    learner: Learner, watched: Adversary, referee: Referee
+) -> tuple[list[ValueLaw], frozenset[str], ConceptClass | None]:
+    """The laws in both worlds, none if there is no sample; what the worlds differ in; and the class of what
+    is released, if that is a hypothesis."""
     samples: list[Sample] = []
+    concepts = None
     challenges: frozenset[str] = frozenset()
     for world in (False, True):
         seat = _SampleReader(learner)
         played = play(Seated.of(learner, seat), watched, referee, games=1, seed=0, worlds=np.array([world]))
         samples += seat.samples
+        concepts = seat.concepts
         challenges |= played.challenges
-    return [_value_law(learner, sample) for sample in samples], challenges
+    return [_value_law(learner, sample) for sample in samples], challenges, concepts
 
 
 def _released(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
     watched = without_coins(adversary)
-    laws, challenges = _read(learner, watched, referee)
+    laws, challenges, concepts = _read(learner, watched, referee)
     if not laws:
         nothing = Listed(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
         return ViewLaw(views=nothing, few=nothing, score=None, challenges=challenges)
     views = views_of_values(*laws)
-    score = _score_of_values(learner, watched, referee, *laws)
+    score = _score_of_values(learner, watched, referee, concepts, *laws)
     return ViewLaw(views=views.fine, few=views.coarse, score=score, challenges=challenges)
 
 
@@ -134,7 +151,12 @@ def _value_law(learner: Learner, sample: Sample) -> ValueLaw:
 
 
 def _score_of_values(
-    learner: Learner, watched: Adversary, referee: Referee, world_0: ValueLaw, world_1: ValueLaw
+    learner: Learner,
+    watched: Adversary,
+    referee: Referee,
+    concepts: ConceptClass | None,
+    world_0: ValueLaw,
+    world_1: ValueLaw,
 ) -> PrivacyLoss | None:
     """What the score of each listed value tells; None where values cannot be listed."""
     if not (isinstance(world_0, Finite) and isinstance(world_1, Finite)):
@@ -142,7 +164,7 @@ def _score_of_values(
     values = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
     if len(values) > _MOST_SCORED:
         return None
-    seats = [_Releasing(value) for value in values]
+    seats = [_Releasing(value, concepts) for value in values]
     scores = []
     for seat in seats:
         played = play(Seated.of(learner, seat), watched, referee, games=1, seed=0, worlds=np.zeros(1, bool))
@@ -166,17 +188,22 @@ class _SampleReader:
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
         self.samples: list[Sample] = []
+        self.concepts: ConceptClass | None = None
 
     def release(self, training: Training) -> Any:
         self.samples = [training.samples[which] for which in training.which]
-        return self._learner.seat(1, generator(block_seed(0, 0))).release(training)
+        released = self._learner.seat(1, generator(block_seed(0, 0))).release(training)
+        self.concepts = released.concept_class if isinstance(released, Hypothesis) else None
+        return released
 
 
 @attrs.frozen(eq=False)
 class _Releasing:
-    """Releases one value, in one game."""
+    """Releases one value, or the hypothesis that it stands for, in one game."""
 
     value: np.ndarray
+    concepts: ConceptClass | None
 
-    def release(self, training: Training) -> np.ndarray:
-        return np.array([self.value])
+    def release(self, training: Training) -> np.ndarray | Hypothesis:
+        values = np.array([self.value])
+        return values if self.concepts is None else Hypothesis(self.concepts, values)

@@ -59,6 +59,7 @@ smaller δ holds for every cover.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import numpy as np
 
@@ -183,7 +184,10 @@ def choice_weights(scores: np.ndarray, used: np.ndarray, *, rate: float) -> np.n
 
 
 def _drawn(weights: np.ndarray, which: np.ndarray, coins: np.ndarray) -> np.ndarray:
-    """(n,): a column of row which[i] each, with chances in proportion to that row, by one coin in [0, 1)."""
+    """(n,): a column of row which[i] each, with chances in proportion to that row, by one coin in [0, 1).
+
+    Coins have 53 bits, so no chance is off by more than about 2^-53.
+    """
     below = np.cumsum(weights, axis=1)
     drawn = np.empty(len(which), np.intp)
     step = max(1, 2**20 // max(1, weights.shape[1]))
@@ -265,6 +269,7 @@ def other_costs(rounds: int, rate: float, *, delta: float) -> dict[str, float]:
     }
 
 
+@lru_cache(maxsize=1_024)
 def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
     """The largest ε₀ at which `rounds` rounds cost (epsilon, delta) at most for a replaced example.
 

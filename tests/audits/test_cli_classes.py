@@ -101,3 +101,9 @@ def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: s
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"arena: {message}")
     assert refused.stderr.count("\n") == 1
+
+
+def test_decision_lists_are_classes_too() -> None:
+    shown = arena("lists:2", "--tree")
+    assert shown.exit_code == 0
+    assert "VC dimension                3\n" in shown.stdout

@@ -16,12 +16,13 @@ from mutants.online_realizable import ComparesAtMistakes, NoiseOfThresholdAlone
 from adversaries.online import SpecialSwap, middle_point
 from adversaries.update_swap import UpdateSwap
 from arena import Adversary, Learner, SpecialRound
-from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
+from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Points, Thresholds
 from audits.plan import Plan
 from audits.run import run
 from audits.verdict import Verdict
 from learners.agnostic_batched import AgnosticBatched
 from learners.agnostic_experts import LAZY, AgnosticExperts
+from learners.dp_winnow import DpWinnow
 from learners.golowich_livni import GolowichLivni
 from learners.noisy_majority import NoisyMajority
 from learners.realizable import Realizable
@@ -47,6 +48,13 @@ def experts(concepts: ConceptClass, **others: Any) -> AgnosticExperts:
     return AgnosticExperts(concepts=concepts, **(usual | others))
 
 
+def winnow(**others: Any) -> DpWinnow:
+    """Three updates at most, the first after about six mistakes. Of half of all points: they move no weights,
+    but bring new draws."""
+    usual = {"rounds": 32, "updates": 3, "draws": 3, "rate": 0.1, "cached": 1, "threshold": 6.0}
+    return DpWinnow(concepts=Halfspaces(3, 0.4), epsilon=2.0, delta=0.05, watching=0.5, **(usual | others))
+
+
 ONE_LABELLING = FiniteClass([[0, 1]])
 D1, D2 = Thresholds(range(2)), Thresholds(range(3))
 STILL: dict[str, tuple[Learner, int]] = {  # has one function to show
@@ -69,6 +77,10 @@ MOVING: dict[str, tuple[Learner, int]] = {  # and about how many mistakes bring 
     "agnostic-experts, halfway": (experts(D1, rounds=12, stretches=2, share=0.9, threshold=2.0), 6),
     "agnostic-experts, lazy": (experts(D1, draws=LAZY), 8),
     "agnostic-experts, lazy draws alone": (experts(D1, share=0.0, draws=LAZY), 8),
+    "dp-winnow": (winnow(), 6),
+    "dp-winnow, means of four": (winnow(cached=4, rate=0.4), 6),
+    "dp-winnow, one update of many draws": (winnow(updates=1, draws=40, rate=0.05), 6),
+    "dp-winnow, every round": (winnow(threshold=-1e6, updates=8, draws=1, rate=0.05), 0),
 }
 # An instance of the reduction has so little of ε that it shows h_1 alone, unless ε is beyond all audits: this
 # one can find gross errors only.
@@ -87,8 +99,8 @@ def attacks(learner: Learner, brink: int, *, every: bool) -> Iterator[Adversary]
                 yield UpdateSwap(rounds=rounds, before=before, probes=probes, score=score, learner=learner)
     yield SpecialSwap(rounds=rounds, learner=learner)
     if every:
-        domain = getattr(learner, "concepts", D1).domain
-        for point, other in (domain[:2], domain[1::-1]):
+        first, second, *_ = getattr(learner, "concepts", D1).domain or map(tuple, learner.some_points)
+        for point, other in ((first, second), (second, first)):
             yield SpecialSwap(
                 rounds=rounds, point=point, label=0, other_point=other, other_label=1, learner=learner
             )
@@ -130,8 +142,9 @@ def test_updates_come_within_its_games(name: str) -> None:
     first = seat.hypothesis()
     left = np.zeros(400, bool)
     for _ in range(learner.rounds - 1):
-        seat.observe(np.full(400, float(point)), ~first(point))
-        left |= seat.hypothesis().concepts != first.concepts
+        seat.observe(np.repeat(np.asarray(point, float)[None], 400, axis=0), ~first(point))
+        moved = seat.hypothesis().concepts != first.concepts
+        left |= moved.reshape(400, -1).any(axis=1)
     assert left.mean() >= 0.25
 
 

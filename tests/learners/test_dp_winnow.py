@@ -448,6 +448,31 @@ def test_theorem_4_5_holds_but_for_beta(cached: int | None) -> None:
     assert played.mistakes.mean() > bound.at_most / 100  # it is not for nothing
 
 
+def test_updates_are_as_few_as_lemma_4_7_has_it() -> None:
+    """Three times as many are allowed; games with more than the lemma's are rarer than β, but for 1e-9."""
+    dimension, rounds, beta = 16, 2_500, 0.2
+    concepts = Halfspaces(dimension, 1.0)
+    proved = DpWinnow(
+        concepts=concepts, rounds=rounds, epsilon=60.0, beta=beta, **(PROVED | {"cached": None})
+    )
+    learner = attrs.evolve(
+        proved,
+        updates=3 * proved.most_updates,
+        draws=proved.draws_each,
+        cached=proved.batch,
+        threshold=proved.fires_at,
+    )
+    seat = learner.seat(400, np.random.default_rng(4))
+    label = point_function(dimension, 3).weights > 0
+    for t in range(rounds):
+        seat.hypothesis()
+        place = np.full(400, t % 2 * 3)  # its own point and another, by turns
+        seat.observe((2 * np.eye(dimension) - 1)[place], label[place])
+    made = learner.most_updates - seat._left
+    assert made.min() >= 1
+    assert int((made > proved.most_updates).sum()) <= stats.binom.isf(1e-9, 400, beta)
+
+
 def test_a_bound_is_told_where_the_settings_meet_the_proof() -> None:
     learner = DpWinnow(concepts=Halfspaces(64, 1.0), rounds=10**6, **PROVED)
     bound = learner.bound(10**6)

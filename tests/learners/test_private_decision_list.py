@@ -172,7 +172,7 @@ def test_the_claim_is_computed_from_the_rate_that_is_run() -> None:
     assert private(5, epsilon=0.7, rate=0.5).claim == private(5, epsilon=9.0, rate=0.5).claim
     assert private(5, delta=0.0).chosen_rate == pytest.approx(2 / 7)  # (rounds + 1) ε₀/2
     learner = private(100)
-    assert learner.claim.epsilon < min(learner.costs.values()) / 3
+    assert learner.claim.epsilon < min(learner.other_costs().values()) / 3
 
 
 # --- utility ------------------------------------------------------------------------------------------------

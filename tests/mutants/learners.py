@@ -10,6 +10,7 @@ from typing import Any
 
 import attrs
 from mutants import figure1_learners as figure1
+from mutants import halfspaces
 from mutants import online_agnostic as agnostic
 from mutants import online_experts as experts
 from mutants import online_forests as forests
@@ -79,6 +80,13 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (experts.PaysForOneDraw(), 11.0, 24, {}),
     (experts.SkipsTheBit(), inf, 12, {"pairs": 512}),
     (experts.RedrawsAtMistakes(), inf, 12, {}),
+    (halfspaces.DrawsForOne(), 0.25 + 60 * 0.8, 2, {}),
+    (halfspaces.SumForMean(), 0.25 + 4 * 1.6, 2, {}),
+    (halfspaces.CacheStays(), 0.25 + 4 * 66 * 0.3, 12, {}),
+    (halfspaces.CacheShows(), inf, 2, {}),
+    (halfspaces.NothingNew(), inf, 2, {}),
+    (halfspaces.WatchesMistakes(), inf, 10, {}),
+    (halfspaces.BareMistakes(), inf, 10, {}),
 )
 
 MUTANTS = (

@@ -103,6 +103,23 @@ def later_if_never_one(said: np.ndarray) -> np.ndarray:
     return np.where(said[:, :, 0].any(axis=1), -1, first)
 
 
+def first_coordinate(shown: np.ndarray) -> np.ndarray:
+    """Of concepts that are vectors: the first coordinate of the second, from 0 to 1."""
+    return shown[:, 1, 0] / shown[:, 1].sum(axis=1)
+
+
+def first_coordinates_later_ones_more(shown: np.ndarray) -> np.ndarray:
+    return shown[:, 1:, 0] @ np.arange(1.0, shown.shape[1])
+
+
+def leaves_the_first(shown: np.ndarray) -> np.ndarray:
+    return (shown[:, 1] != shown[:, 0]).any(axis=1).astype(float)
+
+
+def below_a_whole_number(shown: np.ndarray) -> np.ndarray:
+    return (shown[:, 1] % 1).sum(axis=1)
+
+
 def more_ones_in_the_second_calm(said: np.ndarray) -> np.ndarray:
     ones = said[:, :, 0]
     return ones[:, -CALM:].sum(axis=1) - ones[:, -2 * CALM : -CALM].sum(axis=1)
@@ -307,12 +324,41 @@ class Stretches(Adversary):
         return self.score(np.stack(said, axis=1)).astype(float)
 
 
+@attrs.frozen
+class Counts(Adversary):
+    """A special example (x, y in world 0; x, y in world 1), then one example again and again.
+
+    score: of the concepts of h_1 … h_T, vectors, (n, T, d).
+    """
+
+    name = "counts"
+    protocols = ("SpecialRound",)
+
+    rounds: int
+    special: tuple[tuple[float, ...], int, tuple[float, ...], int]
+    after: tuple[tuple[float, ...], int]
+    score: Score
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        shown = [(yield Ready()).hypothesis.concepts]
+        for t in range(self.rounds):
+            reply = yield Example(*(self.after if t else self.special))
+            if reply.hypothesis is not None:
+                shown.append(reply.hypothesis.concepts)
+        return self.score(np.stack(shown, axis=1).astype(float))
+
+
 # --- one for each -------------------------------------------------------------------------------------------
 
 ZERO, ONE = Sample([0.0], [0]), Sample([0.0], [1])
 TWO_ZEROS = Sample([0.0], [0], [2])
 ZERO_ONE = Sample([0.0, 0.0], [0, 1])
 NO_MISTAKE_OR_ONE = Special((0.0, 0), (0.0, 1))
+# Uniform weights label both points 1. These mistakes make one coordinate likelier, in world 1 the first.
+FIRST_UP_OR_DOWN = (1.0, -1.0), 0, (-1.0, 1.0), 0
+RIGHT = (1.0, 1.0), 1
+NO_STEP_OR_STEP = (0.5, 0.25), 1, (0.5, 0.25), 0
 AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
 AT_0, AT_1 = Sample([[0]], [0]), Sample([[1]], [0])
 
@@ -417,4 +463,11 @@ WITNESSES: dict[str, Adversary] = {
     "pays-for-one-draw": Swaps(24, ((0.0, 0),) * 12, (0.0, 0, 0.0, 1), ((0.0, 0), (0.0, 1)), total),
     "skips-the-bit": Swaps(12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle),
     "redraws-at-mistakes": Swaps(12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle),
+    "draws-for-one": Counts(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
+    "sum-for-mean": Counts(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
+    "cache-stays": Counts(12, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more),
+    "cache-shows": Counts(2, NO_STEP_OR_STEP, RIGHT, below_a_whole_number),
+    "nothing-new": Counts(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first),
+    "watches-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
+    "bare-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
 }

@@ -1,0 +1,207 @@
+"""Broken versions of `dp-winnow`: the shipped learner but for one slip, in games of a dozen rounds.
+
+Where nothing else is said AboveThreshold has a threshold far below 0, so that every round ends with an update
+until K are made: what a slip loses is then lost by the draws alone.
+"""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from mutants.online_realizable import BareSum, SumAtMistakes
+
+from arena import Claim
+from arena.concepts import Halfspaces
+from learners.dp_winnow import DpWinnow, SeatedDpWinnow
+from learners.halfspaces import Multiplicative
+from learners.mechanisms.running_sum import RunningSum
+
+FIRES_EVERY_ROUND = -1e6
+
+
+@attrs.frozen
+class EveryRound(DpWinnow):
+    """What the broken learners share: settings, a claim, and a seat of their own."""
+
+    seat_class = SeatedDpWinnow
+
+    concepts: Halfspaces = Halfspaces(2, 0.5)
+    rounds: int = 12
+    delta: float = 0.0
+    updates: int | None = 1
+    draws: int | None = 4
+    rate: float | None = 0.2
+    cached: int | None = 1
+    threshold: float | None = FIRES_EVERY_ROUND
+
+    @property
+    def twin(self) -> DpWinnow:
+        """The shipped learner at the same settings."""
+        return DpWinnow(**{field.name: getattr(self, field.name) for field in attrs.fields(DpWinnow)})
+
+    @property
+    def claim(self) -> Claim:
+        return self.twin.claim
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedDpWinnow:
+        return self.seat_class(self, games, rng)
+
+
+# --- draws --------------------------------------------------------------------------------------------------
+
+DRAWS = 60
+
+
+class SeatedOneForAll(SeatedDpWinnow):
+    def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._draws = DRAWS
+
+
+@attrs.frozen
+class DrawsForOne(EveryRound):
+    """The slip: an update shows 60 draws and pays for one. Loses 4η for each, as far as that goes.
+
+    One mistake makes one coordinate likelier, and the other one in the other world.
+    """
+
+    name = "draws-for-one"
+    seat_class = SeatedOneForAll
+
+    draws: int | None = 1
+
+
+class SeatedSum(SeatedDpWinnow):
+    def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._scores = Multiplicative(games, spec.concepts.dimension, rate=spec.eta)
+
+
+@attrs.frozen
+class SumForMean(EveryRound):
+    """The slip: the claim is that of the mean of ten mistakes, but the weights get their sum. Each draw loses
+    ten times as much."""
+
+    name = "sum-for-mean"
+    seat_class = SeatedSum
+
+    rate: float | None = 0.4
+    cached: int | None = 10
+
+
+class SeatedLongMemory(SeatedDpWinnow):
+    def _update(self, rows: np.ndarray) -> None:
+        cache, cached = self._cache[rows], self._cached[rows]
+        super()._update(rows)
+        self._cache[rows], self._cached[rows] = cache, cached
+
+
+@attrs.frozen
+class CacheStays(EveryRound):
+    """The slip: the cache is not emptied, and the first mistake of the game is that of every stretch.
+
+    It weighs j-fold in the draws of update j, and loses as much more.
+    """
+
+    name = "cache-stays"
+    seat_class = SeatedLongMemory
+
+    delta: float = 0.01
+    updates: int | None = 11
+    rate: float | None = 0.075
+
+
+class SeatedShowsCache(SeatedDpWinnow):
+    def _update(self, rows: np.ndarray) -> None:
+        cache = self._cache[rows]
+        super()._update(rows)
+        shown = self._shown.copy()
+        shown[rows] = np.maximum(shown[rows] + cache / 1024, 0)
+        shown.setflags(write=False)
+        self._shown = shown
+
+
+@attrs.frozen
+class CacheShows(EveryRound):
+    """The slip: what is shown after an update is the counts and, for a head start, a little of the cached
+    mistakes. No ε holds."""
+
+    name = "cache-shows"
+    seat_class = SeatedShowsCache
+
+    rate: float | None = 0.02
+
+
+class SeatedNothingNew(SeatedDpWinnow):
+    def _update(self, rows: np.ndarray) -> None:
+        some = self._cached[rows] > 0
+        shown = self._shown
+        super()._update(rows)
+        kept = self._shown.copy()
+        kept[rows[~some]] = shown[rows[~some]]
+        kept.setflags(write=False)
+        self._shown = kept
+
+
+@attrs.frozen
+class NothingNew(EveryRound):
+    """The slip: where AboveThreshold fires and nothing was mistaken, the old draws are kept, as the weights
+    are the same. No ε holds.
+
+    A change of what is shown then tells of a mistake.
+    """
+
+    name = "nothing-new"
+    seat_class = SeatedNothingNew
+
+    rate: float | None = 0.02
+
+
+# --- AboveThreshold -----------------------------------------------------------------------------------------
+
+
+class SeatedWatching(SeatedDpWinnow):
+    watch_class = RunningSum
+
+    def __init__(self, spec: Brink, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._watch = self.watch_class(games, rng, thresholds=spec.fires_at, epsilon=spec.watch_epsilon)
+
+
+@attrs.frozen
+class Brink(EveryRound):
+    """One update after about four mistakes, which shows: a count of one draw is not uniform."""
+
+    seat_class = SeatedWatching
+
+    watching: float = 0.5
+    rate: float | None = 0.005
+    draws: int | None = 1
+    threshold: float | None = 4.0
+
+
+class SeatedAtMistakes(SeatedWatching):
+    watch_class = SumAtMistakes
+
+
+@attrs.frozen
+class WatchesMistakes(Brink):
+    """The slip: the sum is compared with the threshold only in rounds with a mistake. No ε holds.
+
+    A right prediction cannot be what sets off an update.
+    """
+
+    name = "watches-mistakes"
+    seat_class = SeatedAtMistakes
+
+
+class SeatedBareSum(SeatedWatching):
+    watch_class = BareSum
+
+
+@attrs.frozen
+class BareMistakes(Brink):
+    """The slip: AboveThreshold has a noisy threshold, but compares it with the exact sum. No ε holds."""
+
+    name = "bare-mistakes"
+    seat_class = SeatedBareSum
