@@ -126,7 +126,7 @@ def parsed(name: str, text: str, kind: Any) -> Any:
     members = typing.get_args(kind) if _is_union(kind) else (kind,)
     if types.NoneType in members and text.strip().casefold() == "none":
         return None
-    readers = [_READERS[m] for m in members if m in _READERS]
+    readers = [reader for member in members if (reader := _reader(member)) is not None]
     if not readers:
         raise InvalidArgument(
             f"{name} takes a {getattr(kind, '__name__', kind)}, which no text can stand for",
@@ -241,10 +241,16 @@ def _concepts(name: str, text: str) -> ConceptClass:
     return concept_class(text)
 
 
+def _reader(kind: Any) -> typing.Callable[[str, str], Any] | None:
+    """What reads text for a field annotated `kind`. Which class of concepts it is, the player checks."""
+    if isinstance(kind, type) and issubclass(kind, ConceptClass):
+        return _concepts
+    return _READERS.get(kind)
+
+
 _READERS: dict[Any, typing.Callable[[str, str], Any]] = {
     bool: _bool,
     int: _int,
     float: _float,
     str: lambda name, text: text,
-    ConceptClass: _concepts,
 }

@@ -10,7 +10,7 @@ import attrs
 import click
 from tabulate import tabulate
 
-from arena import InvalidArgument, Learner
+from arena import InvalidArgument, Learner, Release
 from arena.concepts import DecisionLists
 from audits.cli.options import JSON, REAL, SEED, WHOLE, settings_of
 from audits.fitting import Fitted, fit
@@ -115,7 +115,7 @@ def _built(learner: str, texts: dict[str, str], variables: int, features: str) -
     fields = attrs.fields_dict(player)
     sizes = {"concepts": f"{DecisionLists.name}:{variables}:{features}", "variables": str(variables)}
     own = {name: text for name, text in sizes.items() if name in fields}
-    if not own:
+    if not own or Release.name not in player.protocols:
         raise InvalidArgument(
             f"{player.name} does not learn from columns of data",
             remedy="For instance private-decision-list, rivest or logistic does.",

@@ -191,7 +191,7 @@ def test_one_world_says_nothing_about_privacy() -> None:
         ),
         (
             ("laplace-count", "count-swop"),
-            "there is no adversary of that name, got 'count-swop'. Did you mean count-swap?",
+            "there is no adversary of that name, got 'count-swop'. Did you mean count-swap",
         ),
         (("count-swap", "laplace-count"), "there is no learner of that name, got 'count-swap'."),
         (
