@@ -10,12 +10,12 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
+from adversaries.sequences import ADAPTIVE, OBLIVIOUS
 from arena import Adversary, Commit, Example, InvalidArgument, Learner, Moves, Unsupported, setting
 from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.halfspaces import TOLERANCE
 from arena.settings import at_least, one_of, whole
 
-ADAPTIVE, OBLIVIOUS = "Adaptive", "Oblivious"
 USUAL = Halfspaces(64, 0.2)
 _SLAB = 2**15  # numbers that are balanced at once, so that they stay in a core's cache
 _TIES = 1e-12  # by which a later weight counts for more, so that no two are equal

@@ -9,14 +9,12 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.errors import InvalidArgument, Unsupported
-from arena.players import Learner
 from arena.points import as_points
-from arena.replies import Hypothesis
-from arena.sample import Sample, Training
+from arena.sample import Sample
 from arena.settings import at_least, more_than, setting, whole
+from learners.fitted import FittedLearner, SeatedFitted
 
 
 @attrs.frozen
@@ -71,7 +69,7 @@ class LinearRules(ConceptClass):
 
 
 @attrs.frozen
-class Logistic(Learner):
+class Logistic(FittedLearner):
     """Logistic regression with an L2 penalty: what is given up for a list that can be read and is private.
 
     It claims nothing (ε = ∞). On a sample of one label it releases that label.
@@ -80,8 +78,6 @@ class Logistic(Learner):
     """
 
     name = "logistic"
-    protocols = ("Release",)
-    theorem = "none: the yardstick without privacy"
 
     variables: int = setting(3, help="the coordinates d of a point", check=[whole, at_least(1)])
     strength: float = setting(1.0, help="C, the inverse of the penalty", check=more_than(0))
@@ -91,13 +87,8 @@ class Logistic(Learner):
         return (self.variables,)
 
     @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
-
-    @property
-    def in_step(self) -> bool:
-        """It draws no coins."""
-        return True
+    def _hypotheses(self) -> ConceptClass:
+        return LinearRules(self.variables)
 
     def fit(self, sample: Sample) -> np.ndarray:
         """(d + 1,): the weights and the offset for a sample."""
@@ -109,21 +100,10 @@ class Logistic(Learner):
         model.fit(sample.points, sample.labels, sample_weight=sample.counts)
         return np.append(model.coef_[0], model.intercept_)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedLogistic:
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedFitted:
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
                 "logistic needs scikit-learn, which is not installed",
                 remedy="Run pip install dp-arena[witness].",
             )
-        return SeatedLogistic(self)
-
-
-@attrs.frozen(eq=False)
-class SeatedLogistic:
-    """logistic at a table."""
-
-    spec: Logistic
-
-    def release(self, training: Training) -> Hypothesis:
-        rules = np.stack([self.spec.fit(sample) for sample in training.samples])
-        return Hypothesis(LinearRules(self.spec.variables), rules[training.which])
+        return super().seat(games, rng)

@@ -5,18 +5,16 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.concepts import DecisionLists, Variables
 from arena.concepts.base import ConceptClass
-from arena.players import Learner
-from arena.replies import Hypothesis
-from arena.sample import Sample, Training
+from arena.sample import Sample
 from arena.settings import setting
+from learners.fitted import FittedLearner
 from learners.private_decision_list import lists_only
 
 
 @attrs.frozen
-class Rivest(Learner):
+class Rivest(FittedLearner):
     """The algorithm of Rivest (1987): a rule that errs on no example left, again and again.
 
     Of the rules that cover an example left it takes that with the least errors for each example covered; of
@@ -28,21 +26,14 @@ class Rivest(Learner):
     """
 
     name = "rivest"
-    protocols = ("Release",)
-    theorem = "none: the yardstick without privacy"
 
     concepts: ConceptClass = setting(
         DecisionLists(Variables(3)), help="decision lists, as lists:8 or lists:8:literals", check=lists_only
     )
 
     @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
-
-    @property
-    def in_step(self) -> bool:
-        """It draws no coins."""
-        return True
+    def _hypotheses(self) -> ConceptClass:
+        return self.concepts
 
     def fit(self, sample: Sample) -> np.ndarray:
         """The list of a sample, (features + 1,)."""
@@ -51,20 +42,6 @@ class Rivest(Learner):
         held = np.concatenate([held, np.ones((len(held), 1), bool)], axis=1)
         given = sample.counts[:, None] * (sample.labels[:, None] == [0, 1])
         return greedy_list(held, given)
-
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedRivest:
-        return SeatedRivest(self)
-
-
-@attrs.frozen(eq=False)
-class SeatedRivest:
-    """rivest at a table."""
-
-    spec: Rivest
-
-    def release(self, training: Training) -> Hypothesis:
-        lists = np.stack([self.spec.fit(sample) for sample in training.samples])
-        return Hypothesis(self.spec.concepts, lists[training.which])
 
 
 def greedy_list(held: np.ndarray, given: np.ndarray) -> np.ndarray:

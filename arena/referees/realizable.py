@@ -19,8 +19,8 @@ class Realizable(Referee):
     game so far.
 
     The adversary need not choose that concept beforehand; if it does and names it, the referee has less to do
-    (`Example.target`). An example that leaves none is refused before the
-    learner presents its hypothesis of that round, let alone observes it.
+    (`Example.target`). An example that leaves none is refused before the learner presents its hypothesis of
+    that round, let alone observes it.
 
     To players, plans and reports it goes by the name of the other referee, since it is the same protocol:
     whoever plays that plays this.

@@ -3,8 +3,7 @@ from __future__ import annotations
 import pytest
 
 from arena import InvalidArgument
-from arena.concepts import Halfspaces, Thresholds
-from arena.concepts.base import ConceptClass
+from arena.concepts import ConceptClass, Halfspaces, Thresholds
 from audits.settings import build, parsed
 from learners.winnow import Winnow
 
