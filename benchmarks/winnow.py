@@ -40,7 +40,6 @@ EPSILONS = [1.0, 2.0, 4.0, 8.0, 16.0, 64.0]
 USUAL = Halfspaces(64, 0.2)
 GAMES, FEW = 100, 12
 LONG = 40_000  # rounds in which dp-winnow has learned at ε = 1
-MOST = 2**12  # dimensions in which so many rounds are not too slow
 JOBS = os.cpu_count() or 1
 
 
@@ -89,8 +88,7 @@ def all_of(of: str, at: float, halfspaces: Halfspaces) -> list[Point]:
         measured(of, at, named(name, concepts=halfspaces), stream, rounds, GAMES)
         for name in ("winnow", "confident-winnow")
     ]
-    if halfspaces.dimension <= MOST:
-        found.append(measured(of, at, named("dp-winnow", concepts=halfspaces), stream, LONG, FEW))
+    found.append(measured(of, at, named("dp-winnow", concepts=halfspaces), stream, LONG, FEW))
     winnow = named("winnow", concepts=halfspaces)
     # It draws one coordinate only, of which none is unlike the others.
     forced = measured(of, at, winnow, MarginAdaptive(), rounds, 4)
