@@ -1,7 +1,7 @@
 """What a learner may tell of its own law: the yardstick of every audit that plays games.
 
 A learner before `Release` tells the law of the value that it releases for a sample (`ValueLaw`), that of the
-concept if it releases a hypothesis. A learner before `Figure1` tells how its answers come about
+concept if it releases a hypothesis. A learner before `Figure1` or `Voting` tells how its answers come about
 (`AnswerLaw`): as a hidden Markov chain. No game shows a law; exact audits and likelihood ratios are made
 from them.
 """

@@ -54,7 +54,7 @@ BROKEN_LEARNERS = [
     (
         mutants.Homeless(),
         NotConforming,
-        "coin does not conform: protocols are names of referees (Figure1, Release, Oblivious, Adaptive, "
+        "coin does not conform: protocols are names of referees (Figure1, Release, Voting, Oblivious, Adaptive, "
         "SpecialRound); got ['Figure2']",
     ),
     (mutants.Unpicklable(), NotConforming, "coin does not conform: a spec can be hashed and pickled; got "),

@@ -525,7 +525,7 @@ def test_laws_of_the_wrong_kind_are_refused() -> None:
 
 
 def test_other_protocols_are_refused() -> None:
-    with pytest.raises(Unsupported, match="under Figure1 and Release, not under Adaptive"):
+    with pytest.raises(Unsupported, match="under Figure1, Voting, Release, not under Adaptive"):
         view_law(Predicting(), script(), Adaptive())
 
 
