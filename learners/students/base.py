@@ -68,10 +68,7 @@ class StudentLearner(Learner):
 
     @property
     def points(self) -> np.ndarray:
-        """(m, ...): the public points.
-
-        Raises: Unsupported if there are none; InvalidArgument if they are no points of the teachers.
-        """
+        """(m, ...): the public points; Unsupported if there are none, InvalidArgument if they do not fit."""
         domain = self.teacher.domain
         if self.public is not None:
             points = self.public.points

@@ -43,7 +43,7 @@ class ForcedLabel(ActiveStudent):
     """
 
     student: Teacher
-    constant: float = 0.1
+    constant: float = 0.5
 
     def __attrs_post_init__(self) -> None:
         if not self.constant > 0:
