@@ -115,10 +115,10 @@ def _trained(student: Classifier, points: np.ndarray, labels: np.ndarray, weight
 
 
 def _weights(model: Any) -> np.ndarray | None:
-    """(d + 1,): the weights and the offset of a linear classifier."""
-    slopes, offset = (np.atleast_1d(getattr(model, name, ())) for name in ("coef_", "intercept_"))
-    linear = slopes.ndim == 2 and len(slopes) == 1 and offset.size == 1
-    return np.append(slopes, offset) if linear else None
+    """(d + 1,): the weights and the offset of a linear classifier of two labels."""
+    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        return None
+    return np.append(np.ravel(model.coef_), np.ravel(model.intercept_))
 
 
 def _table(points: np.ndarray) -> np.ndarray:
