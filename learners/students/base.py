@@ -95,6 +95,15 @@ class StudentLearner(Learner):
     def claim(self) -> Claim:
         return self.aggregator_run.claim
 
+    def check_numbered(self) -> None:
+        """Raises: Unsupported if what is released is no number, of which no law is told."""
+        if rule_class(self.learner_run).concept_ndim:
+            raise Unsupported(
+                f"{self.name} tells its law where concepts are numbers",
+                value=rule_class(self.learner_run),
+                remedy="Audit it by playing, or give a small class as a matrix of its labels.",
+            )
+
     @abstractmethod
     def learnt(self, service: Service) -> list[Rule]:
         """What the student of each game learns from a trained aggregator at its table."""
