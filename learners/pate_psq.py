@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import attrs
 import numpy as np
 
@@ -9,14 +11,15 @@ from arena.errors import Unsupported
 from arena.laws import AnswerLaw, Finite
 from arena.replies import NO_LABEL
 from arena.sample import Sample
-from arena.settings import one_of, setting
+from arena.settings import at_least, one_of, setting, whole
 from learners.ensemble import Voters
 from learners.pate_gaussian import PateGaussian
+from learners.pate_svt import PateSvt
 from learners.students.base import StudentLearner
 from learners.students.passive import Service, answers_of, taught
 from learners.students.rules import Rule, concepts_of
 
-GAUSSIAN = "gaussian"
+GAUSSIAN, SVT = "gaussian", "svt"
 _MOST_STRINGS = 2**14  # strings of answers that a law goes through
 
 
@@ -36,9 +39,17 @@ class PatePsq(StudentLearner):
     """
 
     name = "pate-psq"
-    theorem = "Theorem 2 (Algorithm 1) of Liu et al., and post-processing"
+    theorem = "Theorem 2 (Algorithms 1 and 2) of Liu et al., and post-processing"
 
-    aggregator: str = setting(GAUSSIAN, help="what labels the public points", check=one_of(GAUSSIAN))
+    aggregator: str = setting(
+        GAUSSIAN,
+        help="what labels the public points: gaussian (pate-gaussian) or svt (pate-svt)",
+        check=one_of(GAUSSIAN, SVT),
+    )
+    unstable: int = setting(3, help="T, the answers ⊥ before pate-svt halts", check=[whole, at_least(1)])
+    calibration: str | None = setting(
+        None, help="of the aggregator's noise, in its own words; default: its own"
+    )
 
     @property
     def in_step(self) -> bool:
@@ -47,13 +58,17 @@ class PatePsq(StudentLearner):
 
     @property
     def aggregator_run(self) -> Voters:
-        return PateGaussian(
+        given: dict[str, Any] = {} if self.calibration is None else {"calibration": self.calibration}
+        if self.aggregator == SVT:
+            given["unstable"] = self.unstable
+        return (PateSvt if self.aggregator == SVT else PateGaussian)(
             teacher=self.teacher,
             teachers=self.teachers,
             queries=len(self.points),
             split=self.split,
             epsilon=self.epsilon,
             delta=self.delta,
+            **given,
         )
 
     def learnt(self, service: Service) -> list[Rule]:
@@ -62,7 +77,7 @@ class PatePsq(StudentLearner):
     def law(self, sample: Sample) -> Finite:
         """Exact, over all strings of answers.
 
-        Raises: Unsupported if there are more than 16,384 (15 public points or more before Gaussian noise), or
+        Raises: Unsupported if there are more than 16,384 (of Gaussian noise, at 15 public points or more), or
         if the student's concepts are no numbers.
         """
         self.check_numbered()

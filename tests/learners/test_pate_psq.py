@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import math
 import re
 from itertools import product
@@ -24,6 +25,7 @@ from learners.ensemble.ensemble import trained
 from learners.logistic import LinearRules
 from learners.pate_gaussian import PateGaussian
 from learners.pate_psq import PatePsq
+from learners.pate_svt import PateSvt
 from learners.students import PublicPoints
 
 RATE = 1e-8
@@ -43,6 +45,7 @@ def released(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
     [
         PatePsq(),
         PatePsq(teacher=LINE, teachers=5, epsilon=3.0),
+        PatePsq(teacher=LINE, teachers=201, epsilon=3.0, aggregator="svt", calibration="tight", unstable=2),
         PatePsq(teacher=Minimiser(Thresholds()), public=PublicPoints([0.2, 0.5, 0.9]), teachers=3),
         PatePsq(
             teacher=Teacher.from_text("LogisticRegression:2"),
@@ -50,7 +53,7 @@ def released(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
             teachers=4,
         ),
     ],
-    ids=["default", "small", "line", "logistic"],
+    ids=["default", "small", "svt", "line", "logistic"],
 )
 def test_it_conforms(learner: Learner) -> None:
     check_learner(learner, games=500)
@@ -146,6 +149,41 @@ def test_a_linear_student_releases_its_weights(rng) -> None:
 
 def test_the_claim_is_that_of_as_many_answers_as_there_are_public_points() -> None:
     assert SMALL.claim == PateGaussian(teacher=LINE, teachers=5, queries=4, epsilon=4.0).claim
+
+
+SCREENED = PatePsq(teacher=LINE, teachers=61, epsilon=8.0, delta=0.1, aggregator="svt", calibration="tight")
+
+
+def test_the_sparse_vector_may_label_the_public_points() -> None:
+    service = SCREENED.aggregator_run
+    assert service == PateSvt(
+        teacher=LINE, teachers=61, queries=4, epsilon=8.0, delta=0.1, unstable=3, calibration="tight"
+    )
+    assert SCREENED.claim == service.claim
+    assert not SCREENED.in_step
+    clear = Sample([0, 1, 2, 3], [0, 0, 1, 1], [100] * 4)
+    assert (released(SCREENED, clear, games=200).concepts == 2).mean() > 0.9
+    with pytest.raises(InvalidArgument, match="Set teachers to"):
+        _ = attrs.evolve(SCREENED, calibration="printed", epsilon=1.0).claim
+
+
+@statistical(rate=2.1 * RATE)
+def test_concepts_after_the_sparse_vector_come_as_often_as_the_law_says() -> None:
+    sample = Sample([0, 1, 2, 3], [0, 1, 0, 1], [40, 60, 50, 70])
+    law = SCREENED.law(sample)
+    for spec, fine in ((SCREENED, True), (attrs.evolve(SCREENED, unstable=1), False)):
+        found = released(spec, sample, games=300_000).concepts
+        counted = np.array([(found == value).sum() for value in law.values])
+        with contextlib.nullcontext() if fine else rejected():
+            check_counts(counted, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
+
+
+@pytest.mark.parametrize("unstable", [1, 3])
+def test_an_exact_audit_does_not_refute_it_with_the_sparse_vector(unstable: int) -> None:
+    learner = attrs.evolve(SCREENED, unstable=unstable)
+    labels = np.arange(61) % 2
+    swap = script(Train(Sample([0] * 61, labels), Sample([0] * 61, [1, *labels[1:]])))
+    assert not exact(learner, swap, Release()).refuted
 
 
 @attrs.frozen
