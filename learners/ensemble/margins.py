@@ -27,7 +27,7 @@ def vote_error(wrong: float, teachers: int) -> float:
     At most exp(−2Kξ²) where `wrong` is at most 1/2 − ξ (Hoeffding's inequality, Example 2 of the paper).
 
     >>> vote_error(0.25, 1), round(vote_error(0.25, 101), 8)
-    (0.25, 1.3e-07)
+    (0.25, 3e-08)
     """
     from scipy.stats import binom  # slow to import
 

@@ -109,8 +109,9 @@ class SeatedVoters:
     def _ones_at(self, points: np.ndarray) -> np.ndarray:
         """(m, samples): the votes for 1 at points (m, ...)."""
         keys = [point.tobytes() for point in points]
-        if all(key in self._prepared for key in keys):
-            return np.array([self._prepared[key] for key in keys]).reshape(len(keys), len(self._ensembles))
+        if self._prepared and all(key in self._prepared for key in keys):
+            prepared = np.array([self._prepared[key] for key in keys], np.int64)
+            return prepared.reshape(len(keys), len(self._ensembles))
         new = [place for place, key in enumerate(keys) if key not in self._kept]
         if len(self._kept) + len(new) > _MOST_KEPT:
             self._kept.clear()
