@@ -11,6 +11,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.concepts.thresholds import Thresholds
+from arena.errors import InvalidArgument
 from arena.laws import AnswerLaw
 from arena.players import Learner
 from arena.points import row_hashes, shared
@@ -20,6 +21,13 @@ from learners.ensemble.ensemble import Ensemble, trained
 from learners.ensemble.teacher import Minimiser, Teacher
 
 _MOST_KEPT = 4_096  # points whose votes a table keeps
+
+
+def _a_teacher(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, Teacher):
+        raise InvalidArgument(
+            "teacher must be a Teacher", value=value, remedy="Write Teacher.from_text(...) around its text."
+        )
 
 
 @attrs.frozen
@@ -36,6 +44,7 @@ class Voters(Learner):
         Minimiser(Thresholds(), "thresholds"),
         help="what each teacher is: a concept class, for its empirical risk minimiser, or a classifier of "
         "scikit-learn, its settings, and the features of a point: LogisticRegression(C=0.5):112",
+        check=_a_teacher,
     )
     teachers: int = setting(101, help="K, the teachers", check=[whole, at_least(1)])
     queries: int = setting(100, help="ℓ, the answers before it halts", check=[whole, at_least(1)])
@@ -55,7 +64,16 @@ class Voters(Learner):
         return self.teachers
 
     def ensemble(self, sample: Sample) -> Ensemble:
-        """Its teachers, trained on a sample; raises as `learners.ensemble.ensemble.trained` does."""
+        """Its teachers, trained on a sample.
+
+        Raises: InvalidArgument for points of another shape; as `learners.ensemble.ensemble.trained` does.
+        """
+        if sample.points.shape[1:] != self.point_shape:
+            raise InvalidArgument(
+                f"{self.teacher} takes points of shape {self.point_shape}",
+                value=sample.points.shape[1:],
+                remedy="Write the features of a point after a colon: LogisticRegression:112.",
+            )
         return trained(self.teacher, sample, self.teachers, self.split)
 
 
