@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from math import prod
 from typing import Any
 
 import attrs
@@ -124,8 +125,8 @@ class VoteCounts:
 
 def _keys(points: np.ndarray) -> np.ndarray:
     """(n,): one number for each of points (n, ...), equal for equal points."""
-    rows = points.reshape(len(points), -1).astype(np.float64) + 0.0  # -0.0 equals 0.0 but has other bits
-    return rows[:, 0] if points.ndim == 1 else row_hashes(rows)
+    numbers = points.astype(np.float64) + 0.0  # -0.0 equals 0.0 but has other bits
+    return numbers if numbers.ndim == 1 else row_hashes(numbers.reshape(len(numbers), prod(points.shape[1:])))
 
 
 class SeatedVoters:

@@ -8,8 +8,9 @@ from itertools import chain, cycle, islice
 import attrs
 import numpy as np
 
+from adversaries.small_margin import SmallMargin
 from adversaries.update_swap import UpdateSwap
-from arena import Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
+from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 from audits.search.script import AGAINST, WITH, Show, Special
 
 Score = Callable[[np.ndarray], np.ndarray]
@@ -362,7 +363,28 @@ NO_STEP_OR_STEP = (0.5, 0.25), 1, (0.5, 0.25), 0
 AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
 AT_0, AT_1 = Sample([[0]], [0]), Sample([[1]], [0])
 
+
+@attrs.frozen
+class CountsUnstable(Adversary):
+    """Asks a point at which the votes are 1 of 3 in world 0, and 2 of 3 in world 1; counts ⊥."""
+
+    name = "counts-unstable"
+    protocols = ("Voting",)
+
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(Sample([0.5] * 3, [1, 0, 0]), Sample([0.5] * 3, [1, 1, 0]))
+        unstable = np.zeros(games)
+        for _ in range(8):
+            reply = yield Query(0.5)
+            unstable += reply.label == UNSTABLE
+        return unstable
+
+
 WITNESSES: dict[str, Adversary] = {
+    "half-of-a-vote": SmallMargin(),
+    "bare-screen": CountsUnstable(),
     "half-the-scale": Neighbours(ZERO, ONE, first),
     "exact-zero": Neighbours(ZERO, ONE, first_is_zero),
     "noise-seeded-by-data": Neighbours(ZERO, ONE, first),
