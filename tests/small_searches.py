@@ -105,7 +105,7 @@ _OWN = (
     Correct(AboveThresholdPredictor(), "Figure1"),
     Correct(NoisyVotes(), "Figure1"),
     Correct(SUBSET, "Figure1"),
-    Correct(PateGaussian(), "Voting"),
+    Correct(PateGaussian(teachers=11, queries=20), "Voting"),
     Correct(ZooLaplace(), "Release"),
     Correct(NoisyHist1(), "Release"),
     Correct(ReportNoisyMax1(), "Release"),
