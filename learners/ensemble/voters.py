@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any
 
@@ -86,9 +87,9 @@ class VoteCounts:
 
     def __init__(self, ensembles: Sequence[Ensemble]) -> None:
         self._ensembles = ensembles
-        self._most = _MOST_KEPT
         self._keys = np.zeros(0)
         self._counts = np.zeros((0, len(ensembles)), np.int64)
+        self._prepared = self._keys, self._counts
 
     def ones(self, x: np.ndarray, which: Any) -> np.ndarray:
         """(n,) int64: how many teachers of ensemble which[g] label the point of game g 1; x is (n, ...), or
@@ -96,16 +97,18 @@ class VoteCounts:
         keys = _keys(x)
         place, known = self._places(keys)
         if not known.all():
-            if len(self._keys) + np.count_nonzero(~known) > self._most:
-                self._keys, self._counts, known = keys[:0], self._counts[:0], np.zeros(len(keys), bool)
+            kept = len(self._keys) - len(self._prepared[0])
+            if kept + np.count_nonzero(~known) > _MOST_KEPT:
+                self._keys, self._counts = self._prepared
+                _, known = self._places(keys)
             self._learn(x[~known], keys[~known])
             place, _ = self._places(keys)
         return np.asarray(self._counts[place, which])
 
     def prepare(self, points: np.ndarray) -> None:
         """Count the votes at points (m, ...) at once, and never forget them."""
-        self._most = _MOST_KEPT + len(points)
-        self.ones(points, 0)
+        self._learn(points, _keys(points))
+        self._prepared = self._keys, self._counts
 
     def _places(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """(n,): where each key is, and whether it is known."""
@@ -116,11 +119,19 @@ class VoteCounts:
 
     def _learn(self, points: np.ndarray, keys: np.ndarray) -> None:
         new, first = np.unique(keys, return_index=True)
+        unknown = ~self._places(new)[1]
+        new, first = new[unknown], first[unknown]
         counts = [ensemble.ones(points[first]) for ensemble in self._ensembles]
         merged = np.concatenate([self._keys.astype(new.dtype), new])
         order = np.argsort(merged)
         self._keys = merged[order]
         self._counts = np.concatenate([self._counts, np.stack(counts, axis=1)])[order]
+
+
+@lru_cache(maxsize=16)
+def vote_counts(*ensembles: Ensemble) -> VoteCounts:
+    """The votes for 1 of these ensembles, the same for all tables of an audit, which ask the same points."""
+    return VoteCounts(ensembles)
 
 
 def _keys(points: np.ndarray) -> np.ndarray:
@@ -144,7 +155,7 @@ class SeatedVoters:
 
     def train(self, training: Training) -> None:
         """Train the teachers of every sample of the table, once for all its games."""
-        self._votes_for_1 = VoteCounts([self._spec.ensemble(sample) for sample in training.samples])
+        self._votes_for_1 = vote_counts(*(self._spec.ensemble(sample) for sample in training.samples))
         self._which = training.which
 
     def prepare(self, points: np.ndarray) -> None:
@@ -182,7 +193,7 @@ class VotingLaw(AnswerLaw):
     def __init__(self, spec: Any, sample: Sample) -> None:
         self._spec = spec
         self._ensemble = spec.ensemble(sample)
-        self._votes_for_1 = VoteCounts([self._ensemble])
+        self._votes_for_1 = vote_counts(self._ensemble)
 
     @property
     def last(self) -> int:
