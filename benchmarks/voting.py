@@ -2,10 +2,10 @@
 
 python benchmarks/voting.py
 
-Games are played by the engine, referee and all, 8,192 at a table: one point for all games, one of 16 points or
-vectors for each game, and a point of its own for each. The yardstick draws one number of
-`Generator.standard_normal` for every answer. The last lines weigh answers by the law that the learner tells, as
-small-margin and disagreement do.
+Games are played by the engine, referee and all, 8,192 at a table: one point for all games, one of 16 points
+or vectors for each game, and a point of its own for each. The yardstick draws one number of
+`Generator.standard_normal` for every answer. The last lines weigh answers by the law that the learner tells,
+as small-margin and disagreement do.
 """
 
 from __future__ import annotations
