@@ -99,11 +99,15 @@ class SeatedPateGaussian(SeatedVoters):
 class GaussianVotes(VotingLaw):
     """The law of pate-gaussian: independent answers."""
 
+    def __init__(self, spec: PateGaussian, sample: Sample) -> None:
+        super().__init__(spec, sample)
+        self._sigma = spec.sigma_run
+
     def start(self) -> np.ndarray:
         return np.ones(1)
 
     def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         from scipy.special import ndtr  # slow to import
 
-        margin = (ones - self._spec.teachers / 2) / self._spec.sigma_run
+        margin = (ones - self._spec.teachers / 2) / self._sigma
         return np.stack([ndtr(-margin), ndtr(margin)])[:, :, None] * measure

@@ -8,7 +8,7 @@ import attrs
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.settings import at_least, setting, whole
-from learners.ensemble.screening import Screening, distances
+from learners.ensemble.screening import Screening, farthest
 from learners.mechanisms.composition import optimal
 
 
@@ -43,4 +43,4 @@ class SparseVector(Screening):
     @property
     def _printed_threshold(self) -> float:
         """Half way between a tie and teachers of one mind; the algorithm is given any."""
-        return float(distances(self.teachers)[-1]) / 2
+        return farthest(self.teachers) / 2

@@ -11,7 +11,7 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, setting, whole
-from learners.ensemble.screening import Screening, ScreeningLaw, distances, threshold_nodes
+from learners.ensemble.screening import Screening, ScreeningLaw, distances, farthest, threshold_nodes
 from learners.ensemble.voters import SeatedVoters
 from learners.mechanisms.above_threshold import HaltBudget
 from learners.mechanisms.laplace import NoisyValues, laplace
@@ -48,7 +48,7 @@ class SparseVectorPrinted(Screening):
 
     @property
     def _printed_threshold(self) -> float:
-        return float(distances(self.teachers)[-1]) / 2
+        return farthest(self.teachers) / 2
 
     @property
     def in_step(self) -> bool:

@@ -64,7 +64,8 @@ class PredictorTable(Table):
         self.round += 1
         if self._most is not None and self.round > self._most:
             raise self._refuse(
-                f"{self.protocol} with {self.bound} = {self._most} has at most {self._most} rounds"
+                f"{self.protocol} with {self.bound} = {self._most} has at most {self._most} rounds",
+                remedy="Let the adversary ask fewer queries, or allow more rounds.",
             )
         x, withheld = self._own_query(move)
         silent_before = self._halted

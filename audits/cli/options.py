@@ -69,7 +69,10 @@ _OPTIONS = (
         "--protocol", metavar="NAME", help="Default: the one that both play, Figure1 before others."
     ),
     click.option(
-        "--rounds", type=WHOLE, metavar="T", help="T of an online game; the most queries of Figure 1."
+        "--rounds",
+        type=WHOLE,
+        metavar="T",
+        help="T of an online game; the most queries of Figure 1 or Voting.",
     ),
     click.option(
         "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."

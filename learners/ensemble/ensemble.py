@@ -17,7 +17,7 @@ _MOST_TRAINED = 4_096  # teachers kept
 
 @attrs.frozen(eq=False)
 class Ensemble:
-    """K trained teachers."""
+    """K trained teachers. Those of equal parts are one object."""
 
     teachers: tuple[Taught, ...]
 
@@ -27,11 +27,10 @@ class Ensemble:
 
     def ones(self, points: np.ndarray) -> np.ndarray:
         """(m,) int64: how many teachers label points (m, ...) 1."""
-        total = np.zeros(len(points), np.int64)
-        # Teachers of equal parts are one: few are to be asked where a sample has few distinct examples.
-        for teacher, count in Counter(self.teachers).items():
-            total += count * teacher(points).astype(np.int64)
-        return total
+        ones = np.zeros(len(points), np.int64)
+        for teacher, times in Counter(self.teachers).items():
+            ones += times * teacher(points)
+        return ones
 
 
 @lru_cache(maxsize=64)
@@ -54,14 +53,30 @@ def trained(teacher: Teacher, sample: Sample, size: int, split: int) -> Ensemble
 
 
 def parts_of(sample: Sample, size: int, split: int) -> list[Sample]:
-    """The parts of a sample that go to `size` teachers: even, disjoint, and at random by `split`."""
-    run = np.repeat(np.arange(len(sample.counts)), sample.counts)
+    """The parts of a sample that go to `size` teachers: even, disjoint, and at random by `split`.
+
+    Each has one run an example, sorted; equal parts are one object.
+    """
+    examples, which = _examples(sample)
     order = np.random.default_rng([split, sample.size]).permutation(sample.size)
-    parts = []
+    held = np.repeat(which, sample.counts)[order]
+    parts: dict[bytes, Sample] = {}
+    dealt = []
     for teacher in range(size):
-        runs, counts = np.unique(run[order[teacher::size]], return_counts=True)
-        parts.append(Sample(sample.points[runs], sample.labels[runs], counts).distinct())
-    return parts
+        rows = np.sort(held[teacher::size])
+        key = rows.tobytes()
+        if key not in parts:
+            own, counts = np.unique(rows, return_counts=True)
+            parts[key] = Sample(examples.points[own], examples.labels[own], counts)
+        dealt.append(parts[key])
+    return dealt
+
+
+def _examples(sample: Sample) -> tuple[Sample, np.ndarray]:
+    """The distinct examples of a sample, sorted, and which of them each of its runs is."""
+    rows = np.column_stack([sample.points.reshape(len(sample.points), -1), sample.labels])
+    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+    return Sample(sample.points[first], sample.labels[first]), which.ravel()
 
 
 _trained = lru_cache(maxsize=_MOST_TRAINED)(lambda teacher, part: teacher.train(part))

@@ -35,11 +35,16 @@ def distances(teachers: int) -> np.ndarray:
     return np.maximum(0, (margins + 1) // 2 - 1)
 
 
+def farthest(teachers: int) -> int:
+    """The distance of teachers of one mind."""
+    return (teachers + 1) // 2 - 1
+
+
 def check_reach(threshold: float, teachers: int) -> None:
     """Raises: InvalidArgument if even teachers of one mind are answered ⊥ more often than not."""
-    if threshold > distances(teachers)[-1]:
+    if threshold > farthest(teachers):
         raise InvalidArgument(
-            f"teachers of one mind are {distances(teachers)[-1]:,} votes from a tie, and a threshold of "
+            f"teachers of one mind are {farthest(teachers):,} votes from a tie, and a threshold of "
             f"{threshold:,.1f} would answer even them ⊥ more often than not",
             value=teachers,
             remedy=f"Set teachers to {2 * int(np.ceil(threshold)) + 1:,} or more, or raise epsilon or delta.",
@@ -135,7 +140,7 @@ def threshold_nodes(spec: Screening) -> Nodes:
 
     Of more than 64 distances that many, evenly spaced, are taken: an answer's chance may be off by 2e-7.
     """
-    most = distances(spec.teachers)[-1]
+    most = farthest(spec.teachers)
     met = np.round(np.linspace(0, most, min(most + 1, _MOST_KINKS)))
     return laplace_nodes(spec.scale_run, met - spec.threshold_run)
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
+import difflib
 import importlib
 import importlib.util
 import inspect
 import re
 from abc import ABC, abstractmethod
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, Protocol
 
 import attrs
@@ -20,7 +21,14 @@ from arena.sample import Sample
 
 # Where a classifier that is named without its module is looked for.
 _HOMES = ("linear_model", "tree", "naive_bayes", "svm", "neighbors", "ensemble", "neural_network", "dummy")
-_CLASSIFIER = re.compile(r"(?P<path>[A-Za-z_][\w.]*)(\((?P<settings>.*)\))?(:(?P<features>[\d_]+))?")
+_CLASSIFIER = re.compile(r"(?P<path>[A-Za-z_][\w.]*)(\((?P<settings>.*)\))?(:(?P<features>[1-9][\d_]*))?")
+_NO_CLASSIFIERS = (
+    "RegressorMixin",
+    "ClusterMixin",
+    "OutlierMixin",
+)  # of scikit-learn: these predict no labels
+_REMEDY = "Give each teacher more examples (fewer teachers), or take another classifier."
+_TRIED = 64  # times that a trained classifier is asked about one point
 
 
 class Taught(Protocol):
@@ -58,9 +66,16 @@ class Teacher(ABC):
 
         Raises: InvalidArgument if it names neither.
         """
-        if text.split("(")[0].split(":")[0].rpartition(".")[2][:1].isupper():
+        name = text.split("(")[0].split(":")[0].strip()
+        if name.rpartition(".")[2][:1].isupper():
             return Classifier.read(text)
-        return Minimiser(concept_class(text), text)
+        try:
+            return Minimiser(concept_class(text), text)
+        except InvalidArgument as error:
+            meant = _meant(name)
+            if not meant:
+                raise
+            raise InvalidArgument(f"{error}", remedy=meant.strip()) from error
 
 
 @attrs.frozen
@@ -99,11 +114,11 @@ class Classifier(Teacher):
     features: the numbers that a point has; None: a point is one number.
 
     What it may draw at random comes from `random_state`, 0 unless set, so that training is the same again. A
-    sample of one label makes a teacher that always says that label.
+    sample of one label makes a teacher that always says that label. One that draws its labels is refused.
     """
 
     path: str
-    settings: tuple[tuple[str, Any], ...] = ()
+    settings: tuple[tuple[str, Any], ...] = attrs.field(default=(), eq=repr)  # lists have no hash
     features: int | None = None
 
     @classmethod
@@ -129,6 +144,10 @@ class Classifier(Teacher):
         """A fresh classifier; raises InvalidArgument if there is none of that name or with these settings."""
         made = _class_at(self.path)
         settings = dict(self.settings)
+        if settings.get("random_state", 0) is None:
+            raise InvalidArgument(
+                "training draws no coins of its own", value="random_state=None", remedy="Set it to a number."
+            )
         try:
             if "random_state" in inspect.signature(made).parameters:
                 settings.setdefault("random_state", 0)
@@ -149,9 +168,27 @@ class Classifier(Teacher):
         except Exception as error:
             raise InvalidArgument(
                 f"{self.path} cannot be trained on {sample.size:,} examples ({told(error)})",
-                remedy="Give each teacher more examples (fewer teachers), or take another classifier.",
+                remedy=_REMEDY,
             ) from error
-        return lambda points: np.asarray(model.predict(_table(points))).astype(bool)
+        taught = partial(self._labels, model)
+        same = taught(np.repeat(points[:1], _TRIED, axis=0))
+        if same.any() != same.all():
+            raise InvalidArgument(f"{self.path} does not label a point the same each time", remedy=_REMEDY)
+        return taught
+
+    def _labels(self, model: Any, points: np.ndarray) -> np.ndarray:
+        """(m,) bool: what the trained model predicts; raises InvalidArgument if it fails, or says else than
+        0 and 1."""
+        try:
+            said = np.asarray(model.predict(_table(points)))
+        except Exception as error:
+            raise InvalidArgument(
+                f"{self.path} cannot predict ({told(error)})",
+                remedy=_REMEDY,
+            ) from error
+        if said.shape != (len(points),) or not np.isin(said, (0, 1)).all():
+            raise InvalidArgument(f"{self.path} predicts no labels", value=said[:3].tolist(), remedy=_REMEDY)
+        return said.astype(bool)
 
     def __str__(self) -> str:
         settings = ", ".join(f"{name}={value!r}" for name, value in self.settings)
@@ -168,6 +205,8 @@ def _settings(text: str, whole: str) -> tuple[tuple[str, Any], ...]:
         call = ast.parse(f"f({text})", mode="eval").body
         if not isinstance(call, ast.Call) or call.args or any(word.arg is None for word in call.keywords):
             raise ValueError("not by name")
+        if len({word.arg for word in call.keywords}) < len(call.keywords):
+            raise ValueError("a name twice")
         return tuple((str(word.arg), ast.literal_eval(word.value)) for word in call.keywords)
     except (SyntaxError, ValueError) as error:
         raise InvalidArgument(
@@ -191,10 +230,31 @@ def _class_at(path: str) -> Any:
             found = getattr(importlib.import_module(module), name, None)
         except ImportError as error:
             raise InvalidArgument(f"{module} cannot be imported ({told(error)})", value=path) from error
-        if inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "predict"):
+        if _is_classifier(found):
             return found
     raise InvalidArgument(
         "there is no classifier of that name",
         value=path,
-        remedy="Name its module too, as in sklearn.linear_model.LogisticRegression.",
+        remedy=f"{_meant(name)}Name its module too, as in sklearn.linear_model.LogisticRegression.",
     )
+
+
+def _is_classifier(found: Any) -> bool:
+    if not (inspect.isclass(found) and hasattr(found, "fit") and hasattr(found, "predict")):
+        return False
+    return not any(base.__name__ in _NO_CLASSIFIERS for base in found.__mro__)
+
+
+def _meant(name: str) -> str:
+    """A sentence that names the classifiers of scikit-learn that may have been meant, or nothing."""
+    if importlib.util.find_spec("sklearn") is None:
+        return ""
+    modules = [importlib.import_module(f"sklearn.{module}") for module in _HOMES]
+    known = {
+        word.casefold(): word
+        for module in modules
+        for word, found in vars(module).items()
+        if _is_classifier(found)
+    }
+    near = difflib.get_close_matches(name.split("(")[0].split(":")[0].casefold(), known, n=3, cutoff=0.75)
+    return f"Did you mean {' or '.join(known[word] for word in near)}? " if near else ""

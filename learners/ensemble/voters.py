@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
 from typing import Any
 
 import attrs
@@ -10,15 +13,23 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.concepts.thresholds import Thresholds
+from arena.errors import InvalidArgument
 from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.points import shared
+from arena.points import row_hashes, shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.ensemble.ensemble import Ensemble, trained
 from learners.ensemble.teacher import Minimiser, Teacher
 
-_MOST_KEPT = 64  # points whose votes a table keeps
+_MOST_KEPT = 4_096  # points whose votes a table keeps
+
+
+def _a_teacher(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, Teacher):
+        raise InvalidArgument(
+            "teacher must be a Teacher", value=value, remedy="Write Teacher.from_text(...) around its text."
+        )
 
 
 @attrs.frozen
@@ -35,6 +46,7 @@ class Voters(Learner):
         Minimiser(Thresholds(), "thresholds"),
         help="what each teacher is: a concept class, for its empirical risk minimiser, or a classifier of "
         "scikit-learn, its settings, and the features of a point: LogisticRegression(C=0.5):112",
+        check=_a_teacher,
     )
     teachers: int = setting(101, help="K, the teachers", check=[whole, at_least(1)])
     queries: int = setting(100, help="ℓ, the answers before it halts", check=[whole, at_least(1)])
@@ -54,8 +66,78 @@ class Voters(Learner):
         return self.teachers
 
     def ensemble(self, sample: Sample) -> Ensemble:
-        """Its teachers, trained on a sample; raises as `learners.ensemble.ensemble.trained` does."""
+        """Its teachers, trained on a sample.
+
+        Raises: InvalidArgument for points of another shape; as `learners.ensemble.ensemble.trained` does.
+        """
+        if sample.points.shape[1:] != self.point_shape:
+            raise InvalidArgument(
+                f"{self.teacher} takes points of shape {self.point_shape}",
+                value=sample.points.shape[1:],
+                remedy="Write the features of a point after a colon: LogisticRegression:112.",
+            )
         return trained(self.teacher, sample, self.teachers, self.split)
+
+
+class VoteCounts:
+    """The votes for 1 of several ensembles, remembered by point.
+
+    Points are told apart by their numbers, or by a hash of 64 bits of their vectors.
+    """
+
+    def __init__(self, ensembles: Sequence[Ensemble]) -> None:
+        self._ensembles = ensembles
+        self._keys = np.zeros(0)
+        self._counts = np.zeros((0, len(ensembles)), np.int64)
+        self._prepared = self._keys, self._counts
+
+    def ones(self, x: np.ndarray, which: Any) -> np.ndarray:
+        """(n,) int64: how many teachers of ensemble which[g] label the point of game g 1; x is (n, ...), or
+        one point (1, ...)."""
+        keys = _keys(x)
+        place, known = self._places(keys)
+        if not known.all():
+            kept = len(self._keys) - len(self._prepared[0])
+            if kept + np.count_nonzero(~known) > _MOST_KEPT:
+                self._keys, self._counts = self._prepared
+                _, known = self._places(keys)
+            self._learn(x[~known], keys[~known])
+            place, _ = self._places(keys)
+        return np.asarray(self._counts[place, which])
+
+    def prepare(self, points: np.ndarray) -> None:
+        """Count the votes at points (m, ...) at once, and never forget them."""
+        self._learn(points, _keys(points))
+        self._prepared = self._keys, self._counts
+
+    def _places(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,): where each key is, and whether it is known."""
+        if not len(self._keys):
+            return np.zeros(len(keys), np.intp), np.zeros(len(keys), bool)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return place, self._keys[place] == keys
+
+    def _learn(self, points: np.ndarray, keys: np.ndarray) -> None:
+        new, first = np.unique(keys, return_index=True)
+        unknown = ~self._places(new)[1]
+        new, first = new[unknown], first[unknown]
+        counts = [ensemble.ones(points[first]) for ensemble in self._ensembles]
+        merged = np.concatenate([self._keys.astype(new.dtype), new])
+        order = np.argsort(merged)
+        self._keys = merged[order]
+        self._counts = np.concatenate([self._counts, np.stack(counts, axis=1)])[order]
+
+
+@lru_cache(maxsize=16)
+def vote_counts(*ensembles: Ensemble) -> VoteCounts:
+    """The votes for 1 of these ensembles, the same for all tables of an audit, which ask the same points."""
+    return VoteCounts(ensembles)
+
+
+def _keys(points: np.ndarray) -> np.ndarray:
+    """(n,): one number for each of points (n, ...), equal for equal points."""
+    numbers = points.astype(np.float64) + 0.0  # -0.0 equals 0.0 but has other bits
+    return numbers if numbers.ndim == 1 else row_hashes(numbers.reshape(len(numbers), prod(points.shape[1:])))
 
 
 class SeatedVoters:
@@ -66,8 +148,6 @@ class SeatedVoters:
         self._games = games
         self._asked = 0
         self._halted = np.zeros(games, bool)
-        self._kept: dict[bytes, np.ndarray] = {}
-        self._prepared: dict[bytes, np.ndarray] = {}
 
     @property
     def halted(self) -> np.ndarray:
@@ -75,8 +155,14 @@ class SeatedVoters:
 
     def train(self, training: Training) -> None:
         """Train the teachers of every sample of the table, once for all its games."""
-        self._ensembles = [self._spec.ensemble(sample) for sample in training.samples]
+        self._votes_for_1 = vote_counts(*(self._spec.ensemble(sample) for sample in training.samples))
         self._which = training.which
+
+    def prepare(self, points: np.ndarray) -> None:
+        """Count the votes at points (m, ...) that may be asked about, all at once, which is much faster than
+        one point after the other. Call it after `train`; it changes no answer.
+        """
+        self._votes_for_1.prepare(points)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """One answer a game; after ℓ of them every game has halted."""
@@ -88,39 +174,13 @@ class SeatedVoters:
             self._halted = np.ones(self._games, bool)
         return answers
 
-    def prepare(self, points: np.ndarray) -> None:
-        """Count the votes at points (m, ...) that may be asked about, all at once, which is much faster than
-        one point after the other. Call it after `train`; it changes no answer.
-        """
-        counted = np.stack([ensemble.ones(points) for ensemble in self._ensembles], axis=1)
-        self._prepared = {point.tobytes(): votes for point, votes in zip(points, counted, strict=True)}
-
     def votes(self, x: Any) -> np.ndarray:
         """The mean votes (n,), for a player that seats the learner at a table of its own."""
         return self.ones(np.broadcast_to(x, (self._games, *self._spec.point_shape))) / self._spec.teachers
 
     def ones(self, x: np.ndarray) -> np.ndarray:
         """(n,) int64: how many teachers of each game label its point of x (n, ...) 1."""
-        if shared(x):
-            return self._ones_at(x[:1])[0][self._which]
-        points, place = np.unique(x, axis=0, return_inverse=True)
-        return self._ones_at(points)[place.ravel(), self._which]
-
-    def _ones_at(self, points: np.ndarray) -> np.ndarray:
-        """(m, samples): the votes for 1 at points (m, ...)."""
-        keys = [point.tobytes() for point in points]
-        if self._prepared and all(key in self._prepared for key in keys):
-            prepared = np.array([self._prepared[key] for key in keys], np.int64)
-            return prepared.reshape(len(keys), len(self._ensembles))
-        new = [place for place, key in enumerate(keys) if key not in self._kept]
-        if len(self._kept) + len(new) > _MOST_KEPT:
-            self._kept.clear()
-            new = list(range(len(keys)))
-        if new:
-            counted = np.stack([ensemble.ones(points[new]) for ensemble in self._ensembles], axis=1)
-            self._kept.update(zip((keys[place] for place in new), counted, strict=True))
-        kept = np.array([self._kept[key] for key in keys], np.int64)
-        return kept.reshape(len(keys), len(self._ensembles))
+        return self._votes_for_1.ones(x[:1] if shared(x) else x, self._which)
 
     @abstractmethod
     def _answer(self, ones: np.ndarray) -> np.ndarray:
@@ -133,15 +193,15 @@ class VotingLaw(AnswerLaw):
     def __init__(self, spec: Any, sample: Sample) -> None:
         self._spec = spec
         self._ensemble = spec.ensemble(sample)
+        self._votes_for_1 = vote_counts(self._ensemble)
 
     @property
     def last(self) -> int:
         return self._spec.queries
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        points, place = np.unique(x, axis=0, return_inverse=True)
-        ones = self._ensemble.ones(points)
-        return self._after(measure, ones[place.ravel()])
+        ones = self._votes_for_1.ones(x[:1] if shared(x) else x, 0)
+        return self._after(measure, np.broadcast_to(ones, len(x)))
 
     @abstractmethod
     def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:

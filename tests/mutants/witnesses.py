@@ -8,8 +8,9 @@ from itertools import chain, cycle, islice
 import attrs
 import numpy as np
 
+from adversaries.small_margin import SmallMargin
 from adversaries.update_swap import UpdateSwap
-from arena import Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
+from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 from audits.search.script import AGAINST, WITH, Show, Special
 
 Score = Callable[[np.ndarray], np.ndarray]
@@ -390,7 +391,28 @@ TRIES_THE_TIE = AsksTeachers(ONE_SHORT, ONE_OVER, labels_one_less_zero, queries=
 COUNTS_ONES = AsksTeachers(ONE_SHORT, ONE_OVER, total, queries=(0.0,) * 16)
 AT_0, AT_1 = Sample([[0]], [0]), Sample([[1]], [0])
 
+
+@attrs.frozen
+class CountsUnstable(Adversary):
+    """Asks a point at which the votes are 1 of 3 in world 0, and 2 of 3 in world 1; counts ⊥."""
+
+    name = "counts-unstable"
+    protocols = ("Voting",)
+
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(Sample([0.5] * 3, [1, 0, 0]), Sample([0.5] * 3, [1, 1, 0]))
+        unstable = np.zeros(games)
+        for _ in range(8):
+            reply = yield Query(0.5)
+            unstable += reply.label == UNSTABLE
+        return unstable
+
+
 WITNESSES: dict[str, Adversary] = {
+    "half-of-a-vote": SmallMargin(),
+    "bare-screen": CountsUnstable(),
     "half-the-scale": Neighbours(ZERO, ONE, first),
     "exact-zero": Neighbours(ZERO, ONE, first_is_zero),
     "noise-seeded-by-data": Neighbours(ZERO, ONE, first),
@@ -450,7 +472,6 @@ WITNESSES: dict[str, Adversary] = {
     "counts-the-stable": TRIES_THE_TIE,
     "too-far-by-one": TRIES_THE_TIE,
     "bare-distance": AsksTeachers(ALL_BUT_ONE, ALL, labels, queries=(0.0,)),
-    "half-the-sensitivity": COUNTS_ONES,
     "pays-for-one-vote": COUNTS_ONES,
     "two-teachers-each": AsksTeachers(
         Sample([0.0, 0.0], [0, 1], [3, 2]), Sample([0.0, 0.0], [0, 1], [2, 3]), total, queries=(0.0,) * 16
