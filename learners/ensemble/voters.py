@@ -67,6 +67,7 @@ class SeatedVoters:
         self._asked = 0
         self._halted = np.zeros(games, bool)
         self._kept: dict[bytes, np.ndarray] = {}
+        self._prepared: dict[bytes, np.ndarray] = {}
 
     @property
     def halted(self) -> np.ndarray:
@@ -87,6 +88,13 @@ class SeatedVoters:
             self._halted = np.ones(self._games, bool)
         return answers
 
+    def prepare(self, points: np.ndarray) -> None:
+        """Count the votes at points (m, ...) that may be asked about, all at once, which is much faster than
+        one point after the other. Call it after `train`; it changes no answer.
+        """
+        counted = np.stack([ensemble.ones(points) for ensemble in self._ensembles], axis=1)
+        self._prepared = {point.tobytes(): votes for point, votes in zip(points, counted, strict=True)}
+
     def votes(self, x: Any) -> np.ndarray:
         """The mean votes (n,), for a player that seats the learner at a table of its own."""
         return self.ones(np.broadcast_to(x, (self._games, *self._spec.point_shape))) / self._spec.teachers
@@ -101,6 +109,8 @@ class SeatedVoters:
     def _ones_at(self, points: np.ndarray) -> np.ndarray:
         """(m, samples): the votes for 1 at points (m, ...)."""
         keys = [point.tobytes() for point in points]
+        if all(key in self._prepared for key in keys):
+            return np.array([self._prepared[key] for key in keys]).reshape(len(keys), len(self._ensembles))
         new = [place for place, key in enumerate(keys) if key not in self._kept]
         if len(self._kept) + len(new) > _MOST_KEPT:
             self._kept.clear()
