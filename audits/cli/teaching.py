@@ -5,6 +5,8 @@ from __future__ import annotations
 import contextlib
 import importlib.util
 import math
+import warnings
+from collections.abc import Iterator
 from functools import lru_cache
 from importlib import metadata
 from typing import Any
@@ -29,12 +31,12 @@ class PatePlayers:
     constant: float
 
     def ones(self, sample: Sample, teachers: int, split: int, points: np.ndarray) -> np.ndarray:
-        with _one_thread():
+        with _calmly():
             parts = parts_of(sample, teachers, split)
             return Ensemble(tuple(self.teacher.train(part) for part in parts)).ones(points)
 
     def learn(self, request: Request) -> Learnt:
-        with _one_thread():
+        with _calmly():
             service = self._service(request)
             if request.active:
                 lesson = learn(self._active, service, request.points)[0]
@@ -147,10 +149,15 @@ def _spent(answers: int, sigma: float, delta: float) -> float:
     return gaussian_epsilon(answers=answers, sigma=sigma, delta=delta)
 
 
-def _one_thread() -> Any:
-    """Sums of so few numbers gain nothing from threads, and their last bits hang on how many there are."""
-    if importlib.util.find_spec("threadpoolctl") is None:  # it comes with scikit-learn
-        return contextlib.nullcontext()
-    from threadpoolctl import threadpool_limits  # slow to import
+@contextlib.contextmanager
+def _calmly() -> Iterator[None]:
+    """On one thread: sums of so few numbers gain nothing from more, whose number their last bits hang on.
+    Without warnings: a rule that has not quite converged is a rule still, and would say so each time."""
+    with contextlib.ExitStack() as stack:
+        if importlib.util.find_spec("threadpoolctl") is not None:  # it comes with scikit-learn
+            from threadpoolctl import threadpool_limits  # slow to import
 
-    return threadpool_limits(limits=1)
+            stack.enter_context(threadpool_limits(limits=1))
+        stack.enter_context(warnings.catch_warnings())
+        warnings.simplefilter("ignore")
+        yield
