@@ -78,12 +78,12 @@ def started(*command: str) -> subprocess.Popen[str]:
 
 def test_a_killed_run_goes_on_to_the_same_figures(data: str, tmp_path) -> None:
     path = tmp_path / "run.ledger"
-    command = ("--data", data, *QUICK, "--methods", "psq,psq-np", "--repeats", "120")
+    command = ("--data", data, *QUICK, "--methods", "psq,psq-np", "--repeats", "40")
     process = started(*command, "--ledger", str(path))
     wait_for(lambda: kept_by(path) > 2)
     process.kill()
     process.communicate()
-    assert 2 < kept_by(path) < 120
+    assert 2 < kept_by(path) < 40
     assert found(*command, "--ledger", str(path)) == found(*command)
 
 
