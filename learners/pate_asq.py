@@ -8,19 +8,22 @@ import attrs
 import numpy as np
 
 from arena.errors import Unsupported
+from arena.laws import Finite
+from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.ensemble import Minimiser
-from learners.pate_gaussian import PateGaussian
+from learners.pate_gaussian import GaussianVotes, PateGaussian
 from learners.students.active import ActiveStudent, learn
 from learners.students.base import StudentLearner
 from learners.students.disagreement import Disagreement
 from learners.students.forced import ForcedLabel
 from learners.students.passive import Service
-from learners.students.rules import Rule
+from learners.students.rules import Rule, concepts_of
 from learners.students.spending import gaussian_epsilon, odometer
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
 BUDGET = 0.3  # of the public points, as in section 5 of the paper
+_MOST_STRINGS = 2**12  # of answers that a law goes through, each a student
 
 
 @attrs.frozen
@@ -122,9 +125,46 @@ class PateAsq(StudentLearner):
         service = self.aggregator_run
         return odometer(answers, most=service.queries, sigma=service.sigma_run, delta=self.delta)
 
+    def law(self, sample: Sample) -> Finite:
+        """Exact, over all strings of answers.
+
+        Raises: Unsupported if there are more than 4,096 (more than 12 answers), or if the student's concepts
+        are no numbers.
+        """
+        service = self.aggregator_run
+        self.check_numbered()
+        if 2**service.queries > _MOST_STRINGS:
+            raise Unsupported(
+                f"a law goes through at most {_MOST_STRINGS:,} strings of answers",
+                value=f"{service.queries} answers",
+                remedy="Audit it by playing, or set queries.",
+            )
+        every = _EveryAnswer(service.law(sample), service.queries)
+        values, which = np.unique(concepts_of(self.learner_run, self.learnt(every)), return_inverse=True)
+        return Finite(values, np.bincount(which.ravel(), weights=every.chances))
+
     def learnt(self, service: Service) -> list[Rule]:
         stream = self.stream
         lessons = learn(self.method_run, service, stream)
         while not service.halted.all():  # the coins of answers that nobody asked for keep games in step
             service.predict(np.broadcast_to(stream[0], (len(lessons), *stream[0].shape)))
         return [lesson.rule for lesson in lessons]
+
+
+class _EveryAnswer:
+    """A service whose games are given every string of answers, one each; `chances` (2^ℓ,) are theirs."""
+
+    def __init__(self, law: GaussianVotes, most: int) -> None:
+        self._law, self._left = law, most
+        self._strings = np.arange(2**most)
+        self.chances = np.ones(len(self._strings))
+        self.halted = np.zeros(len(self._strings), bool)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self._left -= 1
+        answers = self._strings >> self._left & 1
+        told = self._law.step(np.ones((len(x), 1)), x)
+        self.chances *= told[answers, np.arange(len(x)), 0]
+        if not self._left:
+            self.halted = np.ones_like(self.halted)
+        return answers

@@ -5,7 +5,6 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.concepts.base import numbered
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, Finite
 from arena.replies import NO_LABEL
@@ -15,7 +14,7 @@ from learners.ensemble import Voters
 from learners.pate_gaussian import PateGaussian
 from learners.students.base import StudentLearner
 from learners.students.passive import Service, answers_of, taught
-from learners.students.rules import Rule, concepts_of, rule_class
+from learners.students.rules import Rule, concepts_of
 
 GAUSSIAN = "gaussian"
 _MOST_STRINGS = 2**14  # strings of answers that a law goes through
@@ -66,7 +65,7 @@ class PatePsq(StudentLearner):
         Raises: Unsupported if there are more than 16,384 (15 public points or more before Gaussian noise), or
         if the student's concepts are no numbers.
         """
-        numbered(self, None, rule_class(self.learner_run))
+        self.check_numbered()
         answers, chances = _strings(self.aggregator_run, sample, self.points)
         concepts = concepts_of(self.learner_run, taught(self.learner_run, self.points, answers))
         values, which = np.unique(concepts, return_inverse=True)

@@ -68,10 +68,7 @@ class StudentLearner(Learner):
 
     @property
     def points(self) -> np.ndarray:
-        """(m, ...): the public points.
-
-        Raises: Unsupported if there are none; InvalidArgument if they are no points of the teachers.
-        """
+        """(m, ...): the public points; Unsupported if there are none, InvalidArgument if they do not fit."""
         domain = self.teacher.domain
         if self.public is not None:
             points = self.public.points
@@ -97,6 +94,15 @@ class StudentLearner(Learner):
     @property
     def claim(self) -> Claim:
         return self.aggregator_run.claim
+
+    def check_numbered(self) -> None:
+        """Raises: Unsupported if what is released is no number, of which no law is told."""
+        if rule_class(self.learner_run).concept_ndim:
+            raise Unsupported(
+                f"{self.name} tells its law where concepts are numbers",
+                value=rule_class(self.learner_run),
+                remedy="Audit it by playing, or give a small class as a matrix of its labels.",
+            )
 
     @abstractmethod
     def learnt(self, service: Service) -> list[Rule]:

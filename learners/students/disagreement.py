@@ -34,7 +34,7 @@ class Disagreement(ActiveStudent):
     """
 
     concepts: ConceptClass
-    constant: float = 0.25
+    constant: float = 0.5
     gamma: float = 0.05
     theta: float = 2.0
     best_error: float = 0.0

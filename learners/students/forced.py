@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import lru_cache
 from math import log, sqrt
 
 import attrs
@@ -13,9 +12,7 @@ from arena.replies import NO_LABEL, UNSTABLE
 from learners.ensemble import Teacher
 from learners.students.active import ActiveStudent, Lesson, Questions
 from learners.students.public import PublicPoints
-from learners.students.rules import Rule, fitted
-
-_MOST_KEPT = 4_096  # rules
+from learners.students.rules import Rule, recalled
 
 
 @attrs.frozen(kw_only=True)
@@ -43,7 +40,7 @@ class ForcedLabel(ActiveStudent):
     """
 
     student: Teacher
-    constant: float = 0.1
+    constant: float = 0.5
 
     def __attrs_post_init__(self) -> None:
         if not self.constant > 0:
@@ -116,16 +113,7 @@ class _Notes:
         self.errors = self._wrong(self._guesses)
 
     def _fitted(self, labels: np.ndarray, weights: np.ndarray) -> tuple[Rule, np.ndarray]:
-        return _fitted(self._student, self._points, labels.tobytes(), weights.tobytes())
+        return recalled(self._student, self._points, labels, weights)
 
     def _wrong(self, said: np.ndarray) -> int:
         return int((said != self.labels) @ self.weights)
-
-
-# Games of a table that were told the same ask for the same rules.
-@lru_cache(maxsize=_MOST_KEPT)
-def _fitted(student: Teacher, points: PublicPoints, labels: bytes, weights: bytes) -> tuple[Rule, np.ndarray]:
-    """The rule, and how it labels the points (m,)."""
-    at = points.points
-    rule = fitted(student, at, np.frombuffer(labels, np.int8), np.frombuffer(weights, np.int64))
-    return rule, rule.label(at)

@@ -14,6 +14,9 @@ from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported, told
 from learners.ensemble import Classifier, Minimiser, Teacher
 from learners.logistic import LinearRules
+from learners.students.public import PublicPoints
+
+_MOST_KEPT = 4_096  # rules
 
 
 @attrs.frozen(eq=False)
@@ -70,8 +73,24 @@ def fitted_each(student: Teacher, points: np.ndarray, labels: np.ndarray, weight
         concepts = student.concepts.erm(points[None], own_labels, own_weights)
         rules = [_of_concept(student, concept) for concept in concepts]
     else:
-        rules = [fitted(student, points, *row) for row in zip(own_labels, own_weights, strict=True)]
+        kept = PublicPoints(points)
+        rules = [recalled(student, kept, *row)[0] for row in zip(own_labels, own_weights, strict=True)]
     return [rules[place] for place in which.ravel()]
+
+
+def recalled(
+    student: Teacher, points: PublicPoints, labels: np.ndarray, weights: np.ndarray
+) -> tuple[Rule, np.ndarray]:
+    """`fitted`, and how the rule labels the points (m,); remembered, as games that were told the same ask for
+    the same."""
+    return _kept(student, points, labels.astype(np.int8).tobytes(), weights.astype(np.int64).tobytes())
+
+
+@lru_cache(maxsize=_MOST_KEPT)
+def _kept(student: Teacher, points: PublicPoints, labels: bytes, weights: bytes) -> tuple[Rule, np.ndarray]:
+    at = points.points
+    rule = fitted(student, at, np.frombuffer(labels, np.int8), np.frombuffer(weights, np.int64))
+    return rule, rule.label(at)
 
 
 def concepts_of(student: Teacher, rules: list[Rule]) -> np.ndarray:
@@ -115,10 +134,10 @@ def _trained(student: Classifier, points: np.ndarray, labels: np.ndarray, weight
 
 
 def _weights(model: Any) -> np.ndarray | None:
-    """(d + 1,): the weights and the offset of a linear classifier."""
-    slopes, offset = (np.atleast_1d(getattr(model, name, ())) for name in ("coef_", "intercept_"))
-    linear = slopes.ndim == 2 and len(slopes) == 1 and offset.size == 1
-    return np.append(slopes, offset) if linear else None
+    """(d + 1,): the weights and the offset of a linear classifier of two labels."""
+    if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
+        return None
+    return np.append(np.ravel(model.coef_), np.ravel(model.intercept_))
 
 
 def _table(points: np.ndarray) -> np.ndarray:
