@@ -11,6 +11,7 @@ from tqdm import tqdm
 
 from audits.cli import INTERRUPTED
 from audits.cli.options import JSON, QUANTILES, QUIET, REAL, SEED, WHOLE
+from audits.cli.teaching import ACTIVE, players
 from audits.experiment import METHODS, Experiment, Result, run
 from audits.experiment.chart import draw
 from audits.experiment.plan import SHARES
@@ -86,18 +87,26 @@ def experiment() -> None:
 @click.option(
     "--teacher",
     metavar="CLASSIFIER",
-    default="LogisticRegression",
+    default="Perceptron",
     show_default=True,
     help="What each teacher is: a classifier of scikit-learn, as 'LogisticRegression(C=0.5)'.",
 )
-@click.option("--student", metavar="CLASSIFIER", help="What the student is. Default: as the teachers.")
+@click.option("--student", metavar="CLASSIFIER", help="What a passive student is. Default: as the teachers.")
+@click.option(
+    "--active",
+    type=click.Choice(ACTIVE),
+    default=ACTIVE[0],
+    show_default=True,
+    help="How an active student learns: by one gradient step an answer, or by rules like the passive one's, "
+    "fitted anew with the label forced.",
+)
 @click.option(
     "--constant",
     type=REAL,
     metavar="C",
     default=0.1,
     show_default=True,
-    help="How many points an active student asks about; more where it is larger.",
+    help="How readily an active student asks.",
 )
 @SEED
 @click.option(
@@ -125,6 +134,7 @@ def pate(
     methods: str,
     teacher: str,
     student: str | None,
+    active: str,
     constant: float,
     seed: int,
     jobs: int,
@@ -147,14 +157,12 @@ def pate(
       arena experiment pate --data adult.csv --y income --quantiles 5 --repeats 10 \\
           --teacher SGDClassifier --jobs 2 --ledger adult.ledger --plot adult.svg
     """
-    from audits.cli.teaching import players  # slow to import
-
     if plot is not None:
         check_plot(plot)
     encoded = load_one_hot(data, y=y, x=x, positive=positive, quantiles=quantiles)
     planned = Experiment(
         data=encoded,
-        players=players(teacher, student, features=len(encoded.names), constant=constant),
+        players=players(teacher, student, features=len(encoded.names), active=active, constant=constant),
         methods=tuple(method.strip() for method in methods.split(",")),
         epsilons=epsilons or (0.5, 1.0, 2.0),
         delta=delta,

@@ -19,16 +19,27 @@ from audits.experiment.players import Learnt, Request
 from learners.ensemble import Classifier, Ensemble, Teacher
 from learners.ensemble.ensemble import parts_of
 from learners.pate_gaussian import PateGaussian
-from learners.students import ForcedLabel, Service, answers_of, gaussian_epsilon, learn, taught
+from learners.students import (
+    ActiveStudent,
+    ForcedLabel,
+    GradientSteps,
+    Service,
+    answers_of,
+    gaussian_epsilon,
+    learn,
+    taught,
+)
+
+GRADIENT, FORCED = ACTIVE = ("gradient", "forced")
 
 
 @attrs.frozen(kw_only=True)
 class PatePlayers:
-    """Teachers whose votes pate-gaussian answers with, and students: passive, or active by `ForcedLabel`."""
+    """Teachers whose votes pate-gaussian answers with, a passive student, and one that chooses what to ask."""
 
     teacher: Teacher
     student: Teacher
-    constant: float
+    active: ActiveStudent
 
     def ones(self, sample: Sample, teachers: int, split: int, points: np.ndarray) -> np.ndarray:
         with _calmly():
@@ -39,7 +50,7 @@ class PatePlayers:
         with _calmly():
             service = self._service(request)
             if request.active:
-                lesson = learn(self._active, service, request.points)[0]
+                lesson = learn(self.active, service, request.points)[0]
                 return Learnt(lesson.rule.label, len(lesson.asked))
             rule = taught(self.student, request.points, answers_of(service, request.points))[0]
             return Learnt(rule.label, len(request.points))
@@ -48,14 +59,16 @@ class PatePlayers:
         return _spent(answers, _aggregator(self.teacher, of, epsilon, delta).sigma_run, delta)
 
     def describe(self) -> dict[str, object]:
-        found = {"teacher": str(self.teacher), "student": str(self.student), "constant": self.constant}
+        active = type(self.active).__name__
+        settings = {
+            name: getattr(self.active, name) for name in ("step", "constant") if hasattr(self.active, name)
+        }
+        told = ", ".join(f"{name}={value:g}" for name, value in settings.items())
+        found: dict[str, object] = {"teacher": str(self.teacher), "student": str(self.student)}
+        found["active student"] = f"{active}({told})"
         with contextlib.suppress(metadata.PackageNotFoundError):
             found["scikit-learn"] = metadata.version("scikit-learn")
         return found
-
-    @property
-    def _active(self) -> ForcedLabel:
-        return ForcedLabel(student=self.student, constant=self.constant)
 
     def _service(self, request: Request) -> Service:
         counted = _Counted(
@@ -69,15 +82,22 @@ class PatePlayers:
         return service
 
 
-def players(teacher: str, student: str | None, *, features: int, constant: float) -> PatePlayers:
+def players(
+    teacher: str, student: str | None, *, features: int, active: str = GRADIENT, constant: float = 0.1
+) -> PatePlayers:
     """The players that the texts name, for points of so many features; a student is like the teachers unless
     it is named.
+
+    active: gradient, or forced with rules of the student. constant: how readily it asks.
 
     Raises: InvalidArgument if there is no such teacher, or if it does not learn from such points.
     """
     teaches = _teacher(teacher, features)
     learns = teaches if student is None else _teacher(student, features)
-    return PatePlayers(teacher=teaches, student=learns, constant=constant)
+    asks: ActiveStudent = GradientSteps(constant=constant)
+    if active == FORCED:
+        asks = ForcedLabel(student=learns, constant=constant)
+    return PatePlayers(teacher=teaches, student=learns, active=asks)
 
 
 def _teacher(text: str, features: int) -> Teacher:
