@@ -104,9 +104,7 @@ def experiment() -> None:
     "--constant",
     type=REAL,
     metavar="C",
-    default=0.1,
-    show_default=True,
-    help="How readily an active student asks.",
+    help="How readily an active student asks. Default: 0.1 with gradient steps, 0.5 with forced labels.",
 )
 @SEED
 @click.option(
@@ -135,7 +133,7 @@ def pate(
     teacher: str,
     student: str | None,
     active: str,
-    constant: float,
+    constant: float | None,
     seed: int,
     jobs: int,
     ledger: str | None,

@@ -35,7 +35,7 @@ GRADIENT, FORCED = ACTIVE = ("gradient", "forced")
 
 @attrs.frozen(kw_only=True)
 class PatePlayers:
-    """Teachers whose votes pate-gaussian answers with, a passive student, and one that chooses what to ask."""
+    """Teachers whose votes pate-gaussian answers with, and students, passive and active."""
 
     teacher: Teacher
     student: Teacher
@@ -83,20 +83,21 @@ class PatePlayers:
 
 
 def players(
-    teacher: str, student: str | None, *, features: int, active: str = GRADIENT, constant: float = 0.1
+    teacher: str, student: str | None, *, features: int, active: str = GRADIENT, constant: float | None = None
 ) -> PatePlayers:
     """The players that the texts name, for points of so many features; a student is like the teachers unless
     it is named.
 
-    active: gradient, or forced with rules of the student. constant: how readily it asks.
+    active: gradient, or forced with rules of the student. constant: how readily it asks; None: its default.
 
     Raises: InvalidArgument if there is no such teacher, or if it does not learn from such points.
     """
     teaches = _teacher(teacher, features)
     learns = teaches if student is None else _teacher(student, features)
-    asks: ActiveStudent = GradientSteps(constant=constant)
+    given = {} if constant is None else {"constant": constant}
+    asks: ActiveStudent = GradientSteps(**given)
     if active == FORCED:
-        asks = ForcedLabel(student=learns, constant=constant)
+        asks = ForcedLabel(student=learns, **given)
     return PatePlayers(teacher=teaches, student=learns, active=asks)
 
 

@@ -17,7 +17,7 @@ from learners.students.rules import Rule
 class GradientSteps(ActiveStudent):
     """Goes through the points once; asks about one if few steps would change how the rule labels it.
 
-    The rule is 1[w·x ≥ 0], x with a last coordinate 1, w = 0 at first. An answer y = ±1 is one step of size s
+    The rule is 1[w·x > 0], x with a last coordinate 1, w = 0 at first. An answer y = ±1 is one step of size s
     on the logistic loss, w ← w + s·y·x/(1 + exp(y·w·x)). A step moves w·x by s·‖x‖² at most, so it takes
     |w·x|/(s·‖x‖²) steps or more to relabel x. Over t points these stand for the errors that a rule which
     labels x otherwise would add, and point t is asked about if
@@ -27,8 +27,8 @@ class GradientSteps(ActiveStudent):
     the threshold of `ForcedLabel`, e the share of answers that the rule of the time had not foreseen. That a
     gradient step stands in for the rule that is forced is the shortcut of Karampatziakis and Langford, Online
     importance weight aware updates (2011), which experiments with linear models took up. Section 5 of Liu,
-    Zhu, Chaudhuri, Wang (PATE) gives neither steps nor constants; those here are close to its figures on
-    Mushroom (docs/voting.md).
+    Zhu, Chaudhuri, Wang (PATE) follows such experiments and gives neither steps nor constants. Those here
+    were chosen by its figures on Mushroom, to which they come nearer than `ForcedLabel` (docs/voting.md).
 
     step: s. constant: c.
     """
@@ -60,7 +60,7 @@ class GradientSteps(ActiveStudent):
             asked.append(place)
             answers.append(answer)
             if answer != UNSTABLE:
-                wrong += (margin >= 0) != answer
+                wrong += (margin > 0) != answer
                 sign = 2 * answer - 1
                 weights = weights + self.step * sign * _logistic(-sign * margin) * x
         return Lesson(_rule(weights), tuple(asked), tuple(answers), place if cut else len(points), cut)
@@ -73,7 +73,7 @@ class GradientSteps(ActiveStudent):
 
 def _rule(weights: np.ndarray) -> Rule:
     slopes, offset = weights[:-1], weights[-1]
-    return Rule(lambda points: points.reshape(len(points), -1) @ slopes + offset >= 0, weights)
+    return Rule(lambda points: points.reshape(len(points), -1) @ slopes + offset > 0, weights)
 
 
 def _logistic(z: float) -> float:

@@ -14,6 +14,7 @@ import pytest
 from click.testing import CliRunner, Result
 from experiment_data import write
 
+from arena import InvalidArgument
 from audits import cli
 from audits.experiment.tally import Book
 
@@ -103,10 +104,11 @@ def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) 
 
 
 def kept_by(path: Path) -> int:
-    if not path.exists() or not path.stat().st_size:
+    try:
+        with Book.read(path) as book:
+            return len(book.have())
+    except InvalidArgument:  # it has not been begun
         return 0
-    with Book.read(path) as book:
-        return len(book.have())
 
 
 def wait_for(happened) -> None:
@@ -147,6 +149,7 @@ def test_numbers_can_be_cut(tmp_path) -> None:
         (("--teacher-examples", "5000"), "480 private examples do not make a teacher of so many, got 5000."),
         (("--jobs", "0"), "jobs must be at least 1, got 0"),
         (("--plot", "chart.pdf"), "a chart is a PNG or an SVG, got 'chart.pdf'."),
+        (("--active", "guessing"), "Invalid value for '--active': 'guessing' is not one of"),
         (("--constant", "0"), "constant is more than 0, got 0.0"),
         (("--positive", "x"), "{data}, column 'y': no label is, got 'x'."),
         (("--quantiles", "1"), "a column is cut into 2 to 64 ranges, got 1."),

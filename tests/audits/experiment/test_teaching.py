@@ -7,12 +7,13 @@ import math
 import numpy as np
 import pytest
 from experiment_data import load
+from services import Told
 
 from arena import InvalidArgument, Sample, Training
 from audits.cli.teaching import PatePlayers, players
 from audits.experiment.players import Request
 from learners.pate_gaussian import PateGaussian
-from learners.students import ForcedLabel, answers_of, gaussian_epsilon, learn, taught
+from learners.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
 
 TEACHERS, PUBLIC, BUDGET, DELTA = 15, 40, 12, 1e-3
 
@@ -26,7 +27,7 @@ def data(tmp_path_factory):
 
 @pytest.fixture(scope="module")
 def perceptrons() -> PatePlayers:
-    return players("Perceptron", None, features=9, constant=0.1)
+    return players("Perceptron", None, features=9, active="forced", constant=0.1)
 
 
 def request(players, data, *, active: bool, epsilon: float, seed: int = 0) -> Request:
@@ -67,7 +68,7 @@ def test_students_of_counted_votes_learn_what_those_of_teachers_do(
     seat.train(Training.of([sample], np.zeros(1, int)))
     found = perceptrons.learn(request(perceptrons, data, active=active, epsilon=epsilon, seed=3))
     if active:
-        lesson = learn(ForcedLabel(student=perceptrons.student), seat, public)[0]
+        lesson = learn(ForcedLabel(student=perceptrons.student, constant=0.1), seat, public)[0]
         rule, answers = lesson.rule, len(lesson.asked)
     else:
         rule, answers = taught(perceptrons.student, public, answers_of(seat, public))[0], PUBLIC
@@ -96,8 +97,22 @@ def test_what_answers_cost(perceptrons) -> None:
 
 def test_the_student_may_differ() -> None:
     found = players("Perceptron", "GaussianNB", features=9, constant=0.2).describe()
-    assert (found["teacher"], found["student"], found["constant"]) == ("Perceptron:9", "GaussianNB:9", 0.2)
+    assert (found["teacher"], found["student"]) == ("Perceptron:9", "GaussianNB:9")
+    assert found["active student"] == "GradientSteps(step=1, constant=0.2)"
     assert "scikit-learn" in found
+    forced = players("Perceptron", None, features=9, active="forced").describe()
+    assert forced["active student"] == "ForcedLabel(constant=0.5)"
+
+
+def test_an_active_student_may_take_gradient_steps(data) -> None:
+    quick = players("Perceptron", None, features=9)
+    asked = request(quick, data, active=True, epsilon=math.inf)
+    found = quick.learn(asked)
+    answers = (2 * asked.ones >= TEACHERS).astype(int)
+    service = Told(lambda x: [answers[(asked.points == x[0]).all(axis=1).argmax()]], most=BUDGET)
+    lesson = learn(GradientSteps(), service, asked.points)[0]
+    assert found.answers == len(lesson.asked)
+    assert (found.label(data[2]) == lesson.rule.label(data[2])).all()
 
 
 @pytest.mark.parametrize(
@@ -111,4 +126,4 @@ def test_the_student_may_differ() -> None:
 )  # fmt: skip
 def test_refusals(teacher: str, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        players(teacher, None, features=9, constant=0.1)
+        players(teacher, None, features=9)
