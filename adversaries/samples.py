@@ -88,7 +88,7 @@ def telling_points(learner: Learner | None, sample: Sample) -> Points:
 
 def _simulated_votes(learner: Learner | None, sample: Sample, points: np.ndarray) -> np.ndarray:
     """(points, games) mean votes."""
-    if learner is not None and "Figure1" in learner.protocols:
+    if learner is not None and {"Figure1", "Voting"} & set(learner.protocols):
         rng = np.random.default_rng(np.random.SeedSequence(0))
         seat = learner.seat(_SIMULATED_GAMES, rng)
         if hasattr(seat, "votes"):

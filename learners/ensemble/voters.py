@@ -118,7 +118,8 @@ class SeatedVoters:
         if new:
             counted = np.stack([ensemble.ones(points[new]) for ensemble in self._ensembles], axis=1)
             self._kept.update(zip((keys[place] for place in new), counted, strict=True))
-        return np.array([self._kept[key] for key in keys]).reshape(len(keys), len(self._ensembles))
+        kept = np.array([self._kept[key] for key in keys], np.int64)
+        return kept.reshape(len(keys), len(self._ensembles))
 
     @abstractmethod
     def _answer(self, ones: np.ndarray) -> np.ndarray:

@@ -14,27 +14,30 @@ from learners.students.active import ActiveStudent, Lesson, Questions
 from learners.students.public import PublicPoints
 from learners.students.rules import Rule, recalled
 
+_HEAVIER = 4  # from one weight to the next
+
 
 @attrs.frozen(kw_only=True)
 class ForcedLabel(ActiveStudent):
     """Asks about a point if the best rule that labels it otherwise is nearly as good as the best rule.
 
-    With t points behind, of which the best rule errs on a share e, let the rule that is fitted with the new
-    point, too, under the label that the best rule does not give it and with a weight of t + 1, err on a share
-    e' of the t. It asks if e' − e ≤ β² + β·√e with β² = c·ln(t + 1)/t. A point that it does not ask about
-    gets the label of the best rule, and counts among the t. A point whose answer was ⊥
+    With t points behind, of which the best rule errs on a share e, let the best rule that labels the new
+    point otherwise err on a share e'. It asks if e' − e ≤ β² + β·√e with β² = c·ln(t + 1)/t. A point that it
+    does not ask about gets the label of the best rule, and counts among the t. A point whose answer was ⊥
     does not.
+
+    The other rule is had by fitting the new point with the other label and a weight of 1, 4, 16, ... until it
+    is labelled so. With the minimiser of a class this is exact: errors do not fall as the weight grows, so
+    the search may end, too, where they are too many already; and a weight above t forces the label if any
+    concept can (a point that all concepts label alike is not asked about). Logistic regression minimises
+    another loss, and may miss a rule that is better.
 
     The reduction is that of Dasgupta, Hsu and Monteleoni, A general agnostic active learning algorithm
     (2007). That labels which were not asked for are ordinary examples, and the shape of the threshold, are
     as in the experiments of Yan, Chaudhuri and Javidi, Active Learning with Logged Data (2018), which those
-    of Liu, Zhu, Chaudhuri, Wang follow. Deviations from the latter: the rule that is forced is
-    fitted anew, where they estimate its error by one step of gradient descent; the best rule is fitted anew
-    after every answer, not in batches.
-
-    With the minimiser of a class the rule is forced exactly (if some concept labels the point so; a point
-    that all concepts label alike is not asked about). Logistic regression minimises another loss, and may
-    miss a rule that is better.
+    of Liu, Zhu, Chaudhuri, Wang follow. Deviations from the latter: the other rule is fitted, where they
+    estimate its error from one step of gradient descent; the best rule is fitted anew after every answer,
+    not in batches.
 
     student: what rules are fitted by; it must take weights. constant: c.
     """
@@ -55,20 +58,28 @@ class ForcedLabel(ActiveStudent):
 
     def questions(self, points: np.ndarray) -> Questions:
         notes = _Notes(self.student, points)
-        cut = False
+        seen, cut = len(points), False
         for place in range(len(points)):
-            guess = notes.guess(place)
-            forced = notes.forced_errors(place, not guess)
-            if forced is None or not self.near(notes.errors, forced, int(notes.weights.sum())):
-                notes.labels[place], notes.weights[place] = guess, 1
+            if not self._asks(notes, place):
+                notes.guess(place)
                 continue
             answer = yield place
             if answer == NO_LABEL:
-                cut = True
+                seen, cut = place, True
                 break
             notes.told(place, answer)
-        seen = place if cut else len(points)
         return Lesson(notes.fit(), tuple(notes.asked), tuple(notes.answers), seen, cut)
+
+    def _asks(self, notes: _Notes, place: int) -> bool:
+        known, weight = int(notes.weights.sum()), 1
+        while True:
+            errors, forced = notes.forced(place, weight)
+            near = self.near(notes.errors, errors, known)
+            if forced or not near:
+                return near
+            if weight > known:
+                return False
+            weight *= _HEAVIER
 
 
 class _Notes:
@@ -90,16 +101,17 @@ class _Notes:
         """The best rule."""
         return self._fitted(self.labels, self.weights)[0]
 
-    def guess(self, place: int) -> bool:
-        """How the best rule labels a point."""
-        return bool(self._guesses[place])
+    def guess(self, place: int) -> None:
+        """Give a point the label of the best rule."""
+        self.labels[place], self.weights[place] = self._guesses[place], 1
 
-    def forced_errors(self, place: int, label: bool) -> int | None:
-        """The errors of the best rule that labels a point so; None if there is no such rule."""
+    def forced(self, place: int, weight: int) -> tuple[int, bool]:
+        """The errors of a rule that is fitted with a point as well, under the label that the best rule does
+        not give it; and whether it gives it that label."""
         labels, weights = self.labels.copy(), self.weights.copy()
-        labels[place], weights[place] = label, weights.sum() + 1
+        labels[place], weights[place] = not self._guesses[place], weight
         said = self._fitted(labels, weights)[1]
-        return self._wrong(said) if said[place] == label else None
+        return self._wrong(said), bool(said[place] == labels[place])
 
     def told(self, place: int, answer: int) -> None:
         self.asked.append(place)

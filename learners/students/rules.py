@@ -120,7 +120,9 @@ def _of_classifier(student: Classifier, points: np.ndarray, labels: np.ndarray, 
 def _trained(student: Classifier, points: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Any:
     model = student.model()
     try:
-        with warnings.catch_warnings():
+        # A student's table is small: threads of linear algebra cost more than they bring, most of all where
+        # other processes want the cores.
+        with warnings.catch_warnings(), _threads().limit(limits=1):
             # A rule that has not quite converged is a rule still.
             warnings.filterwarnings("ignore", message="lbfgs failed to converge|.*not converge")
             if (weights == 1).all():
@@ -131,6 +133,13 @@ def _trained(student: Classifier, points: np.ndarray, labels: np.ndarray, weight
             f"{student.path} cannot be a student of {len(points):,} labels ({told(error)})",
             remedy="Give more public points, or let the student be LogisticRegression.",
         ) from error
+
+
+@lru_cache(maxsize=1)
+def _threads() -> Any:
+    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # comes with scikit-learn
+
+    return ThreadpoolController()
 
 
 def _weights(model: Any) -> np.ndarray | None:

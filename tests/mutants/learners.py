@@ -18,6 +18,7 @@ from mutants import online_learners as online
 from mutants import online_realizable as realizable
 from mutants import release_learners as release
 from mutants.lists import LISTS
+from mutants.voting_learners import VOTING
 
 from arena import REFEREES, Learner, Referee, SpecialRound
 from learners.laplace_count import LaplaceCount
@@ -121,6 +122,7 @@ MUTANTS = (
     BrokenLearner(figure1.SharedExample(), figure1.Disjoint(), loses=2.0, protocol="Figure1"),
     BrokenLearner(figure1.NoNoiseIfUnanimous(), figure1.Disjoint(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.WholeSample(), figure1.SUBSET, loses=2.0, protocol="Figure1"),
+    *(BrokenLearner(mutant, mutant.twin, loses, protocol="Voting", **more) for mutant, loses, more in VOTING),
     BrokenLearner(online.StaleMajority(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
     BrokenLearner(online.NoisyStart(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
     BrokenLearner(online.PaysForOneRound(), NoisyMajority(rounds=12), loses=11.0, protocol="SpecialRound"),

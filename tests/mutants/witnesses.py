@@ -82,6 +82,21 @@ def late_one(rules: np.ndarray) -> np.ndarray:
     return (rules[:, 0] // 2 == 1) & (rules[:, 1] // 2 == 2) & (rules[:, 2] % 2 == 1)
 
 
+# --- scores of answers and halts (n, q + 1): 0, 1, 2 for ⊥, −1 for none -------------------------------------
+
+
+def labels_one_less_zero(seen: np.ndarray) -> np.ndarray:
+    return (seen[:, :-1] == 1).sum(axis=1) - (seen[:, :-1] == 0).sum(axis=1)
+
+
+def labels(seen: np.ndarray) -> np.ndarray:
+    return (seen[:, :-1] < 2).sum(axis=1)
+
+
+def unlike_each_other(seen: np.ndarray) -> np.ndarray:
+    return seen[:, 0] != seen[:, 1]
+
+
 # --- scores of what h_2 ... h_T say of some points: bool (n, rounds, points) --------------------------------
 
 CALM = 120  # rounds before and after an example
@@ -193,6 +208,14 @@ class Asks(Neighbours):
             reply = yield Query(*query) if isinstance(query, tuple) else Query(query)
             seen.append(reply.label)
         return self.score(np.stack([*seen, reply.halted], axis=1).astype(float))
+
+
+@attrs.frozen
+class AsksTeachers(Asks):
+    """The same of votes of teachers."""
+
+    name = "asks-teachers"
+    protocols = ("Voting",)
 
 
 @attrs.frozen
@@ -360,6 +383,11 @@ FIRST_UP_OR_DOWN = (1.0, -1.0), 0, (-1.0, 1.0), 0
 RIGHT = (1.0, 1.0), 1
 NO_STEP_OR_STEP = (0.5, 0.25), 1, (0.5, 0.25), 0
 AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
+# Nine teachers of one example each: four or five for 1; of one mind, or all but one.
+ONE_SHORT, ONE_OVER = (Sample([0.0, 0.0], [0, 1], [9 - ones, ones]) for ones in (4, 5))
+ALL, ALL_BUT_ONE = Sample([0.0], [1], [9]), Sample([0.0, 0.0], [1, 0], [8, 1])
+TRIES_THE_TIE = AsksTeachers(ONE_SHORT, ONE_OVER, labels_one_less_zero, queries=(0.0,) * 6)
+COUNTS_ONES = AsksTeachers(ONE_SHORT, ONE_OVER, total, queries=(0.0,) * 16)
 AT_0, AT_1 = Sample([[0]], [0]), Sample([[1]], [0])
 
 WITNESSES: dict[str, Adversary] = {
@@ -416,6 +444,23 @@ WITNESSES: dict[str, Adversary] = {
     "shared-example": Asks(TWO_ZEROS, Sample([0.0, 0.0], [1, 0]), first, queries=(0.0,)),
     "no-noise-if-unanimous": Asks(TWO_ZEROS, ZERO_ONE, first, queries=(0.0,)),
     "whole-sample": Asks(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
+    "never-stops": TRIES_THE_TIE,
+    "one-unstable-more": TRIES_THE_TIE,
+    "tells-the-vote": TRIES_THE_TIE,
+    "counts-the-stable": TRIES_THE_TIE,
+    "too-far-by-one": TRIES_THE_TIE,
+    "bare-distance": AsksTeachers(ALL_BUT_ONE, ALL, labels, queries=(0.0,)),
+    "half-the-sensitivity": COUNTS_ONES,
+    "pays-for-one-vote": COUNTS_ONES,
+    "two-teachers-each": AsksTeachers(
+        Sample([0.0, 0.0], [0, 1], [3, 2]), Sample([0.0, 0.0], [0, 1], [2, 3]), total, queries=(0.0,) * 16
+    ),
+    "one-number": AsksTeachers(
+        Sample([0.0, 1.0], [1, 0], [4, 5]),
+        Sample([0.0, 1.0, 1.0], [1, 1, 0], [4, 1, 4]),
+        unlike_each_other,
+        queries=(0.0, 1.0),
+    ),
     "stale-majority": Stream(12, second_less_first),
     "noisy-start": Stream(12, second),
     "pays-for-one-round": Stream(12, total),
