@@ -14,7 +14,7 @@ from tabulate import tabulate
 from arena import InvalidArgument, Learner, Release
 from arena.concepts import DecisionLists
 from arena.randomness import block_seed, generator
-from audits.cli.options import JSON, REAL, SEED, WHOLE, settings_of
+from audits.cli.options import JSON, QUANTILES, REAL, SEED, WHOLE, settings_of
 from audits.fitting import Fitted, fit
 from audits.one_hot import OneHot, load_one_hot
 from audits.registry import LEARNERS
@@ -43,6 +43,7 @@ KINDS = ("variables", "literals", "conjunctions2", "conjunctions3")
     metavar="VALUE",
     help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
 )
+@QUANTILES
 @click.option(
     "--features",
     type=click.Choice(KINDS),
@@ -88,6 +89,7 @@ def fit_data(
     y: str,
     x: tuple[str, ...],
     positive: str | None,
+    quantiles: int | None,
     features: str,
     epsilon: float | None,
     delta: float | None,
@@ -100,11 +102,11 @@ def fit_data(
 ) -> None:
     """Train LEARNER on your data and print the rules that it releases, its accuracy and its claim.
 
-    Every value of a column becomes a variable, so a column needs few values; which values there are is taken
-    for public. pate-psq and pate-asq train a teacher on each part of the data, by logistic regression unless
-    `--set teacher` names another, and a student on public points. The claim covers what the learner releases
-    of one split: not the accuracy, which is counted on the examples held out, without noise. Exit status: 0
-    done, 2 bad use.
+    Every value of a column becomes a variable, so a column needs few values; which values there are, and how
+    --quantiles cuts them, is taken for public. pate-psq and pate-asq train a teacher on each part of the
+    data, by logistic regression unless `--set teacher` names another, and a student on public points. The
+    claim covers what the learner releases of one split: not the accuracy, which is counted on the examples
+    held out, without noise. Exit status: 0 done, 2 bad use.
 
     \b
     Examples:
@@ -115,7 +117,7 @@ def fit_data(
       arena fit pate-psq --data examples/data/mushroom.csv.gz \\
           --y Poisonous/Edible --epsilon 2 --set teachers=65
     """
-    encoded = load_one_hot(data, y=y, x=x, positive=positive)
+    encoded = load_one_hot(data, y=y, x=x, positive=positive, quantiles=quantiles)
     texts = dict(settings_of(settings)["learner"])
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if value is not None and name in texts:

@@ -7,6 +7,7 @@ aggregator) and of public points, so that learners before Release and experiment
 from learners.students.active import ActiveStudent, Lesson, learn
 from learners.students.disagreement import Disagreement
 from learners.students.forced import ForcedLabel
+from learners.students.gradient import GradientSteps
 from learners.students.passive import Service, answers_of, taught
 from learners.students.public import PublicPoints
 from learners.students.rules import Rule, fitted, rule_class
@@ -16,6 +17,7 @@ __all__ = [
     "ActiveStudent",
     "Disagreement",
     "ForcedLabel",
+    "GradientSteps",
     "Lesson",
     "PublicPoints",
     "Rule",

@@ -137,7 +137,7 @@ def _trained(student: Classifier, points: np.ndarray, labels: np.ndarray, weight
 
 @lru_cache(maxsize=1)
 def _threads() -> Any:
-    from threadpoolctl import ThreadpoolController  # type: ignore[import-untyped]  # comes with scikit-learn
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
 
     return ThreadpoolController()
 
