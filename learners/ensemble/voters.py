@@ -120,6 +120,8 @@ class VoteCounts:
     def _learn(self, points: np.ndarray, keys: np.ndarray) -> None:
         new, first = np.unique(keys, return_index=True)
         unknown = ~self._places(new)[1]
+        if not unknown.any():
+            return
         new, first = new[unknown], first[unknown]
         counts = [ensemble.ones(points[first]) for ensemble in self._ensembles]
         merged = np.concatenate([self._keys.astype(new.dtype), new])
