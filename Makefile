@@ -88,5 +88,5 @@ clean:  ## remove the environments and everything made
 
 .venv-lowest/ready: setup.cfg pyproject.toml constraints-lowest.txt
 	$(call environment,.venv-lowest)
-	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[test,learning,report]'
+	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,report]'
 	@touch $@

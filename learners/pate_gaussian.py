@@ -11,6 +11,7 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
 from learners.ensemble import SeatedVoters, Voters, VotingLaw
+from learners.mechanisms.composition import concentrated
 from learners.mechanisms.gaussian import gaussian_delta, gaussian_sigma
 
 ANALYTIC, PRINTED = "analytic", "printed"
@@ -56,6 +57,11 @@ class PateGaussian(Voters):
     def claim(self) -> Claim:
         delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run, sensitivity=sqrt(self.queries))
         return Claim(epsilon=self.epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def epsilon_by_zcdp(self) -> float:
+        """ε at δ by ℓ/(2σ²)-zCDP, the accounting of step 1, nats."""
+        return concentrated(self.queries / (2 * self.sigma_run**2), slack=self.delta).epsilon
 
     @property
     def in_step(self) -> bool:

@@ -53,6 +53,13 @@ def test_analytic_sigma_is_the_least(epsilon: float, at: float, queries: int) ->
     assert printed.claim.delta < at
 
 
+def test_by_zcdp_the_printed_sigma_costs_what_was_asked_for_and_the_analytic_one_more() -> None:
+    printed, analytic = (PateGaussian(epsilon=0.7, calibration=name) for name in ("printed", "analytic"))
+    assert printed.epsilon_by_zcdp == pytest.approx(0.7, rel=1e-12)
+    assert printed.claim.delta < 0.1 * printed.delta
+    assert analytic.epsilon_by_zcdp > 0.7 * 1.1
+
+
 def test_the_claim_follows_sigma() -> None:
     claim = PateGaussian(sigma=20.0, queries=30, epsilon=0.7).claim
     assert claim.delta == gaussian_delta(epsilon=0.7, sigma=20.0, sensitivity=sqrt(30))
