@@ -49,6 +49,12 @@ DELTA = click.option(
 SEED = click.option(
     "--seed", type=WHOLE, default=0, show_default=True, help="Of every coin, a whole number of at least 0."
 )
+QUANTILES = click.option(
+    "--quantiles",
+    type=WHOLE,
+    metavar="K",
+    help="Cut columns of numbers that take more than K values into K ranges of about as many examples each.",
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 QUIET = click.option("--quiet", is_flag=True, help="No notes, no progress bar.")
 
