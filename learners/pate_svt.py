@@ -29,13 +29,17 @@ class PateSvt(Screening):
     - A label differs between neighbours only where dist = 0 in both. So let a run go wrong where a label is
       told at such a point. It does with chance p = P[Lap(2λ) > w + Lap(λ)] at most, however many answers it
       gives: if the label is not told there, ⊥ ends the run. (The paper bounds ℓ + T noises one by one.)
+
     - Where it does not, what is told is the pattern of ⊥, which is (2/λ, 0)-DP. So a run is (2/λ, p)-DP.
+
     - min(T, ℓ) runs compose by Theorem 3.3 of Kairouz, Oh, Viswanath (2015), which is sharper than basic and
       advanced composition and than the paper's way by 2T/λ²-zCDP. The claim is the least ε at the δ asked
       for, or at what the labels alone take if that is more.
 
     calibration: what λ and w are chosen by, where they are not set.
+
     printed: λ = (√(2T(ε + ln(2/δ))) + √(2T ln(2/δ)))/ε and w = 3λ ln(2(ℓ + T)/δ), steps 2 and 3.
+
     tight: the least λ and w with which the claim is ε at δ, half of δ for the labels.
 
     Raises: InvalidArgument where w is so high that even teachers of one mind would be answered ⊥ more often
@@ -69,7 +73,7 @@ class PateSvt(Screening):
         return (2 * np.arange(self.teachers + 1) >= self.teachers).astype(np.int8)
 
     @property
-    def _printed_scale(self) -> float:
+    def _default_scale(self) -> float:
         if self.calibration == TIGHT:
             return tight_scale(self.runs, self.epsilon, _half(self.delta))
         surprise = log(2 / self.delta)
@@ -77,7 +81,7 @@ class PateSvt(Screening):
         return both / self.epsilon
 
     @property
-    def _printed_threshold(self) -> float:
+    def _default_threshold(self) -> float:
         if self.calibration == TIGHT:
             leak = -expm1(log1p(-_half(self.delta)) / self.runs)
             return threshold_above(leak, self.scale_run)

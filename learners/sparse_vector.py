@@ -37,10 +37,10 @@ class SparseVector(Screening):
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def _printed_scale(self) -> float:
+    def _default_scale(self) -> float:
         return sqrt(32 * self.unstable * log(1 / self.delta)) / self.epsilon
 
     @property
-    def _printed_threshold(self) -> float:
+    def _default_threshold(self) -> float:
         """Half way between a tie and teachers of one mind; the algorithm is given any."""
         return farthest(self.teachers) / 2

@@ -43,11 +43,11 @@ class SparseVectorPrinted(Screening):
         return Claim(epsilon=epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def _printed_scale(self) -> float:
+    def _default_scale(self) -> float:
         return sqrt(32 * self.unstable * log(1 / self.delta) / self.epsilon)
 
     @property
-    def _printed_threshold(self) -> float:
+    def _default_threshold(self) -> float:
         return farthest(self.teachers) / 2
 
     @property

@@ -83,12 +83,12 @@ class Screening(Voters):
     @property
     def scale_run(self) -> float:
         """λ."""
-        return self._printed_scale if self.scale is None else self.scale
+        return self._default_scale if self.scale is None else self.scale
 
     @property
     def threshold_run(self) -> float:
         """w."""
-        return self._printed_threshold if self.threshold is None else self.threshold
+        return self._default_threshold if self.threshold is None else self.threshold
 
     @property
     def told(self) -> np.ndarray:
@@ -97,11 +97,11 @@ class Screening(Voters):
 
     @property
     @abstractmethod
-    def _printed_scale(self) -> float: ...
+    def _default_scale(self) -> float: ...
 
     @property
     @abstractmethod
-    def _printed_threshold(self) -> float: ...
+    def _default_threshold(self) -> float: ...
 
     @property
     def in_step(self) -> bool:
