@@ -52,7 +52,7 @@ def test_what_one_answer_is_claimed_to_cost_is_what_it_costs(spec: DistanceToIns
 VOTES = st.integers(0, 8)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     asked=st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=3, max_size=3),
     slack=st.sampled_from([0.0, 1e-6, 0.1]),

@@ -33,7 +33,6 @@ def exact(spec: PateGaussian, votes: list[int]) -> Views:
 # --- calibration --------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(epsilon=st.floats(1e-4, 50), delta=st.floats(1e-15, 0.9), answers=st.integers(1, 10**6))
 def test_printed_sigma_solves_step_1(epsilon: float, delta: float, answers: int) -> None:
     sigma = printed_sigma(epsilon=epsilon, delta=delta, answers=answers)
@@ -41,7 +40,7 @@ def test_printed_sigma_solves_step_1(epsilon: float, delta: float, answers: int)
     assert spent == pytest.approx(epsilon, rel=1e-9)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(epsilon=st.floats(0.01, 10), at=st.floats(1e-12, 0.1), queries=st.integers(1, 5_000))
 def test_analytic_sigma_is_the_least(epsilon: float, at: float, queries: int) -> None:
     spec = PateGaussian(epsilon=epsilon, delta=at, queries=queries)
@@ -77,7 +76,7 @@ def test_the_law_is_that_of_normal_noise_and_a_tie_is_a_fair_coin(spec: PateGaus
     assert exact(attrs.evolve(EVEN, queries=1), [4])["1"] == 0.5
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     asked=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=1, max_size=6),
     epsilon=st.floats(0, 3),

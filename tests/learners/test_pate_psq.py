@@ -80,7 +80,7 @@ def plain_law(learner: PatePsq, sample: Sample) -> dict[float, float]:
 
 
 @given(st.integers(1, 6), st.floats(0.2, 5), st.integers(0, 99))
-@settings(max_examples=20, deadline=None)
+@settings(max_examples=20)
 def test_the_law_is_that_of_all_strings_of_answers(teachers: int, epsilon: float, seed: int) -> None:
     rng = np.random.default_rng(seed)
     sample = Sample(rng.integers(0, 4, 8), rng.integers(0, 2, 8))

@@ -107,7 +107,7 @@ def test_teachers_that_could_never_be_heard_are_refused() -> None:
 # --- the claim ----------------------------------------------------------------------------------------------
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     unstable=st.integers(1, 200),
     queries=st.integers(1, 2_000),
@@ -154,7 +154,7 @@ DELTAS = st.sampled_from([1e-9, 0.3])
 ASKED = st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=1, max_size=5)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(asked=ASKED, unstable=st.integers(1, 3), scale=st.sampled_from([0.4, 1.0, 3.0]), at=DELTAS)
 @pytest.mark.parametrize("learner", [PateSvt, KeepsThreshold])
 def test_the_claim_holds_of_the_law(
@@ -291,7 +291,7 @@ def test_it_is_in_step_with_one_unstable_answer_only() -> None:
 ASKED_ABOVE = st.lists(st.tuples(st.integers(5, 8), st.integers(0, 1)), min_size=1, max_size=5)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(asked=ASKED_ABOVE, unstable=st.integers(1, 4))
 def test_a_kept_threshold_costs_less_than_fresh_ones(asked: list[tuple[int, int]], unstable: int) -> None:
     """(T + 1)/λ for 2T/λ, here where labels do not differ."""

@@ -71,7 +71,7 @@ def test_the_printed_one_claims_lemma_45() -> None:
     assert claim.epsilon == pytest.approx(64 * log(1e4) / 100)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     asked=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=1, max_size=5),
     unstable=st.integers(1, 3),

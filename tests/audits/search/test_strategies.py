@@ -40,9 +40,7 @@ CASES = [
     (NoisyMajority(), "SpecialRound"),
     (Copying(), "SpecialRound"),
 ]
-few = settings(
-    max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+few = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize(("learner", "protocol"), CASES, ids=lambda case: getattr(case, "name", case))
@@ -117,7 +115,6 @@ def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say(
 
     @settings(
         max_examples=200,
-        deadline=None,
         derandomize=True,
         database=None,
         suppress_health_check=list(HealthCheck),

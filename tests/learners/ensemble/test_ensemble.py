@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from adversaries.small_margin import SmallMargin
@@ -19,8 +19,6 @@ from learners.ensemble import Ensemble, Minimiser, Teacher
 from learners.ensemble.ensemble import _trained, parts_of, trained
 from learners.ensemble.teacher import Taught
 from learners.pate_gaussian import PateGaussian
-
-unhurried = settings(deadline=None)  # a crowded machine is no fault
 
 
 @st.composite
@@ -46,7 +44,6 @@ def rows_of(sample: Sample) -> list[tuple[float, int]]:
     return list(zip(points.astype(float).tolist(), labels.tolist(), strict=True))
 
 
-@unhurried
 @given(samples(), st.integers(1, 8), st.integers(0, 3))
 def test_parts_are_those_of_the_plain_split(sample: Sample, size: int, split: int) -> None:
     size = min(size, sample.size)
@@ -54,7 +51,6 @@ def test_parts_are_those_of_the_plain_split(sample: Sample, size: int, split: in
     assert [rows_of(part) for part in parts] == plain_parts(sample, size, split)
 
 
-@unhurried
 @given(samples(), st.integers(1, 8))
 def test_parts_are_even_disjoint_and_cover_the_sample(sample: Sample, size: int) -> None:
     size = min(size, sample.size)
@@ -64,7 +60,6 @@ def test_parts_are_even_disjoint_and_cover_the_sample(sample: Sample, size: int)
     assert all(part.distinct()._runs_joined()[2].tolist() == part.counts.tolist() for part in parts)
 
 
-@unhurried
 @given(samples(), st.integers(1, 8), st.data())
 def test_neighbours_share_all_parts_but_one(sample: Sample, size: int, data: st.DataObject) -> None:
     size = min(size, sample.size)
@@ -162,7 +157,6 @@ def test_fewer_examples_than_teachers_are_refused() -> None:
 # --- votes ------------------------------------------------------------------------------------------------
 
 
-@unhurried
 @given(samples(), st.integers(1, 8))
 def test_votes_are_those_of_each_teacher(sample: Sample, size: int) -> None:
     size = min(size, sample.size)

@@ -128,7 +128,7 @@ def plain_ones(samples: Sequence[Sample], which: np.ndarray, x: np.ndarray) -> l
     return found
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(
     st.lists(
         st.lists(st.sampled_from([-1.0, -0.0, 0.0, 1.0, 2.0, 2.5, 7.0]), min_size=6, max_size=6), max_size=5

@@ -52,7 +52,7 @@ def plain(student: Disagreement, points: np.ndarray, tell, most: int) -> tuple[l
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_questions_are_those_of_the_printed_algorithm(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
     concepts = FiniteClass(rng.integers(0, 2, (6, 5)))
@@ -127,7 +127,7 @@ def plain_forced(student: ForcedLabel, matrix: np.ndarray, points: np.ndarray, t
 
 
 @given(st.integers(0, 10_000), st.sampled_from([0.05, 0.5, 2.0]))
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_forced_labels_are_those_of_a_walk_through_all_concepts(seed: int, constant: float) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.integers(0, 2, (6, 5)).astype(bool)

@@ -133,7 +133,7 @@ def test_unstable_answers_are_told_as_such() -> None:
     st.lists(st.lists(st.sampled_from([0, 1, UNSTABLE, NO_LABEL]), min_size=4, max_size=4), max_size=6),
     st.integers(0, 99),
 )
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_left_out_is_labelled_by_the_students_own_rule(rows: list[list[int]], seed: int) -> None:
     """What is left out may be said to have the label of the rule: it is a minimiser of all then, too."""
     concepts = FiniteClass(np.random.default_rng(seed).integers(0, 2, (5, 4)))
