@@ -74,7 +74,15 @@ def test_jobs_and_ledgers_do_not_change_figures(data: str, tmp_path) -> None:
 
 def started(*command: str) -> subprocess.Popen[str]:
     words = [sys.executable, "-m", "audits.cli", "experiment", "pate", *command]
-    return subprocess.Popen(words, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    return subprocess.Popen(
+        words,
+        cwd=ROOT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        # A suite that was started in the background has it ignored, and hands that down.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
 
 
 def test_a_killed_run_goes_on_to_the_same_figures(data: str, tmp_path) -> None:

@@ -118,7 +118,7 @@ def test_an_active_student_may_take_gradient_steps(data) -> None:
 @pytest.mark.parametrize(
     ("teacher", "message"),
     [
-        ("Perceptrn", "there is no classifier of that name, got 'Perceptrn'. Name its module too"),
+        ("Perceptrn", "there is no classifier of that name, got 'Perceptrn'. Did you mean Perceptron?"),
         ("Perceptron:4", "the data have points of 9 variables, and Perceptron:4 learns from others"),
         ("thresholds:1..7", "the data have points of 9 variables, and thresholds:1..7 learns from others"),
         ("Perceptron(deep=1)", "Perceptron cannot be made"),
