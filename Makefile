@@ -83,10 +83,10 @@ clean:  ## remove the environments and everything made
 
 .venv/ready: setup.cfg pyproject.toml
 	$(call environment,.venv)
-	@.venv/bin/python $(INSTALL) -e '.[test,witness,report]'
+	@.venv/bin/python $(INSTALL) -e '.[test,learning,report]'
 	@touch $@
 
 .venv-lowest/ready: setup.cfg pyproject.toml constraints-lowest.txt
 	$(call environment,.venv-lowest)
-	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[test,witness,report]'
+	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,report]'
 	@touch $@

@@ -26,8 +26,19 @@ from arena.referees import (
     Referee,
     Release,
     SpecialRound,
+    Voting,
 )
-from arena.replies import NO_LABEL, Answer, Hypothesis, Released, Reply, Shown, Stream, Trained
+from arena.replies import (
+    NO_LABEL,
+    UNSTABLE,
+    Answer,
+    Hypothesis,
+    Released,
+    Reply,
+    Shown,
+    Stream,
+    Trained,
+)
 from arena.sample import Sample, Training
 from arena.scorebook import Noted, Scorebook
 from arena.settings import setting
@@ -41,6 +52,7 @@ __all__ = [
     "REGRET",
     "STREAM_EXAMPLE",
     "TRAINING_EXAMPLE",
+    "UNSTABLE",
     "Adaptive",
     "Adversary",
     "Answer",
@@ -89,6 +101,7 @@ __all__ = [
     "Unsupported",
     "ValueLaw",
     "View",
+    "Voting",
     "play",
     "setting",
 ]

@@ -50,7 +50,8 @@ def check_answers(
     `name` tells.
 
     Compares how often each outcome came together with each outcome of the first query. A learner that stops
-    in all games at once may tell a law without halts: its labels are compared up to there. Sound answers are
+    in all games at once may tell a law without halts: its labels are compared up to there. With the answer
+    that the law calls its last, every game is to halt, and labels alone are compared. Sound answers are
     refused with probability at most `rate`.
 
     Raises: NotConforming.
@@ -169,11 +170,14 @@ def _outcomes(
     _check_chances(name, measure)
     live, first = np.ones(len(replies[0].label), bool), None
     for t, (x, reply) in enumerate(zip(queries, replies, strict=True), start=1):
-        parts = _stepped(name, law, measure, np.asarray(x))
-        all_stop = bool(going_on.all() and reply.halted.all())
+        chances = (parts := _stepped(name, law, measure, np.asarray(x))).sum(axis=2)
+        all_stop = t == law.last or bool(going_on.all() and reply.halted.all())
         outcome = np.where(live, _outcome(law, reply.label, reply.halted & (not all_stop)), -1)
+        if t == law.last:
+            yield _Event("a game that goes on after the last answer", live & ~reply.halted, 0.0)
+            chances = _by_label(law, chances)
+            outcome = np.where(live, _outcome_of_label(law, reply.label), -1)
         yield _Event(f"answer {t} of no known outcome", live & (outcome == -1), 0.0)
-        chances = parts.sum(axis=2)
         for now in range(len(law.outcomes)):
             for before in range(len(measure)):
                 here, told = outcome == now, f"answer {t} = {_text(law, now)}"
@@ -210,6 +214,22 @@ def _outcome(law: AnswerLaw, labels: np.ndarray, halted: np.ndarray) -> np.ndarr
     for index, (label, halts) in enumerate(law.outcomes):
         outcome[(labels == label) & (halted == halts)] = index
     return outcome
+
+
+def _outcome_of_label(law: AnswerLaw, labels: np.ndarray) -> np.ndarray:
+    """(n,): the first outcome with each label; -1 for none."""
+    outcome = np.full(len(labels), -1)
+    for index, (label, _) in reversed(list(enumerate(law.outcomes))):
+        outcome[labels == label] = index
+    return outcome
+
+
+def _by_label(law: AnswerLaw, chances: np.ndarray) -> np.ndarray:
+    """(k, n): of outcomes of one label, the first has the chances (k, n) of all."""
+    labels = np.array([label for label, _ in law.outcomes])
+    found = np.zeros_like(chances)
+    np.add.at(found, _outcome_of_label(law, labels), chances)
+    return found
 
 
 def _text(law: AnswerLaw, outcome: int) -> str:

@@ -1,7 +1,7 @@
 """What a learner may tell of its own law: the yardstick of every audit that plays games.
 
 A learner before `Release` tells the law of the value that it releases for a sample (`ValueLaw`), that of the
-concept if it releases a hypothesis. A learner before `Figure1` tells how its answers come about
+concept if it releases a hypothesis. A learner before `Figure1` or `Voting` tells how its answers come about
 (`AnswerLaw`): as a hidden Markov chain. No game shows a law; exact audits and likelihood ratios are made
 from them.
 """
@@ -17,9 +17,8 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import frozen
+from arena.points import frozen, row_hashes
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
 _SLAB = 8_192  # values hashed at a time, so that they stay in cache
 _SLACK = 1e-9  # how far from 1 the sum of told probabilities may be
 
@@ -79,13 +78,13 @@ class Finite(ValueLaw):
         keys, order = self._keys
         asked = np.empty(len(values), np.uint64)
         for start in range(0, len(values), _SLAB):
-            asked[start : start + _SLAB] = _hashed(_flat(values[start : start + _SLAB]))
+            asked[start : start + _SLAB] = row_hashes(_flat(values[start : start + _SLAB]))
         found = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
         return order[found], keys[found] == asked
 
     @cached_property
     def _keys(self) -> tuple[np.ndarray, np.ndarray]:
-        keys = _hashed(_flat(self.values))
+        keys = row_hashes(_flat(self.values))
         order = np.argsort(keys)
         return keys[order], order
 
@@ -182,17 +181,6 @@ class AnswerLaw(ABC):
 def _flat(values: np.ndarray) -> np.ndarray:
     rows = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
     return rows + 0.0  # turns -0.0 into 0.0, which compares equal but has other bits
-
-
-def _hashed(rows: np.ndarray) -> np.ndarray:
-    """(n,) uint64: equal for equal rows (n, F), and different for different ones but for a chance in 2^64."""
-    keys = np.zeros(len(rows), np.uint64)
-    for column in np.ascontiguousarray(rows.T).view(np.uint64):
-        keys ^= column
-        keys ^= column >> np.uint64(29)
-        keys *= _ODD
-        keys ^= keys >> np.uint64(32)
-    return keys
 
 
 def _log(chances: np.ndarray) -> np.ndarray:

@@ -22,7 +22,7 @@ class Move:
 
 @attrs.frozen(eq=False)
 class Train(Move):
-    """The training phase (`Figure1`), or the one sample of `Release`.
+    """The training phase (`Figure1`, `Voting`), or the one sample of `Release`.
 
     sample, other: the training set in world 0 and in world 1: one `Sample` for all games, or a
     sequence of n of them.
@@ -34,7 +34,7 @@ class Train(Move):
 
 @attrs.frozen(eq=False)
 class Query(Move):
-    """A prediction query of `Figure1`: the point in world 0, and in world 1."""
+    """A prediction query: the point in world 0, and in world 1 (`Figure1`; `Voting` wants them equal)."""
 
     x: Any
     other: Any = None

@@ -3,7 +3,7 @@
 A *learner* is a frozen attrs spec: parameters, its claim, its theorem. `spec.seat(games, rng)` returns the
 running state of n games, whose methods are those that its protocol asks for:
 
-    Figure1                          train(training), predict(x) -> labels, halted
+    Figure1, Voting                  train(training), predict(x) -> labels, halted
     Release                          release(training) -> value or Hypothesis
     Oblivious, Adaptive, SpecialRound   hypothesis() -> Hypothesis, observe(x, y)
 
@@ -97,7 +97,8 @@ class Learner(ABC):
         return None
 
     def law(self, sample: Sample) -> ValueLaw | AnswerLaw:
-        """Its law when trained on `sample`: a `ValueLaw` before Release, an `AnswerLaw` before Figure1.
+        """Its law when trained on `sample`: a `ValueLaw` before Release, an `AnswerLaw` before Figure1 and
+        Voting.
 
         Raises: Unsupported where it cannot tell.
         """
@@ -132,7 +133,7 @@ class Adversary(ABC):
 
 
 class PredictorSeat(Protocol):
-    """What Figure 1 asks of a seated learner.
+    """What Figure 1 and Voting ask of a seated learner.
 
     It may also tell `votes(x)`, (n,) in [0, 1]: adversaries that seat the spec at a table of their own ask
     for it to find where the votes tie. No referee shows it.
@@ -146,7 +147,8 @@ class PredictorSeat(Protocol):
         """Receive the training sets and choose h_0."""
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """Receive the queries x (n, ...), return the labels h_{r-1}(x), (n,) bool or int of 0 and 1."""
+        """Receive the queries x (n, ...), return the labels h_{r-1}(x), (n,) bool or int of 0 and 1; before
+        Voting also of `UNSTABLE`."""
 
 
 class ReleaserSeat(Protocol):

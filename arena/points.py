@@ -8,6 +8,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
+_ODD = np.uint64(0x9E3779B97F4A7C15)
+
 
 def frozen(array: np.ndarray) -> np.ndarray:
     """The same array, read-only."""
@@ -45,6 +47,19 @@ def unlike(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n,) bool: where two arrays of points (n, ...) hold different points."""
     differs: np.ndarray = (first != second).any(axis=tuple(range(1, first.ndim)))
     return differs
+
+
+def row_hashes(rows: np.ndarray) -> np.ndarray:
+    """(n,) uint64, of rows (n, F) of float64: equal for equal ones, different for others but for a chance in
+    2^64.
+    """
+    keys = np.zeros(len(rows), np.uint64)
+    for column in np.ascontiguousarray(rows.T).view(np.uint64):
+        keys ^= column
+        keys ^= column >> np.uint64(29)
+        keys *= _ODD
+        keys ^= keys >> np.uint64(32)
+    return keys
 
 
 def finite_domain(spec: Any) -> tuple[Any, ...] | None:

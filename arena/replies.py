@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from arena.concepts import ConceptClass
 
 NO_LABEL = -1  # withheld, or the learner had halted
+UNSTABLE = 2  # ⊥ before Voting: the votes were too close to be told
 
 
 @attrs.frozen(eq=False)
@@ -37,7 +38,8 @@ class Trained(Reply):
 class Answer(Reply):
     """The reply to a query.
 
-    label: (n,) int8: 0, 1, or `NO_LABEL` where it was withheld or the learner has halted.
+    label: (n,) int8: 0, 1, before Voting also `UNSTABLE`, or `NO_LABEL` where it was withheld or the learner
+    has halted.
     halted: (n,) bool: the learner has stopped. Where the round was withheld, as it stood before the round.
     """
 

@@ -26,7 +26,7 @@ from arena.laws import AnswerLaw, ValueLaw
 from arena.lift import GameAdversary
 from arena.moves import Commit, Example, Query, Ready, Train
 from arena.players import Adversary, Learner, Moves
-from arena.referees import Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound
+from arena.referees import REFEREES, Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound, Voting
 from arena.replies import Answer, Hypothesis, Released, Reply, Shown, Stream
 from arena.sample import Sample
 
@@ -310,7 +310,7 @@ class _Probe(Adversary):
     crowd: bool = False
 
     name = "probe"
-    protocols = ("Figure1", "Release", "Oblivious", "Adaptive", "SpecialRound")
+    protocols = tuple(REFEREES)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         yield from getattr(self, "_" + self.protocol.lower())(games)
@@ -321,6 +321,8 @@ class _Probe(Adversary):
         for x in self.points:
             yield Query(self._mixed(x, games))
         return None
+
+    _voting = _figure1
 
     def _release(self, games: int) -> Moves:
         yield Train(self._given(games))
@@ -366,10 +368,11 @@ class _Probe(Adversary):
 
 _ROUNDS = 12
 _TABLES_IN_STEP = 3
-_LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw}
+_LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
 _REFEREES: dict[str, Referee] = {
     "Figure1": Figure1(),
     "Release": Release(),
+    "Voting": Voting(),
     "Oblivious": Oblivious(_ROUNDS),
     "Adaptive": Adaptive(_ROUNDS),
     "SpecialRound": SpecialRound(_ROUNDS),

@@ -10,7 +10,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena.points import point_text
-from arena.replies import NO_LABEL, Hypothesis
+from arena.replies import NO_LABEL, UNSTABLE, Hypothesis
 from arena.sample import Training
 
 Cells = tuple[str, ...]
@@ -55,18 +55,22 @@ class Answered(Entry):
     withheld: np.ndarray
 
     def cells(self, game: int) -> Cells:
-        said = "-" if self.said[game] == NO_LABEL else str(self.said[game])
+        said = "-" if self.said[game] == NO_LABEL else _label_text(self.said[game])
         said += ", halts" if self.halted[game] and said != "-" else ""
         if self.withheld[game]:
             seen = "withheld"
         elif self.seen[game] == NO_LABEL:
             seen = "silence"
         else:
-            seen = str(self.seen[game]) + (", halts" if self.seen_halted[game] else "")
+            seen = _label_text(self.seen[game]) + (", halts" if self.seen_halted[game] else "")
         return (point_text(self.x[game]), said, seen)
 
     def point(self, game: int) -> bytes:
         return np.asarray(self.x[game]).tobytes()
+
+
+def _label_text(label: int) -> str:
+    return "⊥" if label == UNSTABLE else str(label)
 
 
 @attrs.frozen(eq=False, kw_only=True)

@@ -115,7 +115,7 @@ def _boosted(names: tuple[str, ...], rows: np.ndarray, seen: np.ndarray) -> Boos
         raise InvalidArgument(
             "a witness for so many different views needs scikit-learn",
             value=len(rows),
-            remedy="Run pip install dp-arena[witness], or let the adversary return a score.",
+            remedy="Run pip install dp-arena[learning], or let the adversary return a score.",
         )
     from sklearn.ensemble import HistGradientBoostingClassifier  # an extra, and slow to import
 

@@ -1,4 +1,4 @@
-"""The ledger of an audit: its plan, notes on it, and the result of every block, in one SQLite file.
+"""The ledger of a run: its plan, notes on it, and the result of every block, in one SQLite file.
 
 A run may be killed at any moment. What it had added is kept; what it had not is played again from the plan,
 to the same counts. So a ledger needs no repair, only to notice when it is not what it should be.
@@ -16,12 +16,13 @@ import os
 import shutil
 import sqlite3
 import time
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, Generic, Protocol, Self, TypeVar
 
 import attrs
 import numpy as np
@@ -53,12 +54,31 @@ class LedgerFull(LedgerFailed):
     """The disk is full. The blocks added before are safe."""
 
 
-class Ledger:
-    """The plan of one run and the blocks it has played. Open it with `Ledger.open`.
+class Result(Protocol):
+    """What a block left behind: an attrs record of arrays and numbers that is stored as bytes."""
+
+    @property
+    def pairs(self) -> int:
+        """How many plays it counts."""
+
+    def to_bytes(self) -> bytes:
+        """Its encoding."""
+
+
+Kept = TypeVar("Kept", bound=Result)
+
+
+class Store(Generic[Kept]):
+    """The plan of one run and the results of its blocks. Open it with `open`; subclasses say what it keeps.
 
     One run at a time: the file is locked until `close`, or until the process ends, however it ends.
     One thread at a time: the one that opened it.
     """
+
+    @staticmethod
+    @abstractmethod
+    def decoded(blob: bytes) -> Kept:
+        """The result that `to_bytes` made; raises InvalidArgument on anything else."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, plan: bytes, notes: bytes) -> None:
         self.path = path
@@ -73,7 +93,7 @@ class Ledger:
         plan: Mapping[str, object],
         *,
         notes: Callable[[], Mapping[str, object]] = dict,
-    ) -> Ledger:
+    ) -> Self:
         """The ledger at `path`, for `plan`; a missing or empty file becomes a new ledger.
 
         plan: entries of whatever JSON can hold (a tuple counts as a list), mappings within mappings included.
@@ -102,7 +122,7 @@ class Ledger:
 
     @classmethod
     @contextmanager
-    def read(cls, path: str | os.PathLike[str]) -> Iterator[Ledger]:
+    def read(cls, path: str | os.PathLike[str]) -> Iterator[Self]:
         """What the ledger at `path` holds now, whatever its plan: a copy, gone at the end of the block.
 
         The file and what lies beside it are only read, so that it may lie where nothing can be written, and
@@ -122,7 +142,7 @@ class Ledger:
                 yield cls._whole(where, connection, *_stored(connection, where, _READ))
 
     @classmethod
-    def _whole(cls, path: Path, connection: sqlite3.Connection, plan: bytes, notes: bytes) -> Ledger:
+    def _whole(cls, path: Path, connection: sqlite3.Connection, plan: bytes, notes: bytes) -> Self:
         """A ledger of which every block has been checked."""
         ledger = cls(path, connection, plan, notes)
         for _ in ledger._rows():
@@ -139,21 +159,21 @@ class Ledger:
         """The entries of the notes, as JSON gives them back."""
         return dict(json.loads(self._notes))
 
-    def blocks(self) -> Iterator[tuple[int, Block]]:
+    def blocks(self) -> Iterator[tuple[int, Kept]]:
         """Every block with its index, in the order of the indices. Blocks may be added meanwhile.
 
         Raises: InvalidArgument if a block does not match its checksum.
         """
         with _explained(self.path, lost="the blocks were not read"):
             for block, scores in self._rows():
-                yield block, decoded(scores)
+                yield block, self.decoded(scores)
 
     def have(self) -> set[int]:
         """The indices of the blocks that need not be played again."""
         with _explained(self.path, lost="the blocks were not read"):
             return {block for (block,) in self._live.execute("SELECT block FROM blocks")}
 
-    def add(self, index: int, counts: Block) -> None:
+    def add(self, index: int, counts: Kept) -> None:
         """Store block `index`, at once and whole; once this returns, killing the process does not lose it.
 
         Adding a block again changes nothing. Raises: InternalError if it then differs from the one that is
@@ -169,7 +189,7 @@ class Ledger:
                 scores = counts.to_bytes()
                 row = (block, counts.pairs, scores, self._checksum(block, counts.pairs, scores))
                 connection.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
-            elif not _same(decoded(found[0]), counts):
+            elif not _same(self.decoded(found[0]), counts):
                 raise InternalError(
                     f"block {block} of the ledger {self.path} was played again and its scores differ: "
                     "something in it does not follow from the plan and its seed"
@@ -215,6 +235,14 @@ class Ledger:
         # With the plan, so that a block cannot be carried into another run's ledger.
         head = f"{self._of_plan} {block} {pairs} ".encode()
         return hashlib.sha256(head + scores).digest()
+
+
+class Ledger(Store[Block]):
+    """The ledger of an audit: blocks of games."""
+
+    @staticmethod
+    def decoded(blob: bytes) -> Block:
+        return decoded(blob)
 
 
 def _claimed(path: Path, tries: int = 5) -> sqlite3.Connection:
@@ -413,7 +441,7 @@ def _one(connection: sqlite3.Connection, query: str) -> Any:
     return connection.execute(query).fetchone()[0]
 
 
-def _same(one: Block, other: Block) -> bool:
+def _same(one: Any, other: Any) -> bool:
     # Not by their bytes: those may differ between releases of zlib.
     fields = [field.name for field in attrs.fields(type(one))]
     return type(one) is type(other) and all(

@@ -5,9 +5,9 @@ every view or for the cells of a fine grid of values, and sorted into at most 51
 takes a look-up a game. A test that knows the level of a score instead of the score is as valid, and hardly
 less sharp: levels are narrow where views are rare.
 
-Under Figure1 views are listed as `arena exact` lists them. Levels come from rounded ratios; else events would
-be chosen by the last bits of released values, and noise that was added in floating point gives worlds away by
-those: true of the code, but not what the told law says.
+Under Figure1 and Voting views are listed as `arena exact` lists them. Levels come from rounded ratios; else
+events would be chosen by the last bits of released values, and noise that was added in floating point gives
+worlds away by those: true of the code, but not what the told law says.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ MOST_LEVELS = 512
 _MOST_PATHS = 50_000
 _CELLS = 16_384  # of the grid over a density
 _DECIMALS = 9
+
+ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 
 Place = Callable[[np.ndarray], np.ndarray]
 
@@ -76,11 +78,11 @@ def likelihood_ratios(learner: Learner, adversary: Adversary, referee: Referee, 
     impossible in one world.
 
     Raises: Unsupported if the learner does not tell its law, if the adversary draws coins, if there are too
-    many views to list, or before another referee than Figure1 and Release.
+    many views to list, or before an online referee.
     """
     assert played.view is not None
     ratio = ratio_of(learner, adversary, referee)
-    if referee.name == "Figure1":
+    if referee.name in ANSWERING:
         return ratio(letters_of(played).T)
     (reply,) = (reply for reply in played.view.replies if isinstance(reply, Released))
     (values,) = reply.parts
@@ -90,11 +92,11 @@ def likelihood_ratios(learner: Learner, adversary: Adversary, referee: Referee, 
 @lru_cache(maxsize=64)
 def ratio_of(learner: Learner, adversary: Adversary, referee: Referee) -> Ratio:
     """The ratio for these players; raises as `likelihood_ratios` does."""
-    if referee.name == "Figure1":
+    if referee.name in ANSWERING:
         return _of_answers(learner, adversary, referee)
     if referee.name != "Release":
         raise Unsupported(
-            f"a likelihood ratio is to be had under Figure1 and Release, not under {referee.name}",
+            f"a likelihood ratio is to be had under Figure1, Voting and Release, not under {referee.name}",
             remedy="Let a witness be learnt, or return a score.",
         )
     return _of_values(*laws_of_values(learner, adversary, referee))

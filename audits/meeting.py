@@ -42,16 +42,17 @@ def protocol_between(learner: Learner, adversary: Adversary, wanted: str | None 
 def opened(
     referee: type[Referee], adversary: Adversary, rounds: int | None = None, *, chosen: bool = False
 ) -> tuple[Adversary, Referee]:
-    """The referee, and the adversary that plays before it, with `rounds`: t of Figure 1; T of an online game,
-    which is the adversary's own `rounds` where it has such a field. Its field `protocol`, if it has one, is
-    set to the referee's.
+    """The referee, and the adversary that plays before it, with `rounds`: t of Figure 1, ℓ of Voting; T of an
+    online game, which is the adversary's own `rounds` where it has such a field. Its field `protocol`, if it
+    has one, is set to the referee's.
 
     chosen: the adversary's `rounds` were set on purpose, so that setting them again is refused.
     """
     if "protocol" in attrs.fields_dict(type(adversary)):
         adversary = attrs.evolve(adversary, protocol=referee.name)  # type: ignore[call-arg]
-    if "t" in attrs.fields_dict(referee):
-        return adversary, referee(t=rounds)  # type: ignore[call-arg]
+    for queries in ("t", "ell"):
+        if queries in attrs.fields_dict(referee):
+            return adversary, referee(**{queries: rounds})
     if "T" not in attrs.fields_dict(referee):
         if rounds is not None:
             raise InvalidArgument(f"{referee.name} has no set number of rounds", remedy="Leave out --rounds.")

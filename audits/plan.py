@@ -55,7 +55,7 @@ class Plan:
         if not self.referee.two_worlds:
             raise InvalidArgument(
                 f"{self.referee.name} has one world, so it says nothing about privacy",
-                remedy="Audit under Figure1, Release or SpecialRound.",
+                remedy="Audit under Figure1, Release, Voting or SpecialRound.",
             )
         if not 0 < self.epsilon < np.inf:
             raise InvalidArgument(

@@ -245,6 +245,8 @@ def _reader(kind: Any) -> typing.Callable[[str, str], Any] | None:
     """What reads text for a field annotated `kind`. Which class of concepts it is, the player checks."""
     if isinstance(kind, type) and issubclass(kind, ConceptClass):
         return _concepts
+    if isinstance(kind, type) and hasattr(kind, "from_text"):
+        return lambda name, text: kind.from_text(text)
     return _READERS.get(kind)
 
 

@@ -79,7 +79,7 @@ def _answers(answers: list[Answer]) -> dict[str, np.ndarray]:
         }
     return each | {
         "answers 1": ones.sum(axis=1).astype(float),
-        "answers": (labels >= 0).sum(axis=1).astype(float),
+        "answers": np.isin(labels, (0, 1)).sum(axis=1).astype(float),
         "halted": answers[-1].halted.astype(float),
     }
 

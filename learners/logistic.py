@@ -104,6 +104,6 @@ class Logistic(FittedLearner):
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
                 "logistic needs scikit-learn, which is not installed",
-                remedy="Run pip install dp-arena[witness].",
+                remedy="Run pip install dp-arena[learning].",
             )
         return super().seat(games, rng)

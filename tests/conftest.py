@@ -7,9 +7,14 @@ from collections.abc import Generator
 
 import numpy as np
 import pytest
+from hypothesis import settings
 from statistical import MARK, SUITE_RATE, total_rate
 
 from arena.randomness import generator
+
+# A crowded machine is no fault.
+settings.register_profile("unhurried", settings.default, deadline=None)
+settings.load_profile("unhurried")
 
 
 def pytest_configure(config: pytest.Config) -> None:

@@ -43,7 +43,9 @@ def _play(
     seat = learner.seat(GAMES, rng)
     training = Training.of(samples, told.astype(np.intp))
     if "Release" in learner.protocols:
-        yield seat.release(training), str(rng.bit_generator.state)
+        released = seat.release(training)
+        shown = _concepts(released) if isinstance(released, Hypothesis) else released
+        yield shown, str(rng.bit_generator.state)
         return
     if "Figure1" in learner.protocols:
         seat.train(training)

@@ -23,6 +23,7 @@ from learners.laplace_count import LaplaceCount
 from learners.list_choice import ListChoice
 from learners.noisy_majority import NoisyMajority
 from learners.noisy_votes import NoisyVotes
+from learners.pate_gaussian import PateGaussian
 from learners.private_decision_list import PrivateDecisionList
 from learners.randomised_response import RandomisedResponse
 from learners.realizable import Realizable
@@ -104,6 +105,7 @@ _OWN = (
     Correct(AboveThresholdPredictor(), "Figure1"),
     Correct(NoisyVotes(), "Figure1"),
     Correct(SUBSET, "Figure1"),
+    Correct(PateGaussian(teachers=11, queries=20), "Voting"),
     Correct(ZooLaplace(), "Release"),
     Correct(NoisyHist1(), "Release"),
     Correct(ReportNoisyMax1(), "Release"),

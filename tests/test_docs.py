@@ -9,7 +9,8 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 PAGES = [
-    (ROOT / "docs" / name).read_text(encoding="utf-8") for name in ("theorems.md", "lists_and_halfspaces.md")
+    (ROOT / "docs" / name).read_text(encoding="utf-8")
+    for name in ("theorems.md", "lists_and_halfspaces.md", "voting.md")
 ]
 HEADER = "| statement | file | test | what was measured, and what differs |"
 REFERS = ("the same", "as Lemma")  # to another row

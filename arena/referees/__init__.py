@@ -7,9 +7,10 @@ from arena.referees.figure1 import Figure1
 from arena.referees.online import Adaptive, Oblivious, SpecialRound
 from arena.referees.realizable import Realizable
 from arena.referees.release import Release
+from arena.referees.voting import Voting
 
 REFEREES: dict[str, type[Referee]] = {
-    referee.name: referee for referee in (Figure1, Release, Oblivious, Adaptive, SpecialRound)
+    referee.name: referee for referee in (Figure1, Release, Voting, Oblivious, Adaptive, SpecialRound)
 }
 
 __all__ = [
@@ -23,4 +24,5 @@ __all__ = [
     "Seats",
     "SpecialRound",
     "Table",
+    "Voting",
 ]

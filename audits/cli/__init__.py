@@ -28,6 +28,7 @@ _COMMANDS = {
         "audits.cli.fitting",
         "Train a learner on your data, and print the decision list that it releases.",
     ),
+    "experiment": ("audits.cli.experimenting", "Run an experiment of a paper on your data."),
     "report": ("audits.cli.reporting", "Write a page on a run, from its ledger."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130

@@ -52,9 +52,9 @@ def exactly(
 ) -> None:
     """Work out the law of what ADVERSARY sees of LEARNER in two neighbouring worlds, and its ε and δ.
 
-    No game is left to chance: LEARNER tells its law, and ADVERSARY draws no coins. Before Figure1 every
-    course that the game may take is played, so the adversary must not ask many queries. Exit status: 0 the
-    claim is not refuted, 3 refuted, 2 bad use.
+    No game is left to chance: LEARNER tells its law, and ADVERSARY draws no coins. Before Figure1 and Voting
+    every course that the game may take is played, so the adversary must not ask many queries. Exit status: 0
+    the claim is not refuted, 3 refuted, 2 bad use.
 
     \b
     Examples:

@@ -8,16 +8,21 @@ from typing import Any
 
 import attrs
 import click
+import numpy as np
 from tabulate import tabulate
 
 from arena import InvalidArgument, Learner, Release
 from arena.concepts import DecisionLists
-from audits.cli.options import JSON, REAL, SEED, WHOLE, settings_of
+from arena.randomness import block_seed, generator
+from audits.cli.options import JSON, QUANTILES, REAL, SEED, WHOLE, settings_of
 from audits.fitting import Fitted, fit
 from audits.one_hot import OneHot, load_one_hot
 from audits.registry import LEARNERS
 from audits.settings import build, claim_of, summary
+from learners.students.public import PublicPoints
 
+PUBLIC = 0.02  # of the data, as in section 5 of the paper of pate-psq and pate-asq
+PUBLIC_BLOCK = 1  # of the seed; block 0 draws the splits
 KINDS = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 
@@ -38,6 +43,7 @@ KINDS = ("variables", "literals", "conjunctions2", "conjunctions3")
     metavar="VALUE",
     help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
 )
+@QUANTILES
 @click.option(
     "--features",
     type=click.Choice(KINDS),
@@ -65,6 +71,13 @@ KINDS = ("variables", "literals", "conjunctions2", "conjunctions3")
     help="Part of the examples to hold out for the accuracy; 0 trains on all.",
 )
 @click.option(
+    "--public",
+    type=REAL,
+    metavar="PART",
+    help="Part of the examples whose points, without labels, are public and unprotected: what a student of "
+    "pate-psq or pate-asq asks about. Default: 0.02 for those, 0 for others.",
+)
+@click.option(
     "--splits", type=WHOLE, metavar="N", default=1, show_default=True, help="Random splits to train anew on."
 )
 @SEED
@@ -76,20 +89,24 @@ def fit_data(
     y: str,
     x: tuple[str, ...],
     positive: str | None,
+    quantiles: int | None,
     features: str,
     epsilon: float | None,
     delta: float | None,
     settings: tuple[str, ...],
     holdout: float,
+    public: float | None,
     splits: int,
     seed: int,
     as_json: bool,
 ) -> None:
-    """Train LEARNER on your data and print the decision list that it releases, its accuracy and its claim.
+    """Train LEARNER on your data and print the rules that it releases, its accuracy and its claim.
 
-    Every value of a column becomes a variable, so a column needs few values; which values there are is taken
-    for public. The claim covers what the learner releases of one split: not the accuracy, which is counted on
-    the examples held out, without noise. Exit status: 0 done, 2 bad use.
+    Every value of a column becomes a variable, so a column needs few values; which values there are, and how
+    --quantiles cuts them, is taken for public. pate-psq and pate-asq train a teacher on each part of the
+    data, by logistic regression unless `--set teacher` names another, and a student on public points. The
+    claim covers what the learner releases of one split: not the accuracy, which is counted on the examples
+    held out, without noise. Exit status: 0 done, 2 bad use.
 
     \b
     Examples:
@@ -97,14 +114,17 @@ def fit_data(
           --y Poisonous/Edible --epsilon 1
       arena fit rivest --data people.csv --y income --positive '>50K' \\
           --x education --x sex --splits 30
+      arena fit pate-psq --data examples/data/mushroom.csv.gz \\
+          --y Poisonous/Edible --epsilon 2 --set teachers=65
     """
-    encoded = load_one_hot(data, y=y, x=x, positive=positive)
+    encoded = load_one_hot(data, y=y, x=x, positive=positive, quantiles=quantiles)
     texts = dict(settings_of(settings)["learner"])
     for name, value in (("epsilon", epsilon), ("delta", delta)):
         if value is not None and name in texts:
             raise click.UsageError(f"{name} is set twice.")
         texts |= {} if value is None else {name: repr(value)}
     seated = _built(learner, texts, len(encoded.names), features)
+    seated, encoded = _with_public_points(seated, encoded, public, seed)
     found = fit(seated, encoded, holdout=holdout, splits=splits, seed=seed)
     click.echo(_json(found) if as_json else _text(found))
 
@@ -113,7 +133,11 @@ def _built(learner: str, texts: dict[str, str], variables: int, features: str) -
     """The learner, for points of so many variables."""
     player: type[Learner] = LEARNERS.find(learner)
     fields = attrs.fields_dict(player)
-    sizes = {"concepts": f"{DecisionLists.name}:{variables}:{features}", "variables": str(variables)}
+    sizes = {
+        "teacher": f"LogisticRegression:{variables}",
+        "concepts": f"{DecisionLists.name}:{variables}:{features}",
+        "variables": str(variables),
+    }
     own = {name: text for name, text in sizes.items() if name in fields}
     if not own or Release.name not in player.protocols:
         raise InvalidArgument(
@@ -123,6 +147,30 @@ def _built(learner: str, texts: dict[str, str], variables: int, features: str) -
     return build(player, {**own, **texts})
 
 
+def _with_public_points(
+    learner: Learner, data: OneHot, part: float | None, seed: int
+) -> tuple[Learner, OneHot]:
+    """A learner with a setting `public` is given the points of a part of the data, drawn once for all splits,
+    and the data without these."""
+    takes = "public" in attrs.fields_dict(type(learner))
+    if part is None:
+        part = PUBLIC if takes and getattr(learner, "public", None) is None else 0.0
+    if not part:
+        return learner, data
+    if not takes or not 0 < part < 1:
+        raise InvalidArgument(
+            "the part whose points are public is at least 0 and less than 1, and for learners that ask about "
+            "public points",
+            value=part,
+            remedy=f"{learner.name} asks about none: leave --public out." if not takes else "",
+        )
+    count = max(1, round(part * len(data.labels)))
+    order = generator(block_seed(seed, PUBLIC_BLOCK)).permutation(len(data.labels))
+    rest = np.sort(order[count:])
+    given = attrs.evolve(learner, public=PublicPoints(data.points[order[:count]]))  # type: ignore[call-arg]
+    return given, attrs.evolve(data, points=data.points[rest], labels=data.labels[rest])
+
+
 def _text(found: Fitted) -> str:
     data = found.data
     ones = int(data.labels.sum())
@@ -130,6 +178,10 @@ def _text(found: Fitted) -> str:
         f"{found.learner.name} on {data.path}: {len(data.labels):,} examples, "
         f"{len(data.names):,} variables from {len(data.columns)} columns\n"
         f"label 1 is {data.y} = {data.values[1]} ({ones:,} examples), 0 is {data.values[0]}"
+    )
+    public = _public(found.learner)
+    about += f"\nbeside these, the points of {public:,} examples are public: nothing protects them" * bool(
+        public
     )
     rows = [(_accuracy_of(found), _percent(found)), ("claim", str(claim_of(found.learner)))]
     costs = _costs(found.learner)
@@ -153,6 +205,12 @@ def _percent(found: Fitted) -> str:
     return told if limits is None else f"{told} ({limits[0]:.2%} to {limits[1]:.2%}, at 95 %)"
 
 
+def _public(learner: Learner) -> int:
+    """How many public points the learner asks about."""
+    points = getattr(learner, "public", None)
+    return 0 if points is None else len(points)
+
+
 def _costs(learner: Learner) -> dict[str, float]:
     """What other arguments say that the learner costs, if it tells."""
     costs: dict[str, float] = getattr(learner, "other_costs", dict)()
@@ -168,6 +226,7 @@ def _json(found: Fitted) -> str:
             "rules": found.rules(),
             "trained": found.trained,
             "held_out": found.held_out,
+            "public": _public(found.learner),
             "splits": len(found.correct),
             "accuracy": {
                 "mean": float(found.accuracies.mean()),

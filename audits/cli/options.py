@@ -49,6 +49,12 @@ DELTA = click.option(
 SEED = click.option(
     "--seed", type=WHOLE, default=0, show_default=True, help="Of every coin, a whole number of at least 0."
 )
+QUANTILES = click.option(
+    "--quantiles",
+    type=WHOLE,
+    metavar="K",
+    help="Cut columns of numbers that take more than K values into K ranges of about as many examples each.",
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 QUIET = click.option("--quiet", is_flag=True, help="No notes, no progress bar.")
 
@@ -69,7 +75,10 @@ _OPTIONS = (
         "--protocol", metavar="NAME", help="Default: the one that both play, Figure1 before others."
     ),
     click.option(
-        "--rounds", type=WHOLE, metavar="T", help="T of an online game; the most queries of Figure 1."
+        "--rounds",
+        type=WHOLE,
+        metavar="T",
+        help="T of an online game; the most queries of Figure 1 or Voting.",
     ),
     click.option(
         "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."

@@ -43,7 +43,9 @@ _WIDTH = 100
     multiple=True,
     help="Set a field of the learner. Again for more.",
 )
-@click.option("--protocol", metavar="NAME", help="Figure1, Release or SpecialRound. Default: the learner's.")
+@click.option(
+    "--protocol", metavar="NAME", help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
+)
 @EPSILON
 @DELTA
 @click.option(

@@ -63,7 +63,7 @@ class Laws:
                 raise Unsupported(
                     f"{self._learner.name} tells no law of its answers",
                     value=type(law).__name__,
-                    remedy="Before Figure1, law(sample) returns an AnswerLaw.",
+                    remedy="Before Figure1 and Voting, law(sample) returns an AnswerLaw.",
                 )
             self._found[sample] = law
         return self._found[sample]

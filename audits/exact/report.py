@@ -61,7 +61,7 @@ def meaning(found: Exact) -> str:
     """What it means, in a few sentences."""
     if found.epsilon == 0 and found.complete:
         said = "The view has the same law in both worlds: this adversary learns nothing."
-    elif math.isinf(found.worst.loss):
+    elif math.isinf(found.worst.loss) and math.isinf(found.epsilon):  # not for paths that were given up
         said = "Some view is possible in one world only: at δ = 0 no finite ε holds."
     elif math.isinf(found.epsilon):
         said = "The privacy loss has no bound: at δ = 0 no finite ε holds."

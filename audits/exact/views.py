@@ -63,8 +63,8 @@ def view_law(
 ) -> ViewLaw:
     """The law of what `adversary` sees of `learner` before `referee`, by the law that the learner tells.
 
-    Under Figure1 the referee and the adversary play on until every path of outcomes has been walked; under
-    Release they play once in each world, for the samples.
+    Under Figure1 and Voting the referee and the adversary play on until every path of outcomes has been
+    walked; under Release they play once in each world, for the samples.
 
     prune: paths of less mass are given up; their mass is stated as error.
     most_paths: how many paths may be walked.
@@ -74,11 +74,12 @@ def view_law(
     """
     known: dict[str, Callable[[], ViewLaw]] = {
         "Figure1": lambda: _walked(learner, adversary, referee, prune, most_paths),
+        "Voting": lambda: _walked(learner, adversary, referee, prune, most_paths),
         "Release": lambda: _released(learner, adversary, referee),
     }
     if referee.name not in known:
         raise Unsupported(
-            f"an exact audit is to be had under {' and '.join(known)}, not under {referee.name}",
+            f"an exact audit is to be had under {', '.join(known)}, not under {referee.name}",
             remedy="Use `arena audit`, which plays games.",
         )
     return known[referee.name]()

@@ -1,4 +1,4 @@
-"""All paths of a game of Figure 1, walked at tables of the real referee and the real adversary."""
+"""All paths of a game of Figure 1 or Voting, walked at tables of the real referee and the real adversary."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ PRUNE = 1e-15
 _TABLE = 2**21  # numbers: of measures at one table
 _WAITING = 2**24  # numbers: of measures that one table may leave for later
 _HALTED = 4  # in the letter of an answer
-_LETTERS = "·01"
+_LETTERS = "·01⊥"
 _MOST_LETTERS = 60
 
 

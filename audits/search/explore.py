@@ -8,7 +8,7 @@ import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
 from hypothesis.errors import Unsatisfiable
 
-from arena import Claim, Figure1, Learner, Referee, Release, SpecialRound
+from arena import REFEREES, Claim, Learner, Referee, SpecialRound
 from audits.search.evidence import DECLINED, Contest, Evidence, exploring_seed, weigh
 from audits.search.script import Script
 from audits.search.strategies import adversaries
@@ -70,7 +70,7 @@ def referee_for(script: Script) -> Referee:
     """The referee before which a script plays."""
     if script.protocol == "SpecialRound":
         return SpecialRound(T=script.rounds)
-    return Figure1() if script.protocol == "Figure1" else Release()
+    return REFEREES[script.protocol]()
 
 
 class _Run:

@@ -271,7 +271,7 @@ def _counted(score: Score, last: int) -> tuple[str, range] | None:
     if score.feature == "answers 1":
         return "reply.label == 1", range(1, last + 1)
     if score.feature == "answers":
-        return "reply.label >= 0", range(1, last + 1)
+        return "np.isin(reply.label, (0, 1))", range(1, last + 1)
     if score.feature == HYPOTHESES:  # the last example brings none
         return f"reply.hypothesis.concepts <= {_number(score.centre)}", range(last)
     return None

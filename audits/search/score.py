@@ -93,7 +93,7 @@ class Score:
         if self.feature == "answers 1":
             return np.sum([answer.label == 1 for answer in answers], axis=0)
         if self.feature == "answers":
-            return np.sum([answer.label >= 0 for answer in answers], axis=0)
+            return np.sum([np.isin(answer.label, (0, 1)) for answer in answers], axis=0)
         if self.feature.startswith("answer "):
             return answers[number - 1].label
         shown = np.reshape(numbers_shown(replies)[number - 1], (games, -1))

@@ -42,7 +42,7 @@ class Step:
 
 @attrs.frozen
 class Ask(Step):
-    """Figure1: ask `point`, `times` times."""
+    """Figure1, Voting: ask `point`, `times` times."""
 
     point: Point = attrs.field(converter=as_point)
     times: int = 1
@@ -50,7 +50,7 @@ class Ask(Step):
 
 @attrs.frozen
 class Follow(Step):
-    """Figure1: ask `one` where the last answer shown was 1, `zero` where it was not; `times` times."""
+    """Figure1, Voting: ask `one` where the last answer was 1, `zero` where it was not; `times` times."""
 
     one: Point = attrs.field(converter=as_point)
     zero: Point = attrs.field(converter=as_point)
@@ -86,6 +86,7 @@ class Special(Step):
 STEPS: dict[str, tuple[type[Step], ...]] = {
     "Figure1": (Ask, Follow, Challenge),
     "Release": (),
+    "Voting": (Ask, Follow),
     "SpecialRound": (Show, Special),
 }
 
@@ -94,7 +95,7 @@ STEPS: dict[str, tuple[type[Step], ...]] = {
 class Script(Adversary):
     """An adversary that is data only.
 
-    protocol: Figure1, Release or SpecialRound.
+    protocol: Figure1, Release, Voting or SpecialRound.
     world_0, world_1: the training set in each world, but before SpecialRound; world_1 None: the same.
     steps: what follows, in order.
     score: what it makes of its view, or None: that is left to a witness that is learnt.
@@ -112,7 +113,7 @@ class Script(Adversary):
     def __attrs_post_init__(self) -> None:
         if self.protocol not in STEPS:
             raise InvalidArgument(
-                "a script plays Figure1, Release or SpecialRound",
+                "a script plays Figure1, Release, Voting or SpecialRound",
                 value=self.protocol,
                 remedy="Only these have two worlds.",
             )
@@ -124,7 +125,7 @@ class Script(Adversary):
 
     @property
     def rounds(self) -> int:
-        """The rounds of a game: queries of Figure1, T of SpecialRound."""
+        """The rounds of a game: queries of Figure1 and Voting, T of SpecialRound."""
         return sum(step.rounds for step in self.steps)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

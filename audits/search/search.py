@@ -114,7 +114,7 @@ def search(
 ) -> SearchResult:
     """Look for an adversary that refutes the learner's claim.
 
-    protocol: Figure1, Release or SpecialRound; default: the first of these that the learner plays.
+    protocol: Figure1, Release, Voting or SpecialRound; default: the first of these that the learner plays.
     claim: under test; default: the learner's own. What may differ is what the learner's own claim protects.
     error: a true claim is refuted with at most this chance.
     examples: adversaries to draw before giving up; those that shrinking looks at come on top.

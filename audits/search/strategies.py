@@ -182,11 +182,11 @@ def _query(learner: Learner, near: tuple[Point, ...], most: int) -> st.SearchStr
 
 
 @st.composite
-def _in_training(draw: st.DrawFn, learner: Learner, most: int) -> Script:
-    """A game of Figure 1 in which the training sets differ, and what it asks is often where they do."""
+def _in_training(draw: st.DrawFn, learner: Learner, protocol: str, most: int) -> Script:
+    """A game of Figure 1 or Voting in which training sets differ, and what it asks is often where they do."""
     world_0, world_1, near = draw(_neighbours(learner))
     steps = draw(_queries_near(learner, near, most))
-    return Script(protocol="Figure1", world_0=world_0, world_1=world_1, steps=steps)
+    return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
 
 
 def streams(learner: Learner, *, most: int = MOST_OBSERVED) -> st.SearchStrategy[tuple[Step, ...]]:
@@ -234,10 +234,12 @@ def adversaries(
     if protocol == "SpecialRound" and STREAM_EXAMPLE in protects:
         stream = streams(learner, most=most_rounds or MOST_OBSERVED)
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
+    if protocol == "Voting" and TRAINING_EXAMPLE in protects:
+        kinds = [_in_training(learner, protocol, most_rounds or MOST_ROUNDS)]
     if protocol == "Figure1":
         most = most_rounds or MOST_ROUNDS
         if TRAINING_EXAMPLE in protects:
-            kinds.append(_in_training(learner, most))
+            kinds.append(_in_training(learner, protocol, most))
         if QUERY in protects:
             kinds.append(
                 st.tuples(samples(learner), queries(learner, challenge=True, most=most)).map(

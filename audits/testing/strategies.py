@@ -23,7 +23,7 @@ def streams(learner: Learner) -> st.SearchStrategy[tuple[Step, ...]]:
 def adversaries(learner: Learner, protocol: str | None = None) -> st.SearchStrategy[Script]:
     """Adversaries that keep the protocol, in whose games the worlds differ in what the learner protects.
 
-    protocol: default: the first of Figure1, Release and SpecialRound that the learner plays.
+    protocol: default: the first of Figure1, Release, Voting and SpecialRound that the learner plays.
 
     Raises: InvalidArgument if it plays none of them, or protects nothing that can differ.
     """

@@ -56,6 +56,54 @@ def composed(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Gua
     return min(plain, advanced(k, epsilon, delta, slack=slack), key=lambda cost: cost.epsilon)
 
 
+def optimal(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
+    """k adaptive (epsilon, delta)-DP mechanisms: (ε, 1 − (1 − δ)^k·(1 − slack)), with the least such ε.
+
+    Theorem 3.3 of Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy (2015): no bound
+    that knows of the mechanisms only that they are (epsilon, delta)-DP is smaller, so neither `basic`,
+    `advanced` nor `concentrated` is. Each is dominated by a response that lies with probability
+    1/(1 + e^epsilon); with k of them the privacy losses are (k − 2i)·epsilon, and ε is the least that leaves
+    no set of losses from some i up an excess above slack.
+
+    With slack = 0 it is `basic`, but for δ.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    _check(k=k, epsilon=epsilon, delta=delta)
+    if not 0 <= slack < 1:
+        raise InvalidArgument("slack must be at least 0 and less than 1", value=slack)
+    total = -math.expm1(k * math.log1p(-delta) + math.log1p(-slack)) if delta < 1 else 1.0
+    if slack == 0 or math.isinf(epsilon):
+        return Guarantee(k * epsilon, total)
+    first, second = _responses(k, epsilon)
+    telling = first > math.log(slack)
+    least = first[telling] + np.log1p(-np.exp(math.log(slack) - first[telling])) - second[telling]
+    return Guarantee(min(float(least.max(initial=0.0)), k * epsilon), total)
+
+
+def _responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
+    """The log chances, in both worlds, that of k responses at most i = 0 ... (k − 1)/2 lie in the first."""
+    from scipy.special import gammaln  # slow to import
+
+    lies = np.arange((k + 1) // 2)
+    ways = gammaln(k + 1) - gammaln(lies + 1) - gammaln(k - lies + 1)
+    lie, truth = -np.logaddexp(0, epsilon), -np.logaddexp(0, -epsilon)
+    first = ways + lies * lie + (k - lies) * truth
+    return np.logaddexp.accumulate(first), np.logaddexp.accumulate(first - (k - 2 * lies) * epsilon)
+
+
+def concentrated(rho: float, *, slack: float) -> Guarantee:
+    """rho-zCDP: (ρ + 2√(ρ·ln(1/slack)), slack).
+
+    Proposition 1.3 of Bun and Steinke, Concentrated Differential Privacy (2016). What is (ε, 0)-DP is
+    ε²/2-zCDP by their Proposition 1.4, and k of these kε²/2.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    positive(rho=rho)
+    if not 0 < slack <= 1:
+        raise InvalidArgument("slack must be a positive probability", value=slack)
+    return Guarantee(rho + 2 * math.sqrt(rho * -math.log(slack)), slack)
+
+
 def amplified(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
     """An (epsilon, delta)-DP mechanism run on a random part of the data: (ln(1 + rate·(e^ε − 1)), rate·δ).
 

@@ -29,6 +29,7 @@ SOUND = [
     mutants.ToldCoin(),
     mutants.Budget(),
     mutants.Halting(mutants.HaltingLaw()),
+    mutants.HaltingBudget(),
     mutants.Value("number", mutants.exponential),
     mutants.Value("pair", mutants.pair),
     mutants.Value("bit", lambda: mutants.finite(0.75, 0.25, 0.0)),
@@ -54,8 +55,8 @@ BROKEN_LEARNERS = [
     (
         mutants.Homeless(),
         NotConforming,
-        "coin does not conform: protocols are names of referees (Figure1, Release, Oblivious, Adaptive, "
-        "SpecialRound); got ['Figure2']",
+        "coin does not conform: protocols are names of referees (Figure1, Release, Voting, Oblivious, "
+        "Adaptive, SpecialRound); got ['Figure2']",
     ),
     (mutants.Unpicklable(), NotConforming, "coin does not conform: a spec can be hashed and pickled; got "),
     (
@@ -160,6 +161,19 @@ SELF_DECEIVED = [
     ),
     (
         mutants.Budget(mutants.CoinLaw(low=0.5)),
+        "coin does not conform: its answers follow the law that it tells; answer 1 = 0 came in 0.7",
+    ),
+    (
+        mutants.HaltingBudget(mutants.LastLaw(answers=5)),
+        "coin does not conform: its answers follow the law that it tells; answer 4 of no known outcome came",
+    ),
+    (
+        mutants.HaltingBudget(mutants.LastLaw(answers=3)),
+        "coin does not conform: its answers follow the law that it tells; a game that goes on after the last "
+        "answer came in 0.",
+    ),
+    (
+        mutants.HaltingBudget(mutants.LastLaw(low=0.5)),
         "coin does not conform: its answers follow the law that it tells; answer 1 = 0 came in 0.7",
     ),
     (

@@ -58,7 +58,7 @@ from learners.randomised_response import RandomisedResponse
 from learners.static_erm import StaticErm
 
 ONE = Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
-QUICK = settings(max_examples=20, deadline=None, derandomize=True, database=None)
+QUICK = settings(max_examples=20, derandomize=True, database=None)
 
 
 @attrs.frozen

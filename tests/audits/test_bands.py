@@ -112,7 +112,7 @@ def test_event_and_direction_follow_the_scores(flip: bool, swap: bool) -> None:
     assert found.epsilon(0.0) == band(*worlds).epsilon(0.0) > 3
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(pairs=st.lists(st.tuples(*[st.sampled_from([-math.inf, 0.0, 1.0, 2.0, math.inf])] * 2), min_size=1))
 def test_worlds_and_the_sense_of_scores_do_not_matter(pairs: list[tuple[float, float]]) -> None:
     zero, one = np.array(pairs).T

@@ -91,7 +91,6 @@ few = st.sampled_from([-math.inf, 0.0, 1.0, 2.0, math.inf])
 pair_lists = st.lists(st.tuples(few, few), max_size=12)
 
 
-@settings(deadline=None)
 @given(blocks=st.lists(pair_lists, max_size=5), delta=st.sampled_from([0.0, 1e-5, 0.3]))
 def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
     blocks: list[list[tuple[float, float]]], delta: float
@@ -326,7 +325,7 @@ def test_nothing_overflows_and_memory_is_flat() -> None:
 # --- the ceiling --------------------------------------------------------------------------------------------
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(sizes=st.lists(st.integers(0, 3_000), max_size=40), delta=st.sampled_from([0.0, 1e-5, 0.1]))
 def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: float) -> None:
     test = betting(delta=delta, epsilon_max=12.0)

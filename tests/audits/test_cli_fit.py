@@ -63,6 +63,37 @@ def test_mushrooms_privately() -> None:
     assert "by Lemma A.1, twice                ε = 3.248" in done.stdout
 
 
+def test_a_student_learns_from_public_points(small: str) -> None:
+    asked = ("--data", small, "--y", "y", "--public", "0.2", "--epsilon", "50", "--set", "teachers=8")
+    done = arena("pate-psq", *asked, "--set", "teacher=lists:4")
+    assert (done.exit_code, done.stderr) == (0, "")
+    assert done.stdout == (
+        f"pate-psq on {small}: 160 examples, 4 variables from 2 columns\n"
+        f"label 1 is y = 1 ({done.stdout.split('(')[1].split()[0]} examples), 0 is 0\n"
+        "beside these, the points of 40 examples are public: nothing protects them\n"
+        "\n"
+        "if x = u then 0\n"
+        "else 1\n"
+        "\n"
+        "accuracy on 16 examples held out  100.00% (79.41% to 100.00%, at 95 %)\n"
+        "claim                             (50, 1e-05)-DP for a training example (replace one)\n"
+    )
+    for learner in ("pate-psq", "pate-asq"):
+        found = as_json(learner, *asked)
+        assert (found["public"], found["trained"], found["held_out"]) == (40, 144, 16)
+        assert found["rules"][0] == "1 if this is above 0, else 0:"
+        assert found["accuracy"]["mean"] == 1.0
+
+
+def test_public_points_of_ones_own(small: str, tmp_path) -> None:
+    path = tmp_path / "public.csv"
+    path.write_text("1,0,1,0\n0,1,1,0\n1,0,0,1\n0,1,0,1\n")
+    own = ("--set", f"public={path}", "--set", "teachers=8", "--epsilon", "50")
+    found = as_json("pate-psq", "--data", small, "--y", "y", *own)
+    assert (found["public"], found["trained"]) == (4, 180)
+    assert as_json("rivest", "--data", small, "--y", "y")["public"] == 0
+
+
 def test_json(small: str) -> None:
     found = as_json(
         "private-decision-list",
@@ -117,6 +148,11 @@ def test_literals_can_be_asked(small: str) -> None:
         (("list-choice", *MUSHROOMS), "there are 2.18e+228 decision lists over 117 features"),
         (("rivest", *MUSHROOMS, "--epsilon", "1"), "rivest has no setting 'epsilon'."),
         (("rivest", *MUSHROOMS, "--holdout", "1"), "the part that is held out is at least 0 and less"),
+        (("rivest", *MUSHROOMS, "--public", "0.1"), "the part whose points are public is at least 0"),
+        (("pate-psq", *MUSHROOMS, "--public", "1"), "the part whose points are public is at least 0"),
+        (("pate-psq", *MUSHROOMS, "--public", "0"), "pate-psq needs public points, as LogisticRegression"),
+        (("pate-gaussian", *MUSHROOMS), "pate-gaussian does not learn from columns of data."),
+        (("pate-psq", *MUSHROOMS, "--set", "teachers=1e5"), "100,000 teachers need at least as many"),
         (("rivest", *MUSHROOMS, "--splits", "0"), "there is at least one split, got 0"),
         (("rivest", "--data", "no.csv", "--y", "y"), "no.csv: no such file. Check the path."),
         (("private-decision-list", *MUSHROOMS, "--delta", "0", "--set", "delta=1"), "delta is set twice."),

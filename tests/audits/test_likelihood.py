@@ -136,7 +136,7 @@ def test_what_is_certified_does_not_exceed_the_exact_loss() -> None:
 
 
 def test_where_there_is_none_it_is_said() -> None:
-    with pytest.raises(Unsupported, match="under Figure1 and Release, not under SpecialRound"):
+    with pytest.raises(Unsupported, match="under Figure1, Voting and Release, not under SpecialRound"):
         ratio_of(LaplaceCount(), CountSwap(), SpecialRound(T=5))
     learner = LEARNERS.find("everlasting-v1")()
     with pytest.raises(Unsupported, match="everlasting-v1 does not tell its law"):

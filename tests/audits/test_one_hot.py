@@ -8,9 +8,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from arena.errors import InvalidArgument
-from audits.one_hot import MOST_VALUES, OneHot, load_one_hot
+from audits.one_hot import MOST_RANGES, MOST_VALUES, OneHot, _ranges, load_one_hot
 
 MUSHROOM = Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz"
 
@@ -69,13 +71,61 @@ def test_columns_may_be_named(written) -> None:
     assert (found.names, found.columns) == (("b = s", "b = t"), ("b",))
 
 
+AGES = "age,sex,y\n" + "".join(f"{20 + i},{'fm'[i % 2]},{i % 2}\n" for i in range(20))
+
+
+def test_numbers_are_cut_by_quantiles(written) -> None:
+    found = load_one_hot(written(AGES), y="y", quantiles=4)
+    ages = ("age = 20-24", "age = 25-29", "age = 30-34", "age = 35-39")
+    assert found.names == (*ages, "sex = f", "sex = m")
+    assert found.points.sum(axis=0).tolist() == [5, 5, 5, 5, 10, 10]
+    assert found.points[6].tolist() == [0, 1, 0, 0, 1, 0]
+    assert found.column_of.tolist() == [0, 0, 0, 0, 1, 1]
+
+
+def test_a_column_of_no_more_values_than_ranges_is_not_cut(written) -> None:
+    found = load_one_hot(written("a,y\n3,0\n1,1\n2,0\n"), y="y", quantiles=3)
+    assert found.names == ("a = 1", "a = 2", "a = 3")
+
+
+def test_a_number_that_many_share_has_a_range_of_its_own(written) -> None:
+    lines = "".join(f"{gain},{i % 2}\n" for i, gain in enumerate([0] * 40 + [7, 9, 11]))
+    found = load_one_hot(written("gain,y\n" + lines), y="y", quantiles=3)
+    assert found.names == ("gain = 0", "gain = 7-11")
+
+
+def test_ranges_of_negative_numbers_can_be_read(written) -> None:
+    found = load_one_hot(
+        written("a,y\n" + "".join(f"{i - 5},{i % 2}\n" for i in range(10))), y="y", quantiles=2
+    )
+    assert found.names == ("a = -5 to -1", "a = 0 to 4")
+
+
+@given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(2, 8))
+def test_ranges_are_those_that_counting_finds(numbers: list[int], quantiles: int) -> None:
+    values, which = np.unique(np.array([str(number) for number in numbers]), return_inverse=True)
+    names, found = _ranges(values, values.astype(float), which, quantiles)
+    ordered = sorted(numbers)
+    # The k-th cut is the least number that k/q of the examples do not exceed.
+    cuts = sorted({ordered[-(-len(numbers) * k // quantiles) - 1] for k in range(1, quantiles)})
+    told: dict[int, set[int]] = {}
+    for number in numbers:
+        told.setdefault(sum(number > cut for cut in cuts), set()).add(number)
+    ends = [told[part] for part in sorted(told)]
+    assert names == [f"{min(e)}-{max(e)}" if len(e) > 1 else f"{min(e)}" for e in ends]
+    assert all(number in ends[place] for number, place in zip(numbers, found, strict=True))
+
+
 MANY = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(MOST_VALUES + 1))
 
 
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (MANY, {}, "d.csv, column 'a': a column needs few values, .* at most 64, got 65. Write"),
+        (MANY, {}, "d.csv, column 'a': a column needs few values, .* at most 64, got 65. Have numbers"),
+        (MANY.replace("0,0", "?,0", 1), {"quantiles": 5}, "got 65. Write a number in every line to have"),
+        (MANY, {"quantiles": 1}, f"a column is cut into 2 to {MOST_RANGES} ranges, got 1. 5 makes"),
+        (MANY, {"quantiles": 65}, f"a column is cut into 2 to {MOST_RANGES} ranges, got 65. 5 makes"),
         ("a,y\nu,0\nv,1\n", {"x": ["y"]}, "a column cannot hold both the points and the labels, got 'y'"),
         ("a,y\nu,0\nv,1\n", {"x": ["a", "a"]}, "a column can be named once only, got 'a'. Drop one --x"),
         ("a,y\nu,0\nv,1\n", {"x": ["b"]}, "d.csv, line 1: no such column, got 'b'"),

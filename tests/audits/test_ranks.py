@@ -6,7 +6,7 @@ import math
 import pickle
 
 import numpy as np
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.ranks import Counts, Ranks
@@ -29,7 +29,6 @@ def fed(scores: np.ndarray, blocks: int) -> Ranks:
     return ranks
 
 
-@settings(deadline=None)
 @given(blocks=BLOCKS)
 def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tuple[float, float]]]) -> None:
     ranks = Ranks()

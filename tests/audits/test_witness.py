@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.scores import PairCounts
@@ -40,7 +40,6 @@ def test_an_event_says_what_it_is() -> None:
     assert falls(-math.inf, EVERYTHING)
 
 
-@settings(deadline=None)
 @given(pairs=st.lists(st.tuples(ANY, ANY), max_size=20), thresholds=st.lists(ANY, min_size=1, max_size=5))
 def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thresholds: list[float]) -> None:
     events = Events(np.array(thresholds))
@@ -57,7 +56,6 @@ def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thr
 # --- the histogram while scores are few ---------------------------------------------------------------------
 
 
-@settings(deadline=None)
 @given(blocks=st.one_of(blocks_of(FEW), blocks_of(ANY)))
 def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tuple[float, float]]]) -> None:
     histogram = Histogram()

@@ -46,7 +46,7 @@ def test_a_table_is_so_many_naive_games(kind: str, rng: np.random.Generator) -> 
     assert min(one.updates for one in naive) > 10
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(
     seed=st.integers(0, 10**6),
     dimension=st.integers(1, 20),

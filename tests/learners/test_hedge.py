@@ -99,7 +99,7 @@ def every_expert(matrix: np.ndarray, rounds: int) -> list[Expert]:
     return [Expert(against, matrix) for against in sets]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(matrix=CLASSES, seed=SEEDS, rounds=st.integers(1, 6))
 def test_merged_experts_have_the_law_of_all_experts(matrix: np.ndarray, seed: int, rounds: int) -> None:
     learner = BpsExperts(concepts=FiniteClass(matrix), rounds=rounds)
@@ -119,7 +119,7 @@ def test_merged_experts_have_the_law_of_all_experts(matrix: np.ndarray, seed: in
         seat.observe(x, y)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(matrix=CLASSES, seed=SEEDS)
 def test_some_expert_is_as_good_as_the_best_concept(matrix: np.ndarray, seed: int) -> None:
     x, y = (part[:, 0] for part in examples_of(seed, 1, 6, matrix.shape[1]))
@@ -212,7 +212,7 @@ def test_what_falls_behind_is_raised_and_what_is_nothing_stays_nothing() -> None
 
 
 @pytest.mark.parametrize("kind", EVERY)
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(matrix=CLASSES, seed=SEEDS, rounds=st.integers(1, 30))
 def test_the_law_keeps_the_bound_on_any_sequence(kind, matrix: np.ndarray, seed: int, rounds: int) -> None:
     """Against an adversary that always asks where the law is least sure, and says the less likely label."""

@@ -65,7 +65,7 @@ def test_every_learner_conforms(learner: Learner) -> None:
 
 
 @given(st.data())
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 def test_the_law_is_that_of_a_plain_walk(data: st.DataObject) -> None:
     variables, rate = data.draw(VARIABLES), data.draw(st.floats(0.05, 5))
     counts = data.draw(counted(variables))
@@ -265,7 +265,7 @@ def test_a_game_goes_on_when_nothing_is_left() -> None:
 
 
 @given(st.data())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 def test_rivest_is_consistent_wherever_a_list_is(data: st.DataObject) -> None:
     variables = data.draw(VARIABLES)
     counts = data.draw(counted(variables, most=8))

@@ -62,7 +62,7 @@ def hunted(seat: SeatedWinnow, points: np.ndarray, labels: np.ndarray, *, most: 
     return most + 1
 
 
-@settings(max_examples=60, deadline=None, derandomize=True)
+@settings(max_examples=60, derandomize=True)
 @given(
     seed=st.integers(0, 10**6),
     dimension=st.integers(1, 24),

@@ -17,6 +17,8 @@ from mutants import online_forests as forests
 from mutants import online_learners as online
 from mutants import online_realizable as realizable
 from mutants import release_learners as release
+from mutants import voting_learners as voting
+from mutants.aggregators import AGGREGATORS
 from mutants.lists import LISTS
 
 from arena import REFEREES, Learner, Referee, SpecialRound
@@ -121,6 +123,12 @@ MUTANTS = (
     BrokenLearner(figure1.SharedExample(), figure1.Disjoint(), loses=2.0, protocol="Figure1"),
     BrokenLearner(figure1.NoNoiseIfUnanimous(), figure1.Disjoint(), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.WholeSample(), figure1.SUBSET, loses=2.0, protocol="Figure1"),
+    *(
+        BrokenLearner(mutant, mutant.twin, loses, protocol="Voting", **more)
+        for mutant, loses, more in AGGREGATORS
+    ),
+    BrokenLearner(voting.HALF, voting.VOTES, loses=2.93, protocol="Voting"),
+    BrokenLearner(voting.BARE, voting.VOTES, loses=inf, protocol="Voting"),
     BrokenLearner(online.StaleMajority(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
     BrokenLearner(online.NoisyStart(), NoisyMajority(), loses=inf, protocol="SpecialRound"),
     BrokenLearner(online.PaysForOneRound(), NoisyMajority(rounds=12), loses=11.0, protocol="SpecialRound"),

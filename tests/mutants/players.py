@@ -338,6 +338,35 @@ class HaltingLaw(CoinLaw):
     outcomes = ((0, False), (1, True))
 
 
+@attrs.frozen
+class LastLaw(HaltingLaw):
+    """With a last answer, with which every game halts."""
+
+    answers: int = 4
+
+    @property
+    def last(self) -> int:
+        return self.answers
+
+
+class HaltingBudgetSeat(HaltingSeat):
+    asked = 0
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        self.asked += 1
+        label = super().predict(x)
+        self.halted = self.halted | (self.asked >= 4)
+        return label
+
+
+@attrs.frozen
+class HaltingBudget(ToldCoin):
+    """Stops after its first 1, and after four answers, which its law says."""
+
+    seat_class = HaltingBudgetSeat
+    told: AnswerLaw = LastLaw()
+
+
 class StuckSeat(CoinSeat):
     def __init__(self, games: int, rng: np.random.Generator) -> None:
         super().__init__(games, rng)

@@ -87,6 +87,15 @@ def test_what_the_gaussian_mean_loses() -> None:
     assert delta_between_gaussians(mu, at_loss) == pytest.approx(mutant.delta, rel=1e-3)
 
 
+@pytest.mark.parametrize("name", ["pays-for-one-vote", "two-teachers-each"])
+def test_what_gaussian_votes_lose(name: str) -> None:
+    """No more than sixteen numbers with so little noise."""
+    mutant = next(m for m in MUTANTS if m.name == name)
+    times = 4 if name == "pays-for-one-vote" else 2
+    mu = times * math.sqrt(16) / mutant.spec.sigma_run
+    assert delta_between_gaussians(mu, mutant.loses) == pytest.approx(mutant.spec.delta, rel=0.05)
+
+
 def delta_between_gaussians(mu: float, epsilon: float) -> float:
     """The least δ for which ε holds between two normal laws mu deviations apart."""
     normal = stats.norm.cdf([mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu])

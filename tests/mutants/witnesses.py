@@ -8,8 +8,9 @@ from itertools import chain, cycle, islice
 import attrs
 import numpy as np
 
+from adversaries.small_margin import SmallMargin
 from adversaries.update_swap import UpdateSwap
-from arena import Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
+from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 from audits.search.script import AGAINST, WITH, Show, Special
 
 Score = Callable[[np.ndarray], np.ndarray]
@@ -80,6 +81,21 @@ def first_variable_says_one(rules: np.ndarray) -> np.ndarray:
 def late_one(rules: np.ndarray) -> np.ndarray:
     """The second variable, then the third, and of the rest a 1 first."""
     return (rules[:, 0] // 2 == 1) & (rules[:, 1] // 2 == 2) & (rules[:, 2] % 2 == 1)
+
+
+# --- scores of answers and halts (n, q + 1): 0, 1, 2 for ⊥, −1 for none -------------------------------------
+
+
+def labels_one_less_zero(seen: np.ndarray) -> np.ndarray:
+    return (seen[:, :-1] == 1).sum(axis=1) - (seen[:, :-1] == 0).sum(axis=1)
+
+
+def labels(seen: np.ndarray) -> np.ndarray:
+    return (seen[:, :-1] < 2).sum(axis=1)
+
+
+def unlike_each_other(seen: np.ndarray) -> np.ndarray:
+    return seen[:, 0] != seen[:, 1]
 
 
 # --- scores of what h_2 ... h_T say of some points: bool (n, rounds, points) --------------------------------
@@ -193,6 +209,14 @@ class Asks(Neighbours):
             reply = yield Query(*query) if isinstance(query, tuple) else Query(query)
             seen.append(reply.label)
         return self.score(np.stack([*seen, reply.halted], axis=1).astype(float))
+
+
+@attrs.frozen
+class AsksTeachers(Asks):
+    """The same of votes of teachers."""
+
+    name = "asks-teachers"
+    protocols = ("Voting",)
 
 
 @attrs.frozen
@@ -360,9 +384,35 @@ FIRST_UP_OR_DOWN = (1.0, -1.0), 0, (-1.0, 1.0), 0
 RIGHT = (1.0, 1.0), 1
 NO_STEP_OR_STEP = (0.5, 0.25), 1, (0.5, 0.25), 0
 AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
+# Nine teachers of one example each: four or five for 1; of one mind, or all but one.
+ONE_SHORT, ONE_OVER = (Sample([0.0, 0.0], [0, 1], [9 - ones, ones]) for ones in (4, 5))
+ALL, ALL_BUT_ONE = Sample([0.0], [1], [9]), Sample([0.0, 0.0], [1, 0], [8, 1])
+TRIES_THE_TIE = AsksTeachers(ONE_SHORT, ONE_OVER, labels_one_less_zero, queries=(0.0,) * 6)
+COUNTS_ONES = AsksTeachers(ONE_SHORT, ONE_OVER, total, queries=(0.0,) * 16)
 AT_0, AT_1 = Sample([[0]], [0]), Sample([[1]], [0])
 
+
+@attrs.frozen
+class CountsUnstable(Adversary):
+    """Asks a point at which the votes are 1 of 3 in world 0, and 2 of 3 in world 1; counts ⊥."""
+
+    name = "counts-unstable"
+    protocols = ("Voting",)
+
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(Sample([0.5] * 3, [1, 0, 0]), Sample([0.5] * 3, [1, 1, 0]))
+        unstable = np.zeros(games)
+        for _ in range(8):
+            reply = yield Query(0.5)
+            unstable += reply.label == UNSTABLE
+        return unstable
+
+
 WITNESSES: dict[str, Adversary] = {
+    "half-of-a-vote": SmallMargin(),
+    "bare-screen": CountsUnstable(),
     "half-the-scale": Neighbours(ZERO, ONE, first),
     "exact-zero": Neighbours(ZERO, ONE, first_is_zero),
     "noise-seeded-by-data": Neighbours(ZERO, ONE, first),
@@ -416,6 +466,22 @@ WITNESSES: dict[str, Adversary] = {
     "shared-example": Asks(TWO_ZEROS, Sample([0.0, 0.0], [1, 0]), first, queries=(0.0,)),
     "no-noise-if-unanimous": Asks(TWO_ZEROS, ZERO_ONE, first, queries=(0.0,)),
     "whole-sample": Asks(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
+    "never-stops": TRIES_THE_TIE,
+    "one-unstable-more": TRIES_THE_TIE,
+    "tells-the-vote": TRIES_THE_TIE,
+    "counts-the-stable": TRIES_THE_TIE,
+    "too-far-by-one": TRIES_THE_TIE,
+    "bare-distance": AsksTeachers(ALL_BUT_ONE, ALL, labels, queries=(0.0,)),
+    "pays-for-one-vote": COUNTS_ONES,
+    "two-teachers-each": AsksTeachers(
+        Sample([0.0, 0.0], [0, 1], [3, 2]), Sample([0.0, 0.0], [0, 1], [2, 3]), total, queries=(0.0,) * 16
+    ),
+    "one-number": AsksTeachers(
+        Sample([0.0, 1.0], [1, 0], [4, 5]),
+        Sample([0.0, 1.0, 1.0], [1, 1, 0], [4, 1, 4]),
+        unlike_each_other,
+        queries=(0.0, 1.0),
+    ),
     "stale-majority": Stream(12, second_less_first),
     "noisy-start": Stream(12, second),
     "pays-for-one-round": Stream(12, total),

@@ -14,7 +14,7 @@ from arena.concepts.base import whole_weights
 from arena.errors import InvalidArgument
 from arena.sample import as_points, frozen
 
-exhaustive = settings(deadline=None, derandomize=True, max_examples=200)
+exhaustive = settings(derandomize=True, max_examples=200)
 LINE = Thresholds()
 MATRIX = FiniteClass([[0, 0, 1], [0, 1, 1], [1, 1, 0]])
 

@@ -124,7 +124,7 @@ class TestConcepts:
         assert [tuple(row) for row in found.labels.tolist()] == list(first)
 
     @given(st.data())
-    @settings(max_examples=60, deadline=None)
+    @settings(max_examples=60)
     def test_erm_is_the_first_of_the_best(self, data: st.DataObject) -> None:
         spec = data.draw(st.sampled_from(SMALL))
         m = data.draw(st.integers(0, 5))

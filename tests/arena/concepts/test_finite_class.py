@@ -17,7 +17,7 @@ from hypothesis.extra import numpy as npst
 from arena.concepts import FiniteClass, Thresholds
 from arena.errors import InvalidArgument
 
-exhaustive = settings(deadline=None, derandomize=True, max_examples=200)
+exhaustive = settings(derandomize=True, max_examples=200)
 matrices = npst.arrays(bool, st.tuples(st.integers(1, 9), st.integers(1, 5)))
 masses = st.one_of(st.integers(0, 3).map(float), st.sampled_from([0.1, 0.2, 0.3, 1e-300, 1e300]))
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from arena.concepts import Thresholds, thresholds
 from arena.errors import InvalidArgument
 
-exhaustive = settings(deadline=None, derandomize=True, max_examples=300)
+exhaustive = settings(derandomize=True, max_examples=300)
 INF = float("inf")
 
 # Few values make ties; the others look for what floats do to sums and comparisons.

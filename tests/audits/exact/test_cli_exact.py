@@ -226,7 +226,7 @@ def test_shipped_learners_without_a_law_say_so() -> None:
         ),
         ((*LAPLACE, "--csv", "/"), "the CSV file / is a directory. Name a file in it."),
         ((*VOTES, "--protocol", "Release"), "learner table-of-votes does not play Release."),
-        (("noisy-majority", "--against", "contrarian"), "under Figure1 and Release, not under"),
+        (("noisy-majority", "--against", "contrarian"), "under Figure1, Voting, Release, not under"),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:

@@ -121,7 +121,7 @@ def test_a_law_that_misses_mass_says_so() -> None:
     assert found.error == pytest.approx(np.exp(-3) * np.cosh(0.1), rel=0.01)
 
 
-@settings(max_examples=10, deadline=None)
+@settings(max_examples=10)
 @given(st.floats(0.01, 5), st.floats(0.05, 20), st.floats(0, 4))
 def test_laplace_noise_of_any_scale(shift: float, scale: float, epsilon: float) -> None:
     loss = loss_of_values(laplace(0.0, scale), laplace(shift, scale))

@@ -279,7 +279,7 @@ def brute_force(chain: Chain, queries: Callable[[str], tuple[float, bool]], roun
     return found
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(chains(), st.integers(1, 4), st.integers(-1, 3))
 def test_masses_are_conserved_and_views_are_those_of_brute_force(
     pair: tuple[Chain, Chain], rounds: int, challenge: int
@@ -525,7 +525,7 @@ def test_laws_of_the_wrong_kind_are_refused() -> None:
 
 
 def test_other_protocols_are_refused() -> None:
-    with pytest.raises(Unsupported, match="under Figure1 and Release, not under Adaptive"):
+    with pytest.raises(Unsupported, match="under Figure1, Voting, Release, not under Adaptive"):
         view_law(Predicting(), script(), Adaptive())
 
 

@@ -10,7 +10,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 from click.testing import CliRunner
+from mutants.voting_learners import BARE, HALF
 from search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+from voting_learners import Screened
 
 from arena import Learner, Sample, play
 from audits import cli
@@ -78,6 +80,26 @@ CASES = [
         )
         for size, sign in ((2, 1), (12, -1), (40, 1))
     ),
+    *(
+        (
+            Screened(teachers=5, queries=9),
+            Script(
+                protocol="Voting",
+                world_0=Sample([0.0, 0.0], [0, 1], [3, 2]),
+                world_1=Sample([0.0, 0.0, 0.0], [0, 1, 1], [2, 1, 2]),
+                steps=(Ask(0.0, 2), Follow(0.0, 1.0, 3), Ask(0.0, 4)),
+                score=score,
+            ),
+        )
+        for score in (
+            None,
+            Score("answers"),
+            Score("answers 1", sign=-1),
+            Score("answer 2", "equal", 2.0),
+            Score("answer 9"),
+            Score("halted"),
+        )
+    ),
     (
         OnePoint(),
         Script(
@@ -139,7 +161,7 @@ def test_the_source_is_formatted(case: tuple[Learner, Script], tmp_path: Path) -
 
 @pytest.mark.parametrize(
     "learner",
-    [HalfTheNoise(), HaltsOnTheCount(), Copying(), OnePoint()],
+    [HalfTheNoise(), HaltsOnTheCount(), Copying(), OnePoint(), HALF, BARE],
     ids=lambda one: one.name,
 )
 def test_what_is_found_can_be_pasted(learner: Learner, tmp_path: Path) -> None:

@@ -215,12 +215,12 @@ def test_games_that_the_learner_declines_are_told(monkeypatch: pytest.MonkeyPatc
         (
             {"protocol": "Adaptive"},
             "Adaptive has one world, so no search can be made of it. There are: "
-            "Figure1, Release, SpecialRound.",
+            "Figure1, Release, Voting, SpecialRound.",
         ),
         (
             {"protocol": "Chess"},
             "Chess is no protocol, so no search can be made of it. There are: "
-            "Figure1, Release, SpecialRound.",
+            "Figure1, Release, Voting, SpecialRound.",
         ),
     ],
 )
@@ -237,7 +237,7 @@ def test_a_claim_of_nothing_is_refused() -> None:
 
 def test_scripts_refuse_what_makes_no_game() -> None:
     sample = Sample([0.0], [0])
-    with pytest.raises(InvalidArgument, match="a script plays Figure1, Release or SpecialRound"):
+    with pytest.raises(InvalidArgument, match="a script plays Figure1, Release, Voting or SpecialRound"):
         Script(protocol="Adaptive")
     with pytest.raises(InvalidArgument, match="a script has a training set"):
         Script(protocol="Release")

@@ -22,22 +22,25 @@ from audits.search.strategies import (
     streams,
 )
 from learners.between_thresholds import BetweenThresholdsPredictor
+from learners.ensemble import Teacher
 from learners.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
+from learners.pate_gaussian import PateGaussian
 
 SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)
 CASES = [
     (SMALL_V1, "Figure1"),
     (BetweenThresholdsPredictor(size=40), "Figure1"),
     (OnePoint(), "Figure1"),
+    (PateGaussian(), "Voting"),
+    (PateGaussian(teacher=Teacher.from_text("points:1..4"), teachers=5), "Voting"),
+    (PateGaussian(teacher=Teacher.from_text("GaussianNB:3"), teachers=5), "Voting"),
     (LaplaceCount(), "Release"),
     (NoisyMajority(), "SpecialRound"),
     (Copying(), "SpecialRound"),
 ]
-few = settings(
-    max_examples=40, deadline=None, derandomize=True, database=None, suppress_health_check=list(HealthCheck)
-)
+few = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
 @pytest.mark.parametrize(("learner", "protocol"), CASES, ids=lambda case: getattr(case, "name", case))
@@ -104,3 +107,34 @@ def test_a_learner_may_run_out_of_rounds() -> None:
     script = Script(protocol="SpecialRound", steps=(Special((0.0, 0), (0.0, 1)), Show(0.0, times=2)))
     with pytest.raises(BudgetExceeded):
         play(NoisyMajority(rounds=2), script, referee_for(script), games=2, seed=0)
+
+
+def test_nature_asks_near_the_example_that_differs_and_as_often_as_settings_say() -> None:
+    learner = PateGaussian(teachers=30, queries=7)
+    near, drawn, times = 0, 0, set()
+
+    @settings(
+        max_examples=200,
+        derandomize=True,
+        database=None,
+        suppress_health_check=list(HealthCheck),
+    )
+    @given(adversaries(learner, "Voting"))
+    def look(script: Script) -> None:
+        nonlocal near, drawn
+        assert script.world_0 is not None
+        assert script.world_1 is not None
+        one, other = (
+            set(zip(*map(tuple, world.rows()), strict=True)) for world in (script.world_0, script.world_1)
+        )
+        where = {point for point, _ in one ^ other} or {point for point, _ in one}
+        asked = {
+            getattr(step, name) for step in script.steps for name in ("point", "one") if hasattr(step, name)
+        }
+        near += bool(asked & where)
+        drawn += 1
+        times.update(step.rounds for step in script.steps)
+
+    look()
+    assert near > 0.6 * drawn
+    assert {6, 7, 8, 29, 30, 31} <= times

@@ -147,7 +147,7 @@ def test_fresh_draws_spend_nearly_what_they_claim() -> None:
     assert max(delta(a, b, 0.95 * claim) for a, b in itertools.permutations(laws)) > 0
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     replaced=st.integers(0, 2),
@@ -169,7 +169,7 @@ def test_adaptive_examples_cost_no_more(seed: int, replaced: int, sets: Sets, au
 
 
 @pytest.mark.parametrize("redraw", [0.0, 0.3])
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     seed=st.integers(0, 10**6),
     rate=st.floats(0.01, 3),

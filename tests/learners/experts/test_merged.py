@@ -25,7 +25,7 @@ def sets_of(candidates: list[np.ndarray], game: int) -> list[list[list[int]]]:
     return [[np.flatnonzero(row).tolist() for row in told[game]] for told in candidates]
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(
     concepts=st.sampled_from(CLASSES),
     ends=st.integers(0, 4),

@@ -62,7 +62,7 @@ def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
     check_transcripts(transcripts, above_law(queries, **ABOVE, halts=2), effect=0.015)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(
     queries=st.lists(st.floats(-10, 10), min_size=1, max_size=20),
     threshold=st.floats(-5, 5),

@@ -71,7 +71,7 @@ def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
     check_transcripts(transcripts, between_law(queries, **BETWEEN, halts=2), effect=0.015)
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(
     queries=st.lists(st.floats(0, 1), min_size=1, max_size=20),
     lower=st.floats(0.1, 0.5),

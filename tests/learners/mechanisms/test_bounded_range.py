@@ -64,7 +64,7 @@ def test_a_sixth_less_would_be_too_little() -> None:
     assert max(independent_loss(2_000, 0.01, p, told.epsilon * 5 / 6) for p in (0.4, 0.5, 0.6)) > 1e-6
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(
     draws=st.integers(0, 10**9),
     width=st.floats(1e-9, 5),
@@ -82,7 +82,7 @@ def test_what_it_gains() -> None:
     assert other == pytest.approx(0.900, abs=2e-3)
 
 
-@settings(max_examples=100, deadline=None, derandomize=True)
+@settings(max_examples=100, derandomize=True)
 @given(
     draws=st.integers(1, 10**7), epsilon=st.floats(0.01, 20), slack=st.sampled_from([0.0, 1e-9, 1e-6, 0.1])
 )

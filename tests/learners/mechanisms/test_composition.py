@@ -17,7 +17,9 @@ from learners.mechanisms.composition import (
     amplified_as_printed,
     basic,
     composed,
+    concentrated,
     label_boost,
+    optimal,
     rate_of,
 )
 
@@ -64,6 +66,44 @@ def test_composed_is_the_better_of_both(k: int, epsilon: float, delta: float, sl
 def test_few_compose_basically_and_many_advancedly() -> None:
     assert composed(2, 0.1, 1e-9, slack=1e-6) == basic(2, 0.1, 1e-9)
     assert composed(10_000, 0.01, 1e-9, slack=1e-6) == advanced(10_000, 0.01, 1e-9, slack=1e-6)
+
+
+@pytest.mark.parametrize(("k", "epsilon"), [(1, 2.0), (2, 0.7), (7, 0.3), (200, 0.05), (600, 0.5)])
+@pytest.mark.parametrize("slack", [1e-12, 1e-5, 0.1])
+def test_optimal_composition_is_that_of_randomised_responses(k: int, epsilon: float, slack: float) -> None:
+    total = optimal(k, epsilon, slack=slack)
+    assert total.delta == pytest.approx(slack)
+    lies = np.arange((k + 1) // 2)
+    chances = stats.binom.pmf(lies, k, 1 / (1 + math.exp(epsilon)))
+    # By losses, without the differences that cost digits.
+    excess = chances * -np.expm1(np.minimum(total.epsilon - (k - 2 * lies) * epsilon, 0))
+    assert excess.sum() == pytest.approx(slack, rel=1e-6)
+    if slack == 0.1:
+        assert _delta_of_responses(k, epsilon, total.epsilon) == pytest.approx(slack, rel=1e-9)
+
+
+@given(k=st.integers(1, 2_000), epsilon=st.floats(1e-4, 3), delta=DELTAS, slack=st.floats(1e-12, 0.5))
+def test_no_other_composition_is_sharper(k: int, epsilon: float, delta: float, slack: float) -> None:
+    best = optimal(k, epsilon, delta, slack=slack)
+    assert best.epsilon <= composed(k, epsilon, slack=slack).epsilon * (1 + 1e-9)
+    assert best.epsilon <= concentrated(k * epsilon**2 / 2, slack=slack).epsilon * (1 + 1e-9)
+    assert best.delta == pytest.approx(1 - (1 - delta) ** k * (1 - slack))
+    assert best.delta <= k * delta + slack + 1e-12
+
+
+def test_optimal_composition_at_its_ends() -> None:
+    assert optimal(5, 0.3, slack=0.0) == (1.5, 0)
+    assert optimal(5, 0.3, 1e-20, slack=0.0) == pytest.approx((1.5, 5e-20))
+    assert optimal(5, math.inf, slack=0.1).epsilon == math.inf
+    assert optimal(5, 0.0, slack=0.1).epsilon == 0
+    assert optimal(1, 0.1, slack=0.9).epsilon == 0
+    assert optimal(2, 800.0, 1.0, slack=1e-9) == pytest.approx((1600.0, 1.0))
+
+
+def test_concentrated_privacy_converts_as_printed() -> None:
+    rho = 0.02
+    assert concentrated(rho, slack=1e-6).epsilon == pytest.approx(rho + 2 * math.sqrt(rho * math.log(1e6)))
+    assert concentrated(rho, slack=1.0) == (rho, 1.0)
 
 
 @given(epsilon=EPSILONS, delta=DELTAS, rate=RATES)
@@ -135,6 +175,10 @@ def test_a_huge_epsilon_keeps_a_tiny_part() -> None:
         (lambda: amplified(0.1, math.nan, rate=0.5), "delta must be at least 0 and finite, got nan"),
         (lambda: advanced(2, 0.1, slack=0), "slack must be a positive probability, got 0"),
         (lambda: composed(2, 0.1, slack=1.5), "slack must be a positive probability, got 1.5"),
+        (lambda: optimal(2, 0.1, slack=1), "slack must be at least 0 and less than 1, got 1"),
+        (lambda: optimal(0, 0.1, slack=0), "k is a whole number of at least 1, got 0"),
+        (lambda: concentrated(0.0, slack=0.1), "rho must be positive and finite, got 0.0"),
+        (lambda: concentrated(1.0, slack=0), "slack must be a positive probability, got 0"),
         (lambda: amplified(0.1, rate=0), "rate is the part of the data that is used"),
         (lambda: amplified(0.1, rate=1.01), "rate is the part of the data that is used"),
         (lambda: amplified_as_printed(5, rate=0.1), "Claim 2.9 speaks of .* Use amplified"),

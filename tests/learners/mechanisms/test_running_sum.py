@@ -81,7 +81,7 @@ def test_a_tenth_less_noise_would_be_noticed(rng: np.random.Generator) -> None:
         )
 
 
-@settings(max_examples=200, deadline=None, derandomize=True)
+@settings(max_examples=200, derandomize=True)
 @given(
     values=st.lists(st.floats(0, 1), min_size=1, max_size=20),
     threshold=st.floats(-2, 12),

@@ -1,0 +1,47 @@
+"""small-margin: nature looks for the point where votes are closest, and for the example that turns them."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from adversaries.judge import Judge
+from adversaries.votes_of import narrowest_swap, queries_of
+from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
+from arena.settings import at_least, whole
+
+
+@attrs.frozen
+class SmallMargin(Adversary):
+    """One vote more or less at the point where the votes are closest, which is asked again and again.
+
+    Nature seats the learner's spec at tables of its own, looks at the votes at points of the sample and of
+    the domain, and plants examples there: labelled 0 in world 0 and 1 in world 1. It keeps the example that
+    turns the majority, or moves the votes where they are as near to `below` as they come.
+
+    Against thresholded Gaussian counts a tie tells most by a single answer. An answer 1 far below it is rarer
+    and tells more where it comes: with ℓ = 1 it is the very event at which the Gaussian mechanism's δ is
+    attained (docs/voting.md).
+
+    The score is the log-likelihood ratio of the answers where the learner tells its law, else the number of
+    answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
+    """
+
+    name = "small-margin"
+    protocols = ("Voting",)
+
+    queries: int | None = setting(
+        None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]
+    )
+    below: float = setting(0.0, unit="votes", help="how far below the tie the votes should be")
+    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
+    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        swap = narrowest_swap(self.learner, self.sample, below=self.below)
+        judge = Judge(self.learner, swap.samples, swap.point[None], games)
+        yield Train(*swap.samples)
+        for _ in range(self.queries or queries_of(self.learner)):
+            reply = yield Query(swap.point)
+            judge.take(0, reply)
+        return judge.score

@@ -1,0 +1,203 @@
+"""`arena experiment`: what a paper measured, on a data set of yours."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+import click
+from tqdm import tqdm
+
+from audits.cli import INTERRUPTED
+from audits.cli.options import JSON, QUANTILES, QUIET, REAL, SEED, WHOLE
+from audits.cli.teaching import ACTIVE, players
+from audits.experiment import METHODS, Experiment, Result, run
+from audits.experiment.chart import draw
+from audits.experiment.plan import SHARES
+from audits.experiment.text import as_json as json_of
+from audits.experiment.text import text
+from audits.one_hot import load_one_hot
+from audits.race.chart import check_plot
+
+
+@click.group("experiment")
+def experiment() -> None:
+    """Run an experiment of a paper on your data."""
+
+
+@experiment.command("pate")
+@click.option(
+    "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
+)
+@click.option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values.")
+@click.option(
+    "--x",
+    metavar="COLUMN",
+    multiple=True,
+    help="Column to learn from; again for more. Default: all others. Each of its values becomes a variable.",
+)
+@click.option(
+    "--positive",
+    metavar="VALUE",
+    help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
+)
+@QUANTILES
+@click.option("--repeats", type=WHOLE, metavar="N", default=30, show_default=True, help="Random splits.")
+@click.option(
+    "--epsilon",
+    "epsilons",
+    type=REAL,
+    metavar="E",
+    multiple=True,
+    help="ε of all answers together, in nats; again for more. Default: 0.5, 1 and 2.",
+)
+@click.option("--delta", type=REAL, metavar="D", help="δ. Default: one in the private examples.")
+@click.option(
+    "--teacher-examples",
+    type=WHOLE,
+    metavar="N",
+    default=100,
+    show_default=True,
+    help="About how many private examples each teacher gets.",
+)
+@click.option(
+    "--budget",
+    type=REAL,
+    metavar="PART",
+    default=0.3,
+    show_default=True,
+    help="The part of the public points that an active student may ask about.",
+)
+@click.option(
+    "--shares",
+    type=(REAL, REAL),
+    metavar="PRIVATE PUBLIC",
+    default=SHARES,
+    show_default=True,
+    help="Parts of the examples; the rest tests.",
+)
+@click.option(
+    "--methods",
+    metavar="NAME,...",
+    default=",".join(METHODS),
+    show_default=True,
+    help="psq: a passive student. asq: an active one. psq-np, asq-np: the same without noise.",
+)
+@click.option(
+    "--teacher",
+    metavar="CLASSIFIER",
+    default="Perceptron",
+    show_default=True,
+    help="What each teacher is: a classifier of scikit-learn, as 'LogisticRegression(C=0.5)'.",
+)
+@click.option("--student", metavar="CLASSIFIER", help="What a passive student is. Default: as the teachers.")
+@click.option(
+    "--active",
+    type=click.Choice(ACTIVE),
+    default=ACTIVE[0],
+    show_default=True,
+    help="How an active student learns: by one gradient step an answer, or by rules like the passive one's, "
+    "fitted anew with the label forced.",
+)
+@click.option(
+    "--constant",
+    type=REAL,
+    metavar="C",
+    help="How readily an active student asks. Default: 0.1 with gradient steps, 0.5 with forced labels.",
+)
+@SEED
+@click.option(
+    "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change the figures."
+)
+@click.option(
+    "--ledger", metavar="FILE", help="Keep every repetition here; the same command again goes on from there."
+)
+@JSON
+@click.option("--plot", metavar="FILE", help="Also draw a chart: FILE.png or FILE.svg.")
+@QUIET
+def pate(
+    *,
+    data: str,
+    y: str,
+    x: tuple[str, ...],
+    positive: str | None,
+    quantiles: int | None,
+    repeats: int,
+    epsilons: tuple[float, ...],
+    delta: float | None,
+    teacher_examples: int,
+    budget: float,
+    shares: tuple[float, float],
+    methods: str,
+    teacher: str,
+    student: str | None,
+    active: str,
+    constant: float | None,
+    seed: int,
+    jobs: int,
+    ledger: str | None,
+    as_json: bool,
+    plot: str | None,
+    quiet: bool,
+) -> None:
+    """Teachers on private data, noisy votes on public points, students who learn from these: Table 4 of Liu,
+    Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
+
+    Every repetition splits the data anew into a private, a public and a test part. The claim (ε, δ) covers
+    what one student of one split learns, for one private example replaced; not the accuracy, which is counted
+    without noise. Which values and ranges a column takes is taken for public. Exit status: 0 done, 2 bad use,
+    130 interrupted (the figures so far are printed).
+
+    \b
+    Examples:
+      arena experiment pate --data examples/data/mushroom.csv.gz --y Poisonous/Edible
+      arena experiment pate --data adult.csv --y income --quantiles 5 --repeats 10 \\
+          --teacher SGDClassifier --jobs 2 --ledger adult.ledger --plot adult.svg
+    """
+    if plot is not None:
+        check_plot(plot)
+    encoded = load_one_hot(data, y=y, x=x, positive=positive, quantiles=quantiles)
+    planned = Experiment(
+        data=encoded,
+        players=players(teacher, student, features=len(encoded.names), active=active, constant=constant),
+        methods=tuple(method.strip() for method in methods.split(",")),
+        epsilons=epsilons or (0.5, 1.0, 2.0),
+        delta=delta,
+        repeats=repeats,
+        teacher_examples=teacher_examples,
+        budget=budget,
+        shares=shares,
+        seed=seed,
+    )
+    with _bar(planned, hidden=quiet or as_json) as watch:
+        result = run(planned, jobs=jobs, ledger=ledger, watch=watch)
+    if result.interrupted:
+        click.echo(f"arena: {_how_to_go_on(result, ledger)}", err=True)
+    if result.tallies:
+        click.echo(json_of(result) if as_json else text(result))
+        if plot is not None:
+            draw(result, plot)
+    click.get_current_context().exit(INTERRUPTED if result.interrupted else 0)
+
+
+def _how_to_go_on(result: Result, ledger: str | None) -> str:
+    done = f"interrupted after {len(result.tallies)} of {result.experiment.repeats} repetitions"
+    if ledger is None:
+        return f"{done}, which are lost; with --ledger FILE they would be kept"
+    return f"{done}, which {ledger} keeps; the same command goes on from there"
+
+
+@contextmanager
+def _bar(planned: Experiment, *, hidden: bool) -> Iterator[Callable[[int], None]]:
+    """A progress bar on a terminal: repetitions."""
+    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
+    with tqdm(total=planned.repeats, unit=" splits", disable=hidden, leave=False) as bar:
+
+        def show(done: int) -> None:
+            bar.update(done - bar.n)
+
+        yield show
+
+
+COMMANDS = {"experiment": experiment}

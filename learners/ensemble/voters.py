@@ -1,0 +1,210 @@
+"""What learners before Voting share: their settings, teachers at a table, and the law of their answers."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from functools import lru_cache
+from math import prod
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.concepts import ConceptClass
+from arena.concepts.thresholds import Thresholds
+from arena.errors import InvalidArgument
+from arena.laws import AnswerLaw
+from arena.players import Learner
+from arena.points import row_hashes, shared
+from arena.sample import Sample, Training
+from arena.settings import at_least, setting, whole
+from learners.ensemble.ensemble import Ensemble, trained
+from learners.ensemble.teacher import Minimiser, Teacher
+
+_MOST_KEPT = 4_096  # points whose votes a table keeps
+
+
+def _a_teacher(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, Teacher):
+        raise InvalidArgument(
+            "teacher must be a Teacher", value=value, remedy="Write Teacher.from_text(...) around its text."
+        )
+
+
+@attrs.frozen
+class Voters(Learner):
+    """Base of the specs: K teachers, trained on disjoint parts of the sample, answer ℓ queries by their vote.
+
+    A replaced example changes the part of one teacher, so that votes change by one at most. How the sample is
+    parted is public, and nothing of privacy rests on it.
+    """
+
+    protocols = ("Voting",)
+
+    teacher: Teacher = setting(
+        Minimiser(Thresholds(), "thresholds"),
+        help="what each teacher is: a concept class, for its empirical risk minimiser, or a classifier of "
+        "scikit-learn, its settings, and the features of a point: LogisticRegression(C=0.5):112",
+        check=_a_teacher,
+    )
+    teachers: int = setting(101, help="K, the teachers", check=[whole, at_least(1)])
+    queries: int = setting(100, help="ℓ, the answers before it halts", check=[whole, at_least(1)])
+    split: int = setting(0, help="seed of the public split of the sample", check=[whole, at_least(0)])
+
+    @property
+    def concepts(self) -> ConceptClass | None:
+        """The class of the teachers, if they are minimisers of one."""
+        return self.teacher.concepts if isinstance(self.teacher, Minimiser) else None
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.teacher.point_shape
+
+    @property
+    def sample_size(self) -> int:
+        return self.teachers
+
+    def ensemble(self, sample: Sample) -> Ensemble:
+        """Its teachers, trained on a sample.
+
+        Raises: InvalidArgument for points of another shape; as `learners.ensemble.ensemble.trained` does.
+        """
+        if sample.points.shape[1:] != self.point_shape:
+            raise InvalidArgument(
+                f"{self.teacher} takes points of shape {self.point_shape}",
+                value=sample.points.shape[1:],
+                remedy="Write the features of a point after a colon: LogisticRegression:112.",
+            )
+        return trained(self.teacher, sample, self.teachers, self.split)
+
+
+class VoteCounts:
+    """The votes for 1 of several ensembles, remembered by point.
+
+    Points are told apart by their numbers, or by a hash of 64 bits of their vectors.
+    """
+
+    def __init__(self, ensembles: Sequence[Ensemble]) -> None:
+        self._ensembles = ensembles
+        self._keys = np.zeros(0)
+        self._counts = np.zeros((0, len(ensembles)), np.int64)
+        self._prepared = self._keys, self._counts
+
+    def ones(self, x: np.ndarray, which: Any) -> np.ndarray:
+        """(n,) int64: how many teachers of ensemble which[g] label the point of game g 1; x is (n, ...), or
+        one point (1, ...)."""
+        keys = _keys(x)
+        place, known = self._places(keys)
+        if not known.all():
+            kept = len(self._keys) - len(self._prepared[0])
+            if kept + np.count_nonzero(~known) > _MOST_KEPT:
+                self._keys, self._counts = self._prepared
+                _, known = self._places(keys)
+            self._learn(x[~known], keys[~known])
+            place, _ = self._places(keys)
+        return np.asarray(self._counts[place, which])
+
+    def prepare(self, points: np.ndarray) -> None:
+        """Count the votes at points (m, ...) at once, and never forget them."""
+        self._learn(points, _keys(points))
+        self._prepared = self._keys, self._counts
+
+    def _places(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,): where each key is, and whether it is known."""
+        if not len(self._keys):
+            return np.zeros(len(keys), np.intp), np.zeros(len(keys), bool)
+        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return place, self._keys[place] == keys
+
+    def _learn(self, points: np.ndarray, keys: np.ndarray) -> None:
+        new, first = np.unique(keys, return_index=True)
+        unknown = ~self._places(new)[1]
+        if not unknown.any():
+            return
+        new, first = new[unknown], first[unknown]
+        counts = [ensemble.ones(points[first]) for ensemble in self._ensembles]
+        merged = np.concatenate([self._keys.astype(new.dtype), new])
+        order = np.argsort(merged)
+        self._keys = merged[order]
+        self._counts = np.concatenate([self._counts, np.stack(counts, axis=1)])[order]
+
+
+@lru_cache(maxsize=16)
+def vote_counts(*ensembles: Ensemble) -> VoteCounts:
+    """The votes for 1 of these ensembles, the same for all tables of an audit, which ask the same points."""
+    return VoteCounts(ensembles)
+
+
+def _keys(points: np.ndarray) -> np.ndarray:
+    """(n,): one number for each of points (n, ...), equal for equal points."""
+    numbers = points.astype(np.float64) + 0.0  # -0.0 equals 0.0 but has other bits
+    return numbers if numbers.ndim == 1 else row_hashes(numbers.reshape(len(numbers), prod(points.shape[1:])))
+
+
+class SeatedVoters:
+    """Base of the seats: trains teachers and counts their votes. An algorithm gives `_answer`."""
+
+    def __init__(self, spec: Voters, games: int) -> None:
+        self._spec = spec
+        self._games = games
+        self._asked = 0
+        self._halted = np.zeros(games, bool)
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self._halted
+
+    def train(self, training: Training) -> None:
+        """Train the teachers of every sample of the table, once for all its games."""
+        self._votes_for_1 = vote_counts(*(self._spec.ensemble(sample) for sample in training.samples))
+        self._which = training.which
+
+    def prepare(self, points: np.ndarray) -> None:
+        """Count the votes at points (m, ...) that may be asked about, all at once, which is much faster than
+        one point after the other. Call it after `train`; it changes no answer.
+        """
+        self._votes_for_1.prepare(points)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """One answer a game; after ℓ of them every game has halted."""
+        if self._asked == self._spec.queries:
+            return np.zeros(self._games, np.int8)
+        self._asked += 1
+        answers = self._answer(self.ones(x))
+        if self._asked == self._spec.queries:
+            self._halted = np.ones(self._games, bool)
+        return answers
+
+    def votes(self, x: Any) -> np.ndarray:
+        """The mean votes (n,), for a player that seats the learner at a table of its own."""
+        return self.ones(np.broadcast_to(x, (self._games, *self._spec.point_shape))) / self._spec.teachers
+
+    def ones(self, x: np.ndarray) -> np.ndarray:
+        """(n,) int64: how many teachers of each game label its point of x (n, ...) 1."""
+        return self._votes_for_1.ones(x[:1] if shared(x) else x, self._which)
+
+    @abstractmethod
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        """The answers to queries with so many votes for 1 (n,); may halt games."""
+
+
+class VotingLaw(AnswerLaw):
+    """Base of the laws of answers: they depend on a point by its votes alone."""
+
+    def __init__(self, spec: Any, sample: Sample) -> None:
+        self._spec = spec
+        self._ensemble = spec.ensemble(sample)
+        self._votes_for_1 = vote_counts(self._ensemble)
+
+    @property
+    def last(self) -> int:
+        return self._spec.queries
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        ones = self._votes_for_1.ones(x[:1] if shared(x) else x, 0)
+        return self._after(measure, np.broadcast_to(ones, len(x)))
+
+    @abstractmethod
+    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+        """(k, n, m), as `step`, for queries with so many votes for 1 (n,)."""

@@ -1,0 +1,119 @@
+"""pate-gaussian: the votes of teachers, counted with Gaussian noise."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import attrs
+import numpy as np
+
+from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.sample import Sample
+from arena.settings import less_than, more_than, one_of, setting
+from learners.ensemble import SeatedVoters, Voters, VotingLaw
+from learners.mechanisms.composition import concentrated
+from learners.mechanisms.gaussian import gaussian_delta, gaussian_sigma
+
+ANALYTIC, PRINTED = "analytic", "printed"
+
+
+@attrs.frozen
+class PateGaussian(Voters):
+    """Answers 1[Σ_k h_k(x) + N(0, σ²) ≥ K/2], ℓ times, and halts.
+
+    Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. A
+    replaced example moves each count by 1 at most, so ℓ adaptive answers are one Gaussian mechanism of
+    sensitivity √ℓ (Dong, Roth, Su, Gaussian Differential Privacy, 2022, Corollary 3.3), whose δ at every ε is
+    known exactly (Theorem 8 of Balle and Wang, 2018). The claim is that δ, whatever σ was calibrated by:
+
+    analytic: the least σ with (ε, δ); what the paper's experiments use.
+    printed: step 1, √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε, which is (ε, δ) by ℓ/(2σ²)-zCDP, and more than is needed.
+    """
+
+    name = "pate-gaussian"
+    theorem = "Theorem 2 (Algorithm 1) of Liu et al., by Theorem 8 of Balle and Wang (2018)"
+
+    epsilon: float = setting(1.0, unit="nats", help="ε of all answers together", check=more_than(0))
+    delta: float = setting(
+        1e-5, unit="probability", help="the δ that σ is calibrated to", check=[more_than(0), less_than(1)]
+    )
+    calibration: str = setting(
+        ANALYTIC, help="of σ: analytic, or printed (step 1)", check=one_of(ANALYTIC, PRINTED)
+    )
+    sigma: float | None = setting(
+        None, unit="votes", help="σ; default: calibrated to ε, δ", check=more_than(0)
+    )
+
+    @property
+    def sigma_run(self) -> float:
+        """The standard deviation of the noise of a count."""
+        if self.sigma is not None:
+            return self.sigma
+        if self.calibration == PRINTED:
+            return printed_sigma(epsilon=self.epsilon, delta=self.delta, answers=self.queries)
+        return gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=sqrt(self.queries))
+
+    @property
+    def claim(self) -> Claim:
+        delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run, sensitivity=sqrt(self.queries))
+        return Claim(epsilon=self.epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def epsilon_by_zcdp(self) -> float:
+        """ε at δ by ℓ/(2σ²)-zCDP, the accounting of step 1, nats."""
+        return concentrated(self.queries / (2 * self.sigma_run**2), slack=self.delta).epsilon
+
+    @property
+    def in_step(self) -> bool:
+        """Every game draws one number an answer."""
+        return True
+
+    def law(self, sample: Sample) -> GaussianVotes:
+        return GaussianVotes(self, sample)
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedPateGaussian:
+        return SeatedPateGaussian(self, games, rng)
+
+
+def printed_sigma(*, epsilon: float, delta: float, answers: int) -> float:
+    """σ by step 1 of Algorithm 1: √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε for ℓ `answers`.
+
+    With ρ = ℓ/(2σ²) it reads ρ + 2√(ρ ln(1/δ)) = ε, so √ρ = √(ln(1/δ) + ε) − √ln(1/δ).
+    """
+    surprise = log(1 / delta)
+    # The difference of roots, without the cancellation.
+    root = epsilon / (sqrt(surprise + epsilon) + sqrt(surprise))
+    return sqrt(answers / 2) / root
+
+
+class SeatedPateGaussian(SeatedVoters):
+    """pate-gaussian at a table."""
+
+    def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games)
+        self._rng = rng
+        self._sigma = spec.sigma_run
+        self._noisy = np.empty(games)
+
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        self._rng.standard_normal(out=self._noisy)
+        self._noisy *= self._sigma
+        self._noisy += ones
+        return self._noisy >= self._spec.teachers / 2
+
+
+class GaussianVotes(VotingLaw):
+    """The law of pate-gaussian: independent answers."""
+
+    def __init__(self, spec: PateGaussian, sample: Sample) -> None:
+        super().__init__(spec, sample)
+        self._sigma = spec.sigma_run
+
+    def start(self) -> np.ndarray:
+        return np.ones(1)
+
+    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+        from scipy.special import ndtr  # slow to import
+
+        margin = (ones - self._spec.teachers / 2) / self._sigma
+        return np.stack([ndtr(-margin), ndtr(margin)])[:, :, None] * measure

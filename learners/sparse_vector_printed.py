@@ -1,0 +1,85 @@
+"""sparse-vector-printed: Algorithm 6 with its slips, for audits to test."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import attrs
+import numpy as np
+
+from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.replies import UNSTABLE
+from arena.sample import Sample
+from arena.settings import at_least, setting, whole
+from learners.ensemble.screening import Screening, ScreeningLaw, distances, farthest, threshold_nodes
+from learners.ensemble.voters import SeatedVoters
+from learners.mechanisms.above_threshold import HaltBudget
+from learners.mechanisms.laplace import NoisyValues, laplace
+
+
+@attrs.frozen
+class SparseVectorPrinted(Screening):
+    """Algorithm 6 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, as printed.
+
+    The slips, beside `sparse-vector`:
+
+    - λ = √(32T ln(1/δ)/ε), with ε below the root: too little noise for ε < 1.
+    - After a ⊥ the threshold is w + 1 for good, without noise.
+    - It goes on while c ≤ T, which is up to T + 1 answers ⊥.
+
+    It claims Lemma 45: (ε, δ), that is ε = 32T ln(1/δ)/λ². The constant 32 is so large that this holds but
+    for small ε, and there it fails.
+    """
+
+    name = "sparse-vector-printed"
+    theorem = "Lemma 45 of Liu et al., of the listing as printed: false for small ε"
+
+    teachers: int = setting(1_001, help="K, the teachers", check=[whole, at_least(1)])
+
+    @property
+    def claim(self) -> Claim:
+        asked = 32 * self.unstable * log(1 / self.delta)
+        epsilon = self.epsilon if self.scale is None else asked / self.scale**2
+        return Claim(epsilon=epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def _default_scale(self) -> float:
+        return sqrt(32 * self.unstable * log(1 / self.delta) / self.epsilon)
+
+    @property
+    def _default_threshold(self) -> float:
+        return farthest(self.teachers) / 2
+
+    @property
+    def in_step(self) -> bool:
+        """Every game draws one threshold, and one number an answer."""
+        return True
+
+    def law(self, sample: Sample) -> ScreeningLaw:
+        bare = np.ones(1), np.ones(1)
+        return ScreeningLaw(self, sample, first=threshold_nodes(self), later=bare, halts=self.unstable + 1)
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedSparseVectorPrinted:
+        return SeatedSparseVectorPrinted(self, games, rng)
+
+
+class SeatedSparseVectorPrinted(SeatedVoters):
+    """sparse-vector-printed at a table."""
+
+    def __init__(self, spec: SparseVectorPrinted, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games)
+        unit = 2 * spec.scale_run  # what noisy values are measured in
+        self._distances = distances(spec.teachers)
+        self._noisy = NoisyValues(games, rng, scale=unit)
+        self._budget = HaltBudget(games, spec.unstable + 1)
+        self._halted = self._budget.halted
+        self._thresholds = spec.threshold_run / unit + laplace(rng, np.empty(games), 1 / 2)
+        self._later = (spec.threshold_run + 1) / unit
+
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        """⊥ also in games that have halted."""
+        below = self._noisy.draw(self._distances[ones]) <= self._thresholds
+        if below.any():
+            self._thresholds[self._budget.spend(below)] = self._later
+            np.putmask(self._thresholds, self._budget.halted, -np.inf)
+        return np.where(below | self._budget.halted, np.int8(UNSTABLE), np.int8(1))

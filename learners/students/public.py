@@ -1,0 +1,79 @@
+"""Public points: what a student may ask about."""
+
+from __future__ import annotations
+
+import csv
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.errors import InvalidArgument
+from arena.points import as_points, frozen
+
+
+def _own(points: Any) -> np.ndarray:
+    return frozen(as_points(points).astype(np.float64))
+
+
+def _content(points: np.ndarray) -> tuple[tuple[int, ...], bytes]:
+    return points.shape, (points + 0.0).tobytes()  # -0.0 is 0.0
+
+
+@attrs.frozen(cache_hash=True, repr=False)
+class PublicPoints:
+    """Points without labels, which need no protection. Specs of equal points are equal.
+
+    Shapes: points (m, ...), at least one.
+
+    >>> PublicPoints([0.5, 2]), PublicPoints.from_text("0.5,2") == PublicPoints([0.5, 2])
+    (PublicPoints(2 of shape ()), True)
+    """
+
+    points: np.ndarray = attrs.field(converter=_own, eq=_content)
+
+    @points.validator
+    def _check(self, attribute: object, value: np.ndarray) -> None:
+        if value.ndim == 0 or not len(value):
+            raise InvalidArgument("there is at least one public point, in a row", value=value.shape)
+
+    @classmethod
+    def from_text(cls, text: str) -> PublicPoints:
+        """The points in FILE.csv, one a line with its coordinates and no line of names; or numbers that are
+        separated by commas, each a point.
+
+        Raises: InvalidArgument, naming the file and the line.
+        """
+        text = text.strip()
+        if not text.endswith(".csv"):
+            return cls(_numbers(text.split(","), "public points"))
+        try:
+            with open(text, encoding="utf-8-sig", newline="") as file:
+                lines = csv.reader(file)
+                rows = [_numbers(line, f"{text}, line {lines.line_num}") for line in lines if line]
+        except (OSError, UnicodeDecodeError, csv.Error) as error:
+            raise InvalidArgument(f"cannot read public points from {text}: {error}") from error
+        if len({len(row) for row in rows}) > 1:
+            raise InvalidArgument(f"{text}: every line needs as many coordinates as the first", value=text)
+        return cls([row[0] for row in rows] if rows and len(rows[0]) == 1 else rows)
+
+    def __len__(self) -> int:
+        return len(self.points)
+
+    def __repr__(self) -> str:
+        return f"PublicPoints({len(self)} of shape {self.points.shape[1:]})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # A pickled array comes back writable; the constructor makes it read-only again.
+        return PublicPoints, (self.points,)
+
+
+def _numbers(fields: list[str], where: str) -> list[float]:
+    try:
+        return [float(field) for field in fields]
+    except ValueError:
+        raise InvalidArgument(
+            f"{where}: points are numbers",
+            value=",".join(fields)[:60],
+            remedy="Write 0.5,1,2 or the name of a file that ends in .csv, a point a line.",
+        ) from None

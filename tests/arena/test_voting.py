@@ -1,0 +1,309 @@
+"""Voting to the letter: for each rule a game that breaks it, and one that stays just inside."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+import pytest
+from players import SAMPLE, EchoSeat, Scripted, script
+
+from arena import (
+    NO_LABEL,
+    TRAINING_EXAMPLE,
+    UNSTABLE,
+    Claim,
+    InvalidArgument,
+    Learner,
+    PlayerError,
+    ProtocolViolation,
+    Query,
+    Ready,
+    Sample,
+    Train,
+    Voting,
+    play,
+)
+from arena.engine import Played
+
+GAMES = 6
+
+
+class UnsureSeat(EchoSeat):
+    """Answers 0 below 1/3, 1 above 2/3, ⊥ between; halts when asked `halt_at`."""
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        super().predict(x)
+        return np.select([x < 1 / 3, x > 2 / 3], [0, 1], UNSTABLE)
+
+
+@attrs.frozen
+class Unsure(Learner):
+    name = "unsure"
+    protocols = ("Voting",)
+    kind: type = UnsureSeat
+    halt_at: float = 9.0
+    seats: list[EchoSeat] = attrs.field(factory=list, eq=False, repr=False)
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
+
+    def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
+        seat = self.kind(games, self.halt_at)
+        self.seats.append(seat)
+        return seat
+
+
+def asks(*moves: object) -> Scripted:
+    return attrs.evolve(script(*moves), protocols=("Voting",))
+
+
+def played(
+    *moves: object, ell: int | None = None, learner: Learner | None = None, games: int = GAMES
+) -> Played:
+    return play(learner or Unsure(), asks(*moves), Voting(ell), games=games, seed=1, record=True)
+
+
+def replies(*moves: object, learner: Learner | None = None) -> list:
+    view = played(*moves, learner=learner).view
+    assert view is not None
+    return list(view.replies)
+
+
+def refused(*moves: object, ell: int | None = None, learner: Learner | None = None) -> ProtocolViolation:
+    with pytest.raises(ProtocolViolation) as caught:
+        played(*moves, ell=ell, learner=learner)
+    return caught.value
+
+
+# --- the training sets ----------------------------------------------------------------------------
+
+
+def test_training_sets_may_differ_in_one_place_and_that_is_the_challenge() -> None:
+    outcome = played(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0)))
+    assert outcome.flag.all()
+    assert outcome.challenges == {TRAINING_EXAMPLE}
+
+
+def test_equal_training_sets_are_no_challenge() -> None:
+    outcome = played(Train(SAMPLE, Sample([0.0, 0.0, 1.0], [0, 0, 1], [1, 2, 2])), Query(0.5))
+    assert not outcome.flag.any()
+    assert outcome.challenges == frozenset()
+
+
+def test_training_sets_differ_in_one_place_at_most_and_have_one_length() -> None:
+    two = refused(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0).replaced(0, 0.0, 1)))
+    assert (two.rule, two.got) == (
+        "the training sets of the two worlds differ in at most one place",
+        "2 places",
+    )
+    longer = refused(Train(SAMPLE, Sample([0.0, 1.0], [0, 1], [3, 3])))
+    assert (longer.expected, longer.got) == (5, 6)
+
+
+def test_the_learner_gets_its_worlds_training_set() -> None:
+    learner, other = Unsure(), SAMPLE.replaced(0, 0.0, 1)
+    outcome = played(Train(SAMPLE, other), learner=learner)
+    training = learner.seats[0].training
+    assert training is not None
+    received = [training.samples[w] for w in training.which]
+    assert received == [other if world else SAMPLE for world in outcome.worlds]
+
+
+# --- the questions ----------------------------------------------------------------------------------
+
+
+def test_points_are_public() -> None:
+    x = np.array([0.0, 1.0, 0.5, 0.5, 0.5, 0.5])
+    error = refused(Train(SAMPLE), Query(x, np.where(np.arange(GAMES) == 1, 0.0, x)))
+    assert (error.rule, error.games, error.round) == ("nature asks about public points", [1], 1)
+    assert (error.expected, error.got) == ("the same point in both worlds", "two different points")
+
+
+@pytest.mark.parametrize("x", [0.5, np.linspace(0, 1, GAMES)])
+def test_a_point_may_be_said_once_or_for_both_worlds(x: object) -> None:
+    learner = Unsure()
+    played(Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1)), Query(x, x), Query(x), learner=learner)
+    first, second = learner.seats[0].queries
+    assert first.tolist() == second.tolist() == np.broadcast_to(x, GAMES).tolist()
+
+
+@pytest.mark.parametrize("x", [np.nan, np.inf, "0.5", np.zeros(GAMES + 1), np.zeros((GAMES, 2)), None])
+def test_points_that_are_not_points_are_refused(x: object) -> None:
+    assert refused(Train(SAMPLE), Query(x)).round == 1
+
+
+def test_points_have_the_learners_shape() -> None:
+    @attrs.frozen
+    class Planar(Unsure):
+        point_shape = (2,)
+
+    assert refused(Train(Sample([(0.0, 1.0)], [1])), Query(0.5), learner=Planar()).round == 1
+    assert refused(Train(SAMPLE), learner=Planar()).round == 0
+
+
+def test_ell_questions_are_allowed_and_no_more() -> None:
+    asked = [Train(SAMPLE), Query(0.0), Query(0.0)]
+    assert played(*asked, ell=2).rounds == 2
+    error = refused(*asked, Query(0.0), ell=2)
+    assert (error.rule, error.round) == ("Voting with ℓ = 2 has at most 2 rounds", 3)
+
+
+@pytest.mark.parametrize("ell", [0, -1])
+def test_ell_is_at_least_one(ell: int) -> None:
+    with pytest.raises(InvalidArgument, match="Voting has ℓ ≥ 1 queries, got"):
+        Voting(ell)
+
+
+def test_training_comes_first_and_once() -> None:
+    assert refused(Query(0.0)).rule == "Voting begins with the training phase: yield Train first"
+    assert "one training phase" in refused(Train(SAMPLE), Train(SAMPLE)).rule
+    assert "one training phase" in refused(Train(SAMPLE), Query(0.0), Train(SAMPLE)).rule
+
+
+def test_other_moves_are_refused() -> None:
+    error = refused(Train(SAMPLE), Ready())
+    assert (error.rule, error.got) == ("Voting knows two moves, Train and Query", "Ready")
+
+
+# --- the answers --------------------------------------------------------------------------------------------
+
+
+def test_an_answer_is_0_1_or_unstable() -> None:
+    _, answer = replies(Train(SAMPLE), Query(np.array([0.0, 0.2, 0.4, 0.6, 0.8, 1.0])))
+    assert answer.label.tolist() == [0, 0, UNSTABLE, UNSTABLE, 1, 1]
+    assert not answer.halted.any()
+    with pytest.raises(ValueError, match="read-only"):
+        answer.label[0] = 1
+
+
+def test_bools_are_labels_too() -> None:
+    @attrs.frozen
+    class Sure(Unsure):
+        kind: type = EchoSeat
+
+    assert replies(Train(SAMPLE), Query(0.7), learner=Sure())[1].label.tolist() == [1] * GAMES
+
+
+class Broken(EchoSeat):
+    answer: object = None
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        super().predict(x)
+        return self.answer  # type: ignore[return-value]
+
+
+@pytest.mark.parametrize(
+    ("answer", "rule", "got"),
+    [
+        (np.full(GAMES, 3), "labels are 0, 1 or 2 (⊥)", [3]),
+        (np.full(GAMES, -1), "labels are 0, 1 or 2 (⊥)", [-1]),
+        (np.zeros(GAMES), "labels are bool or whole numbers", "float64"),
+        (np.zeros(GAMES + 1, int), "predict returns one label a game", "shape (7,)"),
+        ([0] * GAMES, "predict returns one label a game", "list"),
+    ],
+)
+def test_labels_are_checked(answer: object, rule: str, got: object) -> None:
+    kind = type("Answers", (Broken,), {"answer": answer})
+    error = refused(Train(SAMPLE), Query(0.0), learner=Unsure(kind=kind))
+    assert (error.rule, error.got, error.player, error.round) == (rule, got, "learner unsure", 1)
+
+
+def test_before_figure_1_unstable_is_no_label() -> None:
+    from arena import Figure1
+
+    @attrs.frozen
+    class Elsewhere(Unsure):
+        protocols = ("Figure1",)
+
+    with pytest.raises(ProtocolViolation, match=r"labels are 0 or 1; got \[2\]"):
+        play(Elsewhere(), script(Train(SAMPLE), Query(0.5)), Figure1(), games=GAMES, seed=1)
+
+
+# --- halts --------------------------------------------------------------------------------------------------
+
+
+def test_a_halt_shows_with_its_answer_and_then_as_silence_in_its_games_alone() -> None:
+    halting = np.where(np.arange(GAMES) < 2, 0.5, 0.9)
+    _, first, second = replies(Train(SAMPLE), Query(halting), Query(0.1), learner=Unsure(halt_at=0.5))
+    assert first.label.tolist() == [UNSTABLE, UNSTABLE, 1, 1, 1, 1]
+    assert first.halted.tolist() == [True, True, False, False, False, False]
+    assert second.label.tolist() == [NO_LABEL, NO_LABEL, 0, 0, 0, 0]
+    assert second.halted.tolist() == first.halted.tolist()
+
+
+def test_a_halt_while_training_is_silence_from_the_first_question_on() -> None:
+    class Refuses(UnsureSeat):
+        def train(self, training: object) -> None:
+            self.halted = np.ones(GAMES, bool)
+
+    _, answer = replies(Train(SAMPLE), Query(0.1), learner=Unsure(kind=Refuses))
+    assert answer.label.tolist() == [NO_LABEL] * GAMES
+    assert answer.halted.all()
+
+
+def test_what_a_halted_game_is_given_for_a_label_does_not_matter() -> None:
+    class Noisy(UnsureSeat):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            label = super().predict(x)
+            return label if len(self.queries) < 2 else np.full(GAMES, 77)
+
+    _, _, after = replies(Train(SAMPLE), Query(0.5), Query(0.5), learner=Unsure(kind=Noisy, halt_at=0.5))
+    assert after.label.tolist() == [NO_LABEL] * GAMES
+
+
+def test_a_halted_learner_stays_halted() -> None:
+    class Wakes(UnsureSeat):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            label = super().predict(x)
+            self.halted = np.full(GAMES, len(self.queries) == 1)
+            return label
+
+    error = refused(Train(SAMPLE), Query(0.5), Query(0.5), learner=Unsure(kind=Wakes))
+    assert (error.rule, error.games, error.round) == ("a halted learner stays halted", [*range(6)], 2)
+
+
+# --- errors, transcripts ------------------------------------------------------------------------------
+
+
+def test_a_learner_that_raises_is_named() -> None:
+    class Raises(UnsureSeat):
+        def predict(self, x: np.ndarray) -> np.ndarray:
+            raise TypeError("no")
+
+    with pytest.raises(PlayerError, match=r"learner unsure raised TypeError: no in round 1"):
+        played(Train(SAMPLE), Query(0.0), learner=Unsure(kind=Raises))
+
+
+def test_an_adversary_that_raises_is_named() -> None:
+    def moves(games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+        yield Train(SAMPLE)
+        raise KeyError("oops")
+
+    adversary = Scripted(moves, protocols=("Voting",))
+    with pytest.raises(PlayerError, match="adversary scripted raised KeyError: 'oops' in the training phase"):
+        play(Unsure(), adversary, Voting(), games=2, seed=1)
+
+
+def test_the_transcript_shows_unstable_answers_halts_and_silence() -> None:
+    outcome = played(
+        Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1)),
+        Query(0.4),
+        Query(0.4),
+        Query(0.5),
+        Query(0.1),
+        learner=Unsure(halt_at=0.5),
+    )
+    assert outcome.transcript is not None
+    lines = [line.split() for line in outcome.transcript.table(0).splitlines() if line[:1].isdigit()]
+    assert lines == [
+        ["1-2", "0.4", "⊥", "⊥"],
+        ["3", "0.5", "⊥,", "halts", "⊥,", "halts"],
+        ["4", "0.1", "-", "silence"],
+    ]
+
+
+@pytest.mark.parametrize("games", [0, 1, 2, 7])
+def test_any_number_of_games(games: int) -> None:
+    outcome = played(Train(SAMPLE), Query(0.5), games=games)
+    assert outcome.worlds.shape == (games,)

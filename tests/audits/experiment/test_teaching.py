@@ -1,0 +1,129 @@
+"""The players of `arena experiment pate` beside the learners that they are made of."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from experiment_data import load
+from services import Told
+
+from arena import InvalidArgument, Sample, Training
+from audits.cli.teaching import PatePlayers, players
+from audits.experiment.players import Request
+from learners.pate_gaussian import PateGaussian
+from learners.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
+
+TEACHERS, PUBLIC, BUDGET, DELTA = 15, 40, 12, 1e-3
+
+
+@pytest.fixture(scope="module")
+def data(tmp_path_factory):
+    found = load(tmp_path_factory.mktemp("data") / "d.csv")
+    points = found.points.astype(np.float64)
+    return Sample(points[:400], found.labels[:400]), points[400 : 400 + PUBLIC], points[440:]
+
+
+@pytest.fixture(scope="module")
+def perceptrons() -> PatePlayers:
+    return players("Perceptron", None, features=9, active="forced", constant=0.1)
+
+
+def request(players, data, *, active: bool, epsilon: float, seed: int = 0) -> Request:
+    sample, public, _ = data
+    return Request(
+        active=active,
+        epsilon=epsilon,
+        delta=DELTA,
+        answers=BUDGET if active else PUBLIC,
+        teachers=TEACHERS,
+        points=public,
+        ones=players.ones(sample, TEACHERS, 7, public),
+        noise=np.random.default_rng(seed),
+    )
+
+
+def aggregator(players, answers: int, epsilon: float) -> PateGaussian:
+    return PateGaussian(
+        teacher=players.teacher, teachers=TEACHERS, queries=answers, epsilon=epsilon, delta=DELTA, split=7
+    )
+
+
+def test_votes_are_those_of_the_seated_teachers(perceptrons, data) -> None:
+    sample, public, _ = data
+    seat = aggregator(perceptrons, PUBLIC, 1.0).seat(1, np.random.default_rng(0))
+    seat.train(Training.of([sample], np.zeros(1, int)))
+    ones = [round(float(seat.votes(point)[0] * TEACHERS)) for point in public]
+    assert perceptrons.ones(sample, TEACHERS, 7, public).tolist() == ones
+
+
+@pytest.mark.parametrize("epsilon", [0.3, 2.0])
+@pytest.mark.parametrize("active", [False, True])
+def test_students_of_counted_votes_learn_what_those_of_teachers_do(
+    perceptrons, data, epsilon: float, active: bool
+) -> None:
+    sample, public, fresh = data
+    seat = aggregator(perceptrons, BUDGET if active else PUBLIC, epsilon).seat(1, np.random.default_rng(3))
+    seat.train(Training.of([sample], np.zeros(1, int)))
+    found = perceptrons.learn(request(perceptrons, data, active=active, epsilon=epsilon, seed=3))
+    if active:
+        lesson = learn(ForcedLabel(student=perceptrons.student, constant=0.1), seat, public)[0]
+        rule, answers = lesson.rule, len(lesson.asked)
+    else:
+        rule, answers = taught(perceptrons.student, public, answers_of(seat, public))[0], PUBLIC
+    assert (found.label(fresh) == rule.label(fresh)).all()
+    assert found.answers == answers
+
+
+def test_without_noise_students_learn_the_majority(perceptrons, data) -> None:
+    asked = request(perceptrons, data, active=False, epsilon=math.inf)
+    found = perceptrons.learn(asked)
+    majority = (2 * asked.ones >= TEACHERS).astype(np.int8)[None]
+    rule = taught(perceptrons.student, asked.points, majority)[0]
+    assert (found.label(data[2]) == rule.label(data[2])).all()
+    few = perceptrons.learn(request(perceptrons, data, active=True, epsilon=math.inf))
+    assert 1 <= few.answers <= BUDGET
+
+
+def test_what_answers_cost(perceptrons) -> None:
+    sigma = aggregator(perceptrons, 40, 1.0).sigma_run
+    assert perceptrons.spent(40, of=40, epsilon=1.0, delta=DELTA) == pytest.approx(1.0)
+    assert perceptrons.spent(10, of=40, epsilon=1.0, delta=DELTA) == gaussian_epsilon(
+        answers=10, sigma=sigma, delta=DELTA
+    )
+    assert perceptrons.spent(0, of=40, epsilon=1.0, delta=DELTA) == 0
+
+
+def test_the_student_may_differ() -> None:
+    found = players("Perceptron", "GaussianNB", features=9, constant=0.2).describe()
+    assert (found["teacher"], found["student"]) == ("Perceptron:9", "GaussianNB:9")
+    assert found["active student"] == "GradientSteps(step=1, constant=0.2)"
+    assert "scikit-learn" in found
+    forced = players("Perceptron", None, features=9, active="forced").describe()
+    assert forced["active student"] == "ForcedLabel(constant=0.5)"
+
+
+def test_an_active_student_may_take_gradient_steps(data) -> None:
+    quick = players("Perceptron", None, features=9)
+    asked = request(quick, data, active=True, epsilon=math.inf)
+    found = quick.learn(asked)
+    answers = (2 * asked.ones >= TEACHERS).astype(int)
+    service = Told(lambda x: [answers[(asked.points == x[0]).all(axis=1).argmax()]], most=BUDGET)
+    lesson = learn(GradientSteps(), service, asked.points)[0]
+    assert found.answers == len(lesson.asked)
+    assert (found.label(data[2]) == lesson.rule.label(data[2])).all()
+
+
+@pytest.mark.parametrize(
+    ("teacher", "message"),
+    [
+        ("Perceptrn", "there is no classifier of that name, got 'Perceptrn'. Did you mean Perceptron?"),
+        ("Perceptron:4", "the data have points of 9 variables, and Perceptron:4 learns from others"),
+        ("thresholds:1..7", "the data have points of 9 variables, and thresholds:1..7 learns from others"),
+        ("Perceptron(deep=1)", "Perceptron cannot be made"),
+    ],
+)  # fmt: skip
+def test_refusals(teacher: str, message: str) -> None:
+    with pytest.raises(InvalidArgument, match=message):
+        players(teacher, None, features=9)

@@ -1,0 +1,218 @@
+"""Audits under Voting: features with ⊥, learnt witnesses, likelihood ratios, exact audits, commands."""
+
+from __future__ import annotations
+
+import json
+
+import attrs
+import numpy as np
+import pytest
+from click.testing import CliRunner, Result
+from mutants.voting_learners import BARE, VOTES
+from voting_learners import Screened
+
+from adversaries.disagreement import Disagreement
+from adversaries.small_margin import SmallMargin
+from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
+from audits import cli
+from audits.exact.result import exact
+from audits.likelihood import likelihood_ratios
+from audits.plan import LEARNT, LIKELIHOOD, Plan
+from audits.run import run
+from audits.search.score import Score, simple_scores
+from audits.verdict import Verdict
+from audits.views import ViewCounts, features
+from learners.pate_gaussian import PateGaussian
+
+SCREENED = Screened(teachers=3, queries=5)
+
+
+@attrs.frozen
+class Mute(Adversary):
+    """counts-unstable, which leaves what it saw to a witness."""
+
+    name = "mute"
+    protocols = ("Voting",)
+    queries: int = 5
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(Sample([0.5] * 3, [1, 0, 0]), Sample([0.5] * 3, [1, 1, 0]))
+        for _ in range(self.queries):
+            yield Query(0.5)
+
+
+def audited(learner: Learner, adversary: Adversary, witness: str, games: int = 20_000) -> Verdict:
+    claim = learner.claim
+    return run(
+        Plan(
+            learner=learner,
+            adversary=adversary,
+            referee=Voting(),
+            epsilon=claim.epsilon,
+            delta=claim.delta,
+            games=games,
+            witness=witness,
+        )
+    )
+
+
+# --- features ---------------------------------------------------------------------------------------
+
+
+def test_unstable_is_a_feature_of_its_own() -> None:
+    played = play(SCREENED, Mute(), Voting(), games=300, seed=1, record=True)
+    assert played.view is not None
+    found = features(played)
+    labels = np.stack([reply.label for reply in played.view.replies[1:]], axis=1)
+    assert (labels == UNSTABLE).any()
+    for t in range(5):
+        assert found.rows[:, found.names.index(f"answer {t + 1}")].tolist() == labels[:, t].tolist()
+    told = found.rows[:, found.names.index("answers")]
+    assert told.tolist() == np.isin(labels, (0, 1)).sum(axis=1).tolist()
+    assert found.rows[:, found.names.index("answers 1")].tolist() == (labels == 1).sum(axis=1).tolist()
+
+
+def test_scores_can_look_for_unstable_answers() -> None:
+    played = play(SCREENED, Mute(), Voting(), games=300, seed=1, record=True)
+    assert played.view is not None
+    found = Score("answer 2", "equal", float(UNSTABLE)).of(played.view.replies, 300)
+    assert found.tolist() == (played.view.replies[2].label == UNSTABLE).astype(float).tolist()
+    seen = features(played)
+    counts = ViewCounts.of(seen[~played.worlds], seen[played.worlds])
+    assert {"answers", "answers 1", "halted", "answer 2"} <= {
+        score.feature for score in simple_scores(counts)
+    }
+
+
+# --- witnesses ----------------------------------------------------------------------------------------
+
+
+def test_a_learnt_witness_sees_what_a_bare_screen_gives_away() -> None:
+    verdict = audited(BARE, Mute(), LEARNT, games=8_000)
+    assert verdict.refuted
+    assert not audited(VOTES, Mute(), LEARNT, games=8_000).refuted
+
+
+def test_a_learnt_witness_comes_near_the_score_written_by_hand() -> None:
+    by_hand = audited(SCREENED, SmallMargin(learner=SCREENED), "score", games=40_000).epsilon_lower
+    learnt = audited(SCREENED, Mute(), LEARNT, games=40_000).epsilon_lower
+    assert learnt > 0.3 * by_hand > 0
+
+
+@pytest.mark.parametrize("learner", [SCREENED, PateGaussian(teachers=3, queries=5)], ids=lambda one: one.name)
+def test_the_likelihood_ratio_is_the_score_of_an_adversary_that_knows_the_law(learner: Learner) -> None:
+    adversary = SmallMargin(learner=learner)
+    played = play(learner, adversary, Voting(), games=2_000, seed=1, record=True)
+    found = likelihood_ratios(learner, adversary, Voting(), played)
+    assert played.score is not None
+    assert found.levels[found.of_game] == pytest.approx(played.score, abs=2e-9)
+
+
+def test_a_likelihood_witness_certifies_no_more_than_the_exact_loss() -> None:
+    learner = PateGaussian(teachers=3, queries=8)
+    truth = exact(learner, Mute(queries=8), Voting()).epsilon_at
+    verdict = audited(learner, Mute(queries=8), LIKELIHOOD)
+    assert 0.4 * truth.lower < verdict.epsilon_lower <= truth.upper
+
+
+def test_too_many_views_are_refused_with_a_remedy() -> None:
+    learner = PateGaussian(teachers=3)
+    with pytest.raises(
+        Unsupported, match="Let it ask fewer queries, or use `arena audit`, which plays games"
+    ):
+        audited(learner, Mute(queries=30), LIKELIHOOD)
+
+
+# --- exact audits ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("adversary", [SmallMargin, Disagreement], ids=lambda kind: kind.name)
+def test_an_exact_audit_knows_halting_views_with_unstable_answers(adversary: type[Adversary]) -> None:
+    player = adversary(learner=SCREENED)  # type: ignore[call-arg]
+    found = exact(SCREENED, player, Voting())
+    assert found.score is not None
+    assert found.score.middle == pytest.approx(found.epsilon_at.middle, abs=1e-6)
+    text, p0, p1, *_ = zip(*found.table(), strict=True)
+    assert sum(p0) == pytest.approx(1, abs=1e-9)
+    played = play(SCREENED, player, Voting(), games=40_000, seed=2, record=True)
+    assert played.view is not None
+    share = np.mean(
+        (played.view.replies[1].label == UNSTABLE)[played.worlds]
+        & (played.view.replies[2].label == UNSTABLE)[played.worlds]
+    )
+    told = sum(p for view, p in zip(text, p1, strict=True) if view.startswith("⊥⊥"))
+    assert share == pytest.approx(told, abs=6 * 0.5 / np.sqrt(20_000))
+
+
+def test_paths_that_were_given_up_are_not_taken_for_impossible_views() -> None:
+    told = arena("exact", "pate-gaussian", "--against", "disagreement", "--set", "queries=10")
+    assert "pure ε              at least" in told.stdout
+    assert "in one world only" not in told.stdout
+
+
+# --- the command line -------------------------------------------------------------------------------------
+
+
+def arena(*arguments: str) -> Result:
+    return CliRunner().invoke(cli.arena, arguments)
+
+
+def test_nature_is_listed_and_shown() -> None:
+    listed = arena("list").stdout
+    for name in ("small-margin", "repeat-point", "disagreement", "canary", "vote-inference"):
+        (line,) = (line for line in listed.splitlines() if line.split()[:1] == [name])
+        assert line.split()[1] == "Voting"
+        assert arena("show", name).exit_code == 0
+
+
+def test_a_game_is_played_and_printed() -> None:
+    shown = arena("play", "pate-gaussian", "--against", "small-margin", "--set", "queries=3")
+    assert shown.exit_code == 0
+    assert "under Voting" in shown.stdout
+    assert "training in world 0: 101 examples: 50 x (0, 0), 1 x (0, 0), 50 x (0, 1)" in shown.stdout
+    assert "The worlds differ in a training example." in shown.stdout
+
+
+def test_rounds_bound_the_questions() -> None:
+    given = ("pate-gaussian", "--against", "small-margin", "--rounds", "3")
+    refused = arena("play", *given)
+    assert refused.exit_code == 2
+    assert "Voting with ℓ = 3 has at most 3 rounds" in refused.stderr
+    assert "Let the adversary ask fewer queries, or allow more rounds." in refused.stderr
+    assert arena("play", *given, "--set", "adversary.queries=3").exit_code == 0
+
+
+def test_an_audit_and_an_exact_audit_tell_one_story() -> None:
+    given = ("pate-gaussian", "--against", "canary", "--set", "queries=6", "--set", "epsilon=2", "--json")
+    truth = json.loads(arena("exact", *given).stdout)
+    found = json.loads(arena("audit", *given, "--games", "20000", "--quiet").stdout)
+    assert 0.5 * truth["epsilon_at"]["lower"] < found["epsilon_lower"] <= truth["epsilon_at"]["upper"]
+
+
+def test_data_of_a_user_are_searched(tmp_path) -> None:  # type: ignore[no-untyped-def]
+    rng = np.random.default_rng(0)
+    rows = rng.random((300, 2))
+    labels = rows.sum(axis=1) + 0.2 * rng.standard_normal(300) > 1
+    file = tmp_path / "data.csv"
+    lines = [f"{a},{b},{int(y)}" for (a, b), y in zip(rows, labels, strict=True)]
+    file.write_text("\n".join(["a,b,y", *lines]))
+    data = ("--data", str(file), "--x", "a", "--x", "b", "--y", "y", "--positive", "1")
+    learner = ("--set", "teacher=DecisionTreeClassifier(max_depth=2):2", "--set", "teachers=15")
+    for name in ("small-margin", "canary", "vote-inference", "disagreement", "repeat-point"):
+        done = arena(
+            "audit",
+            "pate-gaussian",
+            "--against",
+            name,
+            *data,
+            *learner,
+            "--games",
+            "4000",
+            "--json",
+            "--quiet",
+        )
+        assert done.exit_code == 0, done.stderr
+        assert json.loads(done.stdout)["epsilon_lower"] > 0
+    target = ("--set", "adversary.target=300")
+    refused = arena("audit", "pate-gaussian", "--against", "vote-inference", *data, *learner, *target)
+    assert "the target is a row of the sample, from 0 to 299, got 'row 300'" in refused.stderr

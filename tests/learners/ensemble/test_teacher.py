@@ -1,0 +1,263 @@
+"""Teachers: their texts, what is refused, and that training is the same again."""
+
+from __future__ import annotations
+
+import importlib.util
+from typing import Any
+
+import numpy as np
+import pytest
+
+from adversaries.small_margin import SmallMargin
+from arena import InvalidArgument, Sample, Voting, play
+from arena.concepts import Points, Thresholds
+from audits.cli.players import find_any
+from audits.settings import build
+from learners.ensemble import Classifier, Minimiser, Teacher
+from learners.pate_gaussian import PateGaussian
+
+RNG = np.random.default_rng(1)
+PLANE = Sample(RNG.random((60, 2)), np.arange(60) % 2)
+GRID = RNG.random((40, 2))
+
+
+def refusal(text: str) -> str:
+    with pytest.raises(InvalidArgument) as caught:
+        Teacher.from_text(text)
+    return str(caught.value)
+
+
+# --- texts --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("text", "shape"),
+    [
+        ("thresholds", ()),
+        ("points:1..4", ()),
+        ("rectangles:4x4", (2,)),
+        ("lists:3", (3,)),
+        ("LogisticRegression(C=0.5):112", (112,)),
+        ("sklearn.tree.DecisionTreeClassifier(max_depth=3):2", (2,)),
+        ("GaussianNB", ()),
+        ("MLPClassifier(hidden_layer_sizes=(4, 4), max_iter=5):1_000", (1_000,)),
+    ],
+)
+def test_texts_name_teachers(text: str, shape: tuple[int, ...]) -> None:
+    teacher = Teacher.from_text(text)
+    assert teacher.point_shape == shape
+    assert Teacher.from_text(str(teacher)) == teacher
+    assert isinstance(teacher, Classifier if text[0].isupper() or text.startswith("sklearn") else Minimiser)
+
+
+def test_a_class_of_a_finite_domain_tells_it() -> None:
+    assert Teacher.from_text("points:1..3").domain == (1, 2, 3)
+    assert Teacher.from_text("thresholds").domain is None
+    assert Teacher.from_text("GaussianNB").domain is None
+    assert str(Minimiser(Points((1, 2)))) == str(Points((1, 2)))
+
+
+@pytest.mark.parametrize(
+    "text", ["MLPClassifier(hidden_layer_sizes=[4]):2", "LogisticRegression(class_weight={0: 1, 1: 2}):2"]
+)
+def test_settings_may_be_lists_and_dictionaries(text: str) -> None:
+    learner = PateGaussian(teacher=Teacher.from_text(text))
+    again = PateGaussian(teacher=Teacher.from_text(text))
+    assert (learner, hash(learner)) == (again, hash(again))
+    assert learner != PateGaussian(teacher=Teacher.from_text("LogisticRegression:2"))
+
+
+def test_the_command_line_reads_them() -> None:
+    learner = build(find_any("pate-gaussian"), {"teacher": "GaussianNB:3", "teachers": "7"})
+    assert (learner.teacher, learner.teachers) == (Classifier("GaussianNB", (), 3), 7)
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+NAMED = "Name its module too, as in sklearn.linear_model.LogisticRegression."
+WRITTEN = "a classifier is written as its name, settings in brackets, and features after a colon, got"
+PLAIN = "the settings of a classifier are names with plain values, got"
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "LogisticRegresion:3",
+            "there is no classifier of that name, got 'LogisticRegresion'. "
+            f"Did you mean LogisticRegression or LogisticRegressionCV? {NAMED}",
+        ),
+        (
+            "sklearn.tree.DecisionTreClassifier",
+            "there is no classifier of that name, got 'sklearn.tree.DecisionTreClassifier'. "
+            f"Did you mean DecisionTreeClassifier? {NAMED}",
+        ),
+        ("Thing:2", f"there is no classifier of that name, got 'Thing'. {NAMED}"),
+        ("LinearRegression:2", f"there is no classifier of that name, got 'LinearRegression'. {NAMED}"),
+        (
+            "sklearn.cluster.KMeans",
+            f"there is no classifier of that name, got 'sklearn.cluster.KMeans'. {NAMED}",
+        ),
+        (
+            "nowhere.Thing",
+            "nowhere cannot be imported (ModuleNotFoundError: No module named 'nowhere'), "
+            "got 'nowhere.Thing'",
+        ),
+        *(
+            (text, f"{WRITTEN} {text!r}. For instance LogisticRegression(C=0.5):112.")
+            for text in ("LogisticRegression:_", "LogisticRegression:0", "LogisticRegression(C=1", "SVC:-1")
+        ),
+        *(
+            (text, f"{PLAIN} {text!r}. For instance DecisionTreeClassifier(max_depth=3).")
+            for text in (
+                "SVC(1)",
+                "SVC(C=x)",
+                "SVC(C=1, C=2)",
+                "SVC(**{'C': 1})",
+                "SVC(C=1))",
+                "SVC(C=open('x'))",
+            )
+        ),
+        (
+            "SVC(c=1)",
+            "SVC cannot be made (TypeError: SVC.__init__() got an unexpected keyword argument 'c'). "
+            "Check its settings.",
+        ),
+        (
+            "VotingClassifier:2",
+            "VotingClassifier cannot be made (TypeError: VotingClassifier.__init__() missing 1 required "
+            "positional argument: 'estimators'). Check its settings.",
+        ),
+        (
+            "RandomForestClassifier(random_state=None):2",
+            "training draws no coins of its own, got 'random_state=None'. Set it to a number.",
+        ),
+    ],
+)
+def test_texts_that_name_none_are_refused(text: str, message: str) -> None:
+    assert refusal(text) == message
+
+
+def test_a_class_of_small_letters_may_be_a_classifier() -> None:
+    assert refusal("logisticregression:3").endswith(
+        "Did you mean LogisticRegression or LogisticRegressionCV?"
+    )
+    assert "Did you mean" not in refusal("nothing like it")
+
+
+def test_without_scikit_learn_classifiers_are_refused_and_classes_are_not(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    from learners.ensemble.teacher import _class_at
+
+    _class_at.cache_clear()
+    find = importlib.util.find_spec
+    monkeypatch.setattr(
+        importlib.util, "find_spec", lambda name, *rest: None if name == "sklearn" else find(name, *rest)
+    )
+    assert refusal("GaussianNB:2") == (
+        "GaussianNB needs scikit-learn, which is not installed. Run pip install dp-arena[learning]."
+    )
+    assert Teacher.from_text("thresholds") == Minimiser(Thresholds())
+    assert "Did you mean" not in refusal("gaussiannb")
+
+
+FEWER = "Give each teacher more examples (fewer teachers), or take another classifier."
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        (
+            "LogisticRegression(C=-1):2",
+            "LogisticRegression cannot be trained on 60 examples (InvalidParameterError: The 'C' parameter "
+            f"of LogisticRegression must be a float in the range (0.0, inf]. Got -1 instead.). {FEWER}",
+        ),
+        (
+            "KNeighborsClassifier(n_neighbors=70):2",
+            "KNeighborsClassifier cannot predict (ValueError: Expected n_neighbors <= n_samples_fit, but "
+            f"n_neighbors = 70, n_samples_fit = 60, n_samples = 64). {FEWER}",
+        ),
+        (
+            "DummyClassifier(strategy='uniform'):2",
+            f"DummyClassifier does not label a point the same each time. {FEWER}",
+        ),
+    ],
+)
+def test_what_cannot_be_trained_is_refused(text: str, message: str) -> None:
+    with pytest.raises(InvalidArgument) as caught:
+        Teacher.from_text(text).train(PLANE)
+    # Releases of scikit-learn word their errors otherwise.
+    ours = message.split(" (")[0]
+    assert str(caught.value).startswith(ours)
+    assert str(caught.value).endswith(FEWER)
+
+
+class Number:
+    """Predicts a number that is no label."""
+
+    def fit(self, points: np.ndarray, labels: np.ndarray) -> None:
+        pass
+
+    def predict(self, points: np.ndarray) -> np.ndarray:
+        return np.full(len(points), 0.25)
+
+
+def test_what_predicts_no_labels_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("learners.ensemble.teacher._class_at", lambda path: Number)
+    with pytest.raises(InvalidArgument, match=r"Number predicts no labels, got \[0.25, 0.25, 0.25\]"):
+        Classifier("Number", (), 2).train(PLANE)
+
+
+def test_points_that_are_no_numbers_come_to_no_teacher() -> None:
+    with pytest.raises(InvalidArgument, match="points must be finite: no NaN, no infinity, got nan"):
+        Sample([np.nan, 1.0], [0, 1])
+
+
+# --- training -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "LogisticRegression:2",
+        "DecisionTreeClassifier(splitter='random'):2",
+        "RandomForestClassifier(n_estimators=3):2",
+        "GaussianNB:2",
+        "KNeighborsClassifier:2",
+    ],
+)
+def test_training_is_the_same_again_whatever_was_drawn_before(text: str) -> None:
+    teacher = Teacher.from_text(text)
+    first = teacher.train(PLANE)(GRID)
+    np.random.seed(99)  # noqa: NPY002 - which must not matter
+    shuffled = Sample(PLANE.points[::-1], PLANE.labels[::-1])
+    assert teacher.train(shuffled)(GRID).tolist() == first.tolist()
+    assert first.dtype == np.bool_
+
+
+@pytest.mark.parametrize("label", [0, 1])
+def test_a_sample_of_one_label_makes_a_teacher_that_says_it(label: int) -> None:
+    taught = Teacher.from_text("LogisticRegression:2").train(Sample(PLANE.points, np.full(60, label)))
+    assert taught(GRID).tolist() == [bool(label)] * 40
+
+
+def test_a_minimiser_is_the_minimiser_of_its_class() -> None:
+    sample = Sample([0.0, 1.0, 1.0, 2.0], [0, 1, 0, 1], [3, 5, 2, 4])
+    taught = Teacher.from_text("thresholds").train(sample)
+    threshold = Thresholds().erm(*sample.rows())
+    points = np.linspace(-1, 3, 20)
+    assert taught(points).tolist() == (points >= threshold).tolist()
+
+
+def test_numbers_train_classifiers_too() -> None:
+    sample = Sample([0.0, 1.0], [0, 1], [5, 5])
+    assert Teacher.from_text("GaussianNB").train(sample)(np.array([0.1, 0.9])).tolist() == [False, True]
+
+
+@pytest.mark.parametrize("text", ["DecisionTreeClassifier(max_depth=2):2", "GaussianNB:2"])
+def test_a_table_of_classifiers_plays(text: str) -> None:
+    learner: Any = PateGaussian(teacher=Teacher.from_text(text), teachers=5, queries=3)
+    for sample in (None, PLANE):
+        played = play(learner, SmallMargin(learner=learner, sample=sample), Voting(), games=6, seed=1)
+        assert played.halted.all()

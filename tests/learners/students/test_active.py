@@ -1,0 +1,251 @@
+"""Active students: the version space, the oracle, and what they save."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from services import Told
+from statistical import check_mean, rejected, statistical
+
+from arena import InvalidArgument
+from arena.concepts import FiniteClass, Intervals, Thresholds
+from arena.replies import UNSTABLE
+from learners.ensemble import Minimiser, Teacher
+from learners.students import Disagreement, ForcedLabel, Lesson, answers_of, learn, taught
+from learners.students.active import ActiveStudent
+
+RATE = 1e-8
+
+
+def lesson_of(student: ActiveStudent, truth, points, **service) -> Lesson:
+    return learn(student, Told(truth, **service), np.asarray(points))[0]
+
+
+# --- Algorithm 4 --------------------------------------------------------------------------------------------
+
+
+def plain(student: Disagreement, points: np.ndarray, tell, most: int) -> tuple[list[int], set[int]]:
+    """Algorithm 4 as it is printed, over the concepts of a matrix: the places asked about, and the version
+    space in the end."""
+    matrix = student.concepts.matrix
+    space = set(range(len(matrix)))
+    answered: list[tuple[int, int]] = []
+    asked = []
+    for j, x in enumerate(points, start=1):
+        if len({bool(matrix[h, x]) for h in space}) == 2:
+            asked.append(j - 1)
+            answered.append((x, tell(x)))
+        if (j & (j - 1)) == 0:
+            errors = {h: sum(matrix[h, x] != y for x, y in answered) for h in space}
+            gamma = student.gamma / math.log2(2 * j) ** 2
+            complexity = student.concepts.vc_dimension * math.log(student.theta) + math.log(1 / gamma)
+            slack = student.constant * complexity / j
+            slack += student.constant * math.sqrt(student.best_error * complexity / j)
+            space = {h for h in space if errors[h] - min(errors.values()) <= slack * j}
+        if len(asked) >= most:
+            break
+    return asked, space
+
+
+@given(st.data())
+@settings(max_examples=60)
+def test_questions_are_those_of_the_printed_algorithm(data: st.DataObject) -> None:
+    rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
+    concepts = FiniteClass(rng.integers(0, 2, (6, 5)))
+    student = Disagreement(
+        concepts=concepts,
+        constant=data.draw(st.sampled_from([0.0, 0.1, 0.3])),
+        best_error=data.draw(st.sampled_from([0.0, 0.2])),
+        theta=data.draw(st.sampled_from([1.0, 3.0])),
+    )
+    points = rng.integers(0, 5, 40)
+    labels = rng.integers(0, 2, 5)
+    most = data.draw(st.integers(1, 20))
+    asked, space = plain(student, points, lambda x: labels[x], most)
+    lesson = lesson_of(student, lambda x: labels[x], points, most=most)
+    assert list(lesson.asked) == asked
+    assert list(lesson.answers) == labels[points[asked]].tolist()
+    # Equal rows are one labelling of the stream; the student tells it by the lowest.
+    assert any((concepts.matrix[h] == concepts.matrix[lesson.rule.concept])[points].all() for h in space)
+
+
+def test_a_version_space_of_thresholds_is_searched_in_halves() -> None:
+    """Without noise and slack, each power of 2 leaves what is between two neighbouring answers."""
+    points = np.random.default_rng(0).permutation(256).astype(float)
+    lesson = lesson_of(Disagreement(concepts=Thresholds(), constant=0.0), lambda x: x >= 100, points)
+    told = points[: lesson.asked[-1] + 1]
+    assert (lesson.rule.label(points) == (points >= 100)).all()
+    assert len(lesson.asked) < 30 < 256
+    assert {99.0, 100.0} <= set(told)
+
+
+def test_a_class_of_one_concept_asks_nothing() -> None:
+    lesson = lesson_of(Disagreement(concepts=FiniteClass([[0, 1, 1]])), lambda x: x, [0, 1, 2])
+    assert (lesson.asked, lesson.seen, lesson.cut, lesson.rule.concept) == ((), 3, False, 0)
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "rule"),
+    [
+        ("constant", -1.0, "constant must be at least 0, got -1.0"),
+        ("gamma", 1.0, "gamma must be between 0 and 1, got 1.0"),
+        ("theta", 0.5, "theta must be at least 1, got 0.5"),
+        ("best_error", 2.0, "best_error must be a probability, got 2.0"),
+    ],
+)
+def test_bad_constants(field: str, value: float, rule: str) -> None:
+    with pytest.raises(InvalidArgument, match=rule):
+        Disagreement(concepts=Thresholds(), **{field: value})
+    with pytest.raises(InvalidArgument, match="constant is more than 0"):
+        ForcedLabel(student=Minimiser(Thresholds()), constant=0.0)
+
+
+# --- the oracle ---------------------------------------------------------------------------------------------
+
+
+def plain_forced(student: ForcedLabel, matrix: np.ndarray, points: np.ndarray, tell) -> list[int]:
+    """The questions of `ForcedLabel`, by going through all concepts."""
+    known: list[tuple[int, int]] = []
+    asked = []
+    for place, x in enumerate(points):
+        errors = [sum(row[p] != y for p, y in known) for row in matrix]
+        best = int(np.argmin(errors))
+        others = [e for row, e in zip(matrix, errors, strict=True) if row[x] != matrix[best, x]]
+        t = len(known)
+        unsure = bool(others)
+        if others and t:
+            square = student.constant * math.log(t + 1) / t
+            unsure = (min(others) - errors[best]) / t <= square + math.sqrt(square * errors[best] / t)
+        if unsure:
+            asked.append(place)
+        known.append((x, tell(x) if unsure else int(matrix[best, x])))
+    return asked
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.05, 0.5, 2.0]))
+@settings(max_examples=60)
+def test_forced_labels_are_those_of_a_walk_through_all_concepts(seed: int, constant: float) -> None:
+    rng = np.random.default_rng(seed)
+    matrix = rng.integers(0, 2, (6, 5)).astype(bool)
+    student = ForcedLabel(student=Minimiser(FiniteClass(matrix)), constant=constant)
+    points, labels = rng.integers(0, 5, 25), rng.integers(0, 2, 5)
+    lesson = lesson_of(student, lambda x: labels[x], points)
+    assert list(lesson.asked) == plain_forced(student, matrix, points, lambda x: labels[x])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_the_oracle_asks_about_nothing_that_the_version_space_would_not(seed: int) -> None:
+    """With labels of a concept and a threshold below one error, both ask where consistent concepts differ:
+    one at once, the other from the next power of 2 on."""
+    points = np.random.default_rng(seed).random(100)
+    truth = lambda x: x >= 0.37  # noqa: E731
+    forced = lesson_of(ForcedLabel(student=Minimiser(Thresholds()), constant=1e-6), truth, points)
+    space = lesson_of(Disagreement(concepts=Thresholds(), constant=0.0), truth, points)
+    assert set(forced.asked) <= set(space.asked)
+    consistent = [0]
+    for place in range(1, 100):
+        below = points[:place][points[:place] < 0.37].max(initial=-math.inf)
+        above = points[:place][points[:place] >= 0.37].min(initial=math.inf)
+        if below < points[place] < above:
+            consistent.append(place)
+    assert list(forced.asked) == consistent
+    assert (forced.rule.label(points) == truth(points)).all()
+
+
+def test_logistic_regression_learns_a_linear_rule_from_few_answers(rng) -> None:
+    weights = np.array([1.0, -1.0, 0.5])
+    points, fresh = rng.standard_normal((100, 3)), rng.standard_normal((4_000, 3))
+    student = ForcedLabel(student=Teacher.from_text("LogisticRegression(C=10, max_iter=1000):3"))
+    lesson = lesson_of(student, lambda x: x @ weights > 0, points)
+    assert len(lesson.asked) < 60
+    assert (lesson.rule.label(fresh) == (fresh @ weights > 0)).mean() > 0.9
+
+
+# --- answers that are missing -------------------------------------------------------------------------------
+
+STUDENTS = [Disagreement(concepts=Thresholds()), ForcedLabel(student=Minimiser(Thresholds()))]
+STREAM = np.random.default_rng(5).random(60)
+
+
+@pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
+def test_a_spent_budget_ends_the_lesson_with_what_was_learnt(student: ActiveStudent) -> None:
+    lesson = lesson_of(student, lambda x: x >= 0.5, STREAM, most=4)
+    assert lesson.cut
+    assert len(lesson.asked) == len(lesson.answers) == 4
+    assert lesson.asked[-1] < lesson.seen < 60
+    told = STREAM[list(lesson.asked)]
+    assert (lesson.rule.label(told) == (told >= 0.5)).all()
+
+
+@pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
+@pytest.mark.parametrize("only", [False, True])
+def test_one_class_only(student: ActiveStudent, only: bool) -> None:
+    lesson = lesson_of(student, lambda x: np.full(len(x), only), STREAM)
+    told = STREAM[list(lesson.asked)]
+    assert not lesson.cut
+    assert set(lesson.answers) == {int(only)}
+    assert (lesson.rule.label(told) == only).all()
+
+
+@pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
+def test_nothing_but_unstable_answers(student: ActiveStudent) -> None:
+    lesson = lesson_of(student, lambda x: x >= 0.5, STREAM, unstable=lambda x: x >= 0)
+    assert set(lesson.answers) == {UNSTABLE}
+    assert lesson.asked == tuple(range(60))  # nothing was learnt, so all is to be asked
+
+
+@pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
+def test_games_of_a_table_are_asked_apart(student: ActiveStudent) -> None:
+    def truth(x):
+        return x >= np.arange(len(x)) / 4
+
+    together = learn(student, Told(truth, games=4), STREAM)
+    for game, lesson in enumerate(together):
+        alone = lesson_of(student, lambda x, at=game / 4: x >= at, STREAM)
+        assert (lesson.asked, lesson.answers, lesson.seen) == (alone.asked, alone.answers, alone.seen)
+        assert lesson.rule.concept == alone.rule.concept
+    assert learn(student, Told(truth, games=0), STREAM) == []
+
+
+# --- what is saved ------------------------------------------------------------------------------------------
+
+
+def errors_and_questions(labels: int, runs: int, rng: np.random.Generator) -> np.ndarray:
+    """(3, runs): the questions of Algorithm 4 on 200 points that a random threshold labels, the measure of
+    what it gets wrong, and that of a passive student of the first `labels` points."""
+    found = np.empty((3, runs))
+    concepts = Thresholds()
+    for run in range(runs):
+        points, at = rng.random(200), rng.random()
+        lesson = lesson_of(Disagreement(concepts=concepts), lambda x, at=at: x >= at, points)
+        told = answers_of(Told(lambda x, at=at: x >= at), points[:labels])
+        (rule,) = taught(Minimiser(concepts), points[:labels], told)
+        learnt = np.clip([lesson.rule.concept, rule.concept], 0, 1)
+        found[:, run] = len(lesson.asked), *np.abs(learnt - at)
+    return found
+
+
+@statistical(rate=2 * RATE)
+def test_fewer_labels_for_the_same_accuracy(rng) -> None:
+    """In a realizable case it is the rule, not one run in two, that Algorithm 4 asks about a third of the
+    points at most and is at least as right as a passive student of that third; and passive students need more
+    than half of the points to be as right on average."""
+    asked, active, passive = errors_and_questions(67, 300, rng)
+    better = (asked <= 67) & (active <= passive)
+    with rejected():
+        check_mean(better, 0.5, bounds=(0, 1), rate=RATE, effect=0.4, power=1 - RATE)
+    assert better.mean() > 0.5
+    assert errors_and_questions(100, 300, rng)[2].mean() > active.mean()
+
+
+def test_intervals_are_learnt_exactly_where_the_stream_allows() -> None:
+    points = np.random.default_rng(3).permutation(64).astype(float)
+    lesson = lesson_of(
+        Disagreement(concepts=Intervals(range(64)), constant=0.0), lambda x: (x >= 20) & (x <= 40), points
+    )
+    assert (lesson.rule.label(points) == ((points >= 20) & (points <= 40))).all()
+    assert len(lesson.asked) < 64

@@ -1,0 +1,147 @@
+"""pate-gaussian: both calibrations, its law, and its claim beside the exact loss."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mutants.witnesses import AsksTeachers, total
+from scipy import stats
+from statistical import rejected, statistical
+from voting_laws import Views, check_views, delta, law_of_views, one_point, views
+
+from arena import Sample, Training, Voting
+from arena.testing import check_learner
+from audits.exact import exact as exactly
+from learners.mechanisms.gaussian import gaussian_delta
+from learners.pate_gaussian import PateGaussian, printed_sigma
+
+RATE = 1e-8
+SMALL = PateGaussian(teachers=9, queries=3, sigma=1.5)
+EVEN = attrs.evolve(SMALL, teachers=8)
+CLEAR_AND_TIED = Sample([0.0, 1.0], [1, 1], [5, 4])
+
+
+def exact(spec: PateGaussian, votes: list[int]) -> Views:
+    return law_of_views(spec.law(one_point(spec.teachers, 1)), votes)
+
+
+# --- calibration --------------------------------------------------------------------------------------------
+
+
+@given(epsilon=st.floats(1e-4, 50), delta=st.floats(1e-15, 0.9), answers=st.integers(1, 10**6))
+def test_printed_sigma_solves_step_1(epsilon: float, delta: float, answers: int) -> None:
+    sigma = printed_sigma(epsilon=epsilon, delta=delta, answers=answers)
+    spent = sqrt(2 * answers * log(1 / delta)) / sigma + answers / (2 * sigma**2)
+    assert spent == pytest.approx(epsilon, rel=1e-9)
+
+
+@settings(max_examples=40)
+@given(epsilon=st.floats(0.01, 10), at=st.floats(1e-12, 0.1), queries=st.integers(1, 5_000))
+def test_analytic_sigma_is_the_least(epsilon: float, at: float, queries: int) -> None:
+    spec = PateGaussian(epsilon=epsilon, delta=at, queries=queries)
+    assert spec.claim.epsilon == epsilon
+    assert spec.claim.delta <= at
+    assert attrs.evolve(spec, sigma=spec.sigma_run * (1 - 1e-6)).claim.delta > at
+    printed = attrs.evolve(spec, calibration="printed")
+    assert printed.sigma_run > spec.sigma_run
+    assert printed.claim.delta < at
+
+
+def test_by_zcdp_the_printed_sigma_costs_what_was_asked_for_and_the_analytic_one_more() -> None:
+    printed, analytic = (PateGaussian(epsilon=0.7, calibration=name) for name in ("printed", "analytic"))
+    assert printed.epsilon_by_zcdp == pytest.approx(0.7, rel=1e-12)
+    assert printed.claim.delta < 0.1 * printed.delta
+    assert analytic.epsilon_by_zcdp > 0.7 * 1.1
+
+
+def test_the_claim_follows_sigma() -> None:
+    claim = PateGaussian(sigma=20.0, queries=30, epsilon=0.7).claim
+    assert claim.delta == gaussian_delta(epsilon=0.7, sigma=20.0, sensitivity=sqrt(30))
+
+
+# --- the law ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("spec", [SMALL, EVEN])
+def test_the_law_is_that_of_normal_noise_and_a_tie_is_a_fair_coin(spec: PateGaussian) -> None:
+    single = attrs.evolve(spec, queries=1)
+    for ones in range(spec.teachers + 1):
+        one = stats.norm.sf(spec.teachers / 2, loc=ones, scale=1.5)
+        assert exact(single, [ones]) == pytest.approx({"0": 1 - one, "1": one})
+    assert exact(attrs.evolve(EVEN, queries=1), [4])["1"] == 0.5
+
+
+@settings(max_examples=40)
+@given(
+    asked=st.lists(st.tuples(st.integers(0, 8), st.integers(0, 1)), min_size=1, max_size=6),
+    epsilon=st.floats(0, 3),
+    sigma=st.floats(0.5, 8),
+)
+def test_the_claim_holds_of_the_law(asked: list[tuple[int, int]], epsilon: float, sigma: float) -> None:
+    spec = PateGaussian(teachers=9, queries=6, sigma=sigma, epsilon=max(epsilon, 1e-3))
+    one, other = (exact(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
+    assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta
+
+
+@pytest.mark.parametrize(("queries", "share"), [(1, 0.71), (3, 0.46), (6, 0.36)])
+def test_an_exact_audit_holds_the_claim_to_account(queries: int, share: float) -> None:
+    """Of the claimed δ a share is lost, since bits are told where the claim is of numbers."""
+    spec = PateGaussian(teachers=9, queries=queries, epsilon=0.5, delta=1e-2)
+    lost = []
+    for ones in range(9):
+        asks = AsksTeachers(one_point(9, ones), one_point(9, ones + 1), total, queries=(0.0,) * queries)
+        found = exactly(spec, asks, Voting())
+        assert not found.refuted
+        lost.append(found.delta.middle)
+        votes = [ones] * queries, [ones + 1] * queries
+        by_law = [delta(exact(spec, p), exact(spec, q), 0.5) for p, q in (votes, votes[::-1])]
+        assert lost[-1] == pytest.approx(max(by_law), abs=1e-12)
+    assert share <= max(lost) / spec.claim.delta <= share + 0.01
+
+
+# --- play ---------------------------------------------------------------------------------------------------
+
+
+@statistical(rate=RATE)
+def test_what_is_answered_follows_the_law() -> None:
+    seen = views(SMALL, CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
+    check_views(seen, exact(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
+
+
+@statistical(rate=2 * RATE)
+def test_noise_of_nine_tenths_the_sigma_would_be_noticed() -> None:
+    seen = views(attrs.evolve(SMALL, sigma=1.35), CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
+    with rejected():
+        check_views(seen, exact(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
+
+
+def test_a_plain_game_draws_what_a_table_draws() -> None:
+    seat = SMALL.seat(4, np.random.default_rng(7))
+    seat.train(Training.of((one_point(9, 4), one_point(9, 5)), np.array([0, 1, 1, 0])))
+    rng = np.random.default_rng(7)
+    for _ in range(3):
+        told = seat.predict(np.zeros(4)).tolist()
+        assert told == [ones + 1.5 * rng.standard_normal() >= 9 / 2 for ones in (4, 5, 5, 4)]
+    assert seat.halted.all()
+
+
+def test_when_its_answers_are_spent_it_is_silent() -> None:
+    seat = SMALL.seat(5, np.random.default_rng(1))
+    seat.train(Training.of((one_point(9, 9),), np.zeros(5, np.intp)))
+    for _ in range(2):
+        assert seat.predict(np.zeros(5)).all()
+        assert not seat.halted.any()
+    assert seat.predict(np.zeros(5)).all()
+    assert seat.halted.all()
+    assert not seat.predict(np.zeros(5)).any()
+
+
+@pytest.mark.parametrize("spec", [SMALL, EVEN, PateGaussian()], ids=["small", "even", "default"])
+def test_it_conforms_and_is_in_step(spec: PateGaussian) -> None:
+    assert spec.in_step
+    check_learner(spec)

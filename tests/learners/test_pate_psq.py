@@ -1,0 +1,272 @@
+"""pate-psq: its law, its claim, exact audits, refusals, conformance."""
+
+from __future__ import annotations
+
+import contextlib
+import math
+import re
+from itertools import product
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from players import script
+from scipy.special import ndtr
+from statistical import check_counts, rejected, statistical
+
+from arena import Claim, InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
+from arena.concepts import FiniteClass, Points, Thresholds
+from arena.testing import check_learner
+from audits.exact import exact
+from learners.ensemble import Minimiser, Teacher
+from learners.ensemble.ensemble import trained
+from learners.logistic import LinearRules
+from learners.pate_gaussian import PateGaussian
+from learners.pate_psq import PatePsq
+from learners.pate_svt import PateSvt
+from learners.students import PublicPoints
+
+RATE = 1e-8
+LINE = Minimiser(Thresholds(range(4)))
+UNEVEN = Sample([0, 1, 2, 3, 1], [0, 1, 0, 1, 0], [3, 2, 2, 3, 1])
+# Either concept says the same everywhere, so that a replaced example may turn every vote of its teacher.
+CONSTANT = Minimiser(FiniteClass([[0] * 14, [1] * 14]))
+
+
+def released(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
+    training = Training.of([sample], np.zeros(games, int))
+    return learner.seat(games, np.random.Generator(np.random.SFC64(seed))).release(training)
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        PatePsq(),
+        PatePsq(teacher=LINE, teachers=5, epsilon=3.0),
+        PatePsq(teacher=LINE, teachers=201, epsilon=3.0, aggregator="svt", calibration="tight", unstable=2),
+        PatePsq(teacher=Minimiser(Thresholds()), public=PublicPoints([0.2, 0.5, 0.9]), teachers=3),
+        PatePsq(
+            teacher=Teacher.from_text("LogisticRegression:2"),
+            public=PublicPoints([[0, 0], [0, 1], [1, 0], [1, 1]]),
+            teachers=4,
+        ),
+    ],
+    ids=["default", "small", "svt", "line", "logistic"],
+)
+def test_it_conforms(learner: Learner) -> None:
+    check_learner(learner, games=500)
+
+
+# --- what is released ---------------------------------------------------------------------------------------
+
+
+def plain_law(learner: PatePsq, sample: Sample) -> dict[float, float]:
+    """By going through all strings of answers, and all concepts for each."""
+    teacher = learner.teacher
+    votes = [
+        int(trained(teacher, sample, learner.teachers, 0).ones(np.array([x]))[0]) for x in learner.points
+    ]
+    sigma = learner.aggregator_run.sigma_run
+    ones = [float(ndtr((count - learner.teachers / 2) / sigma)) for count in votes]
+    concepts = teacher.concepts
+    found: dict[float, float] = {}
+    for answers in product([0, 1], repeat=len(votes)):
+        chance = math.prod(p if y else 1 - p for p, y in zip(ones, answers, strict=True))
+        best = float(concepts.erm(learner.points, np.array(answers)))
+        found[best] = found.get(best, 0.0) + chance
+    return found
+
+
+@given(st.integers(1, 6), st.floats(0.2, 5), st.integers(0, 99))
+@settings(max_examples=20)
+def test_the_law_is_that_of_all_strings_of_answers(teachers: int, epsilon: float, seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    sample = Sample(rng.integers(0, 4, 8), rng.integers(0, 2, 8))
+    learner = PatePsq(teacher=LINE, teachers=teachers, epsilon=epsilon)
+    law, plain = learner.law(sample), plain_law(learner, sample)
+    chances = dict(zip(law.values.tolist(), law.probabilities.tolist(), strict=True))
+    assert chances == pytest.approx(plain)
+
+
+SMALL = PatePsq(teacher=LINE, teachers=5, epsilon=4.0)
+
+
+def counts(learner: PatePsq) -> np.ndarray:
+    found = released(learner, UNEVEN, games=200_000).concepts
+    return np.array([(found == value).sum() for value in SMALL.law(UNEVEN).values])
+
+
+@statistical(rate=2.1 * RATE)
+def test_concepts_come_as_often_as_the_law_says() -> None:
+    law = SMALL.law(UNEVEN)
+    check_counts(counts(SMALL), law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
+    with rejected():
+        louder = counts(attrs.evolve(SMALL, epsilon=3.5))
+        check_counts(louder, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
+
+
+def test_a_clear_sample_is_learnt() -> None:
+    sample = Sample([1, 5, 8, 9, 12, 16], [0, 0, 0, 1, 1, 1], [200] * 6)
+    value = released(PatePsq(epsilon=8.0, teachers=51), sample, games=20)
+    domain = np.arange(1.0, 17)
+    assert (value.concept_class.labels(value.concepts, domain) == (domain >= 9)).mean() > 0.95
+
+
+def test_public_points_may_be_repeated_and_in_any_order() -> None:
+    some = attrs.evolve(SMALL, public=PublicPoints([3, 0, 3, 1]))
+    assert len(some.points) == some.aggregator_run.queries == 4
+    assert set(released(some, UNEVEN, games=50).concepts.tolist()) <= {*range(4), math.inf}
+
+
+def test_the_student_may_be_of_another_kind_than_the_teachers() -> None:
+    learner = attrs.evolve(SMALL, student=Minimiser(Points(range(4))))
+    value = released(learner, UNEVEN, games=10)
+    assert value.concept_class == Points(range(4))
+    assert learner.law(UNEVEN).probabilities.sum() == pytest.approx(1)
+
+
+def test_a_linear_student_releases_its_weights(rng) -> None:
+    points = rng.standard_normal((300, 2))
+    sample = Sample(points, points[:, 0] > 0)
+    learner = PatePsq(
+        teacher=Teacher.from_text("DecisionTreeClassifier(max_depth=2):2"),
+        student=Teacher.from_text("LogisticRegression:2"),
+        teachers=20,
+        public=PublicPoints(rng.standard_normal((40, 2))),
+        epsilon=20.0,
+    )
+    value = released(learner, sample, games=3)
+    assert value.concept_class == LinearRules(2)
+    assert value.concepts.shape == (3, 3)
+    fresh = rng.standard_normal((500, 2))
+    assert (value.concept_class.labels(value.concepts, fresh) == (fresh[:, 0] > 0)).mean() > 0.8
+
+
+# --- the claim ----------------------------------------------------------------------------------------------
+
+
+def test_the_claim_is_that_of_as_many_answers_as_there_are_public_points() -> None:
+    assert SMALL.claim == PateGaussian(teacher=LINE, teachers=5, queries=4, epsilon=4.0).claim
+
+
+SCREENED = PatePsq(teacher=LINE, teachers=61, epsilon=8.0, delta=0.1, aggregator="svt", calibration="tight")
+
+
+def test_the_sparse_vector_may_label_the_public_points() -> None:
+    service = SCREENED.aggregator_run
+    assert service == PateSvt(
+        teacher=LINE, teachers=61, queries=4, epsilon=8.0, delta=0.1, unstable=3, calibration="tight"
+    )
+    assert SCREENED.claim == service.claim
+    assert not SCREENED.in_step
+    clear = Sample([0, 1, 2, 3], [0, 0, 1, 1], [100] * 4)
+    assert (released(SCREENED, clear, games=200).concepts == 2).mean() > 0.9
+    with pytest.raises(InvalidArgument, match="Set teachers to"):
+        _ = attrs.evolve(SCREENED, calibration="printed", epsilon=1.0).claim
+
+
+@statistical(rate=2.1 * RATE)
+def test_concepts_after_the_sparse_vector_come_as_often_as_the_law_says() -> None:
+    sample = Sample([0, 1, 2, 3], [0, 1, 0, 1], [40, 60, 50, 70])
+    law = SCREENED.law(sample)
+    for spec, fine in ((SCREENED, True), (attrs.evolve(SCREENED, unstable=1), False)):
+        found = released(spec, sample, games=300_000).concepts
+        counted = np.array([(found == value).sum() for value in law.values])
+        with contextlib.nullcontext() if fine else rejected():
+            check_counts(counted, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
+
+
+@pytest.mark.parametrize("unstable", [1, 3])
+def test_an_exact_audit_does_not_refute_it_with_the_sparse_vector(unstable: int) -> None:
+    learner = attrs.evolve(SCREENED, unstable=unstable)
+    labels = np.arange(61) % 2
+    swap = script(Train(Sample([0] * 61, labels), Sample([0] * 61, [1, *labels[1:]])))
+    assert not exact(learner, swap, Release()).refuted
+
+
+@attrs.frozen
+class OneAnswerPaid(PatePsq):
+    """The slip: noise for one answer, where every public point takes one."""
+
+    name = "one-answer-paid"
+
+    @property
+    def aggregator_run(self) -> PateGaussian:
+        own = super().aggregator_run
+        return attrs.evolve(own, sigma=attrs.evolve(own, queries=1).sigma_run)
+
+    @property
+    def claim(self) -> Claim:
+        return PatePsq.aggregator_run.fget(self).claim
+
+
+@pytest.mark.parametrize("kind", [PatePsq, OneAnswerPaid])
+@pytest.mark.parametrize("epsilon", [0.5, 2.0])
+def test_an_exact_audit_refutes_the_slip_alone(kind: type[PatePsq], epsilon: float) -> None:
+    learner = kind(teacher=CONSTANT, teachers=5, epsilon=epsilon, delta=1e-3)
+    ones = [0, 0, 1, 1, 0]
+    swap = script(Train(Sample([0] * 5, ones), Sample([0] * 5, [0, 0, 1, 1, 1])))
+    found = exact(learner, swap, Release())
+    assert found.refuted == (kind is OneAnswerPaid)
+
+
+@pytest.mark.parametrize("place", range(5))
+@pytest.mark.parametrize("kind", [LINE, Minimiser(Points(range(4)))])
+def test_no_replaced_example_refutes_the_claim(kind: Minimiser, place: int) -> None:
+    learner = PatePsq(teacher=kind, teachers=3, epsilon=1.0, delta=1e-2)
+    for point, label in product(range(4), (0, 1)):
+        swap = script(Train(UNEVEN, UNEVEN.replaced(place, point, label)))
+        assert not exact(learner, swap, Release()).refuted
+
+
+# --- refusals -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("changes", "error", "message"),
+    [
+        (
+            {"teacher": Minimiser(Thresholds(), "thresholds")},
+            Unsupported,
+            "pate-psq needs public points, as thresholds has no finite domain to take them from. Set public: "
+            "in Python PublicPoints(points), else a file with a point a line.",
+        ),
+        ({"public": PublicPoints([7])}, InvalidArgument, "7"),
+        ({"public": PublicPoints([[1, 2]])}, InvalidArgument, r"have one shape, \(\), got \(\(2,\), \(\)\)"),
+        (
+            {"student": Teacher.from_text("LogisticRegression:2")},
+            InvalidArgument,
+            r"teachers, student and public points have one shape, \(\), got",
+        ),
+    ],
+)
+def test_points_that_do_not_fit(changes: dict, error: type[Exception], message: str) -> None:
+    learner = attrs.evolve(SMALL, **changes)
+    with pytest.raises(error, match=message if error is InvalidArgument else re.escape(message)):
+        _ = learner.claim
+
+
+@pytest.mark.parametrize("text", ["DecisionTreeClassifier:2", "LogisticRegression"])
+def test_a_student_without_concepts_is_refused_before_anything_is_asked(text: str) -> None:
+    student = Teacher.from_text(text)
+    shape = (2,) if text.endswith(":2") else ()
+    learner = PatePsq(teacher=student, public=PublicPoints(np.zeros((3, *shape))))
+    with pytest.raises(Unsupported, match="a student releases a concept: of its class, or a linear rule"):
+        learner.seat(1, np.random.default_rng(0))
+
+
+def test_fewer_examples_than_teachers() -> None:
+    with pytest.raises(Unsupported, match="101 teachers need at least as many examples, got 11"):
+        released(PatePsq(), Sample([1, 2], [0, 1], [5, 6]), games=1)
+
+
+def test_a_law_of_too_many_strings() -> None:
+    sample = Sample([1, 16], [0, 1], [60, 60])
+    with pytest.raises(Unsupported, match="a law goes through at most 16,384 strings of answers") as refused:
+        PatePsq().law(sample)
+    assert str(refused.value).endswith("Audit it by playing, or give fewer public points.")
+    vectors = PatePsq(teacher=Teacher.from_text("LogisticRegression:1"), public=PublicPoints([[0], [1]]))
+    with pytest.raises(Unsupported, match="pate-psq tells its law where concepts are numbers"):
+        vectors.law(Sample([[0], [1]], [0, 1], [60, 60]))

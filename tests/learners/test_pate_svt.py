@@ -1,0 +1,308 @@
+"""pate-svt: Algorithm 2's formulas, its law, and its claim beside the printed one and the exact loss."""
+
+from __future__ import annotations
+
+from math import exp, expm1, log, log1p, sqrt
+
+import attrs
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from mechanism_laws import sparse_vector_law
+from mutants.aggregators import KeepsThreshold
+from scipy import integrate, stats
+from statistical import rejected, statistical
+from voting_laws import (
+    Views,
+    check_views,
+    delta,
+    greatest_loss,
+    law_of_views,
+    naive_screening,
+    one_point,
+    views,
+)
+
+from arena import TRAINING_EXAMPLE, InvalidArgument, Sample, Training
+from arena.replies import UNSTABLE
+from arena.testing import check_learner
+from learners.ensemble.screening import distances
+from learners.mechanisms.composition import advanced, basic, concentrated
+from learners.pate_svt import PateSvt, chance_above, threshold_above, tight_scale
+
+RATE = 1e-8
+SMALL = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
+EVEN = attrs.evolve(SMALL, teachers=8)
+ONCE = attrs.evolve(SMALL, unstable=1)
+
+# --- the formulas -------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("teachers", range(1, 12))
+def test_a_distance_is_how_many_votes_may_change(teachers: int) -> None:
+    found = distances(teachers)
+    label = [2 * ones >= teachers for ones in range(teachers + 1)]
+    for ones in range(teachers + 1):
+        reach = range(max(0, ones - found[ones]), min(teachers, ones + found[ones]) + 1)
+        assert all(label[near] == label[ones] for near in reach)
+        assert found[ones] == max(0, np.ceil(abs(2 * ones - teachers) / 2) - 1)
+    assert (np.abs(np.diff(found)) <= 1).all()
+    flips = [ones for ones in range(teachers) if label[ones] != label[ones + 1]]
+    assert [(found[ones], found[ones + 1]) for ones in flips] == [(0, 0)]
+
+
+def test_scale_and_threshold_are_those_of_steps_2_and_3() -> None:
+    spec = PateSvt(epsilon=0.5, delta=1e-4, unstable=4, queries=50, teachers=10**6)
+    surprise = log(2 / 1e-4)
+    assert spec.scale_run == pytest.approx((sqrt(8 * (0.5 + surprise)) + sqrt(8 * surprise)) / 0.5)
+    assert spec.threshold_run == pytest.approx(3 * spec.scale_run * log(2 * 54 / 1e-4))
+    # λ makes T runs (ε, δ/2)-DP by 2T/λ²-zCDP.
+    assert concentrated(8 / spec.scale_run**2, slack=1e-4 / 2).epsilon == pytest.approx(0.5)
+
+
+@pytest.mark.parametrize("threshold", [0.0, 0.7, 3.0, 40.0])
+def test_the_chance_of_a_label_at_a_tie_is_that_of_two_noises(threshold: float) -> None:
+    scale = 1.7
+    below, above = (
+        integrate.quad(
+            lambda t: stats.laplace.sf(threshold + t, scale=2 * scale) * stats.laplace.pdf(t, scale=scale),
+            *ends,
+            points=[-threshold] if ends[0] < -threshold < ends[1] else None,
+            epsabs=0,
+            epsrel=1e-10,
+        )[0]
+        for ends in ((-150.0, 0.0), (0.0, 150.0))
+    )
+    chance = chance_above(threshold, scale)
+    assert chance == pytest.approx(below + above, rel=1e-8)
+    assert threshold_above(chance, scale) == pytest.approx(threshold, abs=1e-12)
+
+
+@pytest.mark.parametrize(("unstable", "queries"), [(1, 1), (3, 100), (30, 1_000), (40, 20)])
+def test_tight_noise_is_the_least(unstable: int, queries: int) -> None:
+    spec = PateSvt(calibration="tight", unstable=unstable, queries=queries, teachers=10**6, epsilon=0.7)
+    printed = attrs.evolve(spec, calibration="printed")
+    assert spec.claim.epsilon == pytest.approx(0.7, rel=1e-9)
+    assert spec.claim.delta == pytest.approx(1e-5, rel=1e-9)
+    assert spec.scale_run < printed.scale_run
+    assert spec.threshold_run < 0.5 * printed.threshold_run
+    less = attrs.evolve(spec, scale=spec.scale_run * (1 - 1e-6), threshold=spec.threshold_run)
+    assert less.claim.epsilon > 0.7
+    assert tight_scale(spec.runs, 0.7, 0.0) == pytest.approx(2 * spec.runs / 0.7)
+
+
+def test_teachers_that_could_never_be_heard_are_refused() -> None:
+    with pytest.raises(
+        InvalidArgument,
+        match=r"teachers of one mind are 50 votes from a tie, and a threshold of 882\.1 would answer even "
+        r"them ⊥ more often than not, got 101\. Set teachers to 1,767 or more, or raise epsilon or delta\.",
+    ):
+        PateSvt(teachers=101)
+    assert PateSvt(teachers=1_767).threshold_run <= distances(1_767)[-1]
+    with pytest.raises(InvalidArgument, match="Set teachers to 1,767 or more"):
+        PateSvt(teachers=1_766)
+
+
+# --- the claim ----------------------------------------------------------------------------------------------
+
+
+@settings(max_examples=60)
+@given(
+    unstable=st.integers(1, 200),
+    queries=st.integers(1, 2_000),
+    epsilon=st.floats(0.01, 8),
+    delta=st.floats(1e-12, 0.1),
+)
+def test_what_is_claimed_is_no_more_than_any_other_way_says(
+    unstable: int, queries: int, epsilon: float, delta: float
+) -> None:
+    spec = PateSvt(unstable=unstable, queries=queries, epsilon=epsilon, delta=delta, teachers=10**9)
+    run, leak = 2 / spec.scale_run, chance_above(spec.threshold_run, spec.scale_run)
+    slack = delta - spec.runs * leak
+    assert slack > delta / 2
+    ways = (
+        basic(spec.runs, run),
+        advanced(spec.runs, run, slack=slack),
+        concentrated(spec.runs * run**2 / 2, slack=slack),
+    )
+    assert spec.claim.epsilon <= min(way.epsilon for way in ways) * (1 + 1e-9)
+    assert spec.claim.epsilon < epsilon
+    assert spec.claim.delta == pytest.approx(delta, rel=1e-9)
+    assert spec.claim.protects == (TRAINING_EXAMPLE,)
+
+
+def test_where_labels_alone_take_more_than_delta_the_claim_says_so() -> None:
+    claim = PateSvt(teachers=9, scale=1.0, threshold=4.0, unstable=2, delta=1e-3).claim
+    leak = (4 * exp(-2) - exp(-4)) / 6
+    assert claim.epsilon == 2 * 2.0
+    assert claim.delta == pytest.approx(1 - (1 - leak) ** 2)
+
+
+@pytest.mark.parametrize("spec", [SMALL, EVEN, attrs.evolve(SMALL, unstable=3, scale=0.6)])
+@pytest.mark.parametrize("epsilon", [0.0, 1.0, 3.0])
+def test_delta_of_the_labels_is_attained(spec: PateSvt, epsilon: float) -> None:
+    """Asked where one vote makes the difference, nothing but a label tells the worlds apart."""
+    short = (spec.teachers + 1) // 2 - 1
+    one, other = (exact(spec, [ones] * spec.queries) for ones in (short, short + 1))
+    leak = chance_above(spec.threshold_run, spec.scale_run)
+    assert delta(one, other, epsilon) == pytest.approx(-expm1(spec.unstable * log1p(-leak)), rel=1e-12)
+
+
+VOTES = st.integers(0, 8)
+DELTAS = st.sampled_from([1e-9, 0.3])
+ASKED = st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=1, max_size=5)
+
+
+@settings(max_examples=60)
+@given(asked=ASKED, unstable=st.integers(1, 3), scale=st.sampled_from([0.4, 1.0, 3.0]), at=DELTAS)
+@pytest.mark.parametrize("learner", [PateSvt, KeepsThreshold])
+def test_the_claim_holds_of_the_law(
+    learner: type[PateSvt], asked: list[tuple[int, int]], unstable: int, scale: float, at: float
+) -> None:
+    """Whatever is asked, in votes that differ by one, up or down; with fresh thresholds or a kept one."""
+    spec = learner(teachers=9, queries=5, unstable=unstable, scale=scale, threshold=2.0, delta=at)
+    one = exact(spec, [votes + up for votes, up in asked])
+    other = exact(spec, [votes + 1 - up for votes, up in asked])
+    claim = spec.claim
+    for p, q in ((one, other), (other, one)):
+        assert delta(p, q, claim.epsilon) <= claim.delta + 1e-12
+
+
+@pytest.mark.parametrize(("free", "share"), [(0, 0.21), (1, 0.48), (5, 0.993)])
+def test_a_run_loses_what_it_is_claimed_to(free: int, share: float) -> None:
+    """2/λ, nearly so after five free answers: votes that fall, then one that rises. No label differs."""
+    spec = PateSvt(teachers=19, queries=free + 1, unstable=1, scale=2.0, threshold=6.0)
+    worlds = [exact(spec, [11 - world] * free + [18 + world]) for world in (0, 1)]
+    found = greatest_loss(*worlds) * spec.scale_run / 2
+    assert share <= found <= share + 0.01
+    assert found <= 1
+
+
+# --- the law ------------------------------------------------------------------------------------------------
+
+
+def exact(spec: PateSvt, votes: list[int]) -> Views:
+    return law_of_views(spec.law(one_point(spec.teachers, 1)), votes)
+
+
+@pytest.mark.parametrize(
+    "spec", [SMALL, EVEN, attrs.evolve(SMALL, unstable=1), attrs.evolve(SMALL, unstable=9)]
+)
+def test_the_law_is_that_of_the_mechanism(spec: PateSvt) -> None:
+    votes = [8, 5, 4, 0, 6]
+    expected = mechanism(spec, votes)
+    found = exact(spec, votes)
+    assert found.keys() == {view for view, p in expected.items() if p}
+    for view, chance in found.items():
+        assert chance == pytest.approx(expected[view], rel=1e-9, abs=1e-13), view
+
+
+def test_many_distances_are_told_of_nearly_as_well() -> None:
+    spec = PateSvt(teachers=601, queries=4, unstable=2, scale=9.0, threshold=120.0)
+    votes = [171, 190, 180, 420]
+    for view, chance in exact(spec, votes).items():
+        assert chance == pytest.approx(mechanism(spec, votes)[view], abs=2e-7)
+
+
+def mechanism(spec: PateSvt, votes: list[int]) -> Views:
+    """The law of the view by the quadrature of `mechanism_laws`, where T is what it pays for."""
+    gaps = {ones: max(0, -(-abs(2 * ones - spec.teachers) // 2) - 1) - spec.threshold_run for ones in votes}
+
+    def answers(ones: float, hidden: np.ndarray) -> dict[str, np.ndarray]:
+        below = stats.laplace.cdf(hidden - gaps[int(ones)], scale=2 * spec.scale_run)
+        return {"T": below, str(int(2 * ones >= spec.teachers)): 1 - below}
+
+    law = sparse_vector_law(
+        votes, answers, scale=spec.scale_run, kinks=list(gaps.values()), halts=spec.unstable
+    )
+    return {view.replace("T", "?"): p for view, p in law.items()}
+
+
+# --- play ---------------------------------------------------------------------------------------------------
+
+CLEAR_AND_TIED = Sample([0.0, 1.0], [1, 1], [5, 4])
+ASKS = [1.0, 0.0, 1.0, 0.0]
+ITS_VOTES = [9, 5, 9, 5]
+
+
+@statistical(rate=RATE)
+def test_what_is_answered_follows_the_law(rng: np.random.Generator) -> None:
+    seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
+    check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
+
+
+@statistical(rate=2 * RATE)
+def test_the_law_of_one_more_would_be_noticed() -> None:
+    seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
+    with rejected():
+        check_views(seen, exact(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
+
+
+@statistical(rate=RATE)
+def test_a_plain_game_follows_the_law(rng: np.random.Generator) -> None:
+    settings = {"teachers": 9, "scale": 1.0, "threshold": 2.0, "unstable": 2}
+    seen = [
+        naive_screening(ITS_VOTES, lambda scale: float(rng.laplace(scale=scale)), **settings)
+        for _ in range(70_000)
+    ]
+    check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.022)
+
+
+def test_after_the_last_unstable_answer_nothing_is_told() -> None:
+    seat = attrs.evolve(SMALL, threshold=4.0, unstable=1, queries=40, scale=0.01).seat(
+        3, np.random.default_rng(1)
+    )
+    samples = one_point(9, 9), one_point(9, 5)
+    seat.train(Training.of(samples, np.array([0, 1, 0])))
+    first = seat.predict(np.zeros(3))
+    assert first[1] == UNSTABLE
+    assert seat.halted[1]
+    for _ in range(38):
+        assert seat.predict(np.zeros(3))[1] == UNSTABLE
+    seat.predict(np.zeros(3))
+    assert seat.halted.all()
+    assert not seat.predict(np.zeros(3)).any()
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        SMALL,
+        EVEN,
+        ONCE,
+        PateSvt(calibration="tight", teachers=333),
+        KeepsThreshold(),
+    ],
+    ids=["small", "even", "one", "tight", "keeps"],
+)
+def test_it_conforms(spec: PateSvt) -> None:
+    check_learner(spec)
+
+
+def test_it_is_in_step_with_one_unstable_answer_only() -> None:
+    assert PateSvt(unstable=1).in_step
+    assert not PateSvt(unstable=2).in_step
+
+
+# --- is fresh noise needed? ---------------------------------------------------------------------------------
+
+
+ASKED_ABOVE = st.lists(st.tuples(st.integers(5, 8), st.integers(0, 1)), min_size=1, max_size=5)
+
+
+@settings(max_examples=40)
+@given(asked=ASKED_ABOVE, unstable=st.integers(1, 4))
+def test_a_kept_threshold_costs_less_than_fresh_ones(asked: list[tuple[int, int]], unstable: int) -> None:
+    """(T + 1)/λ for 2T/λ, here where labels do not differ."""
+    spec = KeepsThreshold(queries=5, unstable=unstable, threshold=2.0)
+    worlds = [exact(spec, [votes + abs(world - up) for votes, up in asked]) for world in (0, 1)]
+    assert greatest_loss(*worlds) <= (unstable + 1) / spec.scale_run + 1e-9
+
+
+def test_what_a_kept_threshold_leaks_is_less() -> None:
+    kept = KeepsThreshold(queries=3, unstable=3)
+    fresh = PateSvt(teachers=9, queries=3, unstable=3, scale=1.0, threshold=4.0)
+    leaks = [delta(exact(spec, [4] * 3), exact(spec, [5] * 3), 3.0) for spec in (kept, fresh)]
+    assert 0.5 * leaks[1] < leaks[0] < leaks[1]
+    assert fresh.claim.delta == pytest.approx(leaks[1])

@@ -1,0 +1,301 @@
+"""Broken aggregators of votes: the shipped ones but for one slip. And one that looks broken and is not.
+
+Settings are such that a label or a ⊥ that should not be told is told often, and that nine teachers will do.
+"""
+
+from __future__ import annotations
+
+from math import inf
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import AnswerLaw, Learner, Sample, Unsupported
+from arena.replies import UNSTABLE
+from learners.distance_to_instability import DistanceToInstability, SeatedDistanceToInstability
+from learners.ensemble import Ensemble, Voters, VotingLaw
+from learners.ensemble.ensemble import parts_of
+from learners.ensemble.screening import SeatedScreening, distances, threshold_nodes
+from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.laplace import laplace_cdf
+from learners.pate_gaussian import PateGaussian, SeatedPateGaussian
+from learners.pate_svt import PateSvt
+
+
+@attrs.frozen
+class Broken(Voters):
+    """What the broken aggregators share. None tells a law."""
+
+    @property
+    def in_step(self) -> bool:
+        return False
+
+    def law(self, sample: Sample) -> AnswerLaw:
+        raise Unsupported(f"{self.name} tells no law")
+
+    @property
+    def twin(self) -> Learner:
+        """The shipped learner at the same settings."""
+        shipped: Any = next(cls for cls in type(self).__mro__ if cls.__module__.startswith("learners."))
+        return shipped(**{field.name: getattr(self, field.name) for field in attrs.fields(shipped)})
+
+
+# --- pate-svt -----------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class BrokenSvt(Broken, PateSvt):
+    """One ⊥ and six answers; a run is (2, 0.0872)-DP."""
+
+    seat_class = SeatedScreening
+
+    teachers: int = 9
+    queries: int = 6
+    unstable: int = 1
+    scale: float | None = 1.0
+    threshold: float | None = 4.0
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedScreening:
+        return self.seat_class(self, games, rng)
+
+
+@attrs.frozen
+class NeverStops(BrokenSvt):
+    """The slip: T is not enforced. No ε holds at δ: each ⊥ is followed by another try to be told a label."""
+
+    name = "never-stops"
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedScreening:
+        return SeatedScreening(attrs.evolve(self, unstable=self.queries + 1), games, rng)
+
+
+@attrs.frozen
+class OneUnstableMore(BrokenSvt):
+    """The slip: it halts when c > T, after one ⊥ too many. No ε holds at δ."""
+
+    name = "one-unstable-more"
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedScreening:
+        return SeatedScreening(attrs.evolve(self, unstable=self.unstable + 1), games, rng)
+
+
+class SeatedTellsTheVote(SeatedScreening):
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        super()._answer(ones)
+        return self._told[ones]
+
+
+@attrs.frozen
+class TellsTheVote(BrokenSvt):
+    """The slip: ⊥ is counted, and answered with the vote. No ε holds."""
+
+    name = "tells-the-vote"
+    seat_class = SeatedTellsTheVote
+
+
+class SeatedCountsTheStable(SeatedScreening):
+    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._screen = AboveThreshold(
+            games, rng, threshold=spec.threshold_run, epsilon=2 / spec.scale_run, halts=spec.unstable
+        )
+        self._halted = self._screen.halted
+
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        above = self._screen.respond(-self._nearness[ones])
+        return np.where(above, self._told[ones], np.int8(UNSTABLE))
+
+
+@attrs.frozen
+class CountsTheStable(BrokenSvt):
+    """The slip: ⊥ and ⊤ the other way round, as in the paper's proof: it pays for labels, and ⊥ is free.
+
+    No ε holds at δ: a label may be tried for again and again.
+    """
+
+    name = "counts-the-stable"
+    seat_class = SeatedCountsTheStable
+
+
+class SeatedTooFarByOne(SeatedScreening):
+    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._nearness -= 1
+
+
+@attrs.frozen
+class TooFarByOne(BrokenSvt):
+    """The slip: ⌈Δ/2⌉ for dist, so that it is 1 where one vote may change the label. No ε holds at δ."""
+
+    name = "too-far-by-one"
+    seat_class = SeatedTooFarByOne
+
+
+# --- distance-to-instability --------------------------------------------------------------------------------
+
+
+class SeatedBareDistance(SeatedDistanceToInstability):
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        return np.where(self._limits[ones] < 0, self._majority[ones], np.int8(UNSTABLE))
+
+
+@attrs.frozen
+class BareDistance(Broken, DistanceToInstability):
+    """The slip: a distance without noise is compared with Γ. No ε holds."""
+
+    name = "bare-distance"
+
+    teachers: int = 9
+    threshold: float | None = 3.5
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedBareDistance:
+        return SeatedBareDistance(self, games, rng)
+
+
+# --- pate-gaussian ------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class BrokenGaussian(Broken, PateGaussian):
+    """Sixteen answers of nine teachers."""
+
+    teachers: int = 9
+    queries: int = 16
+    delta: float = 1e-3
+
+
+@attrs.frozen
+class PaysForOneVote(BrokenGaussian):
+    """The slip: σ for one answer, of which it gives sixteen."""
+
+    name = "pays-for-one-vote"
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedPateGaussian:
+        return SeatedPateGaussian(attrs.evolve(self, sigma=self.sigma_run / 4), games, rng)
+
+
+@attrs.frozen
+class TwoTeachersEach(BrokenGaussian):
+    """The slip: the sample is cut into half as many parts, and two teachers are trained on each, so that an
+    example moves a count by 2.
+    """
+
+    name = "two-teachers-each"
+
+    teachers: int = 10
+
+    def ensemble(self, sample: Sample) -> Ensemble:
+        taught = [self.teacher.train(part) for part in parts_of(sample, self.teachers // 2, self.split)]
+        return Ensemble((*taught, *taught))
+
+
+class SeatedOneNumber(SeatedPateGaussian):
+    def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._kept_noise = self._sigma * rng.standard_normal(games)
+
+    def _answer(self, ones: np.ndarray) -> np.ndarray:
+        return ones + self._kept_noise >= self._spec.teachers / 2
+
+
+@attrs.frozen
+class OneNumber(BrokenGaussian):
+    """The slip: one noise for all answers of a game. No ε holds: of two points with the same votes, only in
+    one world can one be answered 0 and the other 1.
+    """
+
+    name = "one-number"
+
+    queries: int = 2
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedOneNumber:
+        return SeatedOneNumber(self, games, rng)
+
+
+# --- one that keeps its claim -------------------------------------------------------------------------------
+
+
+class OneThreshold(AboveThreshold):
+    """Draws the noise of its threshold once."""
+
+    def _start(self, rows: np.ndarray) -> None:
+        if not hasattr(self, "_drawn"):
+            super()._start(rows)
+        self._drawn = True
+
+
+class SeatedKeepsThreshold(SeatedScreening):
+    def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self._screen = OneThreshold(
+            games, rng, threshold=-spec.threshold_run, epsilon=2 / spec.scale_run, halts=spec.unstable
+        )
+        self._halted = self._screen.halted
+
+
+@attrs.frozen
+class KeepsThreshold(PateSvt):
+    """No slip, though it looks like one: the threshold's noise is not drawn afresh after a ⊥.
+
+    It is paid for once, 1/λ, and each ⊥ costs 1/λ besides: (T + 1)/λ, where T fresh thresholds cost 2T/λ. And
+    it leaks a label no more often: with a common threshold that T noises may pass, the chance that none does
+    is the mean of a power, no less than the power of the mean.
+    """
+
+    name = "keeps-threshold"
+
+    teachers: int = 9
+    queries: int = 6
+    unstable: int = 2
+    scale: float | None = 1.0
+    threshold: float | None = 4.0
+
+    @property
+    def in_step(self) -> bool:
+        return True
+
+    def law(self, sample: Sample) -> KeptThreshold:
+        return KeptThreshold(self, sample)
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedKeepsThreshold:
+        return SeatedKeepsThreshold(self, games, rng)
+
+
+class KeptThreshold(VotingLaw):
+    """States: the ⊥ spent x the nodes of the one threshold."""
+
+    outcomes = ((0, False), (1, False), (UNSTABLE, False), (UNSTABLE, True))
+
+    def start(self) -> np.ndarray:
+        measure = np.zeros((self._spec.unstable, len(self._nodes[0])))
+        measure[0] = self._nodes[1]
+        return measure.ravel()
+
+    @property
+    def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
+        return threshold_nodes(self._spec)
+
+    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+        spec, hidden = self._spec, self._nodes[0]
+        ahead = (distances(spec.teachers)[ones, None] - spec.threshold_run - hidden) / (2 * spec.scale_run)
+        states = measure.reshape(len(ones), spec.unstable, len(hidden))
+        after = np.zeros((4, *states.shape))
+        after[spec.told[ones], np.arange(len(ones))] = states * laplace_cdf(ahead)[:, None]
+        fired = states * laplace_cdf(-ahead)[:, None]
+        after[2, :, 1:], after[3, :, -1] = fired[:, :-1], fired[:, -1]
+        return after.reshape(4, *measure.shape)
+
+
+# The slips, the least ε that holds at δ, and settings of audits and searches.
+AGGREGATORS: tuple[tuple[Any, float, dict[str, Any]], ...] = (
+    (NeverStops(), inf, {}),
+    (OneUnstableMore(), inf, {"pairs": 256}),
+    (TellsTheVote(), inf, {}),
+    (CountsTheStable(), inf, {}),
+    (TooFarByOne(), inf, {"pairs": 512}),
+    (BareDistance(), inf, {}),
+    (PaysForOneVote(), 5.47, {}),
+    (TwoTeachersEach(), 2.31, {"searched": False}),
+    (OneNumber(), inf, {}),
+)

@@ -1,0 +1,43 @@
+"""Labelling services for tests of students: what is true, perhaps with coins turned over, ℓ times."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+
+from arena.replies import UNSTABLE
+
+
+class Told:
+    """Answers `truth(x)` at a table of n games, and halts after `most` answers.
+
+    flips: the chance that a label is turned over. unstable: x -> where it answers ⊥.
+    asked: every x that it was asked.
+    """
+
+    def __init__(
+        self,
+        truth: Callable[[np.ndarray], np.ndarray],
+        *,
+        games: int = 1,
+        most: int = 10**9,
+        flips: float = 0.0,
+        rng: np.random.Generator | None = None,
+        unstable: Callable[[np.ndarray], np.ndarray] | None = None,
+    ) -> None:
+        self.halted = np.zeros(games, bool)
+        self.asked: list[np.ndarray] = []
+        self._truth, self._most, self._flips, self._rng, self._unstable = truth, most, flips, rng, unstable
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        assert not self.halted.all()
+        self.asked.append(x.copy())
+        if len(self.asked) == self._most:
+            self.halted = np.ones_like(self.halted)
+        labels = np.asarray(self._truth(x)).astype(np.int8)
+        if self._flips and self._rng is not None:
+            labels ^= self._rng.random(len(x)) < self._flips
+        if self._unstable is not None:
+            labels[self._unstable(x)] = UNSTABLE
+        return labels
