@@ -9,13 +9,14 @@ from mutants.figure1_learners import SUBSET
 from mutants.learners import MUTANTS
 
 from arena import Learner
-from arena.concepts import Halfspaces, Thresholds
+from arena.concepts import Halfspaces, Points, Thresholds
 from audits.search import SearchResult, search
 from learners.above_threshold import AboveThresholdPredictor
 from learners.agnostic_batched import AgnosticBatched
 from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.dp_winnow import DpWinnow
+from learners.ensemble import Minimiser
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.golowich_livni import GolowichLivni
@@ -23,10 +24,13 @@ from learners.laplace_count import LaplaceCount
 from learners.list_choice import ListChoice
 from learners.noisy_majority import NoisyMajority
 from learners.noisy_votes import NoisyVotes
+from learners.pate_asq import PateAsq
 from learners.pate_gaussian import PateGaussian
+from learners.pate_psq import PatePsq
 from learners.private_decision_list import PrivateDecisionList
 from learners.randomised_response import RandomisedResponse
 from learners.realizable import Realizable
+from learners.sparse_vector import SparseVector
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
@@ -85,6 +89,7 @@ _WINNOW = DpWinnow(
     cached=1,
     threshold=3.0,
 )
+_OF_POINTS = Minimiser(Points(range(3)))
 _OWN = (
     Correct(LaplaceCount(), "Release"),
     Correct(GaussianCount(), "Release"),
@@ -106,6 +111,9 @@ _OWN = (
     Correct(NoisyVotes(), "Figure1"),
     Correct(SUBSET, "Figure1"),
     Correct(PateGaussian(teachers=11, queries=20), "Voting"),
+    Correct(SparseVector(teachers=41, queries=20, unstable=2), "Voting"),
+    Correct(PatePsq(teacher=_OF_POINTS, teachers=9), "Release"),
+    Correct(PateAsq(teacher=_OF_POINTS, teachers=9, queries=2), "Release"),
     Correct(ZooLaplace(), "Release"),
     Correct(NoisyHist1(), "Release"),
     Correct(ReportNoisyMax1(), "Release"),
