@@ -21,7 +21,8 @@ class SmallMargin(Adversary):
 
     Against thresholded Gaussian counts a tie tells most by a single answer. An answer 1 far below it is rarer
     and tells more where it comes: with ℓ = 1 it is the very event at which the Gaussian mechanism's δ is
-    attained (docs/voting.md).
+    attained (docs/voting.md). Where the sparse vector screens votes, those of small margin are ⊥ almost
+    surely, and the margin that counts is that to its threshold: the learner's `telling_margin`.
 
     The score is the log-likelihood ratio of the answers where the learner tells its law, else the number of
     answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
@@ -33,12 +34,17 @@ class SmallMargin(Adversary):
     queries: int | None = setting(
         None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]
     )
-    below: float = setting(0.0, unit="votes", help="how far below the tie the votes should be")
+    below: float | None = setting(
+        None,
+        unit="votes",
+        help="how far below the tie the votes should be; default: where an answer tells most",
+    )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
     learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        swap = narrowest_swap(self.learner, self.sample, below=self.below)
+        below = getattr(self.learner, "telling_margin", 0.0) if self.below is None else self.below
+        swap = narrowest_swap(self.learner, self.sample, below=below)
         judge = Judge(self.learner, swap.samples, swap.point[None], games)
         yield Train(*swap.samples)
         for _ in range(self.queries or queries_of(self.learner)):

@@ -62,6 +62,11 @@ class DistanceToInstability(Voters):
         return log(1 / self.delta) / self.epsilon if self.threshold is None else self.threshold
 
     @property
+    def telling_margin(self) -> float:
+        """Where the distance is at Γ; at a tie the answer is ⊥ almost surely."""
+        return self.threshold_run + 1
+
+    @property
     def claim(self) -> Claim:
         told = max(float(laplace_cdf(np.array(-self.threshold_run * self.epsilon))), ulp(0.0))
         epsilon, delta = optimal(self.queries, self.epsilon, told, slack=self.slack)

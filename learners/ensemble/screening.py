@@ -91,6 +91,11 @@ class Screening(Voters):
         return self._default_threshold if self.threshold is None else self.threshold
 
     @property
+    def telling_margin(self) -> float:
+        """Where the distance is at the threshold; at a tie the answer is ⊥ almost surely."""
+        return self.threshold_run + 1
+
+    @property
     def told(self) -> np.ndarray:
         """(K + 1,) int8: the answer above the threshold, for each number of votes for 1."""
         return np.ones(self.teachers + 1, np.int8)

@@ -65,6 +65,11 @@ class Voters(Learner):
     def sample_size(self) -> int:
         return self.teachers
 
+    @property
+    def telling_margin(self) -> float:
+        """How many votes below the tie one vote more or less shows most in a single answer, about."""
+        return 0.0
+
     def ensemble(self, sample: Sample) -> Ensemble:
         """Its teachers, trained on a sample.
 

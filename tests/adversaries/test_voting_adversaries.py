@@ -16,8 +16,10 @@ from scipy.stats import binom
 from statistical import check_counts, rejected, statistical
 from voting_learners import Screened, Silent
 
+from adversaries import judge
 from adversaries.canary import Canary, canary_in, free_points
 from adversaries.disagreement import Disagreement, disputed
+from adversaries.judge import laws_of
 from adversaries.repeat_point import RepeatPoint, most_telling
 from adversaries.small_margin import SmallMargin
 from adversaries.vote_inference import COPY, VoteInference, case_of
@@ -28,10 +30,12 @@ from arena.testing import check_adversary
 from audits.exact.result import exact
 from audits.plan import Plan
 from audits.run import run
+from learners.distance_to_instability import DistanceToInstability
 from learners.ensemble import Teacher
 from learners.laplace_count import LaplaceCount
 from learners.mechanisms.gaussian import gaussian_delta
 from learners.pate_gaussian import PateGaussian
+from learners.pate_svt import PateSvt
 
 
 def gaussian(teacher: str = "thresholds", **settings: Any) -> PateGaussian:
@@ -46,6 +50,8 @@ SPECS: list[Learner] = [
     gaussian("points:1..4"),
     gaussian("rectangles:4x4"),
     gaussian("LogisticRegression:3", teachers=5),
+    PateSvt(teachers=151, queries=12, epsilon=4.0, calibration="tight"),
+    DistanceToInstability(teachers=31),
     Screened(teachers=11, queries=12),
     Silent(teachers=11, queries=6),
 ]
@@ -362,3 +368,26 @@ def test_no_adversary_claims_more_than_the_law_allows() -> None:
         in_0, _ = by_world(play(learner, kind(learner=learner), Voting(), games=20_000, seed=2))
         ratio = np.exp(in_0)
         assert log(ratio.mean()) == pytest.approx(0, abs=6 * ratio.std() / 100)
+
+
+def test_small_margin_seeks_the_threshold_where_votes_are_screened() -> None:
+    """At a tie the answer is ⊥ almost surely: the exact loss there is next to nothing."""
+    spec = PateSvt(teachers=101, queries=4, unstable=1, calibration="tight")
+    at_threshold, at_tie = (
+        exact(spec, SmallMargin(below=below, learner=spec), Voting()) for below in (None, 0.0)
+    )
+    half = spec.claim.delta / 2
+    assert at_tie.law.loss.epsilon_at(spec.claim.delta).upper < 0.01
+    assert 0.3 < at_threshold.law.loss.epsilon_at(half).lower <= spec.claim.epsilon
+
+
+def test_minds_are_shared_by_all_tables_of_an_audit() -> None:
+    spec = PateSvt(teachers=151, queries=6, calibration="tight", epsilon=3.0)
+    adversary = SmallMargin(learner=spec)
+    swap = narrowest_swap(spec, None, below=spec.telling_margin)
+    laws = laws_of(spec, swap.samples)
+    assert laws is laws_of(spec, swap.samples)
+    for seed in (1, 2):
+        play(spec, adversary, Voting(), games=500, seed=seed)
+        known = len(judge._kept_minds(laws, swap.point[None].tobytes(), "<f8", (1,))._steps)
+        assert 10 < known < 200  # where answers alone would make hundreds of histories
