@@ -12,9 +12,9 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.settings import at_least, one_of, setting, whole
 from learners.ensemble.screening import Screening, check_reach
 from learners.mechanisms.composition import optimal
+from learners.mechanisms.least import least
 
 PRINTED, TIGHT = "printed", "tight"
-_HALVINGS = 100  # of a bisection: down to the last bits
 
 
 @attrs.frozen
@@ -109,15 +109,7 @@ def tight_scale(runs: int, epsilon: float, slack: float) -> float:
     def enough(scale: float) -> bool:
         return optimal(runs, 2 / scale, slack=slack).epsilon <= epsilon
 
-    high = low = 2 * runs / epsilon
-    while enough(low):
-        low /= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return least(enough, 2 * runs / epsilon)
 
 
 def _half(delta: float) -> float:

@@ -10,7 +10,7 @@ import click
 from tqdm import tqdm
 
 from audits.cli import INTERRUPTED
-from audits.cli.options import JSON, QUANTILES, QUIET, REAL, SEED, WHOLE
+from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns
 from audits.cli.teaching import ACTIVE, players
 from audits.experiment import METHODS, Experiment, Result, run
 from audits.experiment.chart import draw
@@ -18,7 +18,7 @@ from audits.experiment.plan import SHARES
 from audits.experiment.text import as_json as json_of
 from audits.experiment.text import text
 from audits.one_hot import load_one_hot
-from audits.race.chart import check_plot
+from audits.plots import check_plot
 
 
 @click.group("experiment")
@@ -27,22 +27,7 @@ def experiment() -> None:
 
 
 @experiment.command("pate")
-@click.option(
-    "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
-)
-@click.option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values.")
-@click.option(
-    "--x",
-    metavar="COLUMN",
-    multiple=True,
-    help="Column to learn from; again for more. Default: all others. Each of its values becomes a variable.",
-)
-@click.option(
-    "--positive",
-    metavar="VALUE",
-    help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
-)
-@QUANTILES
+@columns
 @click.option("--repeats", type=WHOLE, metavar="N", default=30, show_default=True, help="Random splits.")
 @click.option(
     "--epsilon",

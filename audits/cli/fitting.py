@@ -14,7 +14,7 @@ from tabulate import tabulate
 from arena import InvalidArgument, Learner, Release
 from arena.concepts import DecisionLists
 from arena.randomness import block_seed, generator
-from audits.cli.options import JSON, QUANTILES, REAL, SEED, WHOLE, settings_of
+from audits.cli.options import JSON, REAL, SEED, WHOLE, columns, settings_of
 from audits.fitting import Fitted, fit
 from audits.one_hot import OneHot, load_one_hot
 from audits.registry import LEARNERS
@@ -28,22 +28,7 @@ KINDS = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 @click.command("fit")
 @click.argument("learner", metavar="LEARNER")
-@click.option(
-    "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
-)
-@click.option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values.")
-@click.option(
-    "--x",
-    metavar="COLUMN",
-    multiple=True,
-    help="Column to learn from; again for more. Default: all others. Each of its values becomes a variable.",
-)
-@click.option(
-    "--positive",
-    metavar="VALUE",
-    help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
-)
-@QUANTILES
+@columns
 @click.option(
     "--features",
     type=click.Choice(KINDS),

@@ -49,12 +49,40 @@ DELTA = click.option(
 SEED = click.option(
     "--seed", type=WHOLE, default=0, show_default=True, help="Of every coin, a whole number of at least 0."
 )
-QUANTILES = click.option(
-    "--quantiles",
-    type=WHOLE,
-    metavar="K",
-    help="Cut columns of numbers that take more than K values into K ranges of about as many examples each.",
+_COLUMNS = (
+    click.option(
+        "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
+    ),
+    click.option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values."),
+    click.option(
+        "--x",
+        metavar="COLUMN",
+        multiple=True,
+        help="Column to learn from; again for more. Default: all others. Each of its values becomes a "
+        "variable.",
+    ),
+    click.option(
+        "--positive",
+        metavar="VALUE",
+        help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
+    ),
+    click.option(
+        "--quantiles",
+        type=WHOLE,
+        metavar="K",
+        help="Cut columns of numbers that take more than K values into K ranges of about as many examples "
+        "each.",
+    ),
 )
+
+
+def columns(command: Command) -> Command:
+    """The options of a command that learns from columns of a file: data, y, x, positive, quantiles."""
+    for option in reversed(_COLUMNS):
+        command = option(command)
+    return command
+
+
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 QUIET = click.option("--quiet", is_flag=True, help="No notes, no progress bar.")
 

@@ -14,8 +14,9 @@ from tqdm import tqdm
 from arena import Adversary, Learner
 from audits.cli import REFUTED
 from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, settings_of
+from audits.plots import check_plot
 from audits.race import Race, race_of, run
-from audits.race.chart import check_plot, draw
+from audits.race.chart import draw
 from audits.race.plan import MARKS
 from audits.race.text import as_json as json_of
 from audits.race.text import text

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena import InvalidArgument
 from audits.experiment.plan import ASQ, ASQ_NP, PSQ, PSQ_NP
 from audits.experiment.result import Mean, Outcome, Result
 from audits.experiment.text import title
-from audits.race.chart import check_plot
+from audits.plots import plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -29,24 +27,9 @@ _STYLES = {
 def draw(result: Result, path: str | os.PathLike[str]) -> None:
     """Draw the experiment into a file: the same bytes for the same figures.
 
-    Raises: InvalidArgument as `check_plot` does, or if the file cannot be written.
+    Raises: InvalidArgument as `plot` does.
     """
-    check_plot(path)
-    import matplotlib as mpl  # an extra, and slow to import
-    from matplotlib.figure import Figure
-
-    style: Any = {"svg.hashsalt": "dp-arena experiment", "svg.fonttype": "none", "font.size": 11}
-    style |= {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#666666"}
-    style |= {"axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6, "axes.axisbelow": True}
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(8, 5), layout="constrained")
-        _draw(figure.subplots(), result)
-        figure.legend(loc="outside lower center", ncols=3, frameon=False, fontsize=9)
-        plain = {"Software": None} if Path(path).suffix.lower() == ".png" else {"Date": None, "Creator": None}
-        try:
-            figure.savefig(path, dpi=150, metadata=plain)
-        except OSError as error:
-            raise InvalidArgument(f"the chart {path} cannot be written ({error.strerror})") from error
+    plot(path, lambda axes: _draw(axes, result), of="experiment", columns=3)
 
 
 def _draw(axes: Axes, result: Result) -> None:

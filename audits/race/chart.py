@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
-from arena import InvalidArgument
-from audits.files import check_file
+from audits.plots import plot
 from audits.race.result import RaceResult, Standing
 from audits.race.text import bound_text, title
 from audits.report.text import percent
@@ -21,45 +18,15 @@ if TYPE_CHECKING:
 # Of Okabe and Ito: told apart by those who see colours otherwise. Markers are for grey prints.
 _COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#222222")
 _MARKERS = "osD^vPX"
-_ENDINGS = (".png", ".svg")
 _ABOVE = 2.5  # a bound higher than so many times all else leaves the chart at its top
-
-
-def check_plot(path: str | os.PathLike[str]) -> None:
-    """Refuse, before any game is played, a chart that could not be drawn or written.
-
-    Raises: InvalidArgument if matplotlib is missing, or the file is no PNG or SVG, a directory, or in none.
-    """
-    if Path(path).suffix.lower() not in _ENDINGS:
-        raise InvalidArgument(
-            "a chart is a PNG or an SVG", value=str(path), remedy="Name a file .png or .svg."
-        )
-    if importlib.util.find_spec("matplotlib") is None:
-        raise InvalidArgument("the chart needs matplotlib", remedy="Run pip install dp-arena[report].")
-    check_file("chart", path)
 
 
 def draw(result: RaceResult, path: str | os.PathLike[str]) -> None:
     """Draw the race into a file: the same bytes for the same figures.
 
-    Raises: InvalidArgument as `check_plot` does, or if the file cannot be written.
+    Raises: InvalidArgument as `plot` does.
     """
-    check_plot(path)
-    import matplotlib as mpl  # an extra, and slow to import
-    from matplotlib.figure import Figure
-
-    style: Any = {"svg.hashsalt": "dp-arena race", "svg.fonttype": "none", "font.size": 11}
-    style |= {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#666666"}
-    style |= {"axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6, "axes.axisbelow": True}
-    with mpl.rc_context(style):
-        figure = Figure(figsize=(8, 5), layout="constrained")
-        _draw(figure.subplots(), result)
-        figure.legend(loc="outside lower center", ncols=2, frameon=False, fontsize=9)
-        plain = {"Software": None} if Path(path).suffix.lower() == ".png" else {"Date": None, "Creator": None}
-        try:
-            figure.savefig(path, dpi=150, metadata=plain)
-        except OSError as error:
-            raise InvalidArgument(f"the chart {path} cannot be written ({error.strerror})") from error
+    plot(path, lambda axes: _draw(axes, result), of="race", columns=2)
 
 
 def _draw(axes: Axes, result: RaceResult) -> None:

@@ -11,59 +11,27 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.concepts import ConceptClass
 from arena.concepts.thresholds import Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import AnswerLaw
-from arena.players import Learner
 from arena.points import row_hashes, shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
+from learners.ensemble.base import EnsembleLearner, teacher_setting
 from learners.ensemble.ensemble import Ensemble, trained
-from learners.ensemble.teacher import Minimiser, Teacher
+from learners.ensemble.teacher import Teacher
 
 _MOST_KEPT = 4_096  # points whose votes a table keeps
 
 
-def _a_teacher(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if not isinstance(value, Teacher):
-        raise InvalidArgument(
-            "teacher must be a Teacher", value=value, remedy="Write Teacher.from_text(...) around its text."
-        )
-
-
 @attrs.frozen
-class Voters(Learner):
-    """Base of the specs: K teachers, trained on disjoint parts of the sample, answer ℓ queries by their vote.
-
-    A replaced example changes the part of one teacher, so that votes change by one at most. How the sample is
-    parted is public, and nothing of privacy rests on it.
-    """
+class Voters(EnsembleLearner):
+    """Base of the specs before Voting: the teachers answer ℓ queries by their vote."""
 
     protocols = ("Voting",)
 
-    teacher: Teacher = setting(
-        Minimiser(Thresholds(), "thresholds"),
-        help="what each teacher is: a concept class, for its empirical risk minimiser, or a classifier of "
-        "scikit-learn, its settings, and the features of a point: LogisticRegression(C=0.5):112",
-        check=_a_teacher,
-    )
-    teachers: int = setting(101, help="K, the teachers", check=[whole, at_least(1)])
+    teacher: Teacher = teacher_setting(Thresholds(), "thresholds")
     queries: int = setting(100, help="ℓ, the answers before it halts", check=[whole, at_least(1)])
-    split: int = setting(0, help="seed of the public split of the sample", check=[whole, at_least(0)])
-
-    @property
-    def concepts(self) -> ConceptClass | None:
-        """The class of the teachers, if they are minimisers of one."""
-        return self.teacher.concepts if isinstance(self.teacher, Minimiser) else None
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return self.teacher.point_shape
-
-    @property
-    def sample_size(self) -> int:
-        return self.teachers
 
     @property
     def telling_margin(self) -> float:

@@ -6,8 +6,7 @@ import math
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.laplace import positive
-
-_HALVINGS = 200  # more than a double has digits, so that bisection ends at neighbouring numbers
+from learners.mechanisms.least import least
 
 
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -52,14 +51,4 @@ def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     def enough(sigma: float) -> bool:
         return gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
 
-    low = high = sensitivity
-    while not enough(high):
-        high *= 2
-    while enough(low):
-        low /= 2
-    for _ in range(_HALVINGS):
-        middle = (low + high) / 2
-        if not low < middle < high:
-            break
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return least(enough, sensitivity)

@@ -8,21 +8,20 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim
-from arena.concepts import ConceptClass
 from arena.concepts.thresholds import Thresholds
 from arena.errors import InvalidArgument, Unsupported
-from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.sample import Training
-from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.ensemble import Minimiser, Teacher, Voters
+from arena.settings import less_than, more_than, setting
+from learners.ensemble import Teacher, Voters
+from learners.ensemble.base import EnsembleLearner, teacher_setting
 from learners.students.passive import Service
 from learners.students.public import PublicPoints
 from learners.students.rules import Rule, concepts_of, rule_class
 
 
 @attrs.frozen
-class StudentLearner(Learner):
+class StudentLearner(EnsembleLearner):
     """Base of the specs: teachers on the private sample, an aggregator of their votes, a student who sees
     public points and the aggregator's answers alone. What it does with answers is post-processing, so the
     claim is the aggregator's.
@@ -30,13 +29,7 @@ class StudentLearner(Learner):
 
     protocols = ("Release",)
 
-    teacher: Teacher = setting(
-        Minimiser(Thresholds(range(1, 17)), "thresholds:1..16"),
-        help="what each teacher is: a concept class, for its empirical risk minimiser, or a classifier of "
-        "scikit-learn, its settings, and the features of a point: LogisticRegression(C=0.5):112",
-    )
-    teachers: int = setting(101, help="K, the teachers", check=[whole, at_least(1)])
-    split: int = setting(0, help="seed of what is public and random", check=[whole, at_least(0)])
+    teacher: Teacher = teacher_setting(Thresholds(range(1, 17)), "thresholds:1..16")
     student: Teacher | None = setting(None, help="what the student is; default: as the teachers")
     public: PublicPoints | None = setting(
         None,
@@ -47,19 +40,6 @@ class StudentLearner(Learner):
     delta: float = setting(
         1e-5, unit="probability", help="δ of all answers together", check=[more_than(0), less_than(1)]
     )
-
-    @property
-    def concepts(self) -> ConceptClass | None:
-        """The class of the teachers, if they are minimisers of one."""
-        return self.teacher.concepts if isinstance(self.teacher, Minimiser) else None
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return self.teacher.point_shape
-
-    @property
-    def sample_size(self) -> int:
-        return self.teachers
 
     @property
     def learner_run(self) -> Teacher:
