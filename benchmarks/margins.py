@@ -20,7 +20,7 @@ from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
 from arena import Sample
-from audits.data import positive_of, read_table
+from audits.one_hot import load_one_hot
 from learners.ensemble import Teacher
 from learners.ensemble.ensemble import trained
 from learners.ensemble.margins import HighMargin, Margins
@@ -39,25 +39,6 @@ class Found:
     agree: np.ndarray
     star: np.ndarray
     labels: np.ndarray
-
-
-def encoded(path: Path) -> tuple[np.ndarray, np.ndarray]:
-    """Points (n, d) of 0 and 1 and labels (n,)."""
-    table = read_table(str(path))
-    label = table.column("income")
-    rows = np.array([row for _, row in table.rows])
-    wanted = positive_of(table, label, ">50K")
-    columns = [_one_hot(rows[:, place]) for place in range(rows.shape[1]) if place != label]
-    return np.concatenate(columns, axis=1).astype(np.int8), rows[:, label] == wanted
-
-
-def _one_hot(column: np.ndarray) -> np.ndarray:
-    try:
-        numbers = column.astype(float)
-    except ValueError:
-        return column[:, None] == np.unique(column)
-    quintile = np.searchsorted(np.quantile(numbers, [0.2, 0.4, 0.6, 0.8]), numbers)
-    return quintile[:, None] == np.unique(quintile)
 
 
 def measured(points: np.ndarray, labels: np.ndarray) -> Found:
@@ -114,9 +95,9 @@ def draw(found: Found, band: HighMargin) -> Path:
 def main() -> None:
     start = time.perf_counter()
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else ADULT
-    points, labels = encoded(path)
-    print(f"{path.name}: {len(labels):,} examples, {points.shape[1]} coordinates")
-    found = measured(points, labels)
+    data = load_one_hot(path, y="income", positive=">50K", quantiles=5)
+    print(f"{path.name}: {len(data.labels):,} examples, {data.points.shape[1]} coordinates")
+    found = measured(data.points, data.labels)
     print(f"Written: {draw(found, told(found))}")
     print(f"{time.perf_counter() - start:.0f} s")
 
