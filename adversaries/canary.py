@@ -10,7 +10,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.judge import Judge
+from adversaries.nature import Nature
 from adversaries.votes_of import (
     Swap,
     Tried,
@@ -18,17 +18,15 @@ from adversaries.votes_of import (
     candidates,
     ladder,
     planted,
-    queries_of,
     size_of,
     two_labels,
 )
-from arena import Adversary, InvalidArgument, Learner, Moves, Query, Sample, Train, setting
+from arena import InvalidArgument, Learner, Moves, Sample
 from arena.points import finite_domain
-from arena.settings import at_least, whole
 
 
 @attrs.frozen
-class Canary(Adversary):
+class Canary(Nature):
     """The last example of the sample is put at a point of its own, labelled 0 in world 0 and 1 in world 1,
     and that point is asked again and again.
 
@@ -42,22 +40,10 @@ class Canary(Adversary):
     """
 
     name = "canary"
-    protocols = ("Voting",)
-
-    queries: int | None = setting(
-        None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]
-    )
-    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         swap = canary_in(self.learner, self.sample)
-        judge = Judge(self.learner, swap.samples, swap.point[None], games)
-        yield Train(*swap.samples)
-        for _ in range(self.queries or queries_of(self.learner)):
-            reply = yield Query(swap.point)
-            judge.take(0, reply)
-        return judge.score
+        return (yield from self._again_and_again(swap, games))
 
 
 @lru_cache(maxsize=32)

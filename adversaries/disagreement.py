@@ -8,13 +8,13 @@ import attrs
 import numpy as np
 
 from adversaries.judge import Judge
-from adversaries.votes_of import Samples, candidates, narrowest_swap, on_ladder, queries_of, votes_of
-from arena import Adversary, InvalidArgument, Learner, Moves, Query, Sample, Train, setting
-from arena.settings import at_least, whole
+from adversaries.nature import Nature
+from adversaries.votes_of import Samples, candidates, narrowest_swap, on_ladder, votes_of
+from arena import InvalidArgument, Learner, Moves, Query, Sample, Train
 
 
 @attrs.frozen
-class Disagreement(Adversary):
+class Disagreement(Nature):
     """Asks only where some teachers say 0 and some say 1, and goes on from what it is told: after an answer 1
     to the point with the next fewer votes for 1, after an answer 0 to that with the next more, after ⊥ to the
     same again.
@@ -28,13 +28,6 @@ class Disagreement(Adversary):
     """
 
     name = "disagreement"
-    protocols = ("Voting",)
-
-    queries: int | None = setting(
-        None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]
-    )
-    sample: Sample | None = setting(None, help="the training set; default: examples on a ladder of points")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         region = disputed(self.learner, self.sample)
@@ -43,7 +36,7 @@ class Disagreement(Adversary):
         place = np.full(games, last // 2)
         led = np.zeros(games)
         yield Train(*region.samples)
-        for _ in range(self.queries or queries_of(self.learner)):
+        for _ in range(self.questions):
             reply = yield Query(region.points[place])
             judge.take(place, reply)
             place = np.clip(place + (reply.label == 0) - (reply.label == 1), 0, last)

@@ -5,12 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import normalised, playable
+from adversaries.halfspaces import JUST, normalised, playable
 from arena import Adversary, Example, InvalidArgument, Learner, Moves, Ready, setting
 from arena.concepts import ConceptClass, Halfspaces
 from arena.settings import at_least, whole
 
-_JUST = 1e-5  # of a sum of weights, which learners may add up in single precision
 _SAME = 1e-9  # weights that differ by less have not been drawn anew
 
 
@@ -82,5 +81,5 @@ def opposite(weights: np.ndarray, size: int) -> tuple[np.ndarray, np.ndarray]:
     """
     up, down = np.full(weights.shape, -1, np.int8), np.full(weights.shape, -1, np.int8)
     up[:, :size] = 1
-    down[:, size:] = (weights[:, size:].cumsum(axis=1) < 0.5 - _JUST).astype(np.int8) * 2 - 1
+    down[:, size:] = (weights[:, size:].cumsum(axis=1) < 0.5 - JUST).astype(np.int8) * 2 - 1
     return up, down

@@ -16,6 +16,7 @@ from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.halfspaces import TOLERANCE
 from arena.settings import at_least, one_of, whole
 
+JUST = 1e-5  # of a sum of weights, which learners may add up in single precision
 USUAL = Halfspaces(64, 0.2)
 _SLAB = 2**15  # numbers that are balanced at once, so that they stay in a core's cache
 _TIES = 1e-12  # by which a later weight counts for more, so that no two are equal
@@ -202,6 +203,7 @@ def normalised(shown: np.ndarray) -> np.ndarray:
 
 __all__ = [
     "ADAPTIVE",
+    "JUST",
     "OBLIVIOUS",
     "HalfspaceAdversary",
     "HalfspaceStream",

@@ -5,10 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import HalfspaceAdversary, balanced, fair_bits, normalised
+from adversaries.halfspaces import JUST, HalfspaceAdversary, balanced, fair_bits, normalised
 from arena import Example, Moves
-
-_JUST = 1e-5  # of a sum of weights, which learners may add up in single precision
 
 
 @attrs.frozen
@@ -41,9 +39,9 @@ class MarginAdaptive(HalfspaceAdversary):
         weights = np.full((games, d), 1 / d)
         for _ in range(self.rounds):
             at_target = weights[rows, hidden]
-            open_games = np.flatnonzero(at_target * halfspaces.margin + _JUST < 1 - at_target)
+            open_games = np.flatnonzero(at_target * halfspaces.margin + JUST < 1 - at_target)
             some = weights[open_games], z[open_games], free[open_games], z[open_games]
-            z[open_games] = balanced(*some, aim=-_JUST)
+            z[open_games] = balanced(*some, aim=-JUST)
             y = fair_bits(1, games, rng)[0]
             x = np.where(y[:, None] == 1, z, -z)
             weights = normalised((yield Example(x, y, target=target)).hypothesis.concepts)

@@ -9,10 +9,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.votes_of import Swap, narrowest_swap, queries_of, teachers_of
+from adversaries.nature import Nature
+from adversaries.votes_of import Swap, narrowest_swap, teachers_of
 from arena import (
     NO_LABEL,
-    Adversary,
     InvalidArgument,
     Learner,
     Moves,
@@ -20,16 +20,14 @@ from arena import (
     Sample,
     Train,
     Training,
-    setting,
 )
-from arena.settings import at_least, whole
 
 _REHEARSED = 1_024  # games in each world
 _LEVELS = 12  # votes that are rehearsed
 
 
 @attrs.frozen
-class RepeatPoint(Adversary):
+class RepeatPoint(Nature):
     """One vote more or less for 1 at a point where most teachers say 1; the point is asked to the end.
 
     A learner that halts after so many answers ⊥ halts the later the clearer the votes are, hence later in
@@ -41,16 +39,9 @@ class RepeatPoint(Adversary):
     """
 
     name = "repeat-point"
-    protocols = ("Voting",)
-
-    queries: int | None = setting(
-        None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]
-    )
-    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        queries = self.queries or queries_of(self.learner)
+        queries = self.questions
         swap = most_telling(self.learner, self.sample, queries)
         score = np.zeros(games)
         yield Train(*swap.samples)

@@ -9,6 +9,7 @@ import numpy as np
 
 from adversaries.halfspaces import (
     ADAPTIVE,
+    JUST,
     HalfspaceStream,
     balanced,
     fair_bits,
@@ -18,8 +19,6 @@ from adversaries.halfspaces import (
 from arena import Example, Moves, setting
 from arena.concepts import Halfspaces
 from arena.settings import at_least, at_most
-
-_JUST = 1e-5  # of a sum of weights, which learners may add up in single precision
 
 
 @attrs.frozen
@@ -60,7 +59,7 @@ class ShrinkingMargin(HalfspaceStream):
         target, free = self._target(relevant, d), np.ones((games, d), bool)
         free[np.arange(games)[:, None], relevant] = False
         weights, z = np.full((games, d), 1 / d), np.ones((games, d))
-        aim = self.confidence * halfspaces.margin or -_JUST
+        aim = self.confidence * halfspaces.margin or -JUST
         for t in range(self.rounds):
             wanted = self._votes(relevant, t, d, rng)
             z = balanced(weights, wanted, free, z, aim)

@@ -5,14 +5,13 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.judge import Judge
-from adversaries.votes_of import narrowest_swap, queries_of
-from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
-from arena.settings import at_least, whole
+from adversaries.nature import Nature
+from adversaries.votes_of import narrowest_swap
+from arena import Moves, setting
 
 
 @attrs.frozen
-class SmallMargin(Adversary):
+class SmallMargin(Nature):
     """One vote more or less at the point where the votes are closest, which is asked again and again.
 
     Nature seats the learner's spec at tables of its own, looks at the votes at points of the sample and of
@@ -29,25 +28,14 @@ class SmallMargin(Adversary):
     """
 
     name = "small-margin"
-    protocols = ("Voting",)
 
-    queries: int | None = setting(
-        None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]
-    )
     below: float | None = setting(
         None,
         unit="votes",
         help="how far below the tie the votes should be; default: where an answer tells most",
     )
-    sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         below = getattr(self.learner, "telling_margin", 0.0) if self.below is None else self.below
         swap = narrowest_swap(self.learner, self.sample, below=below)
-        judge = Judge(self.learner, swap.samples, swap.point[None], games)
-        yield Train(*swap.samples)
-        for _ in range(self.queries or queries_of(self.learner)):
-            reply = yield Query(swap.point)
-            judge.take(0, reply)
-        return judge.score
+        return (yield from self._again_and_again(swap, games))

@@ -8,8 +8,9 @@ import attrs
 import numpy as np
 
 from adversaries.judge import Judge, chances, laws_of
-from adversaries.votes_of import Samples, candidates, on_ladder, queries_of, votes_of
-from arena import Adversary, InvalidArgument, Learner, Moves, Query, Sample, Train, setting
+from adversaries.nature import Nature
+from adversaries.votes_of import Samples, candidates, on_ladder, votes_of
+from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, one_of, whole
 
 FLIPPED, COPY = "flipped", "copy"
@@ -17,7 +18,7 @@ _MOST_TARGETS = 8
 
 
 @attrs.frozen
-class VoteInference(Adversary):
+class VoteInference(Nature):
     """Membership inference: in world 1 the target is in the sample, in world 0 another example has its place.
 
     Nature works out the votes of both worlds at the points of the sample, and asks in turn about those few at
@@ -29,7 +30,6 @@ class VoteInference(Adversary):
     """
 
     name = "vote-inference"
-    protocols = ("Voting",)
 
     target: int | None = setting(
         None,
@@ -43,18 +43,13 @@ class VoteInference(Adversary):
         check=one_of(FLIPPED, COPY),
     )
     points: int = setting(4, help="the most points to ask about", check=[whole, at_least(1)])
-    queries: int | None = setting(
-        None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]
-    )
-    sample: Sample | None = setting(None, help="the training set; default: examples on a ladder of points")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         case = case_of(self.learner, self.sample, self.target, self.instead)
         points = case.points[: self.points]
         judge = Judge(self.learner, case.samples, points, games)
         yield Train(*case.samples)
-        for number in range(self.queries or queries_of(self.learner)):
+        for number in range(self.questions):
             place = number % len(points)
             reply = yield Query(points[place])
             judge.take(place, reply)

@@ -102,10 +102,15 @@ class Sample:
 
     def distinct(self) -> Sample:
         """The same multiset with one run an example, sorted: what an order-blind learner needs."""
-        rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
-        _, first, inverse = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-        counts = np.bincount(inverse.ravel(), weights=self.counts).round().astype(np.int64)
+        first, which = self.kinds()
+        counts = np.bincount(which, weights=self.counts).round().astype(np.int64)
         return Sample(self.points[first], self.labels[first], counts)
+
+    def kinds(self) -> tuple[np.ndarray, np.ndarray]:
+        """The first run of each distinct example, examples sorted; and which of these each run is, (k,)."""
+        rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
+        _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
+        return first, which.ravel()
 
     def rows(self) -> tuple[np.ndarray, np.ndarray]:
         """Every example in order: points (size, ...), labels (size,)."""

@@ -32,14 +32,12 @@ from arena import (
     ValueLaw,
 )
 from audits.exact.views import laws_of_values
-from audits.exact.walk import PRUNE, Walk, letters_of
+from audits.exact.walk import ANSWERING, PRUNE, Walk, letters_of
 
 MOST_LEVELS = 512
 _MOST_PATHS = 50_000
 _CELLS = 16_384  # of the grid over a density
 _DECIMALS = 9
-
-ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 
 Place = Callable[[np.ndarray], np.ndarray]
 

@@ -12,7 +12,7 @@ from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.ensemble import SeatedVoters, Voters, VotingLaw
-from learners.ensemble.screening import check_reach, distances
+from learners.ensemble.screening import check_reach, distances, majorities
 from learners.mechanisms.composition import optimal
 from learners.mechanisms.laplace import laplace, laplace_cdf
 
@@ -93,7 +93,7 @@ class SeatedDistanceToInstability(SeatedVoters):
         self._noise = np.empty(games)
         # What the noise has to exceed, in units of 1/ε, for each number of votes for 1.
         self._limits = (spec.threshold_run - distances(spec.teachers)) * spec.epsilon
-        self._majority = (2 * np.arange(spec.teachers + 1) >= spec.teachers).astype(np.int8)
+        self._majority = majorities(spec.teachers)
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         told = laplace(self._rng, self._noise) > self._limits[ones]
@@ -112,7 +112,6 @@ class DistancesLaw(VotingLaw):
         spec = self._spec
         ahead = (distances(spec.teachers)[ones, None] - spec.threshold_run) * spec.epsilon
         after = np.zeros((3, *measure.shape))
-        majority = (2 * ones >= spec.teachers).astype(int)
-        after[majority, np.arange(len(ones))] = measure * laplace_cdf(ahead)
+        after[majorities(spec.teachers)[ones], np.arange(len(ones))] = measure * laplace_cdf(ahead)
         after[2] = measure * laplace_cdf(-ahead)
         return after

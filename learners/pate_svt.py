@@ -10,9 +10,9 @@ import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.settings import at_least, one_of, setting, whole
-from learners.ensemble.screening import Screening, check_reach
+from learners.ensemble.screening import Screening, check_reach, majorities
 from learners.mechanisms.composition import optimal
-from learners.mechanisms.least import least
+from learners.mechanisms.largest import least
 
 PRINTED, TIGHT = "printed", "tight"
 
@@ -70,7 +70,7 @@ class PateSvt(Screening):
 
     @property
     def told(self) -> np.ndarray:
-        return (2 * np.arange(self.teachers + 1) >= self.teachers).astype(np.int8)
+        return majorities(self.teachers)
 
     @property
     def _default_scale(self) -> float:
@@ -109,7 +109,7 @@ def tight_scale(runs: int, epsilon: float, slack: float) -> float:
     def enough(scale: float) -> bool:
         return optimal(runs, 2 / scale, slack=slack).epsilon <= epsilon
 
-    return least(enough, 2 * runs / epsilon)
+    return least(enough)
 
 
 def _half(delta: float) -> float:

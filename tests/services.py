@@ -1,12 +1,17 @@
-"""Labelling services for tests of students: what is true, perhaps with coins turned over, ℓ times."""
+"""Labelling services for tests of students: what is true, perhaps with coins turned over, ℓ times; and one
+that is paid for one answer only.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
+import attrs
 import numpy as np
 
+from arena import Claim
 from arena.replies import UNSTABLE
+from learners.pate_gaussian import PateGaussian
 
 
 class Told:
@@ -41,3 +46,16 @@ class Told:
         if self._unstable is not None:
             labels[self._unstable(x)] = UNSTABLE
         return labels
+
+
+class PaysForOneAnswer:
+    """Before the class of a student's learner: its service has the noise of one answer, and it claims all."""
+
+    @property
+    def aggregator_run(self) -> PateGaussian:
+        own = super().aggregator_run
+        return attrs.evolve(own, sigma=attrs.evolve(own, queries=1).sigma_run)
+
+    @property
+    def claim(self) -> Claim:
+        return super().aggregator_run.claim

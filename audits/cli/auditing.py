@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import shlex
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -12,13 +11,13 @@ from typing import Any
 
 import click
 from click.core import ParameterSource
-from tqdm import tqdm
 
 from audits import report
 from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.match import Match
 from audits.cli.options import DELTA, EPSILON, REAL, WHOLE, takes_match
+from audits.cli.progress import bar
 from audits.course import Progress
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
 from audits.run import run
@@ -178,12 +177,11 @@ def _command() -> str:
 @contextmanager
 def _bar(plan: Plan, *, hidden: bool) -> Iterator[Callable[[Progress], None]]:
     """A progress bar on a terminal: games played in each world, and the bound so far."""
-    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
-    with tqdm(total=plan.games, unit=" games", unit_scale=True, disable=hidden, leave=False) as bar:
+    with bar(unit="games", total=plan.games, hidden=hidden, scaled=True) as shown:
 
         def show(now: Progress) -> None:
-            bar.set_postfix_str(f"ε ≥ {now.epsilon_lower:.2f}", refresh=False)
-            bar.update(now.games - bar.n)
+            shown.set_postfix_str(f"ε ≥ {now.epsilon_lower:.2f}", refresh=False)
+            shown.update(now.games - shown.n)
 
         yield show
 

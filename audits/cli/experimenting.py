@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-
 import click
-from tqdm import tqdm
 
 from audits.cli import INTERRUPTED
 from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns
+from audits.cli.progress import counted
 from audits.cli.teaching import ACTIVE, players
 from audits.experiment import METHODS, Experiment, Result, run
 from audits.experiment.chart import draw
@@ -155,7 +151,7 @@ def pate(
         shares=shares,
         seed=seed,
     )
-    with _bar(planned, hidden=quiet or as_json) as watch:
+    with counted(planned.repeats, "splits", hidden=quiet or as_json) as watch:
         result = run(planned, jobs=jobs, ledger=ledger, watch=watch)
     if result.interrupted:
         click.echo(f"arena: {_how_to_go_on(result, ledger)}", err=True)
@@ -171,18 +167,6 @@ def _how_to_go_on(result: Result, ledger: str | None) -> str:
     if ledger is None:
         return f"{done}, which are lost; with --ledger FILE they would be kept"
     return f"{done}, which {ledger} keeps; the same command goes on from there"
-
-
-@contextmanager
-def _bar(planned: Experiment, *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal: repetitions."""
-    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
-    with tqdm(total=planned.repeats, unit=" splits", disable=hidden, leave=False) as bar:
-
-        def show(done: int) -> None:
-            bar.update(done - bar.n)
-
-        yield show
 
 
 COMMANDS = {"experiment": experiment}

@@ -165,9 +165,8 @@ def _text(found: Fitted) -> str:
         f"label 1 is {data.y} = {data.values[1]} ({ones:,} examples), 0 is {data.values[0]}"
     )
     public = _public(found.learner)
-    about += f"\nbeside these, the points of {public:,} examples are public: nothing protects them" * bool(
-        public
-    )
+    if public:
+        about += f"\nbeside these, the points of {public:,} examples are public: nothing protects them"
     rows = [(_accuracy_of(found), _percent(found)), ("claim", str(claim_of(found.learner)))]
     costs = _costs(found.learner)
     rows += [(f"by {name}", f"ε = {cost:.4g}") for name, cost in costs.items()]

@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import re
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
 
 import attrs
 import click
-from tqdm import tqdm
 
 from arena import Adversary, Learner
 from audits.cli import REFUTED
 from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, settings_of
+from audits.cli.progress import counted
 from audits.plots import check_plot
-from audits.race import Race, race_of, run
+from audits.race import race_of, run
 from audits.race.chart import draw
 from audits.race.plan import MARKS
 from audits.race.text import as_json as json_of
@@ -122,7 +119,8 @@ def race(
         confidence=confidence,
         seed=seed,
     )
-    with _bar(planned, hidden=quiet or as_json) as watch:
+    total = planned.games * len(planned.entrants)
+    with counted(total, "games", hidden=quiet or as_json, scaled=True) as watch:
         result = run(planned, jobs=jobs, watch=watch)
     click.echo(json_of(result) if as_json else text(result))
     if plot is not None:
@@ -174,19 +172,6 @@ def _labelled(text: str) -> tuple[str, type[Learner]]:
 def _with_rounds(player: type, texts: dict[str, str], rounds: int) -> dict[str, str]:
     """The settings with the rounds of the race, where the player has such a setting."""
     return {**texts, "rounds": str(rounds)} if "rounds" in attrs.fields_dict(player) else texts
-
-
-@contextmanager
-def _bar(planned: Race, *, hidden: bool) -> Iterator[Callable[[int], None]]:
-    """A progress bar on a terminal: games played, of all learners."""
-    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
-    total = planned.games * len(planned.entrants)
-    with tqdm(total=total, unit=" games", unit_scale=True, disable=hidden, leave=False) as bar:
-
-        def show(played: int) -> None:
-            bar.update(played - bar.n)
-
-        yield show
 
 
 COMMANDS = {"race": race}

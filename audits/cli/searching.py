@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import shlex
-import sys
 import tempfile
 import textwrap
 from collections.abc import Callable, Iterator
@@ -15,11 +14,11 @@ from pathlib import Path
 import attrs
 import click
 from tabulate import tabulate
-from tqdm import tqdm
 
 from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of
+from audits.cli.progress import bar
 from audits.registry import LEARNERS
 from audits.settings import build, claim_of, summary, under_test
 from audits.side_by_side import side_by_side
@@ -207,13 +206,12 @@ def _game(result: SearchResult) -> str:
 @contextmanager
 def _bar(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
     """A progress bar on a terminal: adversaries tried, and the best evidence so far."""
-    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
-    with tqdm(unit=" adversaries", disable=hidden, leave=False) as bar:
+    with bar(unit="adversaries", hidden=hidden) as shown:
 
         def show(now: Progress) -> None:
-            bar.total = now.of
-            bar.set_postfix_str(f"{now.best:.1f} nats", refresh=False)
-            bar.update(now.examples - bar.n)
+            shown.total = now.of
+            shown.set_postfix_str(f"{now.best:.1f} nats", refresh=False)
+            shown.update(now.examples - shown.n)
 
         yield show
 

@@ -7,14 +7,12 @@ import importlib.util
 import math
 import warnings
 from collections.abc import Iterator
-from functools import lru_cache
 from importlib import metadata
-from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import InvalidArgument, Sample, Training
+from arena import InvalidArgument, Sample
 from audits.experiment.players import Learnt, Request
 from learners.ensemble import Classifier, Ensemble, Teacher
 from learners.ensemble.ensemble import parts_of
@@ -56,7 +54,8 @@ class PatePlayers:
             return Learnt(rule.label, len(request.points))
 
     def spent(self, answers: int, *, of: int, epsilon: float, delta: float) -> float:
-        return _spent(answers, _aggregator(self.teacher, of, epsilon, delta).sigma_run, delta)
+        sigma = PateGaussian(queries=of, epsilon=epsilon, delta=delta).sigma_run
+        return gaussian_epsilon(answers=answers, sigma=sigma, delta=delta)
 
     def describe(self) -> dict[str, object]:
         active = type(self.active).__name__
@@ -76,9 +75,14 @@ class PatePlayers:
         )
         if math.isinf(request.epsilon):
             return _Majority(counted, request.teachers, request.answers)
-        spec = _aggregator(self.teacher, request.answers, request.epsilon, request.delta)
-        service = attrs.evolve(spec, teachers=request.teachers, counted=counted).seat(1, request.noise)
-        service.train(Training.of([_NOBODY], np.zeros(1, np.int64)))
+        spec = PateGaussian(
+            teachers=request.teachers,
+            queries=request.answers,
+            epsilon=request.epsilon,
+            delta=request.delta,
+        )
+        service = spec.seat(1, request.noise)
+        service.hear([counted], np.zeros(1, np.intp))
         return service
 
 
@@ -116,33 +120,12 @@ def _teacher(text: str, features: int) -> Teacher:
 
 @attrs.frozen(eq=False)
 class _Counted:
-    """An ensemble whose votes at some points have been counted; they are known by their bytes."""
+    """What is left of teachers: their votes for 1 at some points, which are known by their bytes."""
 
     found: dict[bytes, int]
 
     def ones(self, points: np.ndarray) -> np.ndarray:
         return np.array([self.found[point.tobytes()] for point in points], np.int64)
-
-
-@attrs.frozen
-class _Aggregator(PateGaussian):
-    """pate-gaussian over votes that have been counted, so that all rows share the teachers of a split."""
-
-    name = ""  # nobody's opponent
-
-    counted: Any = attrs.field(default=None, kw_only=True, eq=False)
-
-    def ensemble(self, sample: Sample) -> Any:
-        return self.counted
-
-
-_NOBODY = Sample([0.0], [0])  # the sample of teachers that have been trained
-
-
-def _aggregator(teacher: Teacher, answers: int, epsilon: float, delta: float) -> _Aggregator:
-    return _Aggregator(
-        teacher=teacher, queries=answers, epsilon=epsilon, delta=delta, sigma=_sigma(answers, epsilon, delta)
-    )
 
 
 class _Majority:
@@ -158,16 +141,6 @@ class _Majority:
     def predict(self, x: np.ndarray) -> np.ndarray:
         self._left -= 1
         return (2 * self._counted.ones(x) >= self._teachers).astype(np.int8)
-
-
-@lru_cache(maxsize=256)
-def _sigma(answers: int, epsilon: float, delta: float) -> float:
-    return PateGaussian(queries=answers, epsilon=epsilon, delta=delta).sigma_run
-
-
-@lru_cache(maxsize=4_096)
-def _spent(answers: int, sigma: float, delta: float) -> float:
-    return gaussian_epsilon(answers=answers, sigma=sigma, delta=delta)
 
 
 @contextlib.contextmanager

@@ -25,7 +25,7 @@ from arena.randomness import block_seed, generator
 from audits.exact.privacy_loss import PrivacyLoss
 from audits.exact.seats import Seated, without_coins
 from audits.exact.values import Listed, views_of_values
-from audits.exact.walk import PRUNE, Walk, text_of_view
+from audits.exact.walk import ANSWERING, PRUNE, Walk, text_of_view
 
 MOST_PATHS = 200_000
 _MOST_SCORED = 4_096  # values of a finite law that are played to learn their scores
@@ -73,8 +73,7 @@ def view_law(
     paths, or before another referee; whatever a referee raises in a game.
     """
     known: dict[str, Callable[[], ViewLaw]] = {
-        "Figure1": lambda: _walked(learner, adversary, referee, prune, most_paths),
-        "Voting": lambda: _walked(learner, adversary, referee, prune, most_paths),
+        **dict.fromkeys(ANSWERING, lambda: _walked(learner, adversary, referee, prune, most_paths)),
         "Release": lambda: _released(learner, adversary, referee),
     }
     if referee.name not in known:

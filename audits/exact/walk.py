@@ -12,6 +12,7 @@ from audits.exact.paths import Laws, Path, Pruned, WalkingSeat
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact.seats import Seated, without_coins
 
+ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 PRUNE = 1e-15
 _TABLE = 2**21  # numbers: of measures at one table
 _WAITING = 2**24  # numbers: of measures that one table may leave for later

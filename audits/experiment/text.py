@@ -12,6 +12,11 @@ from audits.experiment.printed import NAMES
 from audits.experiment.result import Mean, Outcome, Result
 
 _WIDTH = 100
+_NOTE = (
+    "± is 1.96 standard errors of the mean over splits. ε, in nats, and δ hold for all answers that a "
+    "student may be given; ε ex post is what those that it asked for would cost if their number had been "
+    "fixed beforehand, and no guarantee."
+)
 _HEADERS = ("method", "answers", "ε", "ε ex post", "accuracy")
 
 
@@ -27,7 +32,7 @@ def text(result: Result) -> str:
     headers = (*_HEADERS, "Table 4", "difference") if beside else _HEADERS
     rows = [_row(one, beside) for one in outcomes]
     table = tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
-    return "\n\n".join([_head(result), table, *(textwrap.fill(said, _WIDTH) for said in _notes(result))])
+    return "\n\n".join([_head(result), table, textwrap.fill(_NOTE, _WIDTH)])
 
 
 def title(result: Result) -> str:
@@ -75,12 +80,3 @@ def _mean(mean: Mean, digits: int) -> str:
 
 def _epsilon(epsilon: float) -> str:
     return "∞" if math.isinf(epsilon) else f"{epsilon:.4g}"
-
-
-def _notes(result: Result) -> list[str]:
-    said = (
-        "± is 1.96 standard errors of the mean over splits. ε, in nats, and δ hold for all answers that a "
-        "student may be given; ε ex post is what those that it asked for would cost if their number had been "
-        "fixed beforehand, and no guarantee."
-    )
-    return [said]

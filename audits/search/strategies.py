@@ -234,13 +234,11 @@ def adversaries(
     if protocol == "SpecialRound" and STREAM_EXAMPLE in protects:
         stream = streams(learner, most=most_rounds or MOST_OBSERVED)
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
-    if protocol == "Voting" and TRAINING_EXAMPLE in protects:
-        kinds = [_in_training(learner, protocol, most_rounds or MOST_ROUNDS)]
-    if protocol == "Figure1":
+    if protocol in ("Figure1", "Voting"):
         most = most_rounds or MOST_ROUNDS
         if TRAINING_EXAMPLE in protects:
             kinds.append(_in_training(learner, protocol, most))
-        if QUERY in protects:
+        if QUERY in protects and protocol == "Figure1":  # the points of Voting are public
             kinds.append(
                 st.tuples(samples(learner), queries(learner, challenge=True, most=most)).map(
                     lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])

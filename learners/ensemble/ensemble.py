@@ -57,7 +57,8 @@ def parts_of(sample: Sample, size: int, split: int) -> list[Sample]:
 
     Each has one run an example, sorted; equal parts are one object.
     """
-    examples, which = _examples(sample)
+    first, which = sample.kinds()
+    points, labels = sample.points[first], sample.labels[first]
     order = np.random.default_rng([split, sample.size]).permutation(sample.size)
     held = np.repeat(which, sample.counts)[order]
     parts: dict[bytes, Sample] = {}
@@ -67,16 +68,9 @@ def parts_of(sample: Sample, size: int, split: int) -> list[Sample]:
         key = rows.tobytes()
         if key not in parts:
             own, counts = np.unique(rows, return_counts=True)
-            parts[key] = Sample(examples.points[own], examples.labels[own], counts)
+            parts[key] = Sample(points[own], labels[own], counts)
         dealt.append(parts[key])
     return dealt
-
-
-def _examples(sample: Sample) -> tuple[Sample, np.ndarray]:
-    """The distinct examples of a sample, sorted, and which of them each of its runs is."""
-    rows = np.column_stack([sample.points.reshape(len(sample.points), -1), sample.labels])
-    _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
-    return Sample(sample.points[first], sample.labels[first]), which.ravel()
 
 
 _trained = lru_cache(maxsize=_MOST_TRAINED)(lambda teacher, part: teacher.train(part))

@@ -35,6 +35,11 @@ def distances(teachers: int) -> np.ndarray:
     return np.maximum(0, (margins + 1) // 2 - 1)
 
 
+def majorities(teachers: int) -> np.ndarray:
+    """(K + 1,) int8: the majority's label 1[ones ≥ K/2] for each number of votes for 1."""
+    return (2 * np.arange(teachers + 1) >= teachers).astype(np.int8)
+
+
 def farthest(teachers: int) -> int:
     """The distance of teachers of one mind."""
     return (teachers + 1) // 2 - 1

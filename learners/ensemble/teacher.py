@@ -162,21 +162,29 @@ class Classifier(Teacher):
             only = bool(sample.labels[0])
             return lambda points: np.full(len(points), only)
         points, labels = sample.distinct().rows()
-        model = self.model()
         try:
-            model.fit(_table(points), labels)
+            model = self.fitted(points, labels)
+        except InvalidArgument:
+            raise
         except Exception as error:
             raise InvalidArgument(
                 f"{self.path} cannot be trained on {sample.size:,} examples ({told(error)})",
                 remedy=_REMEDY,
             ) from error
-        taught = partial(self._labels, model)
+        taught = partial(self.labels, model)
         same = taught(np.repeat(points[:1], _TRIED, axis=0))
         if same.any() != same.all():
             raise InvalidArgument(f"{self.path} does not label a point the same each time", remedy=_REMEDY)
         return taught
 
-    def _labels(self, model: Any, points: np.ndarray) -> np.ndarray:
+    def fitted(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None) -> Any:
+        """A trained classifier, of examples with weights if they are not all 1; raises whatever it does."""
+        given = {} if weights is None or (weights == 1).all() else {"sample_weight": weights}
+        model = self.model()
+        model.fit(_table(points), labels, **given)  # not everybody's returns the model
+        return model
+
+    def labels(self, model: Any, points: np.ndarray) -> np.ndarray:
         """(m,) bool: what the trained model predicts; raises InvalidArgument if it fails, or says else than
         0 and 1."""
         try:

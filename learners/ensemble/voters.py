@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Sequence
 from functools import lru_cache
 from math import prod
-from typing import Any
+from typing import Any, Protocol
 
 import attrs
 import numpy as np
@@ -52,13 +52,22 @@ class Voters(EnsembleLearner):
         return trained(self.teacher, sample, self.teachers, self.split)
 
 
+class Counting(Protocol):
+    """Teachers that tell how many of them label points 1, as an `Ensemble` does."""
+
+    def ones(self, points: np.ndarray) -> np.ndarray:
+        """(m,) int64, of points (m, ...)."""
+
+    def __hash__(self) -> int: ...
+
+
 class VoteCounts:
     """The votes for 1 of several ensembles, remembered by point.
 
     Points are told apart by their numbers, or by a hash of 64 bits of their vectors.
     """
 
-    def __init__(self, ensembles: Sequence[Ensemble]) -> None:
+    def __init__(self, ensembles: Sequence[Counting]) -> None:
         self._ensembles = ensembles
         self._keys = np.zeros(0)
         self._counts = np.zeros((0, len(ensembles)), np.int64)
@@ -104,7 +113,7 @@ class VoteCounts:
 
 
 @lru_cache(maxsize=16)
-def vote_counts(*ensembles: Ensemble) -> VoteCounts:
+def vote_counts(*ensembles: Counting) -> VoteCounts:
     """The votes for 1 of these ensembles, the same for all tables of an audit, which ask the same points."""
     return VoteCounts(ensembles)
 
@@ -130,8 +139,12 @@ class SeatedVoters:
 
     def train(self, training: Training) -> None:
         """Train the teachers of every sample of the table, once for all its games."""
-        self._votes_for_1 = vote_counts(*(self._spec.ensemble(sample) for sample in training.samples))
-        self._which = training.which
+        self.hear([self._spec.ensemble(sample) for sample in training.samples], training.which)
+
+    def hear(self, ensembles: Sequence[Counting], which: np.ndarray) -> None:
+        """Count the votes of teachers that have been trained; which (n,) tells whose in each game."""
+        self._votes_for_1 = vote_counts(*ensembles)
+        self._which = which
 
     def prepare(self, points: np.ndarray) -> None:
         """Count the votes at points (m, ...) that may be asked about, all at once, which is much faster than

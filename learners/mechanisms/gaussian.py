@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.laplace import positive
-from learners.mechanisms.least import least
+from learners.mechanisms.largest import least
 
 
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -36,6 +37,7 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
     return max(float(delta), math.ulp(0.0))
 
 
+@lru_cache(maxsize=1_024)
 def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
     """The least standard deviation that makes a number (epsilon, delta)-DP, to the last digits.
 
@@ -51,4 +53,4 @@ def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     def enough(sigma: float) -> bool:
         return gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
 
-    return least(enough, sensitivity)
+    return least(enough)

@@ -1,4 +1,6 @@
-"""The largest number whose cost can be paid, where a formula for a cost cannot be turned round."""
+"""The largest number whose cost can be paid, and the least that is enough, where a formula cannot be turned
+round.
+"""
 
 from __future__ import annotations
 
@@ -28,3 +30,15 @@ def largest(cost: Callable[[float], float], at_most: float) -> float:
     if not low:
         raise InvalidArgument("no positive number is cheap enough", value=at_most)
     return low
+
+
+def least(enough: Callable[[float], bool]) -> float:
+    """The least x > 0 that is `enough`, to the last bits: the one after the largest that is not.
+
+    enough: true of every number above one of which it is true.
+    Raises: InvalidArgument if no number is enough, or every positive one is.
+
+    >>> least(lambda x: x * x >= 2.0) ** 2 >= 2.0
+    True
+    """
+    return math.nextafter(largest(lambda x: float(enough(x)), 0.5), math.inf)

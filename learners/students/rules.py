@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any
 
 import attrs
@@ -114,20 +114,19 @@ def _of_classifier(student: Classifier, points: np.ndarray, labels: np.ndarray, 
         offset = None if student.features is None else np.append(np.zeros(student.features), 2.0 * only - 1.0)
         return Rule(lambda points: np.full(len(points), only), offset)
     model = _trained(student, points[here], found, weights[here])
-    return Rule(lambda points: np.asarray(model.predict(_table(points))).astype(bool), _weights(model))
+    return Rule(partial(student.labels, model), _weights(model))
 
 
 def _trained(student: Classifier, points: np.ndarray, labels: np.ndarray, weights: np.ndarray) -> Any:
-    model = student.model()
     try:
         # A student's table is small: threads of linear algebra cost more than they bring, most of all where
         # other processes want the cores.
         with warnings.catch_warnings(), _threads().limit(limits=1):
             # A rule that has not quite converged is a rule still.
             warnings.filterwarnings("ignore", message="lbfgs failed to converge|.*not converge")
-            if (weights == 1).all():
-                return model.fit(_table(points), labels)
-            return model.fit(_table(points), labels, sample_weight=weights)
+            return student.fitted(points, labels, weights)
+    except InvalidArgument:
+        raise
     except Exception as error:  # somebody else's classifier may raise anything
         raise InvalidArgument(
             f"{student.path} cannot be a student of {len(points):,} labels ({told(error)})",
@@ -147,7 +146,3 @@ def _weights(model: Any) -> np.ndarray | None:
     if not hasattr(model, "coef_") or not hasattr(model, "intercept_"):
         return None
     return np.append(np.ravel(model.coef_), np.ravel(model.intercept_))
-
-
-def _table(points: np.ndarray) -> np.ndarray:
-    return np.asarray(points, np.float64).reshape(len(points), -1)

@@ -11,6 +11,7 @@ import math
 from arena.errors import InvalidArgument
 from learners.mechanisms.gaussian import gaussian_delta
 from learners.mechanisms.laplace import positive
+from learners.mechanisms.largest import least
 
 
 def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:
@@ -32,12 +33,7 @@ def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:
 
     if not answers or enough(0.0):
         return 0.0
-    low, high = 0.0, 1.0
-    while not enough(high):
-        low, high = high, 2 * high
-    while low < (middle := (low + high) / 2) < high:
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return high
+    return least(enough)
 
 
 def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:

@@ -12,7 +12,7 @@ from click.testing import CliRunner, Result
 
 from arena import PlayerError
 from audits import cli
-from audits.cli import auditing
+from audits.cli import auditing, progress
 from audits.cli.match import match
 from audits.course import Progress
 
@@ -212,7 +212,7 @@ class Terminal(io.StringIO):
 def test_a_terminal_shows_progress_unless_told_not_to(monkeypatch, hidden: bool) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(auditing, "tqdm", partial(auditing.tqdm, mininterval=0))
+    monkeypatch.setattr(progress, "tqdm", partial(progress.tqdm, mininterval=0))
     settings = {"learner": {}, "adversary": {}}
     found = match("laplace-count", "count-swap", settings=settings, data=None, protocol=None, rounds=None)
     plan = auditing._plan(found, None, None, confidence=0.95, games=200, until_refuted=False, seed=0)

@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from in_step import check_in_step
 from players import script
-from services import Told
+from services import PaysForOneAnswer, Told
 from statistical import check_counts, rejected, statistical
 
-from arena import Claim, InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
+from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
 from audits.exact import exact
@@ -136,19 +136,10 @@ def test_what_was_spent() -> None:
 
 
 @attrs.frozen
-class OneAnswerPaid(PateAsq):
+class OneAnswerPaid(PaysForOneAnswer, PateAsq):
     """The slip: noise for one answer, as if no more were asked for."""
 
     name = "one-answer-asked-for"
-
-    @property
-    def aggregator_run(self) -> PateGaussian:
-        own = super().aggregator_run
-        return attrs.evolve(own, sigma=attrs.evolve(own, queries=1).sigma_run)
-
-    @property
-    def claim(self) -> Claim:
-        return PateAsq.aggregator_run.fget(self).claim
 
 
 @pytest.mark.parametrize("kind", [PateAsq, OneAnswerPaid])

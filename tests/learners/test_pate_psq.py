@@ -14,9 +14,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from players import script
 from scipy.special import ndtr
+from services import PaysForOneAnswer
 from statistical import check_counts, rejected, statistical
 
-from arena import Claim, InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
+from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
 from audits.exact import exact
@@ -187,19 +188,10 @@ def test_an_exact_audit_does_not_refute_it_with_the_sparse_vector(unstable: int)
 
 
 @attrs.frozen
-class OneAnswerPaid(PatePsq):
+class OneAnswerPaid(PaysForOneAnswer, PatePsq):
     """The slip: noise for one answer, where every public point takes one."""
 
     name = "one-answer-paid"
-
-    @property
-    def aggregator_run(self) -> PateGaussian:
-        own = super().aggregator_run
-        return attrs.evolve(own, sigma=attrs.evolve(own, queries=1).sigma_run)
-
-    @property
-    def claim(self) -> Claim:
-        return PatePsq.aggregator_run.fget(self).claim
 
 
 @pytest.mark.parametrize("kind", [PatePsq, OneAnswerPaid])

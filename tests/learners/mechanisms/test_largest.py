@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.largest import largest
+from learners.mechanisms.largest import largest, least
 
 
 @given(at_most=st.floats(1e-12, 1e12))
@@ -21,3 +21,10 @@ def test_costs_that_no_number_or_every_number_meets_are_refused() -> None:
         largest(lambda x: 1.0, 0.0)
     with pytest.raises(InvalidArgument, match="every number is cheap enough, got 1"):
         largest(lambda x: 0.0, 1.0)
+
+
+@given(edge=st.floats(1e-200, 1e200))
+def test_the_least_is_enough_and_the_number_before_is_not(edge: float) -> None:
+    found = least(lambda value: value >= edge)
+    assert found == edge
+    assert not math.nextafter(found, 0.0) >= edge
