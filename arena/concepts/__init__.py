@@ -1,32 +1,61 @@
-"""Concept classes: on the line, rectangles, decision lists, halfspaces, any finite class as a matrix."""
+"""Concept classes: on the line, boxes, stumps, decision lists, halfplanes, any finite class as a matrix."""
 
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.boxes import Boxes
 from arena.concepts.decision_lists import DecisionLists
+from arena.concepts.encrypted import EncryptedThresholds
 from arena.concepts.features import Conjunctions, Features, Literals, Variables
 from arena.concepts.finite import FiniteClass
 from arena.concepts.functions import Functions
+from arena.concepts.halfplanes import Halfplanes
 from arena.concepts.halfspaces import Halfspaces
 from arena.concepts.intervals import Intervals
+from arena.concepts.real_intervals import RealIntervals
+from arena.concepts.real_points import RealPoints
 from arena.concepts.rectangles import Rectangles
 from arena.concepts.singletons import Points
+from arena.concepts.solutions import Solutions
+from arena.concepts.stumps import Stumps
 from arena.concepts.thresholds import Thresholds
 from arena.errors import InvalidArgument
 
 POSSIBLE = (
     "Possible are: thresholds (the real line), thresholds:1..16 (the whole numbers from 1 to 16), "
     "thresholds:0.5,1,2 (these points), points and intervals likewise, rectangles:4x4 (a grid), "
-    "halfspaces:64,0.2 (dimensions, margin), "
+    "boxes:2 (real dimensions), stumps:8 (features), halfplanes, halfspaces:64,0.2 (dimensions, margin), "
+    "encrypted:16,7 (ciphertexts, seed of the key), "
     "lists:4 (decision lists over 4 variables), lists:4:literals, lists:4:conjunctions2, "
     "matrix:FILE.csv (concepts x points of 0 and 1)."
 )
 MOST_POINTS = 1_000_000
-_ON_LINE: dict[str, type[Thresholds] | type[Points] | type[Intervals]] = {
-    kind.name: kind for kind in (Thresholds, Points, Intervals)
+
+
+def _whole(text: str) -> int:
+    if not text.strip().isdecimal():
+        raise InvalidArgument("dimensions are a whole number", value=text, remedy=POSSIBLE)
+    return int(text)
+
+
+_ALONE: dict[str, Callable[[], ConceptClass]] = {
+    kind.name: kind for kind in (Thresholds, RealPoints, RealIntervals, Halfplanes)
 }
+_OF: dict[str, Callable[[str], ConceptClass]] = {
+    Thresholds.name: lambda rest: Thresholds(_domain(rest)),
+    Points.name: lambda rest: Points(_domain(rest)),
+    Intervals.name: lambda rest: Intervals(_domain(rest)),
+    Rectangles.name: lambda rest: Rectangles([_side(part, rest) for part in rest.split("x")]),
+    Boxes.name: lambda rest: Boxes(_whole(rest)),
+    Stumps.name: lambda rest: Stumps(_whole(rest)),
+    Halfspaces.name: Halfspaces.from_text,
+    EncryptedThresholds.name: EncryptedThresholds.from_text,
+    DecisionLists.name: DecisionLists.from_text,
+}
+CLASS_NAMES = frozenset({*_ALONE, *_OF, FiniteClass.name})
 
 
 def concept_class(text: str) -> ConceptClass:
@@ -34,20 +63,14 @@ def concept_class(text: str) -> ConceptClass:
 
     Raises: InvalidArgument that lists what is possible.
 
-    >>> concept_class("thresholds:1..16")
-    Thresholds(16 points from 1 to 16)
+    >>> concept_class("thresholds:1..16"), concept_class("boxes:2")
+    (Thresholds(16 points from 1 to 16), Boxes(dimension=2))
     """
     name, colon, rest = text.strip().partition(":")
-    if name == Thresholds.name and not colon:
-        return Thresholds()
-    if name in _ON_LINE and colon:
-        return _ON_LINE[name](_domain(rest))
-    if name == Rectangles.name and colon:
-        return Rectangles([_side(part, text) for part in rest.split("x")])
-    if name == Halfspaces.name and colon:
-        return Halfspaces.from_text(rest)
-    if name == DecisionLists.name and colon:
-        return DecisionLists.from_text(rest)
+    if not colon and name in _ALONE:
+        return _ALONE[name]()
+    if colon and name in _OF:
+        return _OF[name](rest)
     if name == FiniteClass.name and rest:
         return FiniteClass.from_csv(rest)
     raise InvalidArgument("no such concept class", value=text, remedy=POSSIBLE)
@@ -81,18 +104,26 @@ def _side(part: str, text: str) -> int:
 
 
 __all__ = [
+    "CLASS_NAMES",
+    "Boxes",
     "ConceptClass",
     "Conjunctions",
     "DecisionLists",
     "Dichotomies",
+    "EncryptedThresholds",
     "Features",
     "FiniteClass",
     "Functions",
+    "Halfplanes",
     "Halfspaces",
     "Intervals",
     "Literals",
     "Points",
+    "RealIntervals",
+    "RealPoints",
     "Rectangles",
+    "Solutions",
+    "Stumps",
     "Thresholds",
     "Variables",
     "concept_class",

@@ -10,6 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from arena.concepts.solutions import MOST_SOLUTIONS, Solutions, by_dichotomies
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_labels, frozen
 
@@ -38,13 +39,16 @@ class ConceptClass(ABC):
 
     The public methods check shapes and values. A new class writes `vc_dimension`, `check`,
     `check_concepts`, `dichotomies` and the two hooks `_label` and `_minimise`, which are given checked
-    arrays only.
+    arrays only; and `_solutions` where a closed form beats going through dichotomies.
 
     name: what the command line calls it. concept_ndim: the axes of one concept: 0 of a number.
+    lists_minimisers: whether every concept that `erm` returns is listed, as the same numbers, by
+        `dichotomies` of any points that include the sample's.
     """
 
     name: ClassVar[str] = ""
     concept_ndim: ClassVar[int] = 0
+    lists_minimisers: ClassVar[bool] = True
 
     @property
     def domain(self) -> tuple[Any, ...] | None:
@@ -96,8 +100,8 @@ class ConceptClass(ABC):
         """
         concepts, points = self.check_concepts(concepts), self.check(x)
         lead = _lead(points, self.point_shape)
-        if concepts.ndim == 0:
-            raise InvalidArgument("concepts need an axis of games", value=concepts.item())
+        if concepts.ndim <= self.concept_ndim:
+            raise InvalidArgument("concepts need an axis of games", value=concepts.tolist())
         if lead not in ((), concepts.shape[:1]):
             raise InvalidArgument(f"{len(concepts)} games need one point or as many points", value=lead)
         return self._label(concepts, points)
@@ -123,9 +127,16 @@ class ConceptClass(ABC):
         Shapes: concepts (a,), points (b,); result (a, b) bool.
         """
         concepts, points = self.check_concepts(concepts), self._check_row(points)
-        if concepts.ndim == 0:
-            raise InvalidArgument("concepts need an axis", value=concepts.item())
+        if concepts.ndim <= self.concept_ndim:
+            raise InvalidArgument("concepts need an axis", value=concepts.tolist())
         return self._label(concepts[:, None], points[None])
+
+    def vote(self, concepts: Any, points: Any) -> np.ndarray:
+        """The share of the concepts that label each point 1.
+
+        Shapes: concepts (a,), at least one, points (b,); result (b,) in [0, 1].
+        """
+        return self._vote(self.check_concepts(concepts), self._check_row(points))
 
     def erm(self, points: Any, labels: Any, weights: Any = None) -> np.ndarray:
         """An empirical risk minimiser of each sample: a concept with the least weight of wrong labels.
@@ -134,7 +145,7 @@ class ConceptClass(ABC):
         there are; points, labels and weights broadcast over these. An example of weight 0 is absent, so
         weights may count copies. Each result is a function of the multiset of its own examples: sums are
         exact, and ties are broken as the class documents, never by the order of the examples. It is a concept
-        that `dichotomies` lists for any points that include the sample's.
+        that `dichotomies` lists for any points that include the sample's, where `lists_minimisers` says so.
 
         Shapes: points (..., m), labels (..., m) of 0 and 1, weights (..., m) of at least 0 (default: ones);
         result (...).
@@ -151,9 +162,77 @@ class ConceptClass(ABC):
         joined = np.concatenate(found)
         return joined.reshape(lead + joined.shape[1:])
 
+    def most_dichotomies(self, points: int) -> int:
+        """A bound on the labellings of so many points, by Sauer's lemma: the sum of binom(points, i) for i up
+        to the VC dimension.
+        """
+        return sum(math.comb(points, i) for i in range(self.vc_dimension + 1))
+
+    def solutions(self, points: Any, signs: Any, present: Any) -> Solutions:
+        """For each of b samples one concept for each distinct labelling of its present points, and what it
+        gains: the sum of `signs`, label 1 less label 0, over the points that it labels 1.
+
+        Points that are not present make no labelling and their signs are not looked at. Which concept stands
+        for a labelling depends on nothing but the set of points present.
+
+        Shapes: points (b, m, ...), signs (b, m) of whole numbers, present (b, m) bool.
+
+        Raises: InvalidArgument if shapes do not fit or a point is none; Unsupported if a sample may have more
+        than `MOST_SOLUTIONS` labellings.
+        """
+        points, signs, there = np.asarray(points), np.asarray(signs), np.asarray(present)
+        lead = _lead(points, self.point_shape)
+        if len(lead) != 2 or signs.shape != lead or there.shape != lead or there.dtype != np.bool_:
+            raise InvalidArgument(
+                "samples are points, signs and bools (b, m)", value=(lead, signs.shape, there.shape)
+            )
+        given = self.check(points[there])
+        # What is not present need not even be a point.
+        filled = np.zeros(points.shape, given.dtype)
+        filled[there] = given
+        return self._solutions(filled, np.where(there, signs, 0), there)
+
+    def check_solutions(self, points: int) -> None:
+        """Raises: Unsupported if so many distinct points may have more than `MOST_SOLUTIONS` labellings."""
+        most = self.most_dichotomies(points)
+        if most > MOST_SOLUTIONS:
+            raise Unsupported(
+                f"{self} may label {points:,} points in {most:,} ways, more than the {MOST_SOLUTIONS:,} that "
+                "are gone through",
+                remedy="Take fewer points, or a class of smaller VC dimension.",
+            )
+
+    def points_at_random(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Independent points, uniform on a finite domain, else on the unit interval or cube.
+
+        Shapes: result (size, ...).
+        """
+        if self.domain is None:
+            return self.check(rng.random((size, *self.point_shape)))
+        return self.check(np.array(self.domain)[rng.integers(0, len(self.domain), size)])
+
+    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
+        """A concept that labels a fair part of the points of `points_at_random` 1; classes say which part.
+
+        Shapes: result () or (k,), as the class has its concepts.
+
+        Raises: Unsupported if the class has no such law.
+        """
+        raise Unsupported(f"{self} draws no targets", remedy="Name a concept of the class instead.")
+
+    def _solutions(self, points: np.ndarray, signs: np.ndarray, present: np.ndarray) -> Solutions:
+        """`solutions` of checked arrays, with sign 0 where nothing is present."""
+        return by_dichotomies(self, points, signs, present)
+
     @abstractmethod
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         """Labels, bool, of concepts and points whose leading axes broadcast."""
+
+    def _vote(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        """`vote` of checked arrays."""
+        step = max(1, SLAB_NUMBERS // len(concepts))
+        slabs = [slice(start, start + step) for start in range(0, len(points), step)]
+        return np.concatenate([self.labels(concepts, points[s]).mean(axis=0) for s in slabs])
 
     @abstractmethod
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -185,19 +264,6 @@ class ConceptClass(ABC):
         step = min(SLAB_SAMPLES, max(1, SLAB_NUMBERS // max(1, self._numbers_a_sample(size))))
         # One slab even of no samples, so that the result has the dtype of the class.
         return (slice(start, start + step) for start in range(0, max(samples, 1), step))
-
-
-def numbered(instance: Any, attribute: object, value: ConceptClass) -> None:
-    """A check of a setting `concepts`: concepts are numbers, and no vectors.
-
-    Raises: InvalidArgument if they are vectors.
-    """
-    if value.concept_ndim:
-        raise InvalidArgument(
-            f"{instance.name} takes classes whose concepts are numbers",
-            value=value,
-            remedy="Give a small class as a matrix of its labels, matrix:FILE.csv.",
-        )
 
 
 def whole_weights(weights: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts.base import ConceptClass
+from arena.concepts.encrypted import EncryptedThresholds
 from arena.concepts.halfspaces import Halfspaces, separator
 from arena.concepts.intervals import Intervals
 from arena.concepts.singletons import Points
@@ -256,7 +257,7 @@ def _agreeing(concept_class: ConceptClass) -> np.ndarray:
 
 def _fewest_labels(concept_class: ConceptClass, points: int) -> int:
     """How many labels the class has, as far as that can be told without making them."""
-    if isinstance(concept_class, Thresholds):
+    if isinstance(concept_class, Thresholds | EncryptedThresholds):
         return points * (points + 1)
     if isinstance(concept_class, Intervals):
         return points * (1 + points * (points + 1) // 2)

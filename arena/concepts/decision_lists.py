@@ -19,6 +19,7 @@ from arena.points import frozen
 NO_RULE = -1  # fills a row up behind the last rule
 MOST_DIMENSIONS = 10  # up to which the domain {0, 1}^d is gone through
 MOST_PATTERNS = 16  # points that features tell apart, for which all labellings are tried
+MOST_RULES = 8  # of a list that is drawn at random
 MOST_LISTS = 200_000  # that are listed one by one
 _FORMS = "lists:D (variables), lists:D:literals or lists:D:conjunctions2"
 
@@ -203,6 +204,20 @@ class DecisionLists(ConceptClass):
         )
         labels, concepts = _labellings(patterns)
         return Dichotomies(labels[:, place.ravel()], concepts)
+
+    def most_dichotomies(self, points: int) -> int:
+        """At most all labellings, of as many points as `dichotomies` can tell apart."""
+        return 1 << min(points, MOST_PATTERNS)
+
+    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
+        """A few features in random order, labels by turns and the first at random. Over variables it labels
+        about one or two thirds of the points 1.
+        """
+        asked = rng.permutation(self.features.count)[:MOST_RULES]
+        labels = (rng.integers(2) + np.arange(len(asked))) % 2
+        concept = np.full(self.longest, NO_RULE)
+        concept[: len(asked)] = 2 * asked + labels
+        return concept
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         if points.shape[1] == 0:

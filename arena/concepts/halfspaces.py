@@ -15,6 +15,7 @@ from arena.points import as_points, shared
 
 MOST_DICHOTOMIES = 2**12  # each takes a linear programme or more
 TOLERANCE = 1e-9  # of a margin, a sum of doubles
+_WITH_MARGIN = "Take arena.concepts.embeddings for a target, and points that keep its margin."
 _SPARSE = 8  # weights of which an eighth or less are above 0 are kept by their places
 
 
@@ -34,6 +35,7 @@ class Halfspaces(ConceptClass):
 
     name: ClassVar[str] = "halfspaces"
     concept_ndim: ClassVar[int] = 1
+    lists_minimisers: ClassVar[bool] = False
 
     dimension: int = attrs.field()
     margin: float = attrs.field(converter=float)
@@ -188,6 +190,18 @@ class Halfspaces(ConceptClass):
                 )
         labels = np.array([labels for labels, _ in found], bool).reshape(len(found), len(row))
         return Dichotomies(labels, np.array([weights for _, weights in found]).reshape(-1, self.dimension))
+
+    def most_dichotomies(self, points: int) -> int:
+        """At most by Sauer's lemma, and no more than `dichotomies` goes through."""
+        return min(super().most_dichotomies(points), MOST_DICHOTOMIES)
+
+    def points_at_random(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Raises: Unsupported, as points of the cube come too near to the boundary of any concept."""
+        raise Unsupported(f"{self} draws no points, which would not keep its margin", remedy=_WITH_MARGIN)
+
+    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
+        """Raises: Unsupported, as `points_at_random`."""
+        raise Unsupported(f"{self} draws no target, which would not have its margin", remedy=_WITH_MARGIN)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return products(concepts, points) >= 0

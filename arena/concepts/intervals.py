@@ -46,3 +46,7 @@ class Intervals(LineClass):
     @property
     def vc_dimension(self) -> int:
         return min(2, len(self.domain))
+
+    def most_dichotomies(self, points: int) -> int:
+        """Exactly: m points that differ have m(m + 1)/2 + 1 labellings."""
+        return min(points * (points + 1) // 2 + 1, self.size)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from functools import cached_property
 from itertools import pairwise
@@ -44,6 +45,24 @@ def as_floats(array: np.ndarray) -> np.ndarray:
     return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
 
 
+def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Points of R^d as float64 (..., d), `shape` being (d,).
+
+    Raises: InvalidArgument for a value that is not finite, or a vector of another length.
+    """
+    points = as_floats(as_points(x)).astype(np.float64, copy=False)
+    if points.shape[-1:] != shape:
+        raise InvalidArgument(f"a point has shape {shape}", value=points.shape)
+    return points
+
+
+def at_least_one(instance: Any, attribute: Any, value: int) -> None:
+    """A validator: a class has a whole number of dimensions, or features, of at least 1."""
+    if isinstance(value, bool) or not isinstance(value, (int, np.integer)) or value < 1:
+        what = attribute.name.removesuffix("s")
+        raise InvalidArgument(f"{instance.name} have a whole number of at least 1 {what}s", value=value)
+
+
 def increasing(instance: object, attribute: object, domain: tuple[float, ...] | None) -> None:
     """A validator: a domain has a point, and its points increase strictly."""
     if domain is None:
@@ -65,6 +84,13 @@ def line_text(domain: tuple[float, ...]) -> str:
     """
     points = f"{len(domain)} point{'s' if len(domain) > 1 else ''}"
     return f"{points} from {domain[0]:.12g} to {domain[-1]:.12g}"
+
+
+def middle_place(rng: np.random.Generator, points: int) -> int:
+    """A place of so many in a row, from 0, uniform among those of the middle half, or a middle one."""
+    quarter = points / 4
+    low, high = math.ceil(quarter), math.floor(points - quarter)
+    return int(rng.integers(low, max(low, high) + 1)) if low < points else points // 2
 
 
 @attrs.frozen

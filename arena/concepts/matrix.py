@@ -51,6 +51,17 @@ class MatrixClass(ConceptClass):
         rows = np.sort(first)
         return Dichotomies(labels[rows], rows)
 
+    def most_dichotomies(self, points: int) -> int:
+        """No more than rows, nor than labellings of any kind."""
+        return min(len(self.matrix), 1 << points)
+
+    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
+        """A uniform row among those that label a quarter to three quarters of the columns 1; where none does,
+        among those that come nearest to a half.
+        """
+        off = np.abs(self.matrix.mean(axis=1) - 0.5)
+        return np.array(rng.choice(np.flatnonzero(off <= max(0.25, off.min()))))
+
     @cached_property
     def _gains(self) -> np.ndarray:
         """(2 columns, rows) int8: what each concept gains on example (x, y), at 2x + y, over the label 0."""

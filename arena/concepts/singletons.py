@@ -37,3 +37,7 @@ class Points(LineClass):
     @property
     def vc_dimension(self) -> int:
         return min(1, len(self.domain) - 1)
+
+    def most_dichotomies(self, points: int) -> int:
+        """m points that differ have m + 1 labellings, where the domain has others."""
+        return min(points + 1, self.size)

@@ -10,7 +10,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.line import Line, as_domain, as_floats, increasing, line_text
+from arena.concepts.line import Line, as_domain, as_floats, increasing, line_text, middle_place
+from arena.concepts.solutions import Ordered, Solutions
 from arena.errors import InvalidArgument
 from arena.points import as_points
 
@@ -28,6 +29,8 @@ class Thresholds(ConceptClass):
     """The concepts c_t(x) = 1[x >= t]; a concept is its t, a float, and t = +inf labels everything 0.
 
     ERM picks the smallest best t among the sample's own points and +inf; no data get +inf.
+
+    m points have as many labellings as distinct ones among them, and one more.
 
     domain: None for the real line, or the points of a finite domain in increasing order. On a finite
     domain `check` refuses other points, and ERM and dichotomies give t in the domain or +inf.
@@ -78,12 +81,32 @@ class Thresholds(ConceptClass):
         thresholds = np.append(np.unique(array).astype(np.float64) + 0.0, np.inf)
         return Dichotomies(array >= thresholds[:, None], thresholds)
 
+    def most_dichotomies(self, points: int) -> int:
+        """Exactly: m points that differ have m + 1 labellings."""
+        return points + 1
+
+    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
+        """t is uniform between 1/4 and 3/4; on a finite domain, among the points that as large a part lies
+        above.
+        """
+        if self._line is None:
+            return np.array(rng.uniform(0.25, 0.75))
+        return np.array(self._line.grid[middle_place(rng, len(self._line.grid))])
+
     @cached_property
     def _line(self) -> Line | None:
         return None if self.domain is None else Line(self.domain)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.asarray(points >= concepts)
+
+    def _vote(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return np.searchsorted(np.sort(concepts), points, side="right") / len(concepts)
+
+    def _solutions(self, points: np.ndarray, signs: np.ndarray, present: np.ndarray) -> Solutions:
+        self.check_solutions(points.shape[1])
+        ordered = Ordered.of(points, signs, present)
+        return ordered.or_none(ordered.from_here)
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         size = points.shape[1]

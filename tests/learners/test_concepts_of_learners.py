@@ -1,21 +1,51 @@
-"""Learners whose concepts are numbers, and lists, which are vectors."""
+"""Learners of votes whose concepts are vectors."""
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+from players import script
 
-from arena import InvalidArgument, Sample
-from arena.concepts import DecisionLists, Variables
+from arena import Figure1, Learner, Queries, Sample, Train, Training, play
+from arena.concepts import Boxes, ConceptClass, DecisionLists, Variables
+from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.everlasting_v2 import EverlastingV2
 from learners.noisy_votes import NoisyVotes
 from learners.static_erm import StaticErm
 
+SAMPLE = Sample([(0, 0), (0, 1), (1, 1)], [0, 1, 1], [300, 400, 300])
+CLASSES = [DecisionLists(Variables(2)), Boxes(2)]
 
-def test_learners_of_numbers_refuse_lists_and_say_what_to_do() -> None:
-    for learner in (EverlastingV2, NoisyVotes):
-        with pytest.raises(InvalidArgument, match=r"matrix:FILE\.csv"):
-            learner(concepts=DecisionLists(Variables(2)))
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
+def test_votes_are_those_of_teachers_of_one_example(concepts: ConceptClass, rng: np.random.Generator) -> None:
+    points, labels = SAMPLE.rows()
+    held = np.array([concepts.erm(x[None], y[None]) for x, y in zip(points, labels, strict=True)])
+    for learner in (NoisyVotes(concepts=concepts), BetweenThresholdsPredictor(concepts=concepts)):
+        seat = learner.seat(2, rng)
+        seat.train(Training.of((SAMPLE,), np.zeros(2, np.intp)))
+        for x in ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
+            votes = seat._teachers.votes(np.broadcast_to(x, (2, 2)))
+            assert votes == pytest.approx(concepts.label(held, np.array(x)).mean())
+
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
+def test_predictors_by_votes_play(concepts: ConceptClass) -> None:
+    asked = script(Train(SAMPLE, SAMPLE.replaced(0, (0, 0), 1)), Queries([(1, 1), (0, 0)]))
+    learners: list[Learner] = [
+        EverlastingV2(concepts=concepts, teachers=101, chunk=3, training_rate=0.5, rounds=1),
+        NoisyVotes(concepts=concepts),
+        BetweenThresholdsPredictor(concepts=concepts),
+    ]
+    for learner in learners:
+        assert play(learner, asked, Figure1(), games=20, seed=1).rounds == 2
+
+
+@pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
+def test_the_law_of_votes_is_told_of_vectors(concepts: ConceptClass) -> None:
+    law = NoisyVotes(concepts=concepts, size=1_000, epsilon=0.01).law(SAMPLE)
+    stepped = law.step(law.start()[None], np.array([[1.0, 1.0]]))
+    assert stepped.sum() == pytest.approx(1)
 
 
 def test_the_law_of_static_erm_is_told_for_lists() -> None:

@@ -140,8 +140,6 @@ class TestText:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("points", "no such concept class"),
-            ("intervals", "no such concept class"),
             ("rectangles", "no such concept class"),
             ("rectangles:4", None),
             ("rectangles:4xfour", "a grid is written as its sides, 4x4"),

@@ -1,0 +1,142 @@
+"""Intervals of the real line."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+import attrs
+import numpy as np
+
+from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.line import as_floats
+from arena.concepts.solutions import Ordered, Solutions, signs_of
+from arena.errors import InvalidArgument
+from arena.points import as_points
+
+
+@attrs.frozen
+class RealIntervals(ConceptClass):
+    """The concepts 1[low <= x <= high], each its (low, high), and the empty one, (inf, -inf).
+
+    The order of concepts: the empty one, then by high, and of equal high the shortest first. ERM picks the
+    first of the best among those whose ends are points of the sample. m distinct points have
+    m(m + 1)/2 + 1 labellings.
+
+    >>> RealIntervals().erm([1, 2, 3, 4], [1, 0, 1, 1])
+    array([3., 4.])
+    """
+
+    name: ClassVar[str] = "intervals"
+    concept_ndim: ClassVar[int] = 1
+
+    @property
+    def vc_dimension(self) -> int:
+        """2: of three points no interval leaves out the middle one alone."""
+        return 2
+
+    def check(self, x: Any) -> np.ndarray:
+        """The points as floats.
+
+        Raises: InvalidArgument for a value that is not finite, or a whole number beyond ±2^53.
+        """
+        return as_floats(as_points(x)).astype(np.float64, copy=False)
+
+    def check_concepts(self, concepts: Any) -> np.ndarray:
+        """The ends as floats, (..., 2)."""
+        return check_ends(concepts, 1)
+
+    def dichotomies(self, points: Any) -> Dichotomies:
+        """The labellings in the order of the concepts, each with the shortest interval."""
+        array = self._check_row(points)
+        values = np.unique(array) + 0.0
+        self.check_solutions(len(values))
+        low, high = ends_in_order(len(values))
+        concepts = np.concatenate([[[np.inf, -np.inf]], np.stack([values[low], values[high]], axis=1)])
+        return Dichotomies(self._label(concepts[:, None], array[None]), concepts)
+
+    def most_dichotomies(self, points: int) -> int:
+        """Exactly: m points that differ have m(m + 1)/2 + 1 labellings."""
+        return points * (points + 1) // 2 + 1
+
+    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
+        """Within [0, 1], of a length that is uniform between 1/4 and 3/4, its place uniform."""
+        length = rng.uniform(0.25, 0.75)
+        low = rng.uniform(0, 1 - length)
+        return np.array([low, low + length])
+
+    def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+        return (points >= concepts[..., 0]) & (points <= concepts[..., 1])
+
+    def _solutions(self, points: np.ndarray, signs: np.ndarray, present: np.ndarray) -> Solutions:
+        size = points.shape[1]
+        self.check_solutions(size)
+        ordered = Ordered.of(points, signs, present)
+        low, high = ends_in_order(size)
+        gains, counted = np.zeros((2, len(points), 1 + len(low)))
+        gains[:, 1:] = ordered.before[:, high + 1] - ordered.before[:, low]
+        counted[:, 0] = 1
+        counted[:, 1:] = ordered.first[:, low] & ordered.last[:, high]
+        # The empty interval is at place 0; the others' ends are one place further on.
+        low, high = np.append(0, low + 1), np.append(0, high + 1)
+        edge = np.full((len(points), 1), np.inf)
+        lows, highs = (np.concatenate([e, ordered.points], axis=1) for e in (edge, -edge))
+
+        def concepts_at(which: np.ndarray) -> np.ndarray:
+            games = np.arange(len(which))
+            return np.stack([lows[games, low[which]], highs[games, high[which]]], axis=1)
+
+        return Solutions(gains, counted > 0, concepts_at)
+
+    def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
+        return best_intervals(points, signs_of(labels, weights))
+
+
+def best_intervals(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
+    """The first of the intervals with the largest sum of signs, as `RealIntervals` orders them.
+
+    Shapes: points, signs (b, m), a point of sign 0 is absent; result (b, 2).
+    """
+    if points.shape[1] == 0:
+        return np.tile([np.inf, -np.inf], (len(points), 1))
+    ordered = Ordered.of(points, signs, signs != 0)
+    # For each high the best low is where least lies before it; elsewhere than at a first of equals, nothing
+    # starts, and a number that is never the least stands there.
+    starts = np.where(ordered.first, ordered.before[:, :-1], ordered.before.max(axis=1, keepdims=True))
+    least = np.minimum.accumulate(starts, axis=1)
+    gains = np.where(ordered.last, ordered.before[:, 1:] - least, 0)
+    high = gains.argmax(axis=1)[:, None]
+    places = np.arange(points.shape[1])
+    fits = (places <= high) & ordered.first & (starts == np.take_along_axis(least, high, axis=1))
+    low = np.where(fits, places, 0).max(axis=1)[:, None]
+    ends = np.take_along_axis(ordered.points, np.concatenate([low, high], axis=1), axis=1)
+    return np.where(np.take_along_axis(gains, high, axis=1) > 0, ends, [np.inf, -np.inf])
+
+
+def ends_in_order(size: int) -> tuple[np.ndarray, np.ndarray]:
+    """The places (low, high), 0 to size - 1, of all intervals but the empty one, in their order."""
+    low, high = np.triu_indices(size)
+    order = np.lexsort((-low, high))
+    return low[order], high[order]
+
+
+def check_ends(concepts: Any, axes: int) -> np.ndarray:
+    """The lows and then the highs of intervals or boxes, as floats (..., 2·axes).
+
+    Raises: InvalidArgument naming the first that has not low <= high throughout, and is not the empty one.
+    """
+    array = np.asarray(concepts)
+    if array.dtype.kind not in "biuf" or array.shape[-1:] != (2 * axes,):
+        raise InvalidArgument(
+            f"a concept has {axes} low and {axes} high ends", value=(array.dtype.name, array.shape)
+        )
+    array = array.astype(np.float64, copy=False)
+    low, high = array[..., :axes], array[..., axes:]
+    empty = (low == np.inf).all(axis=-1) & (high == -np.inf).all(axis=-1)
+    good = empty | (low <= high).all(axis=-1)
+    if not good.all():
+        raise InvalidArgument(
+            "low ends are at most the high ones",
+            value=array[~good][0].tolist(),
+            remedy="The empty concept has low ends inf and high ends -inf.",
+        )
+    return array

@@ -1,0 +1,515 @@
+"""Classes on infinite domains against their definitions, concept by concept."""
+
+from __future__ import annotations
+
+import pickle
+from itertools import combinations, pairwise, permutations
+from math import comb
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from concept_laws import TOLD, Told, as_array, halfplanes, separable
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from arena.concepts import (
+    Boxes,
+    ConceptClass,
+    EncryptedThresholds,
+    Halfplanes,
+    Halfspaces,
+    Intervals,
+    Points,
+    RealIntervals,
+    RealPoints,
+    Rectangles,
+    Stumps,
+    Thresholds,
+    concept_class,
+    solutions,
+)
+from arena.errors import InvalidArgument, Unsupported
+
+NAMES = list(TOLD)
+NEW = [name for name in NAMES if name not in ("thresholds", "matrix", "lists")]
+few = settings(max_examples=15)
+each = pytest.mark.parametrize("name", NAMES)
+each_new = pytest.mark.parametrize("name", NEW)
+
+
+def drawn(data: st.DataObject, told: Told, most: int = 6, least: int = 0) -> list:
+    return data.draw(st.lists(st.sampled_from(told.points), min_size=least, max_size=most))
+
+
+def rows(labels: np.ndarray) -> list[tuple[bool, ...]]:
+    return [tuple(row) for row in labels.tolist()]
+
+
+@each
+class TestDichotomies:
+    @few
+    @given(data=st.data())
+    def test_are_all_labellings_once(self, name: str, data: st.DataObject) -> None:
+        told = TOLD[name]
+        points = drawn(data, told, most=5)
+        array = as_array(told, points)
+        found = told.spec.dichotomies(array)
+        listed = rows(found.labels)
+        assert len(set(listed)) == len(listed)
+        assert set(listed) == told.labellings(points)
+        assert (told.spec.labels(found.concepts, array) == found.labels).all()
+        assert len(listed) <= told.spec.most_dichotomies(len(set(points)))
+
+    def test_none_of_no_points_but_one(self, name: str) -> None:
+        told = TOLD[name]
+        found = told.spec.dichotomies(as_array(told, []))
+        assert found.labels.shape == (1, 0)
+        assert told.spec.most_dichotomies(0) == 1
+
+
+@each_new
+class TestErm:
+    @few
+    @given(data=st.data())
+    def test_is_the_first_of_the_best(self, name: str, data: st.DataObject) -> None:
+        told = TOLD[name]
+        points = drawn(data, told)
+        size = len(points)
+        labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)), int)
+        weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)), int)
+        array = as_array(told, points)
+        there = weights > 0
+        ways = told.spec.dichotomies(array[there])
+        wrong = (ways.labels != labels[there]) @ weights[there]
+        best = told.spec.erm(array, labels, weights)
+        if told.spec.lists_minimisers:
+            assert best.tolist() == ways.concepts[wrong.argmin()].tolist()
+        if there.any():
+            said = told.spec.labels(best[None], array[there])[0]
+            assert (said != labels[there]) @ weights[there] == wrong.min()
+        # Copies for weights, another order, weights beyond 64 bits.
+        copies = np.repeat(np.arange(size), weights)
+        order = np.array(data.draw(st.permutations(copies.tolist())), int)
+        assert told.spec.erm(array[order], labels[order]).tolist() == best.tolist()
+        huge = told.spec.erm(array, labels, weights.astype(np.uint64) << np.uint64(61))
+        assert huge.tolist() == best.tolist()
+
+    @few
+    @given(data=st.data())
+    def test_is_listed_for_more_points(self, name: str, data: st.DataObject) -> None:
+        told = TOLD[name]
+        if not told.spec.lists_minimisers:
+            return
+        points, more = drawn(data, told, 4, 1), drawn(data, told, 3)
+        labels = data.draw(st.lists(st.integers(0, 1), min_size=len(points), max_size=len(points)))
+        best = told.spec.erm(as_array(told, points), labels)
+        assert best.tolist() in told.spec.dichotomies(as_array(told, points + more)).concepts.tolist()
+
+    def test_of_many_samples_is_that_of_each(self, name: str, rng: np.random.Generator) -> None:
+        spec = TOLD[name].spec
+        for size, samples in ((0, 3), (1, 40), (5, 300), (30, 20)):
+            points = spec.points_at_random(rng, samples * size).reshape(samples, size, *spec.point_shape)
+            if rng.random() < 0.5 or size == 5:
+                points = np.round(points * 4) if not isinstance(spec, EncryptedThresholds) else points
+            labels = rng.integers(0, 2, (samples, size))
+            weights = rng.integers(0, 3, (samples, size))
+            for given_weights in (None, weights):
+                table = spec.erm(points, labels, given_weights)
+                for i in range(0, samples, 1 if samples < 50 else 17):
+                    one = spec.erm(points[i], labels[i], None if given_weights is None else weights[i])
+                    assert one.tolist() == table[i].tolist()
+
+
+@each
+class TestSolutions:
+    @few
+    @given(data=st.data())
+    def test_are_the_dichotomies_of_what_is_present(self, name: str, data: st.DataObject) -> None:
+        told = TOLD[name]
+        size = data.draw(st.integers(0, 5))
+        points = [drawn(data, told, size, size) for _ in range(3)]
+        array = np.stack([as_array(told, row) for row in points])
+        flags = st.lists(st.booleans(), min_size=size, max_size=size)
+        present = np.array([data.draw(flags) for _ in points], bool).reshape(3, size)
+        numbers = st.lists(st.integers(-3, 3), min_size=size, max_size=size)
+        signs = np.array([data.draw(numbers) for _ in points], int).reshape(3, size)
+        found = told.spec.solutions(array, signs, present)
+        assert found.counted.any(axis=1).all()
+        seen: list[dict] = [{} for _ in points]
+        for place in range(found.gains.shape[1]):
+            concepts = found.concepts(np.full(3, place)) if found.counted[:, place].all() else None
+            for i in np.flatnonzero(found.counted[:, place]):
+                if concepts is None:
+                    which = found.counted.argmax(axis=1)
+                    which[i] = place
+                    concept = found.concepts(which)[i]
+                else:
+                    concept = concepts[i]
+                labels = told.spec.labels(concept[None], array[i][present[i]])[0] if present[i].any() else []
+                key = tuple(np.array(labels, bool).tolist())
+                assert key not in seen[i]
+                seen[i][key] = float(found.gains[i, place])
+        for i, row in enumerate(points):
+            there = [x for x, here in zip(row, present[i], strict=True) if here]
+            weights = signs[i][present[i]]
+            assert seen[i] == {key: float(np.array(key, bool) @ weights) for key in told.labellings(there)}
+
+    def test_of_no_samples(self, name: str) -> None:
+        spec = TOLD[name].spec
+        found = spec.solutions(np.zeros((0, 2, *spec.point_shape)), np.zeros((0, 2)), np.zeros((0, 2), bool))
+        concepts = found.concepts(np.zeros(0, int))
+        assert len(found.gains) == 0
+        assert concepts.shape == (0, *spec.erm(np.zeros((0, 1, *spec.point_shape)), [1]).shape[1:])
+
+    def test_what_is_absent_need_be_no_point(self, name: str) -> None:
+        told = TOLD[name]
+        array = as_array(told, [told.points[1], told.points[0]])[None].astype(float)
+        array[0, 1] = -77.5
+        found = told.spec.solutions(array, [[1, 5]], np.array([[True, False]]))
+        assert np.unique(found.gains[found.counted]).tolist() in ([0.0, 1.0], [0.0], [1.0])
+
+    def test_shapes_must_fit(self, name: str) -> None:
+        spec = TOLD[name].spec
+        with pytest.raises(InvalidArgument, match=r"samples are points, signs and bools \(b, m\)"):
+            spec.solutions(np.zeros((1, 2, *spec.point_shape)), np.zeros((1, 3)), np.ones((1, 2), bool))
+
+
+class TestLimits:
+    @pytest.mark.parametrize(
+        ("spec", "points"), [(RealIntervals(), 1_500), (Boxes(2), 80), (Halfplanes(), 1_100)], ids=str
+    )
+    def test_too_many_labellings_are_refused_before_they_are_made(
+        self, spec: ConceptClass, points: int
+    ) -> None:
+        array = np.random.default_rng(0).random((points, *spec.point_shape))
+        most = spec.most_dichotomies(points)
+        message = (
+            f"may label {points:,} points in {most:,} ways, more than the 1,048,576 that are gone through"
+        )
+        with pytest.raises(Unsupported, match=message):
+            spec.dichotomies(array)
+        with pytest.raises(Unsupported, match=f"{message}. Take fewer points"):
+            spec.solutions(array[None], np.ones((1, points)), np.ones((1, points), bool))
+
+    def test_copies_do_not_count_where_dichotomies_are_gone_through(
+        self, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        points = np.ones((1, 9, 2))
+        monkeypatch.setattr("arena.concepts.base.MOST_SOLUTIONS", 2)
+        assert Boxes(2).solutions(points, np.ones((1, 9)), np.ones((1, 9), bool)).gains.tolist() == [[0, 9]]
+
+    def test_products_in_slabs_are_the_same(
+        self, monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+    ) -> None:
+        points, signs = rng.random((2, 7, 2)), rng.integers(-2, 3, (2, 7))
+        whole = Boxes(2).solutions(points, signs, np.ones((2, 7), bool)).gains
+        monkeypatch.setattr(solutions, "_ROWS", 3)
+        assert (Boxes(2).solutions(points, signs, np.ones((2, 7), bool)).gains == whole).all()
+
+
+class TestDimensions:
+    @pytest.mark.parametrize(
+        ("spec", "shattered"),
+        [
+            (RealPoints(), [0]),
+            (RealIntervals(), [0, 1]),
+            (Boxes(1), [[0], [1]]),
+            (Boxes(2), [[0, 1], [0, -1], [1, 0], [-1, 0]]),
+            (Boxes(3), np.concatenate([np.eye(3), -np.eye(3)])),
+            (Halfplanes(), [[0, 0], [0, 1], [1, 0]]),
+            (EncryptedThresholds(5, 1), [2]),
+            (EncryptedThresholds(1, 1), [0]),
+        ],
+        ids=str,
+    )
+    def test_so_many_points_are_shattered_and_no_more(self, spec: ConceptClass, shattered: Any) -> None:
+        assert spec.vc_dimension == len(shattered)
+        assert len(spec.dichotomies(np.array(shattered))) == 2 ** len(shattered)
+        rng = np.random.default_rng(5)
+        for _ in range(20):
+            more = spec.points_at_random(rng, spec.vc_dimension + 1)
+            assert len(spec.dichotomies(more)) < 2 ** len(more)
+
+    @pytest.mark.parametrize("points", range(2, 8))
+    def test_of_stumps_by_the_proof_in_their_docstring(self, points: int) -> None:
+        """The orders are built as it says, and shatter; with one feature less Sperner's bound is broken."""
+        orders = shattering_orders(points)
+        features = len(orders)
+        assert 2 * features - comb(points, points // 2) in (0, 1)
+        ranks = np.argsort(orders, axis=1).T.astype(float)
+        assert len(Stumps(features).dichotomies(ranks)) == 2**points
+        assert Stumps(features).vc_dimension == points
+        if features > 1:
+            assert Stumps(features - 1).vc_dimension == points - 1
+
+    @pytest.mark.parametrize(("features", "points"), [(1, 3), (2, 4), (3, 5)])
+    def test_of_stumps_by_trying_all_orders(self, features: int, points: int) -> None:
+        """One point more is not shattered, however the points are ordered; the first order may stay."""
+        assert Stumps(features).vc_dimension == points - 1
+        rest = list(permutations(range(points)))
+        step = 1 if features < 3 else 41
+        for orders in list(combinations(rest, features - 1))[::step]:
+            ranks = np.array([range(points), *orders], float).T
+            assert len(Stumps(features).dichotomies(ranks)) < 2**points
+
+
+def shattering_orders(points: int) -> list[list[int]]:
+    """Orders of `points` points such that every set of them begins one, or its complement does."""
+    half = points // 2
+    chains = {chain[-1]: chain for chain in growing_chains(points, half)}
+    graph = nx.Graph()
+    graph.add_nodes_from(chains)
+    graph.add_edges_from((a, b) for a, b in combinations(chains, 2) if not a & b)
+    pairs = list(nx.max_weight_matching(graph, maxcardinality=True))
+    alone = set(chains) - {end for pair in pairs for end in pair}
+    assert len(alone) <= 1
+    orders = []
+    for first, last in [*pairs, *((end, frozenset[int]()) for end in alone)]:
+        ends = ordered(chains[first]), ordered(chains[last]) if last else []
+        middle = [x for x in range(points) if x not in first | last]
+        orders.append([*ends[0], *middle, *reversed(ends[1])])
+    return orders
+
+
+def growing_chains(points: int, half: int) -> list[list[frozenset[int]]]:
+    """One chain of sets for each set of `half` points, which ends there; all smaller sets lie in one."""
+    levels = [[frozenset(c) for c in combinations(range(points), size)] for size in range(1, half + 1)]
+    chains = [[s] for s in levels[0]]
+    for below, above in pairwise(levels):
+        graph = nx.Graph()
+        graph.add_nodes_from(below)
+        graph.add_edges_from((a, b) for a in below for b in above if a < b)
+        into = nx.bipartite.hopcroft_karp_matching(graph, below)
+        chains = [[*chain, into[chain[-1]]] for chain in chains]
+        ended = {chain[-1] for chain in chains}
+        chains += [[s] for s in above if s not in ended]
+    return chains
+
+
+def ordered(chain: list[frozenset[int]]) -> list[int]:
+    before, found = frozenset[int](), []
+    for members in chain:
+        found += sorted(members - before)
+        before = members
+    return found
+
+
+class TestHalfplanes:
+    @pytest.mark.parametrize("size", [1, 2, 3, 10, 40])
+    def test_points_in_general_position_have_all_that_points_can_have(
+        self, size: int, rng: np.random.Generator
+    ) -> None:
+        for points in (
+            rng.random((size, 2)),
+            rng.normal(size=(size, 2)) * 1e-9 + [1e-3, 0],
+            1e60 * rng.random((size, 2)),
+        ):
+            assert len(Halfplanes().dichotomies(points)) == size * (size - 1) + 2
+
+    @pytest.mark.parametrize("step", [(1, 1), (3, -7), (0, 5), (2, 0), (99_991, 100_003)])
+    def test_points_on_a_line_begin_or_end_it(self, step: tuple[int, int]) -> None:
+        points = np.arange(9)[:, None] * np.array(step) + [4, -5]
+        assert len(Halfplanes().dichotomies(points)) == 2 * 9
+
+    @pytest.mark.parametrize("scale", [1, 2**14])
+    def test_a_grid(self, scale: int) -> None:
+        grid = [(float(scale * x), float(scale * y)) for x in range(3) for y in range(3)]
+        found = Halfplanes().dichotomies(np.array(grid))
+        assert {tuple(row) for row in found.labels.tolist()} == halfplanes(
+            [(x / scale, y / scale) for x, y in grid]
+        )
+
+    def test_large_whole_numbers(self, rng: np.random.Generator) -> None:
+        """Three points on a line and one that misses it by one: whole numbers of 18 bits are told apart."""
+        far = 2**18 - 1
+        points = [
+            (-float(far), -float(far)),
+            (0.0, 0.0),
+            (float(far), float(far)),
+            (float(far - 1), float(far)),
+        ]
+        found = Halfplanes().dichotomies(np.array(points))
+        assert set(rows(found.labels)) == halfplanes([(x / far, y - x) for x, y in points])
+
+    def test_many_directions_are_gone_through_in_slabs(
+        self, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr("arena.concepts.halfplanes._CUTS", 10_000)
+        assert len(Halfplanes().dichotomies(rng.random((100, 2)))) == 100 * 99 + 2
+
+    @pytest.mark.parametrize("noise", [0.0, 0.1])
+    @pytest.mark.parametrize("size", [5, 25])
+    def test_erm_is_best_among_dichotomies(self, size: int, noise: float, rng: np.random.Generator) -> None:
+        spec = Halfplanes()
+        points = rng.random((40, size, 2))
+        targets = np.array([spec.concept_at_random(rng) for _ in points])
+        labels = np.array([spec.labels(t[None], p)[0] for t, p in zip(targets, points, strict=True)])
+        labels ^= rng.random(labels.shape) < noise
+        best = spec.erm(points, labels)
+        for concept, row, wanted in zip(best, points, labels, strict=True):
+            least = (spec.dichotomies(row).labels != wanted).sum(axis=1).min()
+            assert (spec.labels(concept[None], row)[0] != wanted).sum() == least
+            assert noise or least == 0
+
+    def test_the_perceptron_gives_up_on_narrow_gaps_and_all_are_tried(self) -> None:
+        points = np.array([[0, 0], [1000, 1], [2000, 2.001], [-1000, -1]])
+        for labels in ([0, 0, 1, 0], [1, 1, 0, 1], [0, 1, 0, 0]):
+            said = Halfplanes().labels(Halfplanes().erm(points, labels)[None], points)[0]
+            assert (said == np.array(labels, bool)).all() == separable(
+                [tuple(p) for p in points.tolist()], labels
+            )
+
+
+class TestEncrypted:
+    def test_nothing_but_compare_is_asked(self) -> None:
+        """Another key of the same order of ciphertexts, as `compare` has it, gives the same answers."""
+        cipher = EncryptedThresholds(9, 4)
+        order = sorted(range(9), key=lambda x: sum(int(cipher.compare(x, y) > 0) for y in range(9)))
+        assert order == cipher.encrypt(range(9)).tolist()
+        points, labels = [[order[2], order[7], order[5]]], [[0, 1, 1]]
+        assert cipher.erm(points, labels).tolist() == [order[5]]
+        assert cipher.erm(points, [[0, 0, 0]]).tolist() == [9]
+        assert cipher.compare(order[2], [order[1], order[2], order[3]]).tolist() == [1, 0, -1]
+
+    def test_keys_differ(self) -> None:
+        assert (
+            EncryptedThresholds(50, 1).encrypt(range(50)).tolist()
+            != EncryptedThresholds(50, 2).encrypt(range(50)).tolist()
+        )
+
+    @pytest.mark.parametrize("arguments", [(0, 1), (1_000_001, 1), (4, -1), (True, 1), (4, 1.5)])
+    def test_bad_specs(self, arguments: tuple[Any, Any]) -> None:
+        with pytest.raises(InvalidArgument, match=r"ciphertexts are 1 to 1,000,000|a seed is a whole number"):
+            EncryptedThresholds(*arguments)
+
+    def test_plaintexts(self) -> None:
+        with pytest.raises(InvalidArgument, match="a plaintext is a whole number, 0 to 3, got 4"):
+            EncryptedThresholds(4, 0).encrypt([4])
+
+
+FAIR: list[tuple[ConceptClass, float, float]] = [
+    (Thresholds(), 0.25, 0.75),
+    (Thresholds(range(1, 9)), 0.25, 0.75),
+    (Thresholds([3]), 0, 1),
+    (RealPoints(), 0.5, 0.5),
+    (Points(range(8)), 1 / 8, 1 / 8),
+    (RealIntervals(), 0.25, 0.75),
+    (Intervals(range(8)), 0.25, 0.75),
+    (Rectangles((4, 4)), 0.25, 0.75),
+    (Boxes(1), 0.25, 0.75),
+    (Boxes(3), 0.25, 0.75),
+    (Stumps(4), 0.25, 0.75),
+    (Halfplanes(), 1 / 8, 7 / 8),
+    (EncryptedThresholds(16, 3), 0.25, 0.75),
+    (TOLD["lists"].spec, 0.25, 0.75),
+    (concept_class("lists:6"), 0.3, 0.7),
+    (concept_class("lists:4:literals"), 0.25, 0.75),
+]
+
+
+class TestAtRandom:
+    @pytest.mark.parametrize(("spec", "low", "high"), FAIR, ids=lambda value: str(value))
+    def test_concepts_label_a_fair_part_of_points(
+        self, spec: ConceptClass, low: float, high: float, rng: np.random.Generator
+    ) -> None:
+        points = spec.points_at_random(rng, 4_000)
+        assert points.shape == (4_000, *spec.point_shape)
+        for _ in range(30):
+            concept = spec.concept_at_random(rng)
+            assert concept.ndim == spec.concept_ndim
+            share = spec.labels(concept[None], points).mean()
+            assert low - 0.05 < share < high + 0.05  # six deviations of 4,000 points
+
+    def test_no_points_and_the_same_coins(self) -> None:
+        for name in NAMES:
+            spec = TOLD[name].spec
+            assert len(spec.points_at_random(np.random.default_rng(0), 0)) == 0
+            twice = [spec.points_at_random(np.random.default_rng(3), 9).tolist() for _ in range(2)]
+            assert twice[0] == twice[1]
+
+    def test_halfspaces_with_a_margin_have_no_such_law(self, rng: np.random.Generator) -> None:
+        with pytest.raises(Unsupported, match=r"which would not keep its margin\. Take arena"):
+            Halfspaces(3, 0.2).points_at_random(rng, 4)
+        with pytest.raises(Unsupported, match=r"which would not have its margin\. Take arena"):
+            Halfspaces(3, 0.2).concept_at_random(rng)
+
+
+class TestSpecs:
+    @pytest.mark.parametrize(
+        ("text", "spec"),
+        [
+            ("points", RealPoints()),
+            ("intervals", RealIntervals()),
+            ("boxes:2", Boxes(2)),
+            ("stumps: 8", Stumps(8)),
+            ("halfplanes", Halfplanes()),
+            ("encrypted:16, 7", EncryptedThresholds(16, 7)),
+        ],
+    )
+    def test_text(self, text: str, spec: ConceptClass) -> None:
+        found = concept_class(text)
+        assert found == spec
+        assert hash(found) == hash(spec)
+        assert pickle.loads(pickle.dumps(found)) == spec
+        assert type(spec).__name__ in repr(spec)
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("boxes", "no such concept class"),
+            ("boxes:x", "dimensions are a whole number, got 'x'. Possible are"),
+            ("boxes:0", "boxes have a whole number of at least 1 dimensions, got 0"),
+            ("stumps:0", "stumps have a whole number of at least 1 features, got 0"),
+            ("halfplanes:2", "no such concept class"),
+            ("encrypted:16", "encrypted thresholds have a number of ciphertexts and a seed of the key, got "
+             "'encrypted:16'. Write encrypted:16,7."),
+        ],
+    )  # fmt: skip
+    def test_bad_text(self, text: str, message: str) -> None:
+        with pytest.raises(InvalidArgument, match=message):
+            concept_class(text)
+
+    @pytest.mark.parametrize(
+        ("spec", "concepts", "message"),
+        [
+            (RealPoints(), [np.nan], "a point function has a number, or .inf, got nan"),
+            (RealPoints(), [-np.inf], "a point function has a number, or .inf, got -inf"),
+            (RealPoints(), ["a"], "point functions are named by numbers"),
+            (RealIntervals(), [[2, 1]], r"low ends are at most the high ones, got \[2.0, 1.0\]. The empty"),
+            (RealIntervals(), [[1, 2, 3]], r"a concept has 1 low and 1 high ends, got \('int64', \(1, 3\)\)"),
+            (Boxes(2), [[0, 0, 1, np.nan]], "low ends are at most the high ones"),
+            (Boxes(2), [[np.inf, 0, -np.inf, 1]], "low ends are at most the high ones"),
+            (Stumps(2), [[2, 0, 1]], r"a stump has a feature, 0 to 1, a number t and a sign of 1 or -1, got"),
+            (Stumps(2), [[0, 0, 2]], "a sign of 1 or -1"),
+            (Stumps(2), [[0, 0]], "a stump is .feature, t, sign."),
+            (Halfplanes(), [[0, np.inf, 0]], "a halfplane has finite numbers, got inf"),
+            (Halfplanes(), [1, 2], "a halfplane is .a, b, c."),
+            (
+                EncryptedThresholds(4, 1),
+                [5],
+                "a concept is a ciphertext, or the number after the last, 0 to 4, got 5",
+            ),
+            (EncryptedThresholds(4, 1), ["a"], "concepts must be whole numbers"),
+        ],
+        ids=str,
+    )
+    def test_bad_concepts(self, spec: ConceptClass, concepts: Any, message: str) -> None:
+        with pytest.raises(InvalidArgument, match=message):
+            spec.check_concepts(concepts)
+
+    @pytest.mark.parametrize(
+        "spec", [RealPoints(), RealIntervals(), Boxes(2), Stumps(2), Halfplanes()], ids=str
+    )
+    def test_bad_points(self, spec: ConceptClass) -> None:
+        for value in (np.nan, np.inf):
+            with pytest.raises(InvalidArgument, match="points must be finite"):
+                spec.check(np.full((3, *spec.point_shape), value))
+        if spec.point_shape:
+            with pytest.raises(InvalidArgument, match=r"a point has shape \(2,\), got \(3,\)"):
+                spec.check([1.0, 2.0, 3.0])
+        with pytest.raises(InvalidArgument, match="a point is a ciphertext, 0 to 3, got 4"):
+            EncryptedThresholds(4, 1).check([4])
+        with pytest.raises(InvalidArgument, match=r"coordinates lie within ±1e100, got 1e\+150"):
+            Halfplanes().check([0.0, 1e150])

@@ -1,0 +1,123 @@
+"""Classes on infinite domains, told again naively: every labelling of a few points by trying all concepts."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from functools import lru_cache
+from itertools import combinations_with_replacement, product
+
+import attrs
+import numpy as np
+from scipy.optimize import linprog
+
+from arena.concepts import (
+    Boxes,
+    ConceptClass,
+    DecisionLists,
+    EncryptedThresholds,
+    FiniteClass,
+    Halfplanes,
+    RealIntervals,
+    RealPoints,
+    Stumps,
+    Thresholds,
+    Variables,
+)
+
+Row = tuple[float, ...]
+Labelling = tuple[bool, ...]
+
+
+@attrs.frozen
+class Told:
+    """A class, the points that tests draw, and its labellings of a list of points."""
+
+    spec: ConceptClass
+    points: tuple[Row | float, ...]
+    labellings: Callable[[list], set[Labelling]]
+
+
+def thresholds(points: list[float]) -> set[Labelling]:
+    return {tuple(x >= t for x in points) for t in [*points, np.inf]}
+
+
+def point_functions(points: list[float]) -> set[Labelling]:
+    return {tuple(x == z for x in points) for z in [*points, np.inf]}
+
+
+def boxes(points: list[Row]) -> set[Labelling]:
+    sides = [list(combinations_with_replacement(sorted(set(axis)), 2)) for axis in zip(*points, strict=True)]
+    held = {
+        tuple(all(a <= x <= b for x, (a, b) in zip(p, box, strict=True)) for p in points)
+        for box in product(*sides)
+    }
+    return held | {(False,) * len(points)}
+
+
+def intervals(points: list[float]) -> set[Labelling]:
+    return boxes([(x,) for x in points]) if points else {()}
+
+
+def stumps(points: list[Row]) -> set[Labelling]:
+    found = {(False,) * len(points), (True,) * len(points)}
+    for axis in zip(*points, strict=True):
+        for t in axis:
+            found |= {tuple(x >= t for x in axis), tuple(x < t for x in axis)}
+    return found
+
+
+def halfplanes(points: list[Row]) -> set[Labelling]:
+    return set(filter(lambda labels: separable(points, labels), product([False, True], repeat=len(points))))
+
+
+def separable(points: Iterable[Row], labels: Iterable[bool]) -> bool:
+    """By a linear programme, once for each set of points: s·(a·x + b·y - c) >= 1 for all of them."""
+    said = sorted(set(zip(points, map(bool, labels), strict=True)))
+    return not said or _separable(tuple(x for x, _ in said), tuple(y for _, y in said))
+
+
+@lru_cache(maxsize=4096)
+def _separable(points: tuple[Row, ...], labels: Labelling) -> bool:
+    signs = np.where(labels, 1.0, -1.0)
+    rows = signs[:, None] * np.column_stack([np.array(points, float), -np.ones(len(points))])
+    solved = linprog(np.zeros(3), A_ub=-rows, b_ub=-np.ones(len(points)), bounds=[(None, None)] * 3)
+    return solved.status == 0
+
+
+CIPHER = EncryptedThresholds(7, 3)
+PLAIN = {int(CIPHER.encrypt(i)): i for i in range(7)}
+CHAIN = FiniteClass(np.tri(4, 5, -1).astype(bool)[:, ::-1])  # thresholds on 0..4, upside down
+LISTS = DecisionLists(Variables(2))
+LINE = tuple(float(x) for x in range(5))
+PLANE = tuple(product((0.0, 1.0, 2.0), repeat=2))
+CUBE = tuple(product((0.0, 1.0), (0.0, 1.0, 5.0), (-1.0, 2.0)))
+
+TOLD = {
+    "thresholds": Told(Thresholds(), LINE, thresholds),
+    "points": Told(RealPoints(), LINE, point_functions),
+    "intervals": Told(RealIntervals(), LINE, intervals),
+    "boxes:1": Told(Boxes(1), tuple((x,) for x in LINE), boxes),
+    "boxes:2": Told(Boxes(2), PLANE, boxes),
+    "boxes:3": Told(Boxes(3), CUBE, boxes),
+    "stumps:1": Told(Stumps(1), tuple((x,) for x in LINE), stumps),
+    "stumps:3": Told(Stumps(3), CUBE, stumps),
+    "halfplanes": Told(Halfplanes(), PLANE, halfplanes),
+    "encrypted:7,3": Told(
+        CIPHER, tuple(range(7)), lambda points: thresholds([float(PLAIN[x]) for x in points])
+    ),
+    "matrix": Told(
+        CHAIN, LINE, lambda points: {tuple(row[[int(x) for x in points]].tolist()) for row in CHAIN.matrix}
+    ),
+    "lists": Told(
+        LISTS,
+        tuple(product((0.0, 1.0), repeat=2)),
+        lambda points: (
+            {tuple(row) for row in LISTS.labels(LISTS.every(), np.array(points)).tolist()} if points else {()}
+        ),
+    ),
+}
+
+
+def as_array(told: Told, points: list) -> np.ndarray:
+    """Points as (m, ...), also where there are none."""
+    return np.array(points, float).reshape(len(points), *told.spec.point_shape)
