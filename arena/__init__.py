@@ -1,7 +1,7 @@
 """The game: moves, replies, referees, engine, views, transcripts, concept classes, randomness, errors."""
 
-from arena.bounds import MISTAKES, REGRET, Bound
-from arena.claims import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, Claim
+from arena.bounds import ERROR, MISTAKES, REGRET, Bound
+from arena.claims import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, UNLABELLED_EXAMPLE, Claim
 from arena.engine import Played, View, play
 from arena.errors import (
     ArenaError,
@@ -15,7 +15,7 @@ from arena.errors import (
 )
 from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
 from arena.lift import GameAdversary, GameLearner
-from arena.moves import Commit, Example, Move, Query, Ready, Train
+from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (
     REFEREES,
@@ -32,7 +32,9 @@ from arena.replies import (
     NO_LABEL,
     UNSTABLE,
     Answer,
+    Answers,
     Hypothesis,
+    Received,
     Released,
     Reply,
     Shown,
@@ -45,6 +47,7 @@ from arena.settings import setting
 from arena.transcript import Transcript
 
 __all__ = [
+    "ERROR",
     "MISTAKES",
     "NO_LABEL",
     "QUERY",
@@ -52,11 +55,13 @@ __all__ = [
     "REGRET",
     "STREAM_EXAMPLE",
     "TRAINING_EXAMPLE",
+    "UNLABELLED_EXAMPLE",
     "UNSTABLE",
     "Adaptive",
     "Adversary",
     "Answer",
     "AnswerLaw",
+    "Answers",
     "ArenaError",
     "Bound",
     "Branches",
@@ -82,9 +87,11 @@ __all__ = [
     "Played",
     "PlayerError",
     "ProtocolViolation",
+    "Queries",
     "Query",
     "Ready",
     "Realizable",
+    "Received",
     "Referee",
     "Release",
     "Released",
@@ -98,6 +105,7 @@ __all__ = [
     "Trained",
     "Training",
     "Transcript",
+    "Unlabelled",
     "Unsupported",
     "ValueLaw",
     "View",

@@ -10,6 +10,7 @@ from arena.errors import InvalidArgument
 
 TRAINING_EXAMPLE = "a training example"
 QUERY = "a query"
+UNLABELLED_EXAMPLE = "an unlabelled example"
 STREAM_EXAMPLE = "an example of the stream"
 REPLACE_ONE = "replace one"
 
@@ -30,7 +31,8 @@ class Claim:
 
     epsilon: in nats; infinity where nothing is promised.
     delta: a probability.
-    protects: what may differ between the worlds (`TRAINING_EXAMPLE`, `QUERY`, `STREAM_EXAMPLE`).
+    protects: what may differ between the worlds (`TRAINING_EXAMPLE`, `QUERY`, `UNLABELLED_EXAMPLE`,
+        `STREAM_EXAMPLE`).
     neighbours: the neighbouring relation.
     """
 

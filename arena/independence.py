@@ -20,7 +20,7 @@ from arena.players import Adversary, Learner
 from arena.points import frozen
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
-from arena.replies import Answer, Hypothesis, Released, Reply, Shown, Stream
+from arena.replies import Answer, Answers, Hypothesis, Received, Released, Reply, Shown, Stream
 from arena.sample import Sample
 
 _GAMES = 8
@@ -57,6 +57,28 @@ def check_games_apart(adversary: Adversary, learner: Learner, referee: Referee) 
                 "a game's score depends on the replies of that game alone",
                 f"the score of game {game} changed when only the replies of other games did",
             )
+
+
+def check_told_alike(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+    """Check that an adversary which is told the same, with the same coins, plays the same: for learners whose
+    games no seed repeats.
+
+    An adversary in game style is not driven.
+
+    Raises: NotConforming; whatever a referee raises in a game.
+    """
+    if isinstance(adversary, GameAdversary):
+        return
+    played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
+    assert played.view is not None
+    (moves, score), (again, other) = (_driven(adversary, played.view.replies) for _ in range(2))
+    same = all(_same_move(a, b, game) for a, b in zip(moves, again, strict=False) for game in range(_GAMES))
+    if not same or not np.array_equal(score, other):  # type: ignore[arg-type]
+        raise NotConforming(
+            adversary.name,
+            "the same coins and replies give the same game",
+            f"{'scores' if same else 'moves'} differ",
+        )
 
 
 def check_in_step(learner: Learner, adversary: Adversary, referee: Referee) -> None:
@@ -109,9 +131,13 @@ def _driven(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move
 def _changed(reply: Reply, keep: int) -> Reply:
     """The reply with every game but `keep` told something else."""
     others = np.arange(_GAMES) != keep
-    if isinstance(reply, Answer):
-        label = np.where(others, np.where(reply.label == 1, 0, 1), reply.label).astype(np.int8)
-        return Answer(frozen(label), frozen(np.where(others, ~reply.halted, reply.halted)))
+    if isinstance(reply, Answer | Answers):
+        label, halted = reply.label.copy(), reply.halted.copy()
+        label[others] = np.where(label[others] == 1, 0, 1)
+        halted[others] ^= True
+        return type(reply)(frozen(label), frozen(halted))
+    if isinstance(reply, Received):
+        return Received(frozen(np.where(others, ~reply.halted, reply.halted)))
     if isinstance(reply, Released):
         return Released(_shuffled(reply.value, others))
     if isinstance(reply, Shown):

@@ -41,6 +41,33 @@ class Query(Move):
 
 
 @attrs.frozen(eq=False)
+class Queries(Move):
+    """k queries in a row, all chosen before the first of them is answered: k rounds of `Figure1` or `Voting`,
+    the points equal in both worlds.
+
+    For players that need not hear each answer before the next query: a learner may answer them together.
+
+    x: (k, ...), the same for all games, or (n, k, ...).
+    """
+
+    x: Any
+
+
+@attrs.frozen(eq=False)
+class Unlabelled(Move):
+    """Unlabelled points that are handed to the learner between queries, for it to learn from (`Figure1`).
+
+    Both worlds have as many, and they differ in at most one place. It is no round, and nothing is shown but
+    whether the learner has halted.
+
+    x, other: the points in world 0 and in world 1, (k, ...), the same for all games, or (n, k, ...).
+    """
+
+    x: Any
+    other: Any = None
+
+
+@attrs.frozen(eq=False)
 class Example(Move):
     """One round of `Adaptive` or `SpecialRound`: the labelled example, and at the special round its rival.
 

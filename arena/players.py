@@ -80,6 +80,14 @@ class Learner(ABC):
         return False
 
     @property
+    def own_coins(self) -> bool:
+        """Whether it draws coins that its seat was not given, so that no seed repeats its games.
+
+        They must be independent all the same, in whatever processes they are played: `arena.own_coins`.
+        """
+        return False
+
+    @property
     def some_points(self) -> np.ndarray:
         """(k, ...): a few points of its domain, for those who must choose inputs without knowing it."""
         domain = finite_domain(self)
@@ -136,7 +144,8 @@ class PredictorSeat(Protocol):
     """What Figure 1 and Voting ask of a seated learner.
 
     It may also tell `votes(x)`, (n,) in [0, 1]: adversaries that seat the spec at a table of their own ask
-    for it to find where the votes tie. No referee shows it.
+    for it to find where the votes tie. No referee shows it. And it may take unlabelled points (n, k, ...) of
+    Figure 1 with `fresh(x)`.
     """
 
     @property

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -35,6 +35,23 @@ class Trained(Reply):
 
 
 @attrs.frozen(eq=False)
+class Received(Reply):
+    """The reply to unlabelled points: they have reached the learner.
+
+    halted: (n,) bool: the learner has stopped.
+    """
+
+    halted: np.ndarray
+
+    def of_game(self, game: int) -> Received:
+        return Received(self.halted[game])
+
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return (self.halted,)
+
+
+@attrs.frozen(eq=False)
 class Answer(Reply):
     """The reply to a query.
 
@@ -52,6 +69,37 @@ class Answer(Reply):
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
         return self.label, self.halted
+
+
+@attrs.frozen(eq=False)
+class Answers(Reply):
+    """The reply to k queries in a row: what k replies to a query each would say.
+
+    label: (n, k) int8. halted: (n, k) bool.
+    """
+
+    label: np.ndarray
+    halted: np.ndarray
+
+    def of_game(self, game: int) -> Answers:
+        return Answers(self.label[game], self.halted[game])
+
+    @property
+    def parts(self) -> tuple[np.ndarray, ...]:
+        return self.label, self.halted
+
+
+def each_answer(replies: Iterable[Reply]) -> list[Answer]:
+    """The answers among the replies, query by query."""
+    found: list[Answer] = []
+    for reply in replies:
+        if isinstance(reply, Answer):
+            found.append(reply)
+        elif isinstance(reply, Answers):
+            found += [
+                Answer(label, halted) for label, halted in zip(reply.label.T, reply.halted.T, strict=True)
+            ]
+    return found
 
 
 @attrs.frozen(eq=False)

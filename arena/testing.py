@@ -7,9 +7,7 @@ test framework. Statistical checks err with probability at most `RATE` each.
 from __future__ import annotations
 
 import pickle
-import random
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from math import log, sqrt
 from typing import Any, cast
 
@@ -17,17 +15,19 @@ import attrs
 import cloudpickle
 import numpy as np
 
-from arena.claims import Claim
+from arena.claims import UNLABELLED_EXAMPLE, Claim
 from arena.engine import Played, play
 from arena.errors import ArenaError, NotConforming, Unsupported
 from arena.following import check_answers, check_values
-from arena.independence import check_games_apart
+from arena.independence import check_games_apart, check_told_alike
 from arena.laws import AnswerLaw, ValueLaw
 from arena.lift import GameAdversary
-from arena.moves import Commit, Example, Query, Ready, Train
+from arena.moves import Commit, Example, Queries, Query, Ready, Train, Unlabelled
+from arena.own_coins import check_own_coins, no_global_randomness
 from arena.players import Adversary, Learner, Moves
+from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound, Voting
-from arena.replies import Answer, Hypothesis, Released, Reply, Shown, Stream
+from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, each_answer
 from arena.sample import Sample
 
 RATE = 1e-9
@@ -37,12 +37,13 @@ _GAMES = 8
 def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
     """Check a learner under every protocol that it names.
 
-    A sound spec; any number of games, none and one among them; the same coins, the same game; no use of
-    global generators; nothing written to what it was handed; games that do not share coins; games that do
-    not depend on each other; a table and single games of one law; `some_points` that have its own shape, and
-    that it can be trained on and asked about. If it says that it is in step: not a bit of a game's replies,
-    nor of the generator's state, changes where other games are trained and asked otherwise. If it tells its
-    law: chances of at least 0 and of sum 1, and values or answers that come as often as it says.
+    A sound spec; any number of games, none and one among them; the same coins, the same game (where it draws
+    coins of its own: other coins in every process); no use of global generators; nothing written to what it
+    was handed; games that do not share coins; games that do not depend on each other; a table and single
+    games of one law; `some_points` that have its own shape, and that it can be trained on and asked about. If
+    it says that it is in step: not a bit of a game's replies, nor of the generator's state, changes where
+    other games are trained and asked otherwise. If it tells its law: chances of at least 0 and of sum 1, and
+    values or answers that come as often as it says.
 
     sample: what to train on; by default two points with both labels, as many examples as it asks for.
     games: the size of the tables that statistics are made from.
@@ -56,11 +57,14 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     given = sample or _sample_for(learner)
     for name in learner.protocols:
         referee = _REFEREES[name]
-        probe = _Probe(given, _points(given), name)
+        probe = _Probe(given, _points(given), name, handing=_takes_unlabelled(learner))
         for number in (0, 1, 3):
-            with _no_global_randomness(learner.name):
+            with no_global_randomness(learner.name):
                 play(learner, probe, referee, games=number, seed=1)
-        _check_repeats(learner, probe, referee, learner.name)
+        if learner.own_coins:
+            check_own_coins(learner, probe, referee)
+        else:
+            _check_repeats(learner, probe, referee, learner.name)
         _check_games(learner, probe, referee, games)
         if learner.in_step:
             _check_in_step(learner, probe, referee)
@@ -71,14 +75,19 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
 def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) -> None:
     """Check an adversary by a few games against `learner`.
 
-    A sound spec; legal moves; the same coins, the same game; no use of global generators; a number for
+    A sound spec; legal moves; the same coins, the same game (against a learner with coins of its own: the
+    same where it is told the same); no use of global generators; a number for
     every game or no score at all; and that a game's moves and score depend on the replies of *that game*
     alone. A score that looks at another game of the table would make an audit certify what is not there.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
     _check_spec(adversary, "adversary")
-    _check_repeats(learner, adversary, referee, adversary.name)
+    if learner.own_coins:
+        with no_global_randomness(adversary.name):
+            check_told_alike(adversary, learner, referee)
+    else:
+        _check_repeats(learner, adversary, referee, adversary.name)
     check_games_apart(adversary, learner, referee)
 
 
@@ -119,22 +128,9 @@ def _frozen(spec: object) -> bool:
 # --- coins --------------------------------------------------------------------------------------------------
 
 
-@contextmanager
-def _no_global_randomness(name: str) -> Iterator[None]:
-    before = _global_states()
-    yield
-    if before != _global_states():
-        raise NotConforming(name, "every coin comes from the generator it was given, none from a global one")
-
-
-def _global_states() -> tuple[object, ...]:
-    numpy: Any = np.random.get_state()  # noqa: NPY002 - to see that nobody uses it
-    return numpy[1].tobytes(), numpy[2], random.getstate()
-
-
 def _check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> None:
     record = not isinstance(adversary, GameAdversary)
-    with _no_global_randomness(name):
+    with no_global_randomness(name):
         first = play(learner, adversary, referee, games=_GAMES, seed=7, record=record)
     second = play(learner, adversary, referee, games=_GAMES, seed=7, record=record)
     for what, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
@@ -161,6 +157,9 @@ def _check_games(learner: Learner, probe: _Probe, referee: Referee, games: int) 
     _compare(learner, features, among_others, "a game does not depend on the other games of its table")
     single = np.concatenate([_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)])
     _compare(learner, features, single, "a table plays the game that a single game plays")
+    if hasattr(learner.seat(1, generator(block_seed(13, 0))), "predict_many"):
+        in_a_row = _features(learner, attrs.evolve(probe, in_a_row=True), referee, games, seed=13)
+        _compare(learner, features, in_a_row, "queries in a row are answered as they are one by one")
 
 
 def _features(learner: Learner, probe: _Probe, referee: Referee, games: int, seed: int) -> np.ndarray:
@@ -175,6 +174,8 @@ def _columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
     """What a reply says of each game, as numbers in [0, 1]; hypotheses by their labels at `points`."""
     if isinstance(reply, Answer):
         return [(reply.label == 1).astype(float), reply.halted.astype(float)]
+    if isinstance(reply, Answers):
+        return [column for answer in each_answer([reply]) for column in _columns(answer, points)]
     if isinstance(reply, Released):
         if isinstance(reply.value, Hypothesis):
             return [reply.value(x).astype(float) for x in points]
@@ -238,8 +239,9 @@ def _check_some_points(learner: Learner, protocol: str, referee: Referee) -> Non
     size = max(len(points), learner.sample_size or 0)
     counts = [size - len(points) + 1, *[1] * (len(points) - 1)]
     sample = Sample(points, np.arange(len(points)) % 2, counts)
+    probe = _Probe(sample, _each(learner.some_points), protocol, handing=_takes_unlabelled(learner))
     try:
-        play(learner, _Probe(sample, _each(learner.some_points), protocol), referee, games=3, seed=2)
+        play(learner, probe, referee, games=3, seed=2)
     except ArenaError as error:
         rule = "it can be trained on some_points and asked about them"
         raise NotConforming(learner.name, rule, str(error)) from error
@@ -296,18 +298,22 @@ def _check_law(learner: Learner, probe: _Probe, referee: Referee, games: int) ->
     if isinstance(law, ValueLaw):
         check_values(learner.name, law, replies[0].parts[0], rate=RATE)
     else:
-        answers = [reply for reply in replies if isinstance(reply, Answer)]
+        answers = each_answer(replies)
         check_answers(learner.name, law, probe.points, answers, rate=RATE)
 
 
 @attrs.frozen
 class _Probe(Adversary):
-    """Plays any protocol with the same sample and points. `crowd`: every other game is another one."""
+    """Plays any protocol with the same sample and points. `crowd`: every other game is another one.
+    `in_a_row`: queries are asked together. `handing`: unlabelled points are handed over before them.
+    """
 
     sample: Sample
     points: tuple[Any, ...]
     protocol: str
     crowd: bool = False
+    in_a_row: bool = False
+    handing: bool = False
 
     name = "probe"
     protocols = tuple(REFEREES)
@@ -318,6 +324,12 @@ class _Probe(Adversary):
 
     def _figure1(self, games: int) -> Moves:
         yield Train(self._given(games))
+        if self.handing:
+            some = [self._mixed(x, games) for x in self.points]
+            yield Unlabelled(np.stack(some * _UNLABELLED, axis=1))
+        if self.in_a_row:
+            yield Queries(np.array(self.points))
+            return None
         for x in self.points:
             yield Query(self._mixed(x, games))
         return None
@@ -367,6 +379,7 @@ class _Probe(Adversary):
 
 
 _ROUNDS = 12
+_UNLABELLED = 10  # times that every point is handed over
 _TABLES_IN_STEP = 3
 _LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
 _REFEREES: dict[str, Referee] = {
@@ -377,6 +390,10 @@ _REFEREES: dict[str, Referee] = {
     "Adaptive": Adaptive(_ROUNDS),
     "SpecialRound": SpecialRound(_ROUNDS),
 }
+
+
+def _takes_unlabelled(learner: Learner) -> bool:
+    return UNLABELLED_EXAMPLE in learner.claim.protects
 
 
 def _sample_for(learner: Learner) -> Sample:

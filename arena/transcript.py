@@ -15,6 +15,8 @@ from arena.sample import Training
 
 Cells = tuple[str, ...]
 
+_MOST_SHOWN = 4  # unlabelled points in a row
+
 
 @attrs.frozen(eq=False, kw_only=True)
 class Entry:
@@ -64,6 +66,23 @@ class Answered(Entry):
         else:
             seen = _label_text(self.seen[game]) + (", halts" if self.seen_halted[game] else "")
         return (point_text(self.x[game]), said, seen)
+
+    def point(self, game: int) -> bytes:
+        return np.asarray(self.x[game]).tobytes()
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Handed(Entry):
+    """Unlabelled points x (n, k, ...), handed to the learner after a round."""
+
+    x: np.ndarray
+    halted: np.ndarray
+
+    def cells(self, game: int) -> Cells:
+        points = self.x[game]
+        shown = ", ".join(point_text(point) for point in points[:_MOST_SHOWN])
+        more = f" and {len(points) - _MOST_SHOWN:,} more" if len(points) > _MOST_SHOWN else ""
+        return (f"unlabelled {shown}{more}", "", "halted" if self.halted[game] else "")
 
     def point(self, game: int) -> bytes:
         return np.asarray(self.x[game]).tobytes()

@@ -13,8 +13,9 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from arena import Answer, InvalidArgument, Played, Reply
+from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
 from arena.points import frozen
+from arena.replies import each_answer
 from audits.scores import PairCounts, distinct
 
 MOST_ROUNDS = 64  # answers told one by one; of longer games, sums over stretches of rounds
@@ -55,7 +56,7 @@ def _of_replies(played: Played) -> Features:
     games = len(played.worlds)
     columns: dict[str, np.ndarray] = {}
     replies = played.view.replies
-    columns |= _answers([reply for reply in replies if isinstance(reply, Answer)])
+    columns |= _answers(each_answer(replies))
     columns |= _values(numbers_shown(replies), games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
@@ -86,7 +87,8 @@ def _answers(answers: list[Answer]) -> dict[str, np.ndarray]:
 
 def numbers_shown(replies: Sequence[Reply]) -> list[np.ndarray]:
     """Released values and the concepts of hypotheses, (n, ...) each, in order."""
-    return [part for reply in replies if not isinstance(reply, Answer) for part in reply.parts]
+    others = Answer, Answers, Received  # what they say is told by the answers, or by silence after them
+    return [part for reply in replies if not isinstance(reply, others) for part in reply.parts]
 
 
 def _values(values: list[np.ndarray], games: int) -> dict[str, np.ndarray]:

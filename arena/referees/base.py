@@ -119,6 +119,24 @@ class Table(ABC):
             )
         return frozen(points.view())
 
+    def _many_points(self, x: Any) -> np.ndarray:
+        """k points for all games, or k for each: (n, k, ...), read-only; shared points keep stride 0."""
+        try:
+            points = as_points(x)
+        except ArenaError as error:
+            raise self._refuse(str(error)) from error
+        many = points.shape[: points.ndim - len(self._point_shape)]
+        if points.shape[len(many) :] == self._point_shape and 0 not in many[-1:]:
+            if len(many) == 1:
+                return np.broadcast_to(points, (self.games, *points.shape))
+            if len(many) == 2 and many[0] == self.games:
+                return frozen(points.view())
+        raise self._refuse(
+            "points in a row are given once for all games or once for each",
+            expected=f"shape {('k', *self._point_shape)} or {(self.games, 'k', *self._point_shape)}, k ≥ 1",
+            got=f"shape {points.shape}",
+        )
+
     def _labels(self, y: Any) -> np.ndarray:
         """One label for all games, or one for each: (n,) int8, read-only."""
         labels = np.asarray(y)

@@ -9,12 +9,14 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena.claims import QUERY
+from arena.claims import QUERY, UNLABELLED_EXAMPLE
 from arena.errors import InvalidArgument
-from arena.moves import Query
-from arena.points import unlike
+from arena.moves import Move, Query, Unlabelled
+from arena.points import frozen, unlike
 from arena.referees.base import Referee, Seats, Table
 from arena.referees.predictor import PredictorTable
+from arena.replies import Received, Reply
+from arena.transcript import Handed
 
 
 @attrs.frozen
@@ -30,6 +32,10 @@ class Figure1(Referee):
 
     The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt
     that it causes shows at the next round, as silence.
+
+    Beyond the figure, a learner that learns from unlabelled points (remark 3 of the introduction) may be
+    handed some between queries: in two worlds, which differ in one place of them at most, and then the flag
+    goes up as for a query. Whether the learner has halted is shown.
 
     t: the most queries a game may have; None for no bound.
     """
@@ -49,6 +55,46 @@ class Figure1(Referee):
 class _Figure1Table(PredictorTable):
     protocol = "Figure 1"
     bound = "t"
+    moves = "Train, Query, Queries and Unlabelled"
+
+    def take(self, move: Move) -> Reply:
+        return self._unlabelled(move) if isinstance(move, Unlabelled) else super().take(move)
+
+    def _unlabelled(self, move: Unlabelled) -> Received:
+        self._check_begun()
+        if not hasattr(self._learner, "fresh"):
+            raise self._refuse(
+                f"{self._name} takes no unlabelled points",
+                remedy="Hand them to a learner whose seat has a method fresh, such as everlasting-fresh.",
+            )
+        x = self._own_unlabelled(move)
+        self._ask("fresh", x)
+        self._read_halted()
+        self._silent = frozen(self._halted.copy())
+        if self._log is not None:
+            self._log.append(Handed(round=self.round, x=x, halted=self._halted))
+        return Received(self._silent)
+
+    def _own_unlabelled(self, move: Unlabelled) -> np.ndarray:
+        """(n, k, ...): the points of each game's world; raises the flag where the worlds differ."""
+        x0 = self._many_points(move.x)
+        if move.other is None:
+            return x0
+        x1 = self._many_points(move.other)
+        if x0.shape != x1.shape:
+            raise self._refuse(
+                "both worlds have as many unlabelled points", expected=x0.shape[1], got=x1.shape[1]
+            )
+        places = (x0 != x1).any(axis=tuple(range(2, x0.ndim))).sum(axis=1)
+        if (places > 1).any():
+            raise self._refuse(
+                "unlabelled points of the two worlds differ in at most one place",
+                games=np.flatnonzero(places > 1),
+                expected="0 or 1 places",
+                got=f"{int(places.max())} places",
+            )
+        self._raise(places > 0, UNLABELLED_EXAMPLE, "worlds' unlabelled points")
+        return self._own(x0, x1)
 
     def _own_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
         """Steps 4(a), 4(b), 4(d): each game's own query, and where the two worlds' queries differ."""
@@ -59,14 +105,19 @@ class _Figure1Table(PredictorTable):
         differ = unlike(x0, x1)
         if not differ.any():
             return x0, None
+        self._raise(differ, QUERY, "queries")
+        return self._own(x0, x1), differ
+
+    def _raise(self, differ: np.ndarray, challenge: str, what: str) -> None:
+        """Raise the flag where the worlds differ, or refuse it where it is up."""
         broken = differ & self.flag
         if broken.any():
             raise self._refuse(
-                "after the flag both queries are equal",
+                f"after the flag both {what} are equal",
                 games=np.flatnonzero(broken),
                 expected="the same point in both worlds",
                 got="two different points",
             )
-        self.flag |= differ
-        self.challenges.add(QUERY)
-        return self._own(x0, x1), differ
+        if differ.any():
+            self.flag |= differ
+            self.challenges.add(challenge)

@@ -163,7 +163,7 @@ def test_training_comes_first_and_once() -> None:
 
 def test_other_moves_are_refused() -> None:
     error = refused(Train(SAMPLE), Ready())
-    assert (error.rule, error.got) == ("Voting knows two moves, Train and Query", "Ready")
+    assert (error.rule, error.got) == ("Voting knows the moves Train, Query and Queries", "Ready")
 
 
 # --- the answers --------------------------------------------------------------------------------------------

@@ -1,0 +1,91 @@
+"""Fingerprints of callables: the same for the same code, in any process; another for other code."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import numpy as np
+import pytest
+from foreign_mechanisms import listed
+
+from arena.fingerprint import fingerprint, name_of
+
+ROOT = Path(__file__).parent.parent.parent
+
+
+def adding(what: Any) -> Callable[[float], Any]:
+    def add(x: float, times: int = 1) -> Any:
+        return x + times * what
+
+    return add
+
+
+class Callee:
+    def __call__(self) -> int:
+        return 1
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (adding(1), adding(1)),
+        (adding(np.arange(3)), adding(np.arange(3))),
+        (adding(adding(1)), adding(adding(1))),
+        (adding({"a": [1, None]}), adding({"a": [1, None]})),
+        (partial(round, ndigits=2), partial(round, ndigits=2)),
+        (Callee(), Callee()),
+        (adding(1), cloudpickle.loads(cloudpickle.dumps(adding(1)))),
+        (lambda x: x + 1, cloudpickle.loads(cloudpickle.dumps(lambda x: x + 1))),
+    ],
+)
+def test_the_same_code_has_one_fingerprint(one: Any, other: Any) -> None:
+    assert one is not other
+    assert fingerprint(one) == fingerprint(other)
+
+
+@pytest.mark.parametrize(
+    ("one", "other"),
+    [
+        (adding(1), adding(2)),
+        (adding(1), adding(1.0)),
+        (adding(np.arange(3)), adding(np.arange(4))),
+        (adding(adding(1)), adding(adding(2))),
+        (partial(round, ndigits=2), partial(round, ndigits=3)),
+        (partial(round, ndigits=2), round),
+        (lambda x: x + 1, lambda x: x + 2),
+        (lambda x: x.real, lambda x: x.imag),
+        (lambda x, y=1: x, lambda x, y=2: x),
+        (Callee, dict),
+    ],
+)
+def test_other_code_has_another(one: Any, other: Any) -> None:
+    assert fingerprint(one) != fingerprint(other)
+
+
+@pytest.mark.parametrize("seed", ["1", "2"])
+def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
+    code = (
+        "from foreign_mechanisms import listed; from arena.fingerprint import fingerprint; "
+        "print(fingerprint(listed))"
+    )
+    told = subprocess.run(
+        [sys.executable, "-c", code],
+        env={"PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert told.split("\n")[0] == fingerprint(listed)
+
+
+def test_names_are_short() -> None:
+    assert name_of(listed) == "listed"
+    assert name_of(partial(partial(dict, 1), a="x")) == "dict(1, a='x')"
+    assert name_of(Callee()) == "Callee"

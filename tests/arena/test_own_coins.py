@@ -1,0 +1,98 @@
+"""Learners with coins of their own: new processes must not draw the same, and adversaries are checked."""
+
+from __future__ import annotations
+
+import os
+import random
+import secrets
+import threading
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from foreign_mechanisms import SYSTEM, at_home_only, carried, of_the_process, of_the_system, without_coins
+
+from adversaries.count_swap import CountSwap
+from arena import Adversary, Moves, NotConforming, Release, Sample, Train
+from arena.own_coins import check_own_coins
+from arena.testing import check_adversary, check_learner
+from learners.foreign.function import Function
+
+
+def carried_bits(seed: int) -> Any:
+    rng = random.Random(seed)
+    return lambda data: int(rng.random() < 0.5)
+
+
+def check(function: Any, **settings: Any) -> None:
+    check_own_coins(Function(function=function, coins="own", **settings), CountSwap(), Release())
+
+
+def test_coins_of_the_system_pass() -> None:
+    check(of_the_system)
+
+
+def test_a_learner_without_coins_passes() -> None:
+    check(without_coins)
+
+
+@pytest.mark.parametrize("function", [carried, carried_bits(3)], ids=["a default", "an enclosed one"])
+def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> None:
+    with pytest.raises(NotConforming) as refused:
+        check(function)
+    assert str(refused.value) == (
+        "function does not conform: coins of its own are other coins in every process; two processes drew "
+        "the same: let no generator be seeded or kept, or take the coins of the seat"
+    )
+
+
+def test_generators_of_the_process_are_refused() -> None:
+    with pytest.raises(NotConforming) as refused:
+        check(of_the_process)
+    assert str(refused.value) == (
+        "function does not conform: every coin comes from the generator it was given, none from a global "
+        "one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
+    )
+
+
+def test_what_cannot_travel_is_refused() -> None:
+    lock = threading.Lock()
+    with pytest.raises(
+        NotConforming, match="it can be handed to another process; pickling it raised TypeErr"
+    ):
+        check(lambda data: lock.locked() + secrets.randbelow(2))
+
+
+def test_what_fails_in_a_new_process_is_refused() -> None:
+    here = os.getpid()
+    with pytest.raises(
+        NotConforming, match=r"it can play in a new process; .*function raised ValueError: away"
+    ):
+        check(lambda data: at_home_only(here))
+
+
+def test_such_a_learner_conforms() -> None:
+    check_learner(Function(function=of_the_system))
+
+
+@attrs.frozen
+class Fickle(Adversary):
+    """Plays otherwise when it is told the same: by its moves, or by its score."""
+
+    name = "fickle"
+    protocols = ("Release",)
+    moves: bool = False
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        own = SYSTEM.random()
+        yield Train(Sample([own if self.moves else 0.0], [0]))
+        return np.full(games, 0.0 if self.moves else own)
+
+
+@pytest.mark.parametrize("what", ["moves", "scores"])
+def test_an_adversary_is_held_to_what_it_is_told(what: str) -> None:
+    learner = Function(function=of_the_system)
+    check_adversary(CountSwap(), learner, Release())
+    with pytest.raises(NotConforming, match=f"the same coins and replies give the same game; {what} differ"):
+        check_adversary(Fickle(moves=what == "moves"), learner, Release())
