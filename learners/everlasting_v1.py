@@ -10,9 +10,10 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.settings import at_least, setting, whole
-from learners.generic_bbl import GenericBBL, Round, SeatedBBL
+from learners.generic_bbl import GenericBBL, Round
 from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
 from learners.mechanisms.composition import composed
+from learners.seated_bbl import SeatedHalting
 
 
 @attrs.frozen
@@ -31,6 +32,9 @@ class EverlastingV1(GenericBBL):
 
     name = "everlasting-v1"
     theorem = "Claim 5.3 of Private Everlasting Prediction, v1 (proved there, and wrong)"
+    version = "v1"
+    utility_theorem = "Theorem 5.2 of Private Everlasting Prediction, v1"
+    error_factor = 6
 
     halts: int = setting(8, help="c, outcomes ⊤ in a round before it halts", check=[whole, at_least(1)])
 
@@ -50,6 +54,10 @@ class EverlastingV1(GenericBBL):
         delta = delta_of_gap(epsilon=round.noise, gap=2.0 * round.alpha, size=round.teachers)
         epsilon, delta = composed(self.halts, round.noise, delta, slack=self.delta / 2)
         return (epsilon, delta) if delta < 1 else (0.0, 1.0)
+
+    def _quiet(self, run: Round) -> bool:
+        """Claim D.7, the condition of Lemma C.4."""
+        return run.teachers >= 8 / (run.alpha * run.noise) * (log(run.answers + 1) - log(run.beta))
 
     def sized_for(self, sample_size: int) -> Self:
         """For fewer examples than the default needs: one halt, ε′ near 1 (Lemma 4.3 without composition),
@@ -72,15 +80,14 @@ class EverlastingV1(GenericBBL):
         return attrs.evolve(self, halts=1, noise=0.99, teachers=teachers, chunk=odd, training_rate=rate)
 
 
-class SeatedV1(SeatedBBL):
+class SeatedV1(SeatedHalting):
     """everlasting-v1 at a table."""
 
     _spec: EverlastingV1
-    _mechanism: BetweenThresholds | None = None
+    _mechanism: BetweenThresholds
 
-    def _open_round(self, round: Round) -> None:
-        self._stopped = self.halted  # who has halted stays halted under the new round's mechanism
-        self._mechanism = BetweenThresholds(
+    def _mechanism_of(self, round: Round) -> BetweenThresholds:
+        return BetweenThresholds(
             self._games,
             self._rng,
             lower=0.5 - round.alpha,
@@ -91,12 +98,14 @@ class SeatedV1(SeatedBBL):
         )
 
     @property
-    def halted(self) -> np.ndarray:
-        return self._stopped if self._mechanism is None else self._stopped | self._mechanism.halted
+    def cuts(self) -> np.ndarray:
+        return self._mechanism.cuts
 
     def _answer(self, votes: np.ndarray) -> np.ndarray:
-        assert self._mechanism is not None
         return self._mechanism.respond(votes)
+
+    def _answer_many(self, votes: np.ndarray) -> np.ndarray:
+        return self._mechanism.respond_many(votes)
 
 
 def _teachers_for_gap(epsilon: float, gap: float, delta: float) -> int:

@@ -4,17 +4,16 @@ halts.
 
 from __future__ import annotations
 
-from math import ceil, log, sqrt
-from typing import Self
+from math import log, sqrt
 
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
 from arena.settings import at_least, setting, whole
-from learners.generic_bbl import GenericBBL, Round, SeatedBBL
-from learners.mechanisms.composition import composed
+from learners.generic_bbl import GenericBBL, Round
+from learners.mechanisms.composition import advanced, composed
 from learners.mechanisms.laplace import laplace
+from learners.seated_bbl import SeatedBBL
 
 
 @attrs.frozen
@@ -47,24 +46,13 @@ class EverlastingV2(GenericBBL):
         return 1.0 / (3.0 * sqrt(answers * log(2.0 / self.delta)))
 
     def _answering(self, round: Round) -> tuple[float, float]:
-        """Claim D.1: R_i Laplace answers, each ε′_i for a change of one teacher."""
-        return composed(round.answers, round.noise, 0.0, slack=self.delta / 2)
+        """Claim D.1: R_i Laplace answers, each ε′_i for a change of one teacher.
 
-    def sized_for(self, sample_size: int) -> Self:
-        """For fewer examples than the default needs: S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
-        Claim E.5 uses, and as many teachers as that allows.
+        From round 2 on by advanced composition, which never grows from there: R is quadrupled, ε′ halved.
+        Basic composition may be less at first, but doubles every round.
         """
-        if sample_size >= self.sample_size:
-            return self
-        rate = self._fitting_rate
-        teachers = int(sample_size * rate) // self.chunk
-        if teachers < 1:
-            raise InvalidArgument(
-                f"{self.name} needs at least {ceil(self.chunk / rate):,} examples to train one teacher",
-                value=sample_size,
-                remedy="Give more data, or set chunk and training_rate yourself.",
-            )
-        return attrs.evolve(self, teachers=teachers, training_rate=rate)
+        each = composed if round.index == 1 else advanced
+        return each(round.answers, round.noise, 0.0, slack=self.delta / 2)
 
 
 class SeatedV2(SeatedBBL):
@@ -74,7 +62,14 @@ class SeatedV2(SeatedBBL):
         self._scale = 1.0 / (round.teachers * round.noise)
         self._noise = np.empty(self._games)
 
+    @property
+    def cuts(self) -> np.ndarray:
+        return self._cuts
+
     def _answer(self, votes: np.ndarray) -> np.ndarray:
-        laplace(self._rng, self._noise, self._scale)
-        self._noise += votes
-        return self._noise >= 0.5
+        self._cuts = 0.5 - laplace(self._rng, self._noise, self._scale)
+        return votes >= self._cuts
+
+    def _answer_many(self, votes: np.ndarray) -> np.ndarray:
+        self._cuts = 0.5 - laplace(self._rng, np.empty(votes.shape), self._scale)
+        return votes >= self._cuts

@@ -18,25 +18,21 @@ of places, which has the law of step 3(f).
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from math import ceil, exp, floor
+from abc import abstractmethod
+from math import ceil, exp, floor, log
+from typing import ClassVar, Self
 
 import attrs
-import numpy as np
 
+from arena.bounds import ERROR, Bound
 from arena.claims import QUERY, TRAINING_EXAMPLE, Claim
 from arena.concepts import ConceptClass, Thresholds
-from arena.concepts.base import numbered
-from arena.errors import InvalidArgument, Unsupported
+from arena.errors import InvalidArgument
 from arena.players import Learner
-from arena.points import shared
-from arena.sample import Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.label_boost import label_boost
-from learners.mechanisms.composition import amplified, rate_of
+from learners.mechanisms.composition import Guarantee, amplified, rate_of
 from learners.mechanisms.composition import label_boost as boosted
-from learners.queries import Collector
-from learners.teachers import Teachers, teach
+from learners.paper import LIMIT, Paper
 
 
 @attrs.frozen(kw_only=True)
@@ -65,8 +61,12 @@ class GenericBBL(Learner):
     """What both versions share; see `EverlastingV1` and `EverlastingV2`."""
 
     protocols = ("Figure1",)
+    version: ClassVar[str] = "v2"
+    utility_theorem: ClassVar[str] = "Theorem 6.2 of Private Everlasting Prediction, v2"
+    error_factor: ClassVar[int] = 4
+    content: ClassVar[str] = "answers"  # what a next round is made of, for messages
 
-    concepts: ConceptClass = setting(Thresholds(), help="the concept class C", check=numbered)
+    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
     epsilon: float = setting(
         1.0, unit="nats", help="ε that the rates and the noise are set for", check=[more_than(0), at_most(1)]
     )
@@ -101,6 +101,10 @@ class GenericBBL(Learner):
         unit="fraction",
         help="share of S_i and of the queries that LabelBoost sees; default: ε/(3 + exp(ε + 4)), step 3(f)",
         check=[more_than(0), at_most(1)],
+    )
+    agnostic: bool = setting(
+        False,
+        help="first label S_1 with one concept that fits it (remark 6.4), for labels that none explains",
     )
 
     def __attrs_post_init__(self) -> None:
@@ -148,22 +152,49 @@ class GenericBBL(Learner):
     def _answers(self, index: int) -> int:
         if self.answers is not None:
             return self.answers * 4 ** (index - 1)
-        return ceil(self.chunk * self.teachers * 4**index / self.rate_run)
+        return self._enough(index)
+
+    def unlabelled(self, index: int) -> int:
+        """|D_i|: the unlabelled points of round `index`, of which D̂_i is a random part; here its queries."""
+        return self._answers(index)
+
+    def _enough(self, index: int) -> int:
+        """The points of which the part D̂_i trains the next round as it is wished."""
+        examples = self.chunk * self.teachers * 4**index
+        points = ceil(examples / self.rate_run)
+        # The quotient may have been rounded down to a whole number.
+        return points if floor(self.rate_run * points) >= examples else points + 1
 
     def _teachers(self, index: int) -> int:
         wished = self.teachers * 2 ** (index - 1)
-        if index == 1 or self.answers is None:
+        if index == 1:
             return wished
         chunk = self.chunk * 2 ** (index - 1)
-        trainable = floor(self.rate_run * self._answers(index - 1)) // chunk
+        trainable = floor(self.rate_run * self.unlabelled(index - 1)) // chunk
         if trainable < 1:
             raise InvalidArgument(
-                f"the answers of round {index - 1} must train a teacher of round {index}: at rate "
+                f"the {self.content} of round {index - 1} must train a teacher of round {index}: at rate "
                 f"{self.rate_run:.4g} that takes {ceil(chunk / self.rate_run):,} of them",
-                value=self._answers(index - 1),
-                remedy=f"Give more answers, a higher rate, or rounds={index - 1}.",
+                value=self.unlabelled(index - 1),
+                remedy=f"Give more {self.content}, a higher rate, or rounds={index - 1}.",
             )
         return min(wished, trainable)
+
+    def sized_for(self, sample_size: int) -> Self:
+        """For fewer examples than the default needs: S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
+        Claim E.5 uses, and as many teachers as that allows.
+        """
+        if sample_size >= self.sample_size:
+            return self
+        rate = self._fitting_rate
+        teachers = int(sample_size * rate) // self.chunk
+        if teachers < 1:
+            raise InvalidArgument(
+                f"{self.name} needs at least {ceil(self.chunk / rate):,} examples to train one teacher",
+                value=sample_size,
+                remedy="Give more data, or set chunk and training_rate yourself.",
+            )
+        return attrs.evolve(self, teachers=teachers, training_rate=rate)
 
     @abstractmethod
     def _noise(self, index: int, answers: int) -> float:
@@ -173,6 +204,48 @@ class GenericBBL(Learner):
     def _answering(self, round: Round) -> tuple[float, float]:
         """(ε, δ) of a round's answers together, one teacher changed."""
 
+    # --- utility ----------------------------------------------------------------------------------
+
+    def bound(self, rounds: int) -> Bound | None:
+        """Theorem 6.2 (5.2 of the first version) for rounds 1 ... `rounds` of GenericBBL: but for a chance of
+        4β no hypothesis errs on more than 4α of D (6α), α = 2α_1 and β = 2β_1; None where it takes no such α
+        or β. It is promised only where no size is below the printed one and noise is as small as the proof
+        needs, which the printed τ of v2 does not make it.
+        """
+        alpha, beta = 2 * self.alpha_1, 2 * self.beta_1
+        if max(alpha, beta) >= LIMIT:
+            return None
+        return Bound(
+            at_most=self.error_factor * alpha,
+            of=ERROR,
+            beta=4 * beta,
+            theorem=self.utility_theorem,
+            promised=all(self._as_printed(index) for index in range(1, rounds + 1)),
+        )
+
+    def _as_printed(self, index: int) -> bool:
+        """Whether no size of the round is below the printed one."""
+        if self.delta >= LIMIT:
+            return False
+        run = self.round(index)
+        printed = Paper(self.version).constants(
+            alpha=2 * run.alpha,
+            beta=2 * run.beta,
+            epsilon=self.epsilon,
+            delta=self.delta,
+            vc=self.concepts.vc_dimension,
+        )
+        sizes = zip(
+            (run.chunk, run.teachers, run.answers),
+            (printed.chunk, printed.teachers, printed.answers),
+            strict=True,
+        )
+        return all(one >= other for one, other in sizes) and self._quiet(run)
+
+    def _quiet(self, run: Round) -> bool:
+        """Whether, but for a chance of β_i, no noise of the round is 1/16 or more (Claim E.3 of v2)."""
+        return run.teachers * run.noise >= 16 * log(run.answers / run.beta)
+
     # --- privacy ----------------------------------------------------------------------------------
 
     @property
@@ -180,149 +253,41 @@ class GenericBBL(Learner):
         """Claims E.5 and E.6 with the numbers that are run.
 
         A training example reaches the view through the answers of round 1 and through S_2 (LabelBoost on the
-        subset Ŝ_1), both behind the subset S_1. A query of round i reaches it through LabelBoost and
-        D̂_i, then as an example of S_{i+1}. Subsets amplify by the exact bound for sampling without
-        replacement, of which the paper's Claim 2.9 is a weakening. T_i·α_i never falls from round 2 on,
-        so no later round is worse than round 2.
+        subset Ŝ_1), both behind the subset S_1; if agnostic, also behind its new labels. A query of round i
+        reaches it through LabelBoost and D̂_i, then as an example of S_{i+1}. Subsets amplify by the exact
+        bound for sampling without replacement, of which the paper's Claim 2.9 is a weakening. T_i·α_i never
+        falls from round 2 on, so no later round is worse than round 2.
         """
-        in_round_1 = self._through_round(1)
-        epsilon, delta = amplified(*in_round_1, rate=self.training_rate_run)
-        if self.rounds is None or self.rounds > 1:
-            relabelled, unlikely = boosted(*self._through_round(2))
-            for_query = amplified(relabelled, min(unlikely, 1.0), rate=self.rate_run)
-            epsilon, delta = max(epsilon, for_query[0]), max(delta, for_query[1])
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(
+            epsilon=max(cost.epsilon for cost in self.costs.values()),
+            delta=min(max(cost.delta for cost in self.costs.values()), 1.0),
+            protects=tuple(self.costs),
+        )
+
+    @property
+    def costs(self) -> dict[str, Guarantee]:
+        """What is protected, each with its own guarantee; the claim is the worst of them."""
+        return {TRAINING_EXAMPLE: self._cost_of_example(), QUERY: self._cost_of_query()}
+
+    def _cost_of_example(self) -> Guarantee:
+        """Of a training example."""
+        cost = self._through_round(1)
+        if self.agnostic:
+            cost = boosted(*cost)
+        return amplified(cost[0], min(cost[1], 1.0), rate=self.training_rate_run)
+
+    def _cost_of_query(self) -> Guarantee:
+        """Of a query, through the examples of the next round."""
+        return self._cost_of_unlabelled()
+
+    def _cost_of_unlabelled(self) -> Guarantee:
+        """Of a point of D_i."""
+        if self.rounds == 1:
+            return Guarantee(0.0, 0.0)
+        epsilon, delta = boosted(*self._through_round(2))
+        return amplified(epsilon, min(delta, 1.0), rate=self.rate_run)
 
     def _through_round(self, index: int) -> tuple[float, float]:
         """(ε, δ) of the answers of a round and of the next round's labels, for an example of S_index."""
         epsilon, delta = self._answering(self.round(index))
         return epsilon + amplified(*boosted(0.0, 0.0), rate=self.rate_run)[0], delta
-
-
-class SeatedBBL(ABC):
-    """GenericBBL at a table of n games. A version gives `_open_round` and `_answer`."""
-
-    def __init__(self, spec: GenericBBL, games: int, rng: np.random.Generator) -> None:
-        self._spec = spec
-        self._games = games
-        self._rng = rng
-        self._stopped = np.zeros(games, bool)
-        self._round: Round | None = None
-
-    # --- what Figure 1 asks -----------------------------------------------------------------------
-
-    @property
-    def halted(self) -> np.ndarray:
-        return self._stopped
-
-    def train(self, training: Training) -> None:
-        """Steps 1 and 2, and the opening of round 1."""
-        first = self._spec.round(1)
-        for sample in training.samples:
-            if sample.size < self._spec.sample_size:
-                raise Unsupported(
-                    f"{self._spec.name} with {first.teachers:,} teachers of {first.chunk} examples and rate "
-                    f"{self._spec.training_rate_run:.4g} needs a sample of {self._spec.sample_size:,}",
-                    value=sample.size,
-                    remedy="Lower teachers or chunk, or raise training_rate (the claim follows).",
-                )
-            self._spec.concepts.check(sample.points)
-        taught = teach(
-            training, self._spec.concepts, teachers=first.teachers, chunk=first.chunk, rng=self._rng
-        )
-        self._begin(first, taught.teachers)
-        self._labelled = _Runs(taught.points, taught.labels, taught.counts)
-
-    def predict(self, x: np.ndarray) -> np.ndarray:
-        """Step 3(d) for one query a game; the step to the next round happens before its first query."""
-        assert self._round is not None
-        if self._asked == self._round.answers and not self._last_round:
-            self._next_round()
-        if self._asked == self._round.answers:
-            return np.zeros(self._games, bool)
-        self._asked += 1
-        self._spec.concepts.check(x[:1] if shared(x) else x)
-        self._queries.offer(x)
-        label = self._answer(self._teachers.votes(x))
-        if self._asked == self._round.answers and self._last_round:
-            self._stopped = np.ones(self._games, bool)  # in every game at once, whatever was asked
-        return label
-
-    def votes(self, x: np.ndarray | float) -> np.ndarray:
-        """The teachers' mean votes (n,), for a player that seats the learner at a table of its own."""
-        return self._teachers.votes(np.broadcast_to(x, (self._games,)))
-
-    # --- rounds -----------------------------------------------------------------------------------
-
-    @property
-    def _last_round(self) -> bool:
-        return self._round is not None and self._spec.rounds == self._round.index
-
-    def _begin(self, round: Round, teachers: Teachers) -> None:
-        self._round = round
-        self._teachers = teachers
-        self._asked = 0
-        share = floor(self._spec.rate_run * round.answers)
-        self._queries = Collector(self._games, of=round.answers, choose=share, rng=self._rng)
-        self._open_round(round)
-
-    def _next_round(self) -> None:
-        """Steps 3(f), 3(g), 3(a), 3(b)."""
-        assert self._round is not None
-        chosen = self._queries.chosen()  # D̂_i, in random order
-        labelled = self._labelled.subset(floor(self._spec.rate_run * self._round.examples), self._rng)
-        concept = _boost(self._rng, self._spec.concepts, labelled, chosen)
-        following = self._spec.round(self._round.index + 1)
-        points = chosen[:, : following.examples]
-        flat = self._spec.concepts.label(np.repeat(concept, following.examples), points.reshape(-1))
-        labels = flat.reshape(self._games, following.examples)
-        chunks = (self._games, following.teachers, following.chunk)
-        held = self._spec.concepts.erm(points.reshape(chunks), labels.reshape(chunks))
-        self._labelled = _Runs(points, labels, np.ones(labels.shape, np.int64))
-        self._begin(following, Teachers(self._spec.concepts, held, None, following.teachers))
-
-    @abstractmethod
-    def _open_round(self, round: Round) -> None:
-        """Step 3(c)."""
-
-    @abstractmethod
-    def _answer(self, votes: np.ndarray) -> np.ndarray:
-        """Steps 3(d)ii and 3(d)iii: the labels for the mean votes of the queries."""
-
-
-@attrs.frozen(eq=False)
-class _Runs:
-    """S_i of every game, as counted examples: points (n or 1, k), labels (n or 1, k), counts (n, k)."""
-
-    points: np.ndarray
-    labels: np.ndarray
-    counts: np.ndarray
-
-    def subset(self, size: int, rng: np.random.Generator) -> _Runs:
-        """A random subset of `size` examples of each game."""
-        left = np.full(len(self.counts), size, np.int64)
-        others = self.counts.sum(axis=1)
-        taken = np.zeros_like(self.counts)
-        for a in range(self.counts.shape[1]):
-            here = self.counts[:, a]
-            others = others - here
-            taken[:, a] = rng.hypergeometric(here, others, left)
-            left -= taken[:, a]
-        return _Runs(self.points, self.labels, taken)
-
-
-def _boost(
-    rng: np.random.Generator, concept_class: ConceptClass, labelled: _Runs, unlabelled: np.ndarray
-) -> np.ndarray:
-    """LabelBoost on Ŝ∘D̂: the concepts (n,)."""
-    counts, bare = labelled.counts, np.zeros(unlabelled.shape)
-    there = np.broadcast_to(labelled.points, counts.shape)
-    ones = np.broadcast_to(labelled.labels, counts.shape)
-    return label_boost(
-        rng,
-        concept_class,
-        points=np.column_stack([there, unlabelled]),
-        zeros=np.column_stack([counts * (ones == 0), bare]),
-        ones=np.column_stack([counts * (ones == 1), bare]),
-        present=np.column_stack([counts > 0, np.ones(unlabelled.shape, bool)]),
-    )

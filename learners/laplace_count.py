@@ -19,7 +19,9 @@ class LaplaceCount(Learner):
     """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism (Definition 2.7 of Private Everlasting
     Prediction, v2).
 
-    Its claim is exact: at the two neighbours that differ in one label, no ε below it holds.
+    Its claim is exact: at the two neighbours that differ in one label, no ε below it holds. It speaks of real
+    numbers. What is released are doubles, whose last bits tell the counts 0 and 1 apart: `low-bits` certifies
+    far more than ε. `geometric-count` keeps its claim in the numbers that a machine has.
     """
 
     name = "laplace-count"

@@ -12,6 +12,8 @@ from arena.errors import InvalidArgument
 from learners.mechanisms.composition import advanced, rate_of
 from learners.mechanisms.largest import largest
 
+LIMIT = 1 / 16  # α, β and δ of Theorems 5.1 and 6.1 are below it
+
 
 @attrs.frozen(kw_only=True)
 class Constants:
@@ -60,7 +62,7 @@ class Paper:
         Raises InvalidArgument outside α, β, δ < 1/16, ε ≤ 1 (Theorems 5.1 and 6.1).
         """
         for name, value in (("alpha", alpha), ("beta", beta), ("delta", delta)):
-            if not 0 < value < 1 / 16:
+            if not 0 < value < LIMIT:
                 raise InvalidArgument(f"the theorem takes {name} in (0, 1/16)", value=value)
         if not 0 < epsilon <= 1:
             raise InvalidArgument("the theorem takes epsilon in (0, 1]", value=epsilon)

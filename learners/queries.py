@@ -1,4 +1,4 @@
-"""D̂_i: a uniformly random subset of a round's queries, kept as they arrive."""
+"""D̂_i: a uniformly random subset of the points of a round, kept as they arrive."""
 
 from __future__ import annotations
 
@@ -27,19 +27,23 @@ class Collector:
         self._choose = choose
 
     def offer(self, x: np.ndarray) -> None:
-        """The next query of every game, (n, ...)."""
-        if self._at == self._segment:
-            self._draw_segment()
-        games = self._places[self._starts[self._at] : self._starts[self._at + 1]]
-        self._at += 1
-        if len(games):
-            self._kept_games.append(games)
-            self._kept_points.append(x[games])
+        """The next queries of every game, (n, k, ...)."""
+        done = 0
+        while done < x.shape[1]:
+            if self._at == self._segment:
+                self._draw_segment()
+            stop = min(self._segment, self._at + x.shape[1] - done)
+            here = slice(self._starts[self._at], self._starts[stop])
+            if here.start < here.stop or not self._kept_games:
+                self._kept_games.append(self._drawn_games[here])
+                self._kept_points.append(
+                    x[self._drawn_games[here], self._drawn_places[here] - self._at + done]
+                )
+            done += stop - self._at
+            self._at = stop
 
     def chosen(self) -> np.ndarray:
         """(n, choose, ...): the chosen queries of each game, in random order, once all have been offered."""
-        if self._choose == 0 or self._games == 0:
-            return np.zeros((self._games, self._choose))
         games = np.concatenate(self._kept_games)
         points = np.concatenate(self._kept_points)
         order = np.lexsort((self._rng.random(len(games)), games))
@@ -53,7 +57,7 @@ class Collector:
         self._to_come = later
         games, places = self._distinct_places(here, length)
         order = np.argsort(places, kind="stable")
-        self._places = games[order]
+        self._drawn_games, self._drawn_places = games[order], places[order]
         self._starts = np.searchsorted(places[order], np.arange(length + 1))
         self._segment, self._at = length, 0
 

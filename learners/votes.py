@@ -14,7 +14,6 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, Thresholds
-from arena.concepts.base import numbered
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.players import Learner
@@ -36,7 +35,7 @@ Chances = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.nd
 class Electorate:
     """The teachers of one sample.
 
-    Shapes: concepts (C,), distinct; counts (C,), how many teachers hold each.
+    Shapes: concepts (C, ...), distinct; counts (C,), how many teachers hold each.
     """
 
     concept_class: ConceptClass
@@ -54,7 +53,7 @@ class Electorate:
         check_size(name, sample, size)
         concept_class.check(sample.points)
         held = concept_class.erm(sample.points[:, None], sample.labels[:, None])
-        concepts, place = np.unique(held, return_inverse=True)
+        concepts, place = np.unique(held, axis=0, return_inverse=True)
         counts = np.bincount(place.ravel(), weights=sample.counts, minlength=len(concepts))
         return cls(concept_class, sample, concepts, counts)
 
@@ -111,7 +110,7 @@ class VotePredictor(Learner):
 
     protocols = ("Figure1",)
 
-    concepts: ConceptClass = setting(Thresholds(), help="the concept class C", check=numbered)
+    concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
     size: int = setting(1_000, help="n, the examples it is trained on", check=[whole, at_least(1)])
 
     @property
@@ -137,15 +136,16 @@ class SeatedVotes:
     def train(self, training: Training) -> None:
         """One teacher for each example of every game; raises as `Electorate.of` does."""
         held = [self._spec.electorate(sample) for sample in training.samples]
-        concepts = np.unique(np.concatenate([electorate.concepts for electorate in held]))
+        every = np.concatenate([electorate.concepts for electorate in held])
+        concepts, place = np.unique(every, axis=0, return_inverse=True)
+        whose = np.repeat(np.arange(len(held)), [len(electorate.counts) for electorate in held])
         counts = np.zeros((len(held), len(concepts)))
-        for row, electorate in zip(counts, held, strict=True):
-            row[np.searchsorted(concepts, electorate.concepts)] = electorate.counts
+        counts[whose, place.ravel()] = np.concatenate([electorate.counts for electorate in held])
         self._teachers = Teachers(self._spec.concepts, concepts, counts[training.which], self._spec.size)
 
     def votes(self, x: np.ndarray | float) -> np.ndarray:
         """The mean votes (n,), for a player that seats the learner at a table of its own."""
-        return self._teachers.votes(np.broadcast_to(x, (self._games,)))
+        return self._teachers.votes(np.broadcast_to(x, (self._games, *self._spec.point_shape)))
 
 
 class SeatedSparseVotes(SeatedVotes):

@@ -1,7 +1,7 @@
 """The laws that learners tell, against what they do: views and their laws, and δ(ε) between two laws.
 
-A *view* before Figure1 is a string with a letter an answer: 0, 1, or H for an answer 1 with which the learner
-halts, which is the last.
+A *view* before Figure1 is a string with a letter an answer: 0, 1, or h or H for an answer 0 or 1 with which
+the learner halts, which is the last.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from players import script
 from arena import AnswerLaw, Density, Figure1, Finite, Learner, Query, Sample, Train, play
 
 Views = dict[str, float]
-LETTERS = {(0, False): "0", (1, False): "1", (1, True): "H"}
+LETTERS = {(0, False): "0", (1, False): "1", (0, True): "h", (1, True): "H"}
 
 
 def view_law(law: AnswerLaw, queries: Sequence[float]) -> Views:
@@ -23,7 +23,7 @@ def view_law(law: AnswerLaw, queries: Sequence[float]) -> Views:
     found: Views = {}
 
     def ask(view: str, measure: np.ndarray) -> None:
-        if len(view) == len(queries) or view.endswith("H"):
+        if len(view) == len(queries) or view.endswith(("h", "H")):
             found[view] = float(measure.sum())
             return
         parts = law.step(measure[None], np.array([queries[len(view)]]))
@@ -42,7 +42,9 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
     rows = []
     for reply in played.view.replies[1:]:
         seen = np.select(
-            [reply.label == 0, (reply.label == 1) & reply.halted, reply.label == 1], [*"0H1"], ""
+            [reply.label == label for label in (0, 1)],
+            [np.where(reply.halted, halted, label) for label, halted in ("0h", "1H")],
+            "",
         )
         rows.append(seen)
     joined = rows[0]

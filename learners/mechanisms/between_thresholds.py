@@ -11,6 +11,8 @@ from arena.errors import InvalidArgument
 from learners.mechanisms.above_threshold import HaltBudget, read_only
 from learners.mechanisms.laplace import NoisyValues, laplace, positive
 
+_STRETCH = 64  # values that are looked at together; an outcome TOP ends a stretch
+
 
 class BetweenThresholds:
     """Answers L below, R above, and TOP between two noisy thresholds, and halts at TOP.
@@ -48,6 +50,7 @@ class BetweenThresholds:
         positive(epsilon=epsilon, size=size)
         scale = 6 / (epsilon * size)
         self._rng = rng
+        self._scale = scale
         self._noisy = NoisyValues(games, rng, scale=scale)
         self._budget = HaltBudget(games, halts)
         self._lower = lower / scale
@@ -66,6 +69,11 @@ class BetweenThresholds:
         """(n,) bool: the games that have answered TOP `halts` times."""
         return self._budget.halted
 
+    @property
+    def cuts(self) -> np.ndarray:
+        """(n,), or (n, j) of several: the values from which on the last answers would not have been L."""
+        return np.asarray((self._compared - self._added) * self._scale)
+
     def respond(self, values: Any) -> np.ndarray:
         """(n,) bool: False for L, True for R or TOP; `top` then tells which of the latter it was.
 
@@ -76,15 +84,47 @@ class BetweenThresholds:
         Raises: InvalidArgument if values has another shape or is not finite.
         """
         noisy = self._noisy.draw(values)
+        self._compared, self._added = self._lowers, self._noisy.noise
         np.greater_equal(noisy, self._lowers, out=self._not_below)
         np.less_equal(noisy, self._uppers, out=self._top)
         self._top &= self._not_below
         if self._top.any():
-            again = self._budget.spend(self._top)
-            if again.size:
-                self._start(again)
-            np.putmask(self._uppers, self._budget.halted, -math.inf)
+            self._spend()
         return self._shown
+
+    def respond_many(self, values: np.ndarray) -> np.ndarray:
+        """(n, j) bool: as `respond`, to the first j of several values a game, up to the first halt of a game.
+
+        Shapes: values (n, k), k ≥ 1. Raises: InvalidArgument if one is not finite.
+        """
+        if not np.isfinite(values).all():
+            raise InvalidArgument("the values of a query must be finite", value=values)
+        noise = laplace(self._rng, np.empty(values.shape))
+        noisy = values / self._scale + noise
+        lowers, said = np.empty(values.shape), np.empty(values.shape, bool)
+        done, ended = 0, self.halted.copy()
+        while done < values.shape[1] and not (self.halted > ended).any():
+            some = noisy[:, done : done + _STRETCH]
+            not_below = some >= self._lowers[:, None]
+            top = not_below & (some <= self._uppers[:, None])
+            fired = top.any(axis=0)
+            last = int(fired.argmax()) if fired.any() else some.shape[1] - 1
+            here = slice(done, done + last + 1)
+            said[:, here], lowers[:, here] = not_below[:, : last + 1], self._lowers[:, None]
+            self._top[:] = top[:, last]
+            if fired.any():
+                self._spend()
+            done = here.stop
+        self._compared, self._added = lowers[:, :done], noise[:, :done]
+        return said[:, :done]
+
+    def _spend(self) -> None:
+        """Count the outcomes TOP, and start again where the budget allows."""
+        again = self._budget.spend(self._top)
+        if again.size:
+            self._lowers = self._lowers.copy()  # `cuts` may be asked for those that were compared with
+            self._start(again)
+        np.putmask(self._uppers, self._budget.halted, -math.inf)
 
     def _start(self, rows: np.ndarray) -> None:
         # Everything is in units of a value's noise, 6/(ε·size): that of μ, 2/(ε·size), is a third of one.

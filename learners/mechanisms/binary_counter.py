@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.errors import BudgetExceeded, InvalidArgument
 from learners.mechanisms.laplace import laplace, positive
-from learners.mechanisms.largest import largest
+from learners.mechanisms.largest import largest, least
 
 
 class BinaryCounter:
@@ -93,6 +93,19 @@ def accuracy(horizon: int, beta: float, *, epsilon: float, sensitivity: float = 
     """
     positive(epsilon=epsilon, sensitivity=sensitivity)
     return levels(horizon) * sensitivity / epsilon * _unit_accuracy(horizon, beta)
+
+
+def lag(horizon: int, beta: float, *, epsilon: float) -> float:
+    """An error that the count of one round, fixed before the noise is drawn, exceeds to one side with
+    probability `beta` at most.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    positive(epsilon=epsilon)
+    if not 0 < beta < 1:
+        raise InvalidArgument("beta must be a probability between 0 and 1", value=beta)
+    nodes = levels(horizon)
+    return nodes / epsilon * least(lambda error: _tail(nodes, error) <= beta)
 
 
 def _unit_accuracy(horizon: int, beta: float) -> float:

@@ -83,6 +83,7 @@ class NoisyValues:
         self._per_scale = 1 / scale
         self._noise = np.empty(games)
         self._noisy = np.empty(games)
+        self.noise = self._noise  # of the last draw, in units of its scale
         self._finite = np.empty(games, bool)
 
     def draw(self, values: Any) -> np.ndarray:

@@ -10,6 +10,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from learners.mechanisms.above_threshold import read_only
 from learners.mechanisms.laplace import NoisyValues, laplace, positive
+from learners.mechanisms.largest import least
 
 
 class RunningSum:
@@ -66,6 +67,22 @@ class RunningSum:
         np.putmask(self._thresholds, self._fired, math.inf)
         return self._shown
 
+    def observe_many(self, values: np.ndarray) -> np.ndarray:
+        """(n, j) bool: ⊤ or ⊥ after each of the first j of several b, up to the first ⊤ of a game.
+
+        Shapes: values (n, k), k ≥ 1, bool or in [0, 1].
+        Raises: InvalidArgument if a value is not in [0, 1].
+        """
+        if values.dtype != bool and not ((values >= 0) & (values <= 1)).all():
+            raise InvalidArgument("what is summed lies in [0, 1]", value=values)
+        sums = self._sums[:, None] + np.cumsum(values, axis=1)
+        fired = sums * self._epsilon + laplace(self._rng, np.empty(values.shape)) >= self._thresholds[:, None]
+        some = np.asarray(fired.any(axis=0))
+        last = int(some.argmax()) if some.any() else len(some) - 1
+        self._sums = sums[:, last]
+        np.putmask(self._thresholds, fired[:, last], math.inf)
+        return np.asarray(fired[:, : last + 1])
+
     def restart(self, rows: np.ndarray, thresholds: Any) -> None:
         """Start a new instance, with its own noisy threshold and the sum 0, in the games `rows`.
 
@@ -92,3 +109,16 @@ def running_sum_error(rounds: int, beta: float, *, epsilon: float) -> float:
     if not 0 < beta <= 1:
         raise InvalidArgument("beta must be a positive probability", value=beta)
     return (math.log(rounds) + 2 * math.log(2 / beta)) / epsilon
+
+
+def running_sum_lag(beta: float, *, epsilon: float) -> float:
+    """α for which, in one round fixed before the noise is drawn, a sum that is α beyond the threshold goes
+    unnoticed with probability at most β.
+
+    P[X + Y > α] of two independent X, Y ~ Lap(1/ε) is (2 + αε)/4·e^{−αε}. The number of rounds plays no part.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    positive(epsilon=epsilon)
+    if not 0 < beta < 0.5:
+        raise InvalidArgument("beta must be a probability between 0 and 1/2", value=beta)
+    return least(lambda x: (2 + x) / 4 * math.exp(-x) <= beta) / epsilon

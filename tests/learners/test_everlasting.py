@@ -9,8 +9,10 @@ from math import exp, log, sqrt
 import attrs
 import numpy as np
 import pytest
+from plain_bbl import Reference
 from players import Scripted, script
 from scipy import stats
+from statistical import check_counts, statistical
 
 from arena import (
     Figure1,
@@ -18,17 +20,21 @@ from arena import (
     InvalidArgument,
     Learner,
     Moves,
+    Queries,
     Query,
     Sample,
     Train,
+    Training,
     Unsupported,
     play,
 )
-from arena.concepts import FiniteClass, Thresholds
+from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, Halfspaces, Stumps, Thresholds
+from learners.everlasting_counter import EverlastingCounter
 from learners.everlasting_v1 import EverlastingV1
 from learners.everlasting_v2 import EverlastingV2
 from learners.generic_bbl import GenericBBL
 from learners.mechanisms.between_thresholds import required_gap
+from learners.mechanisms.composition import amplified, composed
 from learners.paper import Paper
 
 # --- parameters --------------------------------------------------------------------------------------
@@ -127,6 +133,17 @@ def test_the_claim_of_v2_by_hand() -> None:
     query = log(1 + spec.rate_run * (exp(answering + boosting + 3) - 1))
     assert spec.claim.epsilon == pytest.approx(query)
     assert spec.claim.delta == pytest.approx(spec.rate_run * 4 * np.e * 0.5e-5)
+
+
+@pytest.mark.parametrize(("noise", "answers"), [(1.0, 3), (0.5, 40), (None, 3), (None, 4_000)])
+def test_the_claim_of_v2_covers_every_later_round(noise: float | None, answers: int) -> None:
+    """Of few answers basic composition is the lesser in round 2, and no longer in those that follow."""
+    spec = EverlastingV2(teachers=1, chunk=1, noise=noise, answers=answers, rate=0.9)
+    later = [spec.round(index) for index in range(2, 12)]
+    costs = [composed(run.answers, run.noise, slack=spec.delta / 2).epsilon for run in later]
+    beside = amplified(3.0, 0.0, rate=0.9).epsilon
+    worst = max(amplified(cost + beside + 3, 0.0, rate=0.9).epsilon for cost in costs)
+    assert spec._cost_of_query().epsilon >= worst * (1 - 1e-12)
 
 
 def test_a_single_round_does_not_touch_queries() -> None:
@@ -265,68 +282,6 @@ def test_points_outside_the_domain_are_refused() -> None:
 # --- a reference in plain Python, one game --------------------------------------------------------
 
 
-class Reference:
-    """GenericBBL read off the listing, rows shuffled and thresholds compared one by one."""
-
-    def __init__(self, spec: GenericBBL, rng: np.random.Generator) -> None:
-        self.spec, self.rng, self.halted = spec, rng, False
-
-    def train(self, sample: Sample) -> None:
-        points, labels = sample.rows()
-        first = self.spec.round(1)
-        chosen = self.rng.permutation(len(points))[: first.examples]
-        self.begin(1, [(float(points[i]), int(labels[i])) for i in chosen])
-
-    def begin(self, index: int, examples: list[tuple[float, int]]) -> None:
-        self.index, self.round, self.examples = index, self.spec.round(index), examples
-        size = self.round.chunk
-        chunks = [examples[t * size : (t + 1) * size] for t in range(self.round.teachers)]
-        self.held = [self.best(chunk) for chunk in chunks]
-        self.asked: list[float] = []
-        self.tops = 0
-        self.shift()
-
-    def best(self, chunk: list[tuple[float, int]]) -> float:
-        options = [*sorted(x for x, _ in chunk), np.inf]
-        return min(options, key=lambda t: (sum((x >= t) != y for x, y in chunk), t))
-
-    def shift(self) -> None:
-        self.mu = self.rng.laplace(0, 2 / (self.round.noise * self.round.teachers))
-
-    def predict(self, x: float) -> int:
-        if len(self.asked) == self.round.answers:
-            self.next_round()
-        self.asked.append(float(x))
-        vote = sum(x >= t for t in self.held) / self.round.teachers
-        return self.answer(vote)
-
-    def answer(self, vote: float) -> int:
-        if isinstance(self.spec, EverlastingV2):
-            return int(vote + self.rng.laplace(0, 1 / (self.round.teachers * self.round.noise)) >= 0.5)
-        value = vote + self.rng.laplace(0, 6 / (self.round.noise * self.round.teachers))
-        if value < 0.5 - self.round.alpha + self.mu:
-            return 0
-        if value > 0.5 + self.round.alpha - self.mu:
-            return 1
-        self.tops += 1
-        self.halted = self.halted or self.tops == self.spec.halts  # type: ignore[attr-defined]
-        self.shift()
-        return 1
-
-    def next_round(self) -> None:
-        rate = self.spec.rate_run
-        some = self.rng.permutation(len(self.examples))[: int(rate * len(self.examples))]
-        labelled = [self.examples[i] for i in some]
-        places = self.rng.permutation(len(self.asked))[: int(rate * len(self.asked))]
-        queries = [self.asked[i] for i in places]
-        options = [*sorted({x for x, _ in labelled} | set(queries)), np.inf]
-        errors = np.array([sum((x >= t) != y for x, y in labelled) for t in options])
-        weights = np.exp(-errors / 2)
-        chosen = options[self.rng.choice(len(options), p=weights / weights.sum())]
-        following = self.spec.round(self.index + 1)
-        self.begin(self.index + 1, [(x, int(x >= chosen)) for x in queries[: following.examples]])
-
-
 @attrs.frozen
 class ReferenceLearner(GameLearner):
     name = "reference"
@@ -344,7 +299,11 @@ class ReferenceLearner(GameLearner):
 SPREAD = Sample([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1], [20, 20, 20, 20])
 ASKED = (1.0, 2.0, 3.0, 0.0, 2.5, 1.5, 3.0, 2.0)
 SMALL = {"teachers": 40, "chunk": 1, "training_rate": 0.5, "rate": 0.75, "answers": 8, "noise": 1.0}
-SPECS = [EverlastingV1(halts=4, **SMALL), EverlastingV2(**SMALL)]
+COUNTER = EverlastingCounter(halts=5, gap=0.2, counter_epsilon=6.0, **SMALL)
+BINARY = attrs.evolve(COUNTER, counter="binary", counter_epsilon=40.0)
+SPECS = [EverlastingV1(halts=4, **SMALL), EverlastingV2(**SMALL), COUNTER, BINARY]
+NAMES = ["v1", "v2", "crossing", "binary"]
+ROWS = 40_000  # games that are asked several queries at once
 
 
 def asks(games: int, rng: np.random.Generator) -> Moves:
@@ -376,7 +335,7 @@ def same_law(first: np.ndarray, second: np.ndarray) -> float:
 # False alarms at 1e-7 a case; with 6,000 reference games against 100,000 a shift of 4 points in one view's
 # probability is caught, as the second test shows.
 @pytest.mark.statistical(rate=1e-7)
-@pytest.mark.parametrize("spec", SPECS, ids=["v1", "v2"])
+@pytest.mark.parametrize("spec", SPECS, ids=NAMES)
 def test_whole_games_follow_the_reference(spec: GenericBBL) -> None:
     assert same_law(views(ReferenceLearner(spec), 6_000, 1), views(spec, 100_000, 2)) > 1e-7
 
@@ -387,6 +346,8 @@ def test_whole_games_follow_the_reference(spec: GenericBBL) -> None:
         (SPECS[0], {"noise": 0.7}),
         (SPECS[0], {"halts": 5}),
         (SPECS[1], {"noise": 0.7}),
+        (COUNTER, {"counter_epsilon": 8.0}),
+        (BINARY, {"counter_epsilon": 60.0}),
         (SPECS[1], {"rate": 0.5}),
         (SPECS[1], {"teachers": 20}),
     ],
@@ -394,6 +355,102 @@ def test_whole_games_follow_the_reference(spec: GenericBBL) -> None:
 def test_a_reference_that_differs_is_noticed(spec: GenericBBL, lie: dict) -> None:
     other = attrs.evolve(spec, **lie)
     assert same_law(views(ReferenceLearner(spec), 6_000, 1), views(other, 100_000, 2)) < 1e-7
+
+
+def in_a_row(games: int, rng: np.random.Generator) -> Moves:
+    """The game of `asks`, its queries in rows that do not end where the round does."""
+    yield Train(SPREAD)
+    yield Query(0.0, 3.0)
+    labels, halted = [], []
+    for x in ((*ASKED[1:4],), (*ASKED[4:], 1.0, 2.0, 3.0)):
+        reply = yield Queries(x)
+        labels.append(reply.label)
+        halted.append(reply.halted)
+    said = np.where(np.column_stack(halted), 2, np.column_stack(labels))
+    return said[:, [1, 6, 7, 8, 9]] @ 3 ** np.arange(4, -1, -1)
+
+
+# False alarms at 1e-7 a case; as above, what differs by some points is noticed.
+@pytest.mark.statistical(rate=1e-7)
+@pytest.mark.parametrize("spec", SPECS[:3], ids=NAMES[:3])
+def test_queries_in_a_row_have_the_law_of_queries_one_by_one(spec: GenericBBL) -> None:
+    score = play(spec, Scripted(in_a_row), Figure1(), games=ROWS, seed=3).score
+    assert score is not None
+    assert same_law(score.astype(int), views(spec, ROWS, 2)) > 1e-7
+    other = play(attrs.evolve(spec, noise=0.5), Scripted(in_a_row), Figure1(), games=ROWS, seed=3).score
+    assert other is not None
+    assert same_law(other.astype(int), views(spec, ROWS, 2)) < 1e-7
+
+
+@pytest.mark.parametrize("spec", SPECS, ids=NAMES)
+def test_answers_are_cuts_of_the_votes(spec: GenericBBL, rng: np.random.Generator) -> None:
+    seat = spec.seat(500, rng)
+    seat.train(Training.of((SPREAD,), np.zeros(500, np.intp)))
+    for x in (1.0, 2.0, 1.5):
+        label = seat.predict(np.full(500, x))
+        assert seat.cuts.shape == (500,)
+        assert np.array_equal(label, seat.votes(x) >= seat.cuts)
+    at = np.array([1.0, 2.0, 3.0])
+    labels = seat.predict_many(np.broadcast_to(at, (500, 3)))
+    votes = np.stack([seat.votes(x) for x in at], axis=1)[:, : labels.shape[1]]
+    assert np.array_equal(labels, votes >= seat.cuts)
+
+
+@pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
+@pytest.mark.parametrize(
+    "concepts", [Halfspaces(2, 0.1), Boxes(2), Stumps(2), Halfplanes()], ids=lambda c: c.name
+)
+def test_points_and_concepts_may_be_vectors(spec: type[GenericBBL], concepts: ConceptClass) -> None:
+    learner = spec(concepts=concepts, teachers=9, chunk=1, training_rate=0.5, rate=0.5, answers=8)
+    points = np.array([[1.0, -0.5], [-0.5, 1.0], [-1.0, 0.25], [0.25, 0.5]])
+    sample = Sample(points, [1, 1, 0, 1], [20, 20, 20, 20])
+    one_by_one = script(
+        Train(sample, sample.replaced(0, points[0], 0)), *[Query(points[i % 4]) for i in range(20)]
+    )
+    played = play(learner, one_by_one, Figure1(), games=6, seed=1, record=True)
+    assert played.rounds == 20
+    many = script(Train([sample] * 5 + [sample.replaced(0, points[0], 0)]), Queries(np.tile(points, (5, 1))))
+    assert play(learner, many, Figure1(), games=6, seed=1).rounds == 20
+
+
+# --- the agnostic setting ---------------------------------------------------------------------------
+
+NOISY = Sample([0.0, 1.0, 2.0, 0.0, 2.0], [0, 1, 1, 1, 0], [2, 2, 3, 1, 1])
+
+
+@statistical(rate=1e-8)
+def test_a_noisy_sample_is_labelled_by_one_concept_of_the_right_law(rng: np.random.Generator) -> None:
+    """Every teacher has one example, so the votes tell which threshold labelled S_1, which is the sample."""
+    learner = EverlastingV2(agnostic=True, teachers=9, chunk=1, training_rate=1.0, rounds=1)
+    games = 100_000
+    seat = learner.seat(games, rng)
+    seat.train(Training.of((NOISY,), np.zeros(games, np.intp)))
+    ones = {9: 0.0, 6: 1.0, 4: 2.0, 0: np.inf}  # how many of the nine are at or beyond the threshold
+    found = np.round(seat.votes(2.0) * 9).astype(int)
+    points, labels = NOISY.rows()
+    weight = np.array([np.exp(-((points >= t) != labels).sum() / 2) for t in ones.values()])
+    counts = [(found == k).sum() for k in ones]
+    assert sum(counts) == games
+    check_counts(counts, weight / weight.sum(), rate=1e-8, effect=0.02, power=1 - 1e-8)
+
+
+def test_two_samples_are_labelled_apart(rng: np.random.Generator) -> None:
+    flipped = Sample(NOISY.points, 1 - NOISY.labels, 1_000 * NOISY.counts)
+    clear = Sample(NOISY.points, NOISY.labels, 1_000 * NOISY.counts)
+    learner = EverlastingV2(agnostic=True, teachers=9_000, chunk=1, training_rate=1.0, rounds=1)
+    seat = learner.seat(6, rng)
+    seat.train(Training.of((clear, flipped), np.array([0, 1, 0, 1, 0, 1])))
+    assert np.allclose(seat.votes(2.0), [6 / 9, 0, 6 / 9, 0, 6 / 9, 0])
+
+
+def test_the_agnostic_claim_pays_for_the_new_labels() -> None:
+    plain = EverlastingV2(training_rate=0.01)
+    agnostic = attrs.evolve(plain, agnostic=True)
+    through = plain._through_round(1)
+    expected = amplified(through[0] + 3, 4 * np.e * through[1], rate=0.01)
+    assert agnostic._cost_of_example() == pytest.approx(expected)
+    assert agnostic.claim.epsilon == pytest.approx(max(expected.epsilon, plain.claim.epsilon))
+    assert EverlastingV2(agnostic=True).claim.epsilon < 1  # the printed rate is for four more nats
 
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
@@ -407,6 +464,6 @@ def test_finite_classes_play_through_rounds(spec: type[GenericBBL]) -> None:
 
 
 @pytest.mark.parametrize("games", [0, 1, 3])
-@pytest.mark.parametrize("spec", SPECS, ids=["v1", "v2"])
+@pytest.mark.parametrize("spec", SPECS, ids=NAMES)
 def test_any_number_of_games(spec: GenericBBL, games: int) -> None:
     assert views(spec, games, 1).shape == (games,)

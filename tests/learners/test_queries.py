@@ -17,7 +17,7 @@ RATE = 1e-8
 def collect(games: int, of: int, choose: int, rng: np.random.Generator) -> np.ndarray:
     collector = Collector(games, of=of, choose=choose, rng=rng)
     for place in range(of):
-        collector.offer(place + 1000.0 * np.arange(games))
+        collector.offer(place + 1000.0 * np.arange(games)[:, None])
     return collector.chosen()
 
 
@@ -41,8 +41,8 @@ def test_every_subset_is_equally_likely(
     monkeypatch.setattr(module, "_SEGMENT", segment)
     chosen = collect(1, 1, 1, rng)
     collector = Collector(300_000, of=6, choose=3, rng=rng)
-    for place in range(6):
-        collector.offer(np.full(300_000, place))
+    for first, stop in ((0, 1), (1, 5), (5, 6)):
+        collector.offer(np.broadcast_to(np.arange(first, stop), (300_000, stop - first)))
     chosen = collector.chosen()
     subsets = list(combinations(range(6), 3))
     index = {s: i for i, s in enumerate(subsets)}

@@ -160,3 +160,23 @@ def test_votes_at_more_points_than_are_kept(rng: np.random.Generator) -> None:
         assert np.allclose(teachers.votes(x), (x[:, None] >= held).mean(axis=1))
         for point in np.linspace(0, 1, 80):
             assert np.allclose(teachers.votes(np.full(games, point)), (point >= held).mean(axis=1))
+
+
+@pytest.mark.parametrize("many", [False, True])
+def test_games_with_samples_of_their_own_are_taught_from_these(many: bool, rng: np.random.Generator) -> None:
+    """Whatever stands in a row or apart: each S_1 is of the game's own sample, and so are the votes."""
+    games = 12 if many else 3
+    samples = [Sample(rng.random(20 + g % 3) + 10 * g, np.arange(20 + g % 3) % 2) for g in range(games)]
+    training = Training.of(samples, np.arange(games)[::-1].copy())
+    taught = teach(training, Thresholds(), teachers=4, chunk=5, rng=rng)
+    points = np.broadcast_to(taught.points, taught.counts.shape)
+    for game in range(games):
+        own = samples[games - 1 - game]
+        there = taught.counts[game] > 0
+        assert taught.counts[game].sum() == 20
+        labels = dict(zip(own.points.tolist(), own.labels.tolist(), strict=True))
+        pairs = zip(points[game, there].tolist(), taught.labels[game, there].tolist(), strict=True)
+        assert all(labels[x] == y for x, y in pairs)
+    assert (taught.points.shape[0] == games) == many
+    x = np.arange(games)[::-1] * 10.0  # below all points of the own sample, above those of lower ones
+    assert (taught.teachers.votes(x) == 0).all()

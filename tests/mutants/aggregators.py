@@ -297,5 +297,5 @@ AGGREGATORS: tuple[tuple[Any, float, dict[str, Any]], ...] = (
     (BareDistance(), inf, {}),
     (PaysForOneVote(), 5.47, {}),
     (TwoTeachersEach(), 2.31, {"searched": False}),
-    (OneNumber(), inf, {}),
+    (OneNumber(), inf, {"pairs": 512}),
 )

@@ -64,7 +64,7 @@ class BrokenLearner:
 # The broken private online learners that take settings of their own.
 PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (realizable.BareCounts(), inf, 24, {}),
-    (realizable.NoiseOfThresholdAlone(), inf, 22, {}),
+    (realizable.NoiseOfThresholdAlone(), inf, 22, {"pairs": 256}),
     (realizable.ComparesAtMistakes(), inf, 22, {"pairs": 256}),
     (realizable.PairsInTurn(), inf, 64, {"searched": False, "games": 4_000}),
     (realizable.SumGoesOn(), 19.8, 187, {"searched": False}),
@@ -84,7 +84,7 @@ PRIVATE_ONLINE: tuple[tuple[Any, float, int, dict[str, Any]], ...] = (
     (experts.RedrawsAtMistakes(), inf, 12, {}),
     (halfspaces.DrawsForOne(), 0.25 + 60 * 0.8, 2, {}),
     (halfspaces.SumForMean(), 0.25 + 4 * 1.6, 2, {}),
-    (halfspaces.CacheStays(), 0.25 + 4 * 66 * 0.3, 12, {}),
+    (halfspaces.CacheStays(), 0.25 + 4 * 66 * 0.3, 12, {"pairs": 1024}),
     (halfspaces.CacheShows(), inf, 2, {}),
     (halfspaces.NothingNew(), inf, 2, {}),
     (halfspaces.WatchesMistakes(), inf, 10, {}),

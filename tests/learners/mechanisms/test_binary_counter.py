@@ -17,7 +17,7 @@ from statistical import check_cdf, rejected, statistical
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms import binary_counter
-from learners.mechanisms.binary_counter import BinaryCounter, accuracy, levels
+from learners.mechanisms.binary_counter import BinaryCounter, accuracy, lag, levels
 from learners.mechanisms.laplace import laplace
 
 
@@ -132,6 +132,16 @@ def test_the_bound_of_a_tail_is_above_the_tail() -> None:
         x = np.linspace(0, 60 + 10 * nodes, 20_001)
         tail = np.trapezoid(stats.gamma.pdf(x, nodes) * stats.gamma.sf(x + error, nodes), x)
         assert tail <= binary_counter._tail(nodes, error) * (1 + 1e-6)
+
+
+def test_the_lag_of_one_count_is_above_its_tail() -> None:
+    assert lag(1, 1e-3, epsilon=2.0) >= stats.laplace.isf(1e-3, scale=0.5)
+    for horizon, beta in ((3, 1e-3), (3, 1e-7)):  # two nodes: P[sum > x] = (2 + x)/4 e^-x
+        x = lag(horizon, beta, epsilon=2.0)
+        assert beta / 50 < (2 + x) / 4 * np.exp(-x) <= beta
+        assert x < accuracy(horizon, beta, epsilon=2.0)
+    with pytest.raises(InvalidArgument, match="beta must be a probability"):
+        lag(3, 0.0, epsilon=2.0)
 
 
 def test_counters_of_a_game_are_counted_apart(rng: np.random.Generator) -> None:

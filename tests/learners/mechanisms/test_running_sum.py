@@ -17,7 +17,8 @@ from statistical import rejected, statistical
 from arena.errors import InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.laplace import laplace
-from learners.mechanisms.running_sum import RunningSum, running_sum_error
+from learners.mechanisms.quadrature import laplace_nodes
+from learners.mechanisms.running_sum import RunningSum, running_sum_error, running_sum_lag
 
 # Small enough that the threshold is often crossed early, late and never.
 SUMS: dict[str, Any] = {"threshold": 2.0, "epsilon": 1.5}
@@ -149,6 +150,32 @@ def test_half_the_error_would_be_exceeded(rng: np.random.Generator) -> None:
 
 
 # --- tables -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("beta", [0.3, 1e-3, 1e-7])
+def test_the_lag_is_the_tail_of_two_laplace_numbers(beta: float) -> None:
+    lag = running_sum_lag(beta, epsilon=0.7)
+    nodes, weights = laplace_nodes(1 / 0.7, [lag])
+    assert weights @ stats.laplace.sf(lag - nodes, scale=1 / 0.7) == pytest.approx(beta)
+    with pytest.raises(InvalidArgument, match="between 0 and 1/2"):
+        running_sum_lag(0.5, epsilon=0.7)
+
+
+@statistical(rate=2 * RATE)
+def test_elements_in_a_row_follow_the_law(rng: np.random.Generator) -> None:
+    """Rows end with the first game that answers ⊤, so what follows is asked in the next."""
+    games, values = 300_000, [1, 0, 1, 1]
+    table = RunningSum(games, rng, thresholds=SUMS["threshold"], epsilon=SUMS["epsilon"])
+    ended, letters = np.zeros(games, bool), np.full(games, "", "U4")
+    while (asked := int(np.char.str_len(letters).max(initial=0))) < len(values):
+        fired = table.observe_many(np.broadcast_to(np.array(values[asked:]), (games, len(values) - asked)))
+        assert fired[:, :-1].sum() == 0
+        for column in fired.T:
+            letters = np.char.add(letters, np.where(ended, "", np.where(column, "T", ".")))
+            ended |= column
+    check_transcripts(letters, sum_law(values, **SUMS), effect=0.012)
+    with rejected():
+        check_transcripts(letters, sum_law([1, 1, 1, 0], **SUMS), effect=0.012)
 
 
 @pytest.mark.parametrize("games", [0, 1, 3])

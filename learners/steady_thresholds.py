@@ -1,0 +1,102 @@
+"""steady-thresholds: SteadyThresholds itself as a predictor, every training example its own teacher."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.laws import AnswerLaw
+from arena.sample import Sample
+from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.mechanisms.laplace import laplace_between, laplace_cdf
+from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_cost
+from learners.votes import Electorate, SeatedVotes, VotePredictor
+
+
+@attrs.frozen
+class SteadyThresholdsPredictor(VotePredictor):
+    """Answers 1 where the mean vote of teachers, one trained on each example, plus Lap(1/(n·ε′)) is at least
+    1/2, and halts with the c-th answer whose noisy vote lies within alpha of 1/2.
+
+    What section 6.1 of Private Everlasting Prediction, v2, puts in the place of its step 3(d), without the
+    rounds and without noise on thresholds: `learners.mechanisms.steady_thresholds`. It learns nothing from
+    queries and protects training examples only.
+    """
+
+    name = "steady-thresholds"
+    theorem = "the proof of learners.mechanisms.steady_thresholds.steady_cost"
+
+    epsilon: float = setting(0.04, unit="nats", help="ε′ of one answer", check=[more_than(0), at_most(1)])
+    alpha: float = setting(
+        0.25, unit="fraction", help="the thresholds are 1/2 ± alpha", check=[more_than(0), less_than(0.5)]
+    )
+    halts: int = setting(4, help="c, outcomes ⊤ before it halts", check=[whole, at_least(1)])
+    slack: float = setting(1e-6, unit="probability", help="δ", check=[more_than(0), less_than(1)])
+
+    @property
+    def claim(self) -> Claim:
+        gap = 2 * self.alpha * self.size * self.epsilon
+        epsilon, delta = steady_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
+        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+
+    @property
+    def in_step(self) -> bool:
+        """Every game draws one number a query, whatever it is told."""
+        return True
+
+    def law(self, sample: Sample) -> SteadyThresholdsLaw:
+        return SteadyThresholdsLaw(self, self.electorate(sample))
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedSteadyThresholds:
+        return SeatedSteadyThresholds(self, games, rng)
+
+
+class SteadyThresholdsLaw(AnswerLaw):
+    """States: the outcomes ⊤ so far, m = c. A game that halts keeps the state that it had."""
+
+    outcomes = ((0, False), (1, False), (0, True), (1, True))
+
+    def __init__(self, spec: SteadyThresholdsPredictor, electorate: Electorate) -> None:
+        self._electorate = electorate
+        self._spec = spec
+
+    def start(self) -> np.ndarray:
+        return np.eye(self._spec.halts)[0]
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        votes = self._electorate.votes(x)[:, None]
+        unit = 1 / (self._spec.epsilon * self._spec.size)
+        low, middle, high = ((0.5 + a - votes) / unit for a in (-self._spec.alpha, 0, self._spec.alpha))
+        clear = laplace_cdf(low), laplace_cdf(-high)
+        tops = laplace_between(low, middle), laplace_between(middle, high)
+        after = np.zeros((4, *measure.shape))
+        for label in (0, 1):
+            after[label] = measure * clear[label]
+            after[label, :, 1:] += measure[:, :-1] * tops[label]
+            after[2 + label, :, -1:] = measure[:, -1:] * tops[label]
+        return after
+
+
+class SeatedSteadyThresholds(SeatedVotes):
+    """steady-thresholds at a table."""
+
+    def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games)
+        self._mechanism = SteadyThresholds(
+            games,
+            rng,
+            lower=0.5 - spec.alpha,
+            upper=0.5 + spec.alpha,
+            epsilon=spec.epsilon,
+            size=spec.size,
+            halts=spec.halts,
+        )
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self._mechanism.halted
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        votes = np.broadcast_to(self._teachers.votes(x), (self._games,))
+        return self._mechanism.respond(votes[:, None])[:, 0]

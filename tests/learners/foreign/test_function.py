@@ -1,0 +1,234 @@
+"""function: what it hands over, where coins come from, what it refuses, and audits of it."""
+
+from __future__ import annotations
+
+import random
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from foreign_mechanisms import laplace, laplaces, of_the_process, of_the_system, released
+from players import Scripted
+
+from adversaries.count_swap import CountSwap
+from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play
+from arena.testing import check_learner
+from audits.plan import Plan
+from audits.report import text
+from audits.run import run
+from learners.foreign.function import Function
+
+SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])
+
+
+def scaled(data, scale=2.0):  # type: ignore[no-untyped-def]
+    return scale * np.sum(data)
+
+
+# --- what is handed over ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("receives", "handed"),
+    [("ones", 2), ("labels", [1, 1, 0]), ("sum", 3.0), ("points", [0.5, 0.5, 2.0])],
+)
+def test_parts_of_the_sample(receives: str, handed: Any) -> None:
+    got: list[Any] = []
+
+    def listen(data: Any, rng: object) -> float:
+        got.append(data.tolist() if isinstance(data, np.ndarray) else data)
+        return 0.0
+
+    released(Function(function=listen, receives=receives), SAMPLE, games=1)
+    assert got == [handed]
+    assert type(got[0]) is type(handed)
+
+
+def test_labels_are_numbers_that_do_not_overflow() -> None:
+    assert (
+        released(Function(function=lambda labels, rng: 300 * labels), SAMPLE).tolist() == [[300, 300, 0]] * 3
+    )
+
+
+def test_points_and_labels() -> None:
+    def product(data: tuple[np.ndarray, np.ndarray], rng: object) -> float:
+        return float(data[0] @ data[1])
+
+    assert released(Function(function=product, receives="both"), SAMPLE).tolist() == [1.0, 1.0, 1.0]
+
+
+def test_points_that_are_vectors() -> None:
+    sample = Sample([[1.0, 2.0], [3.0, 4.0]], [0, 1], [1, 2])
+    learner = Function(function=lambda data, rng: data, receives="sum", dimension=2)
+    assert released(learner, sample, games=2).tolist() == [[7.0, 10.0], [7.0, 10.0]]
+
+
+def test_a_function_may_write_to_what_it_is_handed() -> None:
+    def spoiling(data: np.ndarray, rng: object) -> float:
+        data += 1
+        return data.sum()
+
+    assert released(Function(function=spoiling), SAMPLE).tolist() == [5, 5, 5]
+
+
+def test_games_keep_their_places() -> None:
+    none = Sample([0.0], [0], [9])
+    learner = Function(
+        function=lambda ones, games, rng: np.full((games, 2), ones), receives="ones", vectorised=True
+    )
+    seen: list[np.ndarray] = []
+
+    def moves(games: int, rng: np.random.Generator) -> Moves:
+        reply = yield Train([none.replaced(0, 0.0, int(game % 3 == 0)) for game in range(games)])
+        seen.append(reply.value)
+        return None
+
+    play(learner, Scripted(moves), Release(), games=7, seed=1)
+    assert seen[0].tolist() == [[int(game % 3 == 0)] * 2 for game in range(7)]
+
+
+# --- coins ------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("function", "settings", "coins"),
+    [
+        (laplace, {}, "given"),
+        (laplaces, {"vectorised": True}, "given"),
+        (of_the_system, {}, "own"),
+        (of_the_process, {"coins": "global"}, "global"),
+        (scaled, {}, "own"),  # a second argument with a default of its own is no rng
+        (lambda data, rng=None: 0, {}, "given"),
+        (lambda data, games: 0, {"vectorised": True}, "own"),
+        (max, {}, "own"),
+    ],
+)
+def test_where_coins_come_from(function: Any, settings: dict[str, Any], coins: str) -> None:
+    learner = Function(function=function, **settings)
+    assert learner.coins_run == coins
+    assert learner.own_coins is (coins == "own")
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        Function(function=laplace, epsilon=1.0),
+        Function(function=laplaces, receives="ones", vectorised=True),
+        Function(function=of_the_process, coins="global"),
+    ],
+    ids=["given", "vectorised", "global"],
+)
+def test_functions_conform(learner: Function) -> None:
+    check_learner(learner, games=1_000)
+
+
+def test_global_generators_are_put_back() -> None:
+    before = random.getstate(), np.random.get_state()[1].tobytes()  # noqa: NPY002
+    first, second = (released(Function(function=of_the_process, coins="global"), SAMPLE) for _ in range(2))
+    assert first.tolist() == second.tolist()
+    assert len(set(first.tolist())) == 3
+    assert before == (random.getstate(), np.random.get_state()[1].tobytes())  # noqa: NPY002
+
+
+# --- claims and refusals ----------------------------------------------------------------------------------
+
+
+def test_the_claim_is_the_users() -> None:
+    assert Function(function=laplace).claim.empty
+    claim = Function(function=laplace, epsilon=0.5, delta=1e-6).claim
+    assert (claim.epsilon, claim.delta) == (0.5, 1e-6)
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"function": scaled, "coins": "given", "vectorised": True},
+            "scaled must take data, games, rng, got 'scaled(data, scale=2.0)'. Set "
+            "vectorised and coins to what it takes, or wrap it in a function that takes these.",
+        ),
+        ({"function": 3}, "function must be a function, got 3"),
+        (
+            {"function": laplace, "receives": "all"},
+            "receives must be one of ones, labels, sum, points, both, got 'all'",
+        ),
+    ],
+)
+def test_refused_settings(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        Function(**settings)
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize(
+    ("function", "vectorised", "got"),
+    [
+        (lambda data, rng: "one", False, "'str96 of shape (3,) for 3 games'"),
+        (lambda data, rng: None, False, "'object of shape (3,) for 3 games'"),
+        (lambda data, games, rng: np.zeros(games + 1), True, "'float64 of shape (4,) for 3 games'"),
+        (lambda data, rng: np.zeros(rng.integers(1, 10**6)), False, "'values of several shapes'"),
+    ],
+)
+def test_refused_values(function: Any, vectorised: bool, got: str) -> None:
+    with pytest.raises(Unsupported) as refused:
+        released(Function(function=function, vectorised=vectorised), SAMPLE)
+    assert str(refused.value) == (
+        "what function releases must be a number, or numbers in an array of one shape, in every game, got "
+        f"{got}. Wrap the mechanism in a function that returns numbers."
+    )
+
+
+def test_a_function_that_raises_is_told_of() -> None:
+    with pytest.raises(PlayerError, match="learner function raised ZeroDivisionError"):
+        released(Function(function=lambda data, rng: 1 / 0), SAMPLE)
+
+
+# --- audits -----------------------------------------------------------------------------------------------
+
+
+def plan(learner: Function, **settings: Any) -> Plan:
+    usual: dict[str, Any] = {"epsilon": 0.5, "delta": 0, "games": 4_000, "seed": 3}
+    return Plan(learner=learner, adversary=CountSwap(), referee=Release(), **usual | settings)
+
+
+def test_figures_follow_from_the_seed_whatever_the_jobs(tmp_path: Path) -> None:
+    audit = plan(Function(function=lambda data, rng: np.sum(data) + rng.laplace()))
+    first = run(audit, ledger=tmp_path / "a.ledger")
+    assert first.refuted
+    again = run(audit, jobs=2)
+    assert (again.epsilon_lower, again.clopper_pearson) == (first.epsilon_lower, first.clopper_pearson)
+    assert run(audit, ledger=tmp_path / "a.ledger").played_now == 0
+
+
+def test_another_function_of_that_name_is_another_plan(tmp_path: Path) -> None:
+    def made(scale: float) -> Function:
+        return Function(function=lambda data, rng: np.sum(data) + scale * rng.laplace())
+
+    run(plan(made(1.0)), ledger=tmp_path / "a.ledger")
+    with pytest.raises(
+        InvalidArgument, match=r"holds another plan: learner\.function: .*lambda> [0-9a-f]{16}"
+    ):
+        run(plan(made(1.5)), ledger=tmp_path / "a.ledger")
+
+
+def test_coins_of_its_own_are_audited_and_said_so(tmp_path: Path) -> None:
+    audit = plan(Function(function=of_the_system))
+    assert audit.describe()["own_coins"] is True
+    assert "own_coins" not in plan(Function(function=laplace)).describe()
+    verdict = run(audit, ledger=tmp_path / "a.ledger", jobs=2)
+    assert verdict.refuted
+    assert verdict.epsilon_lower < 1
+    assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
+    assert "seed              3, but the learner's coins are its own" in text(verdict, plan=audit)
+
+
+def test_specs_are_equal_as_their_functions_are() -> None:
+    def one(data: Any, rng: object) -> int:
+        return 1
+
+    assert Function(function=one) == Function(function=one)
+    assert hash(Function(function=one)) == hash(Function(function=one))
+    assert Function(function=one) != Function(function=laplace)
+    assert "function=laplace" in repr(attrs.evolve(Function(function=one), function=laplace))

@@ -1,0 +1,257 @@
+"""opendp and diffprivlib: what they claim, hand over and refuse, by stand-ins and by the libraries."""
+
+from __future__ import annotations
+
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+from foreign_mechanisms import Measurement, Mechanism, Profile, released, without_the_library
+
+from adversaries.count_swap import CountSwap
+from arena import InvalidArgument, Learner, Release, Sample, Unsupported
+from arena.testing import check_learner
+from audits.plan import Plan
+from audits.run import run
+from learners.foreign.diffprivlib import Diffprivlib
+from learners.foreign.opendp import OpenDP
+
+SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])
+COUNT = Sample([0.0, 0.0], [1, 0], [1, 9])
+
+
+def measured(d_in: float = 1, *, receives: str = "ones", delta: float | None = None, **about: Any) -> OpenDP:
+    vectorised = about.pop("vectorised", False)
+    make = partial(Measurement, **about)
+    return OpenDP(make=make, d_in=d_in, receives=receives, delta=delta, vectorised=vectorised)
+
+
+# --- OpenDP -----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("about", "claimed"),
+    [
+        ({"loss": 0.5}, (0.5, 0)),
+        ({"distance": "f64"}, (1, 0)),
+        ({"measure": "Approximate(MaxDivergence)", "loss": (0.5, 1e-6)}, (0.5, 1e-6)),
+        ({"measure": "SmoothedMaxDivergence", "loss": Profile(), "delta": 1e-3}, (3, 1e-3)),
+    ],
+)
+def test_the_claim_is_that_of_the_map(about: dict[str, Any], claimed: tuple[float, float]) -> None:
+    learner = measured(**about)
+    assert (learner.claim.epsilon, learner.claim.delta) == claimed
+    assert learner.own_coins
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"measure": "SmoothedMaxDivergence", "loss": Profile()},
+            "the measurement has a privacy profile, of which a claim needs the δ at which to read it. "
+            "Set delta.",
+        ),
+        (
+            {"measure": "RenyiDivergence"},
+            "the map of a measurement speaks of (ε, δ) or of zero-concentrated privacy, got "
+            "'RenyiDivergence'. Cast it where it is made (opendp.combinators).",
+        ),
+        (
+            {"d_in": 0.5, "distance": "f64"},
+            "one example moves ones by up to 1 in AbsoluteDistance(i32), so d_in is no less, got 0.5. "
+            "Set d_in to 1.",
+        ),
+        (
+            {"receives": "labels", "metric": "SymmetricDistance()"},
+            "one example moves labels by up to 2 in SymmetricDistance(), so d_in is no less, got 1. "
+            "Set d_in to 2.",
+        ),
+    ],
+)
+def test_claims_that_cannot_be_made(settings: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        measured(**settings).claim
+    assert str(refused.value) == message
+
+
+def test_a_sum_may_move_by_less_than_one() -> None:
+    assert measured(0.25, receives="sum", carrier="f64", distance="f64").claim.epsilon == 1
+
+
+@pytest.mark.parametrize(("distance", "asked"), [("i32", 2), ("u32", 2), ("f64", 1.5)])
+def test_a_map_is_asked_of_no_less_than_d_in(distance: str, asked: float) -> None:
+    class Linear(Measurement):
+        def map(self, d_in: float) -> Any:
+            return 10 * d_in
+
+    assert OpenDP(make=lambda: Linear(distance=distance), d_in=1.5).claim.epsilon == 10 * asked
+
+
+@pytest.mark.parametrize(
+    ("receives", "about", "wanted"),
+    [
+        ("ones", {}, [2] * 3),
+        ("ones", {"carrier": "f64"}, [2.0] * 3),
+        ("labels", {"carrier": "Vec<i32>"}, [[1, 1, 0]] * 3),
+        ("labels", {"carrier": "Vec<bool>"}, [[1, 1, 0]] * 3),
+        ("sum", {"carrier": "f64"}, [3.0] * 3),
+        ("points", {"carrier": "Vec<f64>"}, [[0.5, 0.5, 2.0]] * 3),
+        ("ones", {"carrier": "Vec<f64>", "vectorised": True}, [2.0] * 3),
+    ],
+)
+def test_what_a_measurement_is_handed(receives: str, about: dict[str, Any], wanted: list[Any]) -> None:
+    seen = released(measured(receives=receives, noise=False, **about), SAMPLE)
+    assert seen.tolist() == wanted
+
+
+@pytest.mark.parametrize(
+    ("receives", "about", "message"),
+    [
+        (
+            "ones",
+            {"carrier": "bool"},
+            "a measurement of bits takes 0 and 1, got 2. Use a sample with at most",
+        ),
+        (
+            "ones",
+            {"carrier": "String"},
+            "a measurement takes numbers, or bits, got 'String'. Wrap it in a fun",
+        ),
+        (
+            "ones",
+            {"vectorised": True},
+            "a vectorised measurement takes a vector, of one number a game, got 'on",
+        ),
+        (
+            "labels",
+            {"carrier": "Vec<i32>", "vectorised": True},
+            "a vectorised measurement takes a vector, of one number a game, got 'labels for Vec<i32>'. M",
+        ),
+    ],
+)
+def test_what_a_measurement_cannot_be_handed(receives: str, about: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        released(measured(receives=receives, **about), SAMPLE)
+    assert str(refused.value).startswith(message)
+
+
+# --- diffprivlib ------------------------------------------------------------------------------------------
+
+
+def test_the_claim_is_that_of_the_mechanism() -> None:
+    learner = Diffprivlib(make=partial(Mechanism, epsilon=0.5, delta=1e-6))
+    assert (learner.claim.epsilon, learner.claim.delta) == (0.5, 1e-6)
+    assert learner.own_coins
+
+
+def test_a_sensitivity_below_that_of_a_count_is_refused() -> None:
+    make = partial(Mechanism, epsilon=1.0, sensitivity=0.5)
+    with pytest.raises(InvalidArgument) as refused:
+        Diffprivlib(make=make).claim
+    assert str(refused.value) == (
+        "one example moves a count by 1, which is more than the mechanism's sensitivity, got 0.5. "
+        "Make it with a sensitivity of at least 1."
+    )
+    assert Diffprivlib(make=make, receives="sum").claim.epsilon == 1
+
+
+def test_seeded_mechanisms_repeat() -> None:
+    learner = Diffprivlib(make=partial(Mechanism, epsilon=1.0), seeded=True)
+    assert not learner.own_coins
+    check_learner(learner, games=1_000)
+    assert released(learner, SAMPLE).tolist() == released(learner, SAMPLE).tolist()
+    own = Diffprivlib(make=partial(Mechanism, epsilon=1.0))
+    assert released(own, SAMPLE).tolist() != released(own, SAMPLE).tolist()
+
+
+# --- both -------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("learner", "library"),
+    [
+        (OpenDP(make=without_the_library, d_in=1), "opendp"),
+        (Diffprivlib(make=without_the_library), "diffprivlib"),
+    ],
+    ids=["opendp", "diffprivlib"],
+)
+def test_a_missing_library_is_named(learner: Learner, library: str) -> None:
+    with pytest.raises(Unsupported) as refused:
+        learner.claim
+    assert str(refused.value) == (
+        f"{library} cannot be imported (No module named 'no_such_library'). "
+        f"Install it: pip install 'dp-arena[{library}]'."
+    )
+
+
+def test_a_maker_that_fails_is_named() -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        Diffprivlib(make=Mechanism).claim
+    assert str(refused.value) == (
+        "Mechanism, which makes the mechanism of diffprivlib, raised TypeError: Mechanism.__init__() missing "
+        "1 required positional argument: 'epsilon'. Mend it, and try it alone."
+    )
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [measured(), Diffprivlib(make=partial(Mechanism, epsilon=1.0))],
+    ids=["opendp", "diffprivlib"],
+)
+def test_they_conform_and_are_audited(learner: Learner) -> None:
+    """Noise that is bounded has no ε: it is refuted."""
+    check_learner(learner, games=500)
+    plan = Plan(learner=learner, adversary=CountSwap(), referee=Release(), epsilon=1, delta=0, games=1_000)
+    assert run(plan).refuted
+
+
+# --- the libraries themselves -----------------------------------------------------------------------------
+
+
+def of_opendp(name: str) -> Any:
+    import opendp.prelude as dp
+
+    dp.enable_features("contrib")
+    bits, vector = dp.atom_domain(T=float, nan=False), dp.vector_domain(dp.atom_domain(T=int))
+    makers = {
+        "integers": lambda: dp.m.make_laplace(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=2.0),
+        "floats": lambda: dp.m.make_laplace(bits, dp.absolute_distance(T=float), scale=2.0),
+        "vector": lambda: dp.m.make_laplace(vector, dp.l1_distance(T=int), scale=2.0),
+        "zCDP": lambda: dp.m.make_gaussian(dp.atom_domain(T=int), dp.absolute_distance(T=int), scale=4.0),
+        "approximate": lambda: dp.c.make_fix_delta(dp.c.make_zCDP_to_approxDP(makers["zCDP"]()), delta=1e-6),
+        "bit": lambda: dp.m.make_randomized_response_bool(prob=0.75),
+    }
+    return makers[name]()
+
+
+@pytest.mark.parametrize(
+    ("name", "settings", "claimed"),
+    [
+        ("integers", {}, (0.5, 0)),
+        ("floats", {}, (0.5, 0)),
+        ("vector", {"receives": "labels"}, (0.5, 0)),
+        ("vector", {"vectorised": True}, (0.5, 0)),
+        ("zCDP", {"delta": 1e-6}, (1.14, 1e-6)),
+        ("approximate", {}, (1.14, 1e-6)),
+        ("bit", {}, (1.0986, 0)),
+    ],
+)
+def test_measurements_of_opendp(name: str, settings: dict[str, Any], claimed: tuple[float, float]) -> None:
+    pytest.importorskip("opendp")
+    learner = OpenDP(make=partial(of_opendp, name), d_in=1, **settings)
+    assert (learner.claim.epsilon, learner.claim.delta) == (pytest.approx(claimed[0], rel=0.01), claimed[1])
+    seen = released(learner, COUNT, games=20)
+    assert seen.shape == ((20, 10) if "receives" in settings else (20,))
+    assert len(np.unique(seen, axis=0)) > 1
+
+
+def test_mechanisms_of_diffprivlib() -> None:
+    mechanisms = pytest.importorskip("diffprivlib.mechanisms")
+    for make in (mechanisms.Laplace, mechanisms.Geometric, partial(mechanisms.Snapping, lower=0, upper=10)):
+        learner = Diffprivlib(make=partial(make, epsilon=1, sensitivity=1))
+        assert (learner.claim.epsilon, learner.claim.delta) == (1, 0)
+        assert len(np.unique(released(learner, COUNT, games=50))) > 1
+    seeded = Diffprivlib(make=partial(mechanisms.Laplace, epsilon=1, sensitivity=1), seeded=True)
+    assert released(seeded, COUNT).tolist() == released(seeded, COUNT).tolist()

@@ -1,0 +1,238 @@
+"""everlasting-fresh: what it costs, which points it learns from, and when it goes on."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+
+import attrs
+import numpy as np
+import pytest
+from plain_bbl import Reference
+from players import script
+from scipy import stats
+
+from arena import (
+    QUERY,
+    TRAINING_EXAMPLE,
+    UNLABELLED_EXAMPLE,
+    BudgetExceeded,
+    Figure1,
+    InvalidArgument,
+    Queries,
+    Query,
+    Sample,
+    Train,
+    Unlabelled,
+    play,
+)
+from arena.concepts import Rectangles, Thresholds
+from arena.testing import check_learner
+from learners.everlasting_fresh import EverlastingFresh
+from learners.everlasting_v2 import EverlastingV2
+from learners.mechanisms.composition import Guarantee
+
+SETTINGS = {"teachers": 40, "chunk": 1, "training_rate": 0.5, "rate": 0.75, "answers": 8, "noise": 1.0}
+SMALL = EverlastingFresh(pool=12, **SETTINGS)  # type: ignore[arg-type]
+SPREAD = Sample([0.0, 1.0, 2.0, 3.0], [0, 0, 1, 1], [20, 20, 20, 20])
+STREAM = np.array([0.0, 1.0, 2.0, 3.0, 2.5, 1.5, 3.0, 0.5, 2.0, 1.0, 0.0, 3.0])
+
+
+# --- what it costs ------------------------------------------------------------------------------------------
+
+
+def test_a_query_costs_nothing_at_all() -> None:
+    assert EverlastingFresh().costs[QUERY] == Guarantee(0.0, 0.0)
+
+
+def test_unlabelled_examples_cost_what_queries_of_v2_do() -> None:
+    fresh, v2 = EverlastingFresh(pool=4_000), EverlastingV2()
+    assert fresh.costs[UNLABELLED_EXAMPLE] == v2.costs[QUERY]
+    assert fresh.costs[TRAINING_EXAMPLE] == v2.costs[TRAINING_EXAMPLE]
+    assert fresh.claim.protects == (TRAINING_EXAMPLE, QUERY, UNLABELLED_EXAMPLE)
+    assert fresh.claim.epsilon == max(cost.epsilon for cost in fresh.costs.values())
+
+
+def test_one_round_costs_unlabelled_examples_nothing() -> None:
+    assert attrs.evolve(SMALL, rounds=1).costs[UNLABELLED_EXAMPLE] == Guarantee(0.0, 0.0)
+
+
+# --- sizes --------------------------------------------------------------------------------------------------
+
+
+def test_by_default_a_pool_trains_the_next_round_as_wished() -> None:
+    spec = EverlastingFresh(teachers=7, chunk=3, rate=0.3, training_rate=0.5)
+    for index in (1, 2, 3):
+        following = spec.round(index + 1)
+        assert following.teachers == 7 * 2**index
+        assert following.examples <= 0.3 * spec.unlabelled(index) < following.examples + 1
+
+
+def test_a_share_that_rounding_leaves_one_short_is_made_up_for() -> None:
+    spec = EverlastingFresh(teachers=992_264, chunk=1, rate=0.35, training_rate=0.5)
+    assert all(spec.round(index).teachers == 992_264 * 2 ** (index - 1) for index in (1, 2, 3, 4))
+
+
+def test_a_small_pool_trains_fewer_teachers_and_none_is_refused() -> None:
+    assert SMALL.round(2).teachers == 4
+    with pytest.raises(InvalidArgument, match=r"the fresh points of round 1 must train .* got 2\. Give more"):
+        attrs.evolve(SMALL, pool=2)
+
+
+# --- games --------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "spec",
+    [
+        attrs.evolve(SMALL, answers=4, rounds=3),
+        attrs.evolve(SMALL, answers=4, concepts=Thresholds(range(4))),
+        EverlastingFresh(teachers=101, answers=2_000),
+    ],
+    ids=["rounds", "domain", "one round is enough"],
+)
+def test_it_conforms(spec: EverlastingFresh) -> None:
+    check_learner(spec, games=1_000)
+
+
+def test_vectors_are_learnt_from() -> None:
+    spec = attrs.evolve(SMALL, concepts=Rectangles((2, 2)))
+    corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
+    asked = script(
+        Train(Sample(corners, [0, 0, 0, 1], [20] * 4)),
+        Unlabelled(np.tile(corners, (3, 1))),
+        Queries(np.tile(corners, (5, 1))),
+    )
+    assert play(spec, asked, Figure1(), games=20, seed=1).rounds == 20
+
+
+def test_a_stream_that_ends_is_told_by_how_much() -> None:
+    asked = script(Train(SPREAD), Unlabelled(STREAM[:5]), Queries(np.zeros(8)), Query(0.0))
+    with pytest.raises(BudgetExceeded) as caught:
+        play(SMALL, asked, Figure1(), games=3, seed=1)
+    assert str(caught.value) == (
+        "everlasting-fresh has spent the answers of round 1, and the next is made of 12 fresh points, of "
+        "which 5 have come. Hand over 7 more with the move Unlabelled, or set rounds=1."
+    )
+
+
+def test_a_last_round_needs_no_points_and_drops_them() -> None:
+    spec = attrs.evolve(SMALL, rounds=1)
+    asked = script(Train(SPREAD), Unlabelled(STREAM), Queries(np.zeros(9)))
+    found = play(spec, asked, Figure1(), games=3, seed=1)
+    assert found.halted is not None
+    assert found.halted.all()
+
+
+def labels(*moves: object, games: int = 400, seed: int = 3) -> np.ndarray:
+    """The answers to the queries after `moves`, which reach into round 3."""
+    asked = script(Train(SPREAD), *moves, Queries(np.tile([0.5, 1.0, 1.5, 2.0], 15)))
+    found = play(SMALL, asked, Figure1(), games=games, seed=seed, record=True)
+    assert found.view is not None
+    return found.view.replies[-1].label  # type: ignore[attr-defined, no-any-return]
+
+
+def test_points_that_come_early_wait_for_their_round() -> None:
+    """Pools are cut from the stream in order, so that pieces of any size lead to the same, bit for bit."""
+    stream = np.tile(STREAM, 5)  # F_1 + F_2 = 60
+    together = labels(Unlabelled(stream))
+    assert (
+        together == labels(Unlabelled(stream[:7]), Unlabelled(stream[7:31]), Unlabelled(stream[31:]))
+    ).all()
+
+
+def test_queries_leave_no_trace() -> None:
+    """Games with the same coins, asked otherwise in rounds 1 and 2, answer alike in round 3."""
+
+    def answers(x: np.ndarray) -> np.ndarray:
+        asked = script(
+            Train(SPREAD),
+            Unlabelled(np.tile(STREAM, 5)),
+            Queries(x),
+            Queries(np.tile([0.5, 1.0, 1.5, 2.0], 5)),
+        )
+        found = play(SMALL, asked, Figure1(), games=200, seed=3, record=True)
+        assert found.view is not None
+        return found.view.replies[-1].label  # type: ignore[attr-defined, no-any-return]
+
+    assert (answers(np.zeros(40)) == answers(np.linspace(0, 3, 40))).all()
+
+
+# --- a reference in plain Python ----------------------------------------------------------------------------
+
+
+class FreshReference(Reference):
+    """The listing with fresh points: D_i is cut from what was handed over."""
+
+    def train(self, sample: Sample) -> None:
+        self.handed: list[float] = []
+        super().train(sample)
+
+    def fresh(self, x: np.ndarray) -> None:
+        self.handed += [float(point) for point in x]
+
+    def next_round(self) -> None:
+        size = self.spec.unlabelled(self.index)
+        self.asked, self.handed = self.handed[:size], self.handed[size:]
+        super().next_round()
+
+
+class AloneSeat:
+    """One game of the reference as a table of games."""
+
+    def __init__(self, spec: EverlastingFresh, games: int, rng: np.random.Generator) -> None:
+        self._each = [FreshReference(spec, rng) for _ in range(games)]
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: object) -> None:
+        for each, which in zip(self._each, training.which, strict=True):  # type: ignore[attr-defined]
+            each.train(training.samples[which])  # type: ignore[attr-defined]
+
+    def fresh(self, x: np.ndarray) -> None:
+        for each, points in zip(self._each, x, strict=True):
+            each.fresh(points)
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        return np.array([each.predict(point) for each, point in zip(self._each, x, strict=True)])
+
+
+@attrs.frozen
+class FreshReferenceLearner(EverlastingFresh):
+    name = "reference"
+
+    def seat(self, games: int, rng: np.random.Generator) -> AloneSeat:  # type: ignore[override]
+        return AloneSeat(self, games, rng)
+
+
+PROBES = (0.0, 1.0, 1.5, 2.0, 3.0)
+
+
+def spelt(spec: EverlastingFresh, games: int, seed: int) -> np.ndarray:
+    """(n,): the answers in round 2 as one number."""
+    asked = script(Train(SPREAD), Unlabelled(STREAM), *[Query(2.0)] * 8, *[Query(x) for x in PROBES])
+    found = play(spec, asked, Figure1(), games=games, seed=seed, record=True)
+    assert found.view is not None
+    said = np.stack([reply.label for reply in found.view.replies[-len(PROBES) :]])  # type: ignore[attr-defined]
+    return (2 ** np.arange(len(PROBES)) @ said).astype(int)
+
+
+def p_value(first: np.ndarray, second: np.ndarray) -> float:
+    table = np.stack([np.bincount(v, minlength=2 ** len(PROBES)) for v in (first, second)])
+    common = table.sum(axis=0) >= 50
+    pooled = np.column_stack([table[:, common], table[:, ~common].sum(axis=1)])
+    return float(stats.chi2_contingency(pooled[:, pooled.sum(axis=0) > 0]).pvalue)
+
+
+@lru_cache(maxsize=1)
+def reference() -> np.ndarray:
+    return spelt(FreshReferenceLearner(pool=12, **SETTINGS), 2_000, 1)  # type: ignore[arg-type]
+
+
+# False alarms at 1e-7; lies of this size are noticed, as the second test shows.
+@pytest.mark.statistical(rate=1e-7)
+def test_games_follow_the_reference() -> None:
+    assert p_value(reference(), spelt(SMALL, 40_000, 2)) > 1e-7
+
+
+@pytest.mark.parametrize("lie", [{"rate": 0.4}, {"noise": 0.5}, {"teachers": 10}])
+def test_a_reference_that_differs_is_noticed(lie: dict) -> None:
+    assert p_value(reference(), spelt(attrs.evolve(SMALL, **lie), 40_000, 2)) < 1e-7

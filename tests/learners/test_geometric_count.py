@@ -1,0 +1,93 @@
+"""geometric-count: its chances in whole numbers, its law, its claim."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from itertools import pairwise
+from math import exp, log
+
+import numpy as np
+import pytest
+from foreign_mechanisms import released
+from in_step import check_in_step
+from statistical import check_counts, rejected, statistical
+
+from arena import InvalidArgument, Sample, Unsupported
+from arena.testing import check_learner
+from learners.geometric_count import GeometricCount, chances
+
+RATE = 1e-8
+SURE = {"rate": RATE, "power": 1 - 1e-8}
+THREE = Sample([0.0, 0.0], [1, 0], [3, 2])
+
+
+def printed(size: int, epsilon: float, count: int, answer: int) -> float:
+    """The chance of an answer in the truncated geometric mechanism: what lies beyond an end falls to it."""
+    a = exp(-epsilon)
+
+    def noise(k: int) -> float:
+        return (1 - a) / (1 + a) * a ** abs(k)
+
+    if 0 < answer < size:
+        return noise(answer - count)
+    beyond = range(10_000)
+    return sum(noise(answer - count + (-k if answer == 0 else k)) for k in beyond)
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(1, 1.0), (5, 0.3), (12, 2.0)])
+def test_chances_are_those_of_the_paper(size: int, epsilon: float) -> None:
+    table = chances(size, epsilon)
+    assert [sum(map(int, row)) for row in table] == [2**63] * (size + 1)
+    for count in range(size + 1):
+        for answer in range(size + 1):
+            wanted = printed(size, epsilon, count, answer)
+            assert int(table[count, answer]) / 2**63 == pytest.approx(wanted, rel=1e-6)
+
+
+@pytest.mark.parametrize(("size", "epsilon"), [(10, 1.0), (400, 0.1), (13, 3.0), (1, 40.0)])
+def test_the_claim_is_the_largest_ratio(size: int, epsilon: float) -> None:
+    table = chances(size, epsilon)
+    ratios = [
+        Fraction(int(one), int(other))
+        for above, below in pairwise(table)
+        for pair in zip(above, below, strict=True)
+        for one, other in (pair, pair[::-1])
+    ]
+    claim = GeometricCount(size=size, epsilon=epsilon).claim
+    assert claim.epsilon == pytest.approx(log(max(ratios)), abs=1e-12)
+    rounded = 1 / int(table.min())
+    assert epsilon - 1e-12 <= claim.epsilon <= epsilon + 1e-12 + 3 * rounded
+    assert claim.delta == 0
+
+
+def test_chances_that_would_vanish_are_refused() -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        GeometricCount(size=50, epsilon=1.0)
+    assert str(refused.value) == (
+        "the noise must reach from one end of 0..n to the other with a chance of 2^-63, got 'n = 50, ε = 1'. "
+        "Choose them so that n·ε is at most 40."
+    )
+
+
+def test_another_size_is_refused() -> None:
+    with pytest.raises(Unsupported, match="geometric-count is set for 10 examples, got 5"):
+        GeometricCount().law(THREE)
+    assert GeometricCount().sized_for(5).law(THREE).probabilities.argmax() == 3
+
+
+@statistical(rate=3 * RATE)
+def test_it_has_the_law_that_it_tells() -> None:
+    learner = GeometricCount(size=5, epsilon=0.5)
+    seen = np.bincount(released(learner, THREE, 400_000), minlength=6)
+    check_counts(seen, learner.law(THREE).probabilities, effect=0.01, **SURE)
+    with rejected():
+        check_counts(seen, GeometricCount(size=5, epsilon=0.55).law(THREE).probabilities, effect=0.01, **SURE)
+
+
+@pytest.mark.parametrize("learner", [GeometricCount(), GeometricCount(size=1, epsilon=3.0)], ids=str)
+def test_it_conforms(learner: GeometricCount) -> None:
+    check_learner(learner)
+
+
+def test_it_is_in_step() -> None:
+    check_in_step(GeometricCount(size=20), Sample([0.0], [0], [20]), Sample([0.0, 0.0], [0, 1], [10, 10]))

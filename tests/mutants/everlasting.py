@@ -1,0 +1,163 @@
+"""Broken relatives of everlasting-counter and steady-thresholds, each with one slip, and the correct ones."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from adversaries.samples import telling_points, tied_sample
+from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
+from learners.everlasting_counter import EverlastingCounter, SeatedCounter
+from learners.generic_bbl import Round
+from learners.mechanisms.between_thresholds import BetweenThresholds
+from learners.mechanisms.steady_thresholds import SteadyThresholds
+from learners.steady_thresholds import SeatedSteadyThresholds, SteadyThresholdsPredictor
+
+# One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
+ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
+STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
+
+
+# --- queries ------------------------------------------------------------------------------------------------
+
+
+class SeatedRefreshes(SeatedCounter):
+    """counter-refreshes at a table."""
+
+    def _open_round(self, round: Round) -> None:
+        self._between = BetweenThresholds(
+            self._games,
+            self._rng,
+            lower=0.5 - self._spec.gap,
+            upper=0.5 + self._spec.gap,
+            epsilon=0.03,
+            size=round.teachers,
+            halts=self._spec.halts_in(round.index),
+        )
+        self._count = self._counter(round)
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self._stopped | self._between.halted
+
+    def _answer_many(self, votes: np.ndarray) -> np.ndarray:
+        labels = self._between.respond(votes[:, 0])
+        self._cuts = self._between.cuts[:, None]
+        self._stopped = self._stopped | self._count(self._between.top[:, None])[:, 0]
+        return labels[:, None]
+
+
+@attrs.frozen
+class CounterRefreshes(EverlastingCounter):
+    """The slip: section 6.1 to the letter, a private count of the outcomes ⊤ of BetweenThresholds as printed.
+
+    Its thresholds are drawn anew after each ⊤, so a query that causes one makes usual thresholds of unusual
+    ones. By the law of known votes it loses 3.8 at δ = 1e-5 where 64 ⊤s are spent on runs of 8, and more
+    where more may be spent on longer ones.
+    """
+
+    name = "counter-refreshes"
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedRefreshes:
+        return SeatedRefreshes(self, games, rng)
+
+
+@attrs.frozen
+class CountsHalf(EverlastingCounter):
+    """The slip: the count has the noise of one that a query changes by 1/2. Loses 2ε_c."""
+
+    name = "counts-half"
+
+    @property
+    def counter_epsilon_run(self) -> float:
+        return 2 * super().counter_epsilon_run
+
+    @property
+    def claim(self) -> Claim:
+        return ROUND.claim
+
+    def stops_at(self, index: int) -> float:
+        return ROUND.stops_at(index)
+
+
+# --- training examples --------------------------------------------------------------------------------------
+
+
+class SeatedNeverHalts(SeatedSteadyThresholds):
+    """never-halts at a table."""
+
+    def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
+        super().__init__(attrs.evolve(spec, halts=10**9), games, rng)
+
+
+@attrs.frozen
+class NeverHalts(SteadyThresholdsPredictor):
+    """The slip: it goes on after the last ⊤ that is paid for. No ε holds for all numbers of queries."""
+
+    name = "never-halts"
+
+    def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
+        return super(SteadyThresholdsPredictor, self).law(sample)
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedNeverHalts:
+        return SeatedNeverHalts(self, games, rng)
+
+
+class TrueTops(SteadyThresholds):
+    """Which answers are ⊤ is told by the values as they are."""
+
+    def respond(self, values: np.ndarray) -> np.ndarray:
+        answers = super().respond(values)
+        near = (values >= self._lower) & (values <= self._upper)
+        self.halted = self.halted | near[:, 0]
+        return answers
+
+
+class SeatedTrueTops(SeatedSteadyThresholds):
+    """true-tops at a table."""
+
+    def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        lower, upper = 0.5 - spec.alpha, 0.5 + spec.alpha
+        self._mechanism = TrueTops(
+            games, rng, lower=lower, upper=upper, epsilon=spec.epsilon, size=spec.size, halts=1
+        )
+
+
+@attrs.frozen
+class TrueTopsPredictor(NeverHalts):
+    """The slip: noise is added to the answer, but what is paid for is decided without. No ε holds."""
+
+    name = "true-tops"
+
+    halts: int = 1
+
+    def seat(self, games: int, rng: np.random.Generator) -> SeatedTrueTops:
+        return SeatedTrueTops(self, games, rng)
+
+
+# --- adversaries --------------------------------------------------------------------------------------------
+
+
+@attrs.frozen
+class WaitsForTheHalt(Adversary):
+    """Asks a tie `before` times, then the challenge, clear or a tie, then `after` clear queries.
+
+    The score is whether the learner has halted.
+    """
+
+    name = "waits-for-the-halt"
+    protocols = ("Figure1",)
+
+    before: int
+    after: int
+    learner: Learner | None = None
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        sample = tied_sample(self.learner)
+        found = telling_points(self.learner, sample)
+        yield Train(sample)
+        yield Queries([found.split] * self.before)
+        yield Query(found.clear, found.split)
+        reply = yield Queries([found.clear] * self.after)
+        return reply.halted[:, -1]

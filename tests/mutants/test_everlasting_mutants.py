@@ -1,0 +1,77 @@
+"""Everlasting predictors that count by halves: each slip is refuted, and the correct predictor is not."""
+
+from __future__ import annotations
+
+import attrs
+import pytest
+from mutants.everlasting import (
+    ROUND,
+    STEADY,
+    CounterRefreshes,
+    CountsHalf,
+    NeverHalts,
+    TrueTopsPredictor,
+    WaitsForTheHalt,
+)
+from mutants.witnesses import Asks, last
+
+from adversaries.stale_thresholds import StaleThresholds
+from adversaries.training_swap import TrainingSwap
+from arena import Adversary, Figure1, Learner, Sample
+from audits.plan import Plan
+from audits.run import run
+from audits.verdict import Verdict
+
+
+def settings(learner: Learner) -> dict:
+    return {field.name: getattr(learner, field.name) for field in attrs.fields(type(learner))}
+
+
+AT_THE_EDGE = Sample([0.0, 0.0], [0, 1], [181, 19])  # one vote short of the lower threshold of STEADY
+ONE_HALT = attrs.evolve(STEADY, halts=1)
+# The slip, the correct one, the adversary, games.
+SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
+    (CounterRefreshes(**settings(ROUND)), ROUND, StaleThresholds(), 8_000),
+    (CountsHalf(**settings(ROUND)), ROUND, WaitsForTheHalt(before=92, after=5), 32_000),
+    (NeverHalts(**settings(STEADY)), STEADY, TrainingSwap(queries=800), 4_000),
+    (
+        TrueTopsPredictor(**settings(ONE_HALT)),
+        ONE_HALT,
+        Asks(AT_THE_EDGE, AT_THE_EDGE.replaced(0, 0.0, 1), last, queries=(0.0,)),
+        2_000,
+    ),
+]
+NAMES = [slip.name for slip, *_ in SLIPS]
+
+
+def audited(learner: Learner, adversary: Adversary, games: int) -> Verdict:
+    plan = Plan(
+        learner=learner,
+        adversary=attrs.evolve(adversary, learner=learner),
+        referee=Figure1(),
+        epsilon=learner.claim.epsilon,
+        delta=learner.claim.delta,
+        confidence=1 - 1e-6,
+        games=games,
+        until_refuted=True,
+    )
+    return run(plan)
+
+
+@pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
+def test_the_slip_is_refuted(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
+    assert slip.claim == twin.claim
+    assert audited(slip, adversary, games).refuted
+
+
+@pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
+def test_the_twin_is_not(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
+    assert not audited(twin, adversary, games).refuted
+
+
+def test_the_steady_predictor_survives_what_refutes_the_printed_thresholds() -> None:
+    """The same votes, the same questions: no more is seen of the query than the count shows."""
+    for learner in (ROUND, attrs.evolve(ROUND, noise=0.03, training_rate=0.001)):
+        verdict = audited(learner, StaleThresholds(firing=0.5), 4_000)
+        assert not verdict.refuted
+        assert verdict.epsilon_lower < 0.1
