@@ -137,7 +137,7 @@ def test_query_swap_sees_a_query_where_nothing_hides_it() -> None:
 
 
 def test_query_swap_has_patience() -> None:
-    with pytest.raises(Unsupported, match="has 60,568,292 answers, more than query-swap's patience"):
+    with pytest.raises(Unsupported, match="have 60,568,292 answers, more than the patience of query-swap"):
         play(V1, QuerySwap(learner=V1), Figure1(), games=2, seed=1)
     assert play(V1, QuerySwap(learner=V1, after=3, probes=2), Figure1(), games=2, seed=1).rounds == 6
 

@@ -1,0 +1,140 @@
+"""honest and its populations: draws from D, labelled by the truth."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from statistical import check_counts, check_mean, rejected, statistical
+
+from adversaries.honest import Honest
+from adversaries.populations import Drawn, Listed, population
+from adversaries.rounds import stretches
+from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
+from arena.concepts import ConceptClass, Rectangles, Thresholds
+from arena.testing import check_adversary
+from learners.between_thresholds import BetweenThresholdsPredictor
+from learners.everlasting_v2 import EverlastingV2
+from learners.static_erm import StaticErm
+
+DATA = Sample([0.0, 1.0, 2.0, 2.0], [0, 0, 1, 0], [40, 30, 20, 10])
+GRID = Rectangles((3, 4))
+
+
+def people(concepts: ConceptClass, games: int = 5, seed: int = 1) -> Drawn | Listed:
+    found = population(games, np.random.default_rng(seed), concepts=concepts, learner=None, sample=None)
+    assert isinstance(found, Drawn | Listed)
+    return found
+
+
+@pytest.mark.parametrize(
+    "learner",
+    [
+        EverlastingV2(teachers=51, answers=300, rate=0.5),
+        EverlastingV2(concepts=Thresholds(range(16)), teachers=51, answers=300, rate=0.5),
+        BetweenThresholdsPredictor(),
+        StaticErm(concepts=GRID),
+    ],
+    ids=str,
+)
+def test_it_conforms(learner: Learner) -> None:
+    check_adversary(Honest(learner=learner, queries=400, noise=0.1), learner, Figure1())
+
+
+def test_it_conforms_with_data() -> None:
+    check_adversary(Honest(learner=StaticErm(), sample=DATA, queries=50), StaticErm(), Figure1())
+
+
+@pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(16)), GRID], ids=str)
+def test_truth_is_one_concept_of_the_class_a_game(concepts: ConceptClass) -> None:
+    found = people(concepts)
+    points, labels = found.draw(np.random.default_rng(2), 40)
+    assert points.shape == (5, 40, *concepts.point_shape)
+    assert (found.truth(points) == labels).all()
+    best = concepts.erm(points, labels)
+    for concept, own, said in zip(best, points, labels, strict=True):
+        assert (concepts.labels(concept[None], own)[0] == said).all()
+    assert len(np.unique(labels.sum(axis=1))) > 1  # games have targets of their own
+
+
+@pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(16)), GRID], ids=str)
+def test_samples_without_noise_tell_the_truth(concepts: ConceptClass) -> None:
+    found = people(concepts)
+    for game, sample in enumerate(found.samples(np.random.default_rng(3), 30, 0.0)):
+        points, labels = sample.rows()
+        assert sample.size == 30
+        told = found.truth(np.broadcast_to(points, (5, *points.shape)))[game]
+        assert (told == labels).all()
+
+
+# A flip rate that is off by 0.01 is noticed with near certainty at 200,000 examples.
+@statistical(rate=2e-7)
+@pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(16))], ids=str)
+def test_noise_flips_as_often_as_it_says(concepts: ConceptClass) -> None:
+    found = people(concepts, games=1)
+    points, labels = found.samples(np.random.default_rng(4), 200_000, 0.2)[0].rows()
+    wrong = (found.truth(points[None])[0] != labels).astype(float)
+    promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.02, "power": 1 - 1e-7}
+    check_mean(wrong, 0.2, **promise)
+    with rejected():
+        check_mean(wrong, 0.22, **promise)
+
+
+# A cell whose chance is off by 0.01 is noticed with near certainty at 300,000 draws.
+@statistical(rate=2e-7)
+def test_data_are_drawn_as_often_as_they_stand_there() -> None:
+    found = population(2, np.random.default_rng(1), concepts=None, learner=None, sample=DATA)
+    points, labels = found.draw(np.random.default_rng(2), 150_000)
+    kinds = (2 * points + labels).ravel().astype(int)
+    counts = np.bincount(kinds, minlength=6)[[0, 2, 5, 4]]
+    promise = {"rate": 1e-7, "effect": 0.01, "power": 1 - 1e-7}
+    check_counts(counts, [0.4, 0.3, 0.2, 0.1], **promise)
+    with rejected():
+        check_counts(counts, [0.4, 0.3, 0.18, 0.12], **promise)
+
+
+def test_the_truth_of_data_is_the_likeliest_label_of_the_nearest_point() -> None:
+    found = population(2, np.random.default_rng(1), concepts=None, learner=None, sample=DATA)
+    asked = np.broadcast_to([-3.0, 0.0, 1.4, 1.6, 2.0, 9.0], (2, 6))
+    assert found.truth(asked).tolist() == [[False, False, False, True, True, True]] * 2
+    vectors = Sample([[0.0, 0.0], [1.0, 1.0]], [0, 1])
+    plane = population(1, np.random.default_rng(1), concepts=None, learner=None, sample=vectors)
+    assert plane.truth(np.array([[[0.2, 0.1], [0.9, 3.0]]])).tolist() == [[False, True]]
+    alone = population(1, np.random.default_rng(1), concepts=None, learner=None, sample=Sample([2.0], [1]))
+    assert alone.truth(np.array([[0.0, 5.0]])).tolist() == [[True, True]]
+
+
+def test_it_asks_as_often_as_it_is_told_and_trains_on_what_the_learner_needs() -> None:
+    learner = BetweenThresholdsPredictor(size=77)
+    moves = Honest(learner=learner, queries=12).play(3, np.random.default_rng(0))
+    train, asked = next(moves), moves.send(None)  # type: ignore[arg-type]
+    assert isinstance(train, Train)
+    assert [sample.size for sample in train.sample] == [77] * 3  # type: ignore[union-attr]
+    assert isinstance(asked, Queries)
+    assert asked.x.shape == (3, 12)
+    assert play(learner, Honest(learner=learner, queries=31), Figure1(), games=2, seed=1).rounds == 31
+
+
+def test_the_score_counts_answers_that_tell_the_truth() -> None:
+    learner = StaticErm(concepts=Thresholds(range(8)))
+    score = play(learner, Honest(learner=learner, queries=200), Figure1(), games=50, seed=1).score
+    assert score is not None
+    assert (score == 200).all()  # a thousand examples show every one of eight points
+
+
+def test_long_games_are_asked_in_stretches() -> None:
+    assert stretches(5, 1, None) == [5]
+    parts = stretches(3_000_000, 2, StaticErm(concepts=GRID))
+    assert sum(parts) == 3_000_000
+    assert max(parts) * 2 * 2 <= 2**20
+
+
+def test_no_games_are_played_at_once() -> None:
+    assert play(StaticErm(), Honest(), Figure1(), games=0, seed=1).rounds == 0
+
+
+def test_what_cannot_be_drawn_is_refused() -> None:
+    with pytest.raises(Unsupported, match=r"8 training sets of 20,000,000 points .* Play fewer games"):
+        play(StaticErm(), Honest(sample_size=20_000_000), Figure1(), games=8, seed=1)
+    learner = StaticErm(concepts=GRID)
+    with pytest.raises(InvalidArgument, match=r"receives points of shape \(2,\).* Leave `concepts`"):
+        play(learner, Honest(learner=learner, concepts=Thresholds()), Figure1(), games=2, seed=1)
