@@ -1,17 +1,35 @@
-"""Playing one block of a plan."""
+"""Playing blocks of a plan."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Generator, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
+from audits.distribution import Workers, in_order
 from audits.likelihood import likelihood_ratios, ratio_of
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.scores import PairCounts
 from audits.views import Block, ViewCounts, features
+
+
+def play_blocks(
+    plan: Plan,
+    indices: Sequence[int],
+    workers: int | Workers = 1,
+    *,
+    keep: Callable[[int, Block], None] | None = None,
+) -> Generator[Block, None, None]:
+    """Blocks of a plan in the order of `indices`, by workers; what cannot be its block is played again.
+
+    keep: called with every index and block as they come, in any order.
+    Raises what `play_block` and `audits.distribution.in_order` raise.
+    """
+    return in_order(partial(play_block, plan), indices, workers, keep=keep, fault=partial(fault, plan))
 
 
 def play_block(plan: Plan, index: int) -> Block:
@@ -34,6 +52,14 @@ def play_block(plan: Plan, index: int) -> Block:
     if plan.witness == LIKELIHOOD:
         return PairCounts.of_levels(both[0].levels, both[0].of_game, both[1].of_game)
     return PairCounts.of(*both)
+
+
+def fault(plan: Plan, index: int, block: object) -> str:
+    """What shows that this cannot be block `index`; nothing if it can."""
+    if not isinstance(block, PairCounts | ViewCounts):
+        return f"is no block ({type(block).__name__})"
+    pairs, expected = block.pairs, plan.pairs(index)
+    return "" if pairs == expected else f"has {pairs:,} pairs of games, not {expected:,}"
 
 
 def coupled(plan: Plan) -> bool:

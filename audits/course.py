@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Mapping
 from typing import Any
 
@@ -68,7 +69,7 @@ class Course:
         self.held_out = HeldOut(delta=delta, confidence=confidence, choose_pairs=choose)
         self._fixed: Estimators | None = None
         self.learning = Learning(pairs=choose)
-        self.sizes: list[int] = []
+        self.sizes = array("q")  # eight bytes a block, of which there may be millions
         self.games = 0
 
     @property

@@ -11,10 +11,13 @@ import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner, Referee, Sample
+from arena.concepts import ConceptClass
 from arena.engine import check_protocol
+from arena.fingerprint import fingerprint
 
 MOST_PAIRS = 4_096  # a block of 8,192 games keeps a table's arrays in cache
 SCORE, LEARNT, LIKELIHOOD = WITNESSES = ("score", "learnt", "likelihood")
+OWN_COINS = "own_coins"
 _FEWEST_BLOCKS = 10  # bets and thresholds are chosen from earlier blocks, so a short run needs several
 
 
@@ -90,7 +93,10 @@ class Plan:
         return min(self.block, self.games - index * self.block)
 
     def describe(self) -> dict[str, object]:
-        """The plan as plain data: equal for equal plans, on any machine, and what a ledger remembers."""
+        """The plan as plain data: equal for equal plans, on any machine, and what a ledger remembers.
+
+        own_coins: there, and true, only if the learner draws coins that no seed repeats.
+        """
         return {
             "learner": describe(self.learner),
             "adversary": describe(self.adversary),
@@ -105,6 +111,7 @@ class Plan:
             "faults": self.faults,
             "block": self.block,
             "versions": versions(),
+            **({OWN_COINS: True} if self.learner.own_coins else {}),
         }
 
 
@@ -137,4 +144,6 @@ def _plain(value: object) -> object:
         return f"array {value.shape} {value.dtype.str} {sha256(value.tobytes()).hexdigest()[:16]}"
     if attrs.has(type(value)):
         return describe(value)
+    if callable(value) and not isinstance(value, ConceptClass):
+        return fingerprint(value)
     return repr(value)

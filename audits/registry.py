@@ -3,19 +3,16 @@
 Nobody keeps a list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a `name`,
 in any module of `learners` or `adversaries`. A package announces its players as entry points in the groups
 `arena.learners` and `arena.adversaries`, each under the player's name. One in a file is named as
-`path/to/file.py:ClassName`.
+`path/to/file.py:ClassName`; a function in a file, `path/to/file.py:function`, is a learner before Release.
 """
 
 from __future__ import annotations
 
-import hashlib
 import importlib
 import inspect
 import pkgutil
-import sys
 from collections.abc import Iterator
 from importlib import metadata
-from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -23,9 +20,11 @@ import attrs
 
 from arena.errors import InvalidArgument
 from arena.players import Adversary, Learner
+from audits.plugins import fault_of, module_of
 from audits.settings import build, nearest
 
 Kind = type[Learner] | type[Adversary]
+FUNCTION = "function"  # the learner that plays a function, and its setting that is the function
 
 
 @attrs.frozen
@@ -104,7 +103,7 @@ class Registry:
             player = point.load()
         except Exception as error:  # somebody else's code may raise anything
             raise InvalidArgument(
-                f"{source} cannot be loaded ({_told(error)})", remedy="Mend or uninstall that package."
+                f"{source} cannot be loaded ({fault_of(error)})", remedy="Mend or uninstall that package."
             ) from error
         self._check(player, source)
         if player.name != point.name:
@@ -159,6 +158,15 @@ def find_any(text: str) -> Any:
     )
 
 
+def as_learner(text: str) -> tuple[str, dict[str, str]]:
+    """The learner that `text` names, and settings that go with it: a function in a file of yours is the
+    learner `function`."""
+    path, _, name = text.rpartition(":")
+    if not path.endswith(".py") or not inspect.isfunction(vars(module_of(path)).get(name)):
+        return text, {}
+    return FUNCTION, {FUNCTION: text}
+
+
 def _names_file(text: str) -> bool:
     return ".py:" in text or text.endswith(".py")
 
@@ -166,7 +174,7 @@ def _names_file(text: str) -> bool:
 def _class_in(text: str, *kinds: Registry) -> Any:
     """What `path/to/file.py:ClassName` names, whatever it is; the kinds are for the remedy."""
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
-    module = _module_of(path)
+    module = module_of(path)
     if name in vars(module):
         return vars(module)[name]
     there = [item.__name__ for kind in kinds for item in kind.defined_in(module)]
@@ -184,43 +192,8 @@ def _modules(package: str) -> Iterator[ModuleType]:
             yield importlib.import_module(found.name)
         except Exception as error:  # a file dropped into the package may hold anything
             raise InvalidArgument(
-                f"the module {found.name} cannot be imported ({_told(error)})", remedy="Mend or remove it."
+                f"the module {found.name} cannot be imported ({fault_of(error)})", remedy="Mend or remove it."
             ) from error
-
-
-def _module_of(path: str) -> ModuleType:
-    """The module in a file, once for all players in it; worker processes are sent it by value."""
-    try:
-        where = Path(path).resolve()
-        source = where.read_bytes()
-    except OSError as error:
-        raise InvalidArgument(
-            f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."
-        ) from error
-    # The name tells versions of a file apart, and is the same wherever the file is.
-    name = f"arena_plugin_{where.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
-    if name not in sys.modules:
-        from cloudpickle import register_pickle_by_value  # slow to import, and rarely needed
-
-        # Worker processes do not know the module by its name, so its classes must travel whole.
-        register_pickle_by_value(_imported(name, where, source, path))
-    return sys.modules[name]
-
-
-def _imported(name: str, where: Path, source: bytes, path: str) -> ModuleType:
-    module = ModuleType(name)
-    module.__file__ = str(where)
-    sys.modules[name] = module  # annotations are looked up there
-    try:
-        # Not by a loader, which may take yesterday's bytecode for a file edited twice in a second.
-        exec(compile(source, str(where), "exec"), vars(module))
-    except (Exception, SystemExit) as error:
-        del sys.modules[name]
-        raise InvalidArgument(
-            f"the plug-in {path} cannot be imported ({_told(error)})",
-            remedy=f"Mend it; `python {path}` shows where it fails.",
-        ) from error
-    return module
 
 
 def _two(kind: str, name: str, homes: list[str]) -> InvalidArgument:
@@ -238,9 +211,4 @@ def _distribution(point: metadata.EntryPoint) -> str:
     return point.dist.name if point.dist is not None else "an unknown package"
 
 
-def _told(error: BaseException) -> str:
-    where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-    return f"{type(error).__name__}: {error}" + ("" if "line" in str(error) else where)
-
-
-__all__ = ["ADVERSARIES", "LEARNERS", "Registry", "build", "find_any"]
+__all__ = ["ADVERSARIES", "LEARNERS", "Registry", "as_learner", "build", "find_any"]

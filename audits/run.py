@@ -5,20 +5,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
-from functools import partial
 from pathlib import Path
 
 import attrs
 
-from arena import InvalidArgument
 from arena.independence import check_in_step
+from arena.own_coins import check_own_coins
 from arena.testing import check_adversary
-from audits.blocks import coupled, play_block
+from audits.blocks import coupled, play_blocks
 from audits.course import Course, Numbers, Progress
+from audits.distribution import Workers
 from audits.ledger import Ledger
 from audits.notes import Notes
-from audits.parallel import in_order
 from audits.plan import Plan
+from audits.stopped import Stopped
 from audits.verdict import Verdict
 from audits.views import Block
 
@@ -26,7 +26,7 @@ from audits.views import Block
 def run(
     plan: Plan,
     *,
-    jobs: int = 1,
+    jobs: int | Workers = 1,
     ledger: str | Path | None = None,
     watch: Callable[[Progress], None] | None = None,
     command: str | None = None,
@@ -34,7 +34,7 @@ def run(
 ) -> Verdict:
     """Play the plan, or what a ledger says is left of it, and return the verdict.
 
-    jobs: processes.
+    jobs: processes, or the workers of a cluster; see `Workers`.
     ledger: a file that keeps every finished block; a run that is killed and run again ends with the figures
         of an undisturbed one.
     watch: called after every block, in order.
@@ -42,23 +42,24 @@ def run(
     every: whether the verdict has all estimators side by side; they take as long again as the test.
 
     The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
-    interrupt ends the run early with what it has, marked `interrupted`.
+    interrupt ends the run early with what it has, marked `interrupted`. So does a failure of the workers or
+    of the ledger's disk; it is raised once the figures are there, with the verdict as its attribute
+    `verdict`. Where the learner draws coins of its own nothing repeats the figures; they are as sound, since
+    new processes draw other coins: that is checked.
 
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, with which every run
-    begins, or if a learner that says it is in step is not; whatever a referee raises in a game;
-    InvalidArgument and `LedgerFailed` of the ledger.
+    begins, or if a learner that says it is in step is not, or if two processes draw the same where it draws
+    coins of its own; whatever a referee raises in a game; InvalidArgument and `LedgerFailed` of the ledger;
+    WorkersFailed of the workers.
     """
-    if jobs < 1:
-        raise InvalidArgument("jobs must be at least 1", value=jobs)
+    workers = Workers.of(jobs)
     started = time.perf_counter()
-    if not plan.faults:  # with faults, every game is played alone
-        check_adversary(plan.adversary, plan.learner, plan.referee)
-    if coupled(plan):
-        check_in_step(plan.learner, plan.adversary, plan.referee)
+    check_players(plan)
     course, played_now, interrupted = Course(Numbers.of(plan), every=every), 0, False
+    stopped: Stopped | None = None
     with (
-        nullcontext() if ledger is None else closing(_opened(ledger, plan, command)) as book,
-        closing(_results(plan, jobs, book)) as results,
+        nullcontext() if ledger is None else closing(opened(ledger, plan, command)) as book,
+        closing(_results(plan, workers, book)) as results,
     ):
         try:
             for result, is_new in results:
@@ -70,7 +71,9 @@ def run(
                     break
         except KeyboardInterrupt:
             interrupted = True
-    return course.verdict(
+        except Stopped as error:
+            stopped, interrupted = error, True
+    verdict = course.verdict(
         learner=plan.learner.name,
         adversary=plan.adversary.name,
         protocol=plan.referee.name,
@@ -82,25 +85,41 @@ def run(
         interrupted=interrupted,
         estimates=course.estimates() if every else None,
     )
+    if stopped is not None:
+        stopped.verdict = verdict
+        raise stopped
+    return verdict
 
 
-def _opened(path: str | Path, plan: Plan, command: str | None) -> Ledger:
+def check_players(plan: Plan) -> None:
+    """Check what a run rests on, with which every one begins.
+
+    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or if a learner that says it
+    is in step is not, or if two processes draw the same where a learner draws coins of its own.
+    """
+    if plan.learner.own_coins:
+        check_own_coins(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    if not plan.faults:  # with faults, every game is played alone
+        check_adversary(plan.adversary, plan.learner, plan.referee)
+    if coupled(plan):
+        check_in_step(plan.learner, plan.adversary, plan.referee)
+
+
+def opened(path: str | Path, plan: Plan, command: str | None) -> Ledger:
+    """The ledger of a plan; a new one is given notes."""
     return Ledger.open(path, plan.describe(), notes=lambda: attrs.asdict(Notes.of(plan, command)))
 
 
-def _results(plan: Plan, jobs: int, book: Ledger | None) -> Generator[tuple[Block, bool], None, None]:
-    """Every block's result in order, and whether it is new: from the ledger where it has it, played and
-    remembered where not."""
+def _results(plan: Plan, workers: Workers, book: Ledger | None) -> Generator[tuple[Block, bool], None, None]:
+    """Every block's result in order, and whether it is new: from the ledger where it has it, played where
+    not, and remembered as it comes."""
     kept = book.blocks() if book is not None else iter(())
     have = book.have() if book is not None else set()
-    missing = [index for index in range(plan.blocks) if index not in have]
-    with closing(in_order(partial(play_block, plan), missing, jobs)) as played:
+    missing = [index for index in range(plan.blocks) if index not in have] if have else range(plan.blocks)
+    with closing(play_blocks(plan, missing, workers, keep=None if book is None else book.add)) as played:
         for index in range(plan.blocks):
             if index in have:
                 # The ledger's iterator also meets blocks that were added meanwhile.
                 yield next(result for found, result in kept if found == index), False
                 continue
-            result = next(played)
-            if book is not None:
-                book.add(index, result)
-            yield result, True
+            yield next(played), True

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import math
 import types
 import typing
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from decimal import Decimal, InvalidOperation
+from functools import partial
+from types import FunctionType
 from typing import Any, TypeVar
 
 import attrs
@@ -16,8 +19,10 @@ import attrs
 from arena.claims import Claim
 from arena.concepts import ConceptClass, concept_class
 from arena.errors import ArenaError, InvalidArgument, told
+from arena.fingerprint import name_of
 from arena.players import Adversary, Learner
 from arena.sample import Sample
+from audits.plugins import function_at
 
 Player = Learner | Adversary
 P = TypeVar("P", Learner, Adversary)
@@ -153,6 +158,8 @@ def text_of(value: object) -> str:
         return "none" if value is None else "(must be set)"
     if isinstance(value, Learner | Adversary):
         return value.name
+    if isinstance(value, FunctionType | partial) or inspect.isclass(value):
+        return name_of(value)
     return str(value)
 
 
@@ -162,6 +169,11 @@ def default_of(field: attrs.Attribute[Any]) -> object:
     if isinstance(default, attrs.Factory):  # type: ignore[arg-type]
         return "(made anew)" if default.takes_self else default.factory()
     return default
+
+
+def settings_text(spec: Player) -> dict[str, str]:
+    """What can be set of a player, as `--set` would have it."""
+    return {name: text_of(getattr(spec, name)) for name in settable(type(spec))}
 
 
 def summary(spec: Player) -> str:
@@ -181,16 +193,21 @@ def nearest(wanted: str, names: Iterable[str]) -> str:
     return f"Did you mean {' or '.join(near)}? " if near else ""
 
 
+def needed(player: type[Player]) -> list[str]:
+    """The fields that have no default."""
+    return [f.name for f in attrs.fields(player) if f.init and f.default is attrs.NOTHING]
+
+
 def _complete(player: type[Player], values: Mapping[str, object]) -> None:
-    lacking = [
-        field.name
-        for field in attrs.fields(player)
-        if field.init and field.default is attrs.NOTHING and field.name not in values
-    ]
+    lacking = [name for name in needed(player) if name not in values]
     if not lacking:
         return
     data = [name for name in lacking if name in GIVEN]
-    remedy = f"It is {GIVEN[data[0]]}." if data else f"Give --set {lacking[0]}=VALUE."
+    remedy = (
+        f"It is {GIVEN[data[0]]}."
+        if data
+        else "Give " + " ".join(f"--set {name}=VALUE" for name in lacking) + "."
+    )
     raise InvalidArgument(f"{player.name} needs a value for {' and '.join(lacking)}", remedy=remedy)
 
 
@@ -241,6 +258,10 @@ def _concepts(name: str, text: str) -> ConceptClass:
     return concept_class(text)
 
 
+def _function(name: str, text: str) -> Callable[..., Any]:
+    return function_at(text)
+
+
 def _reader(kind: Any) -> typing.Callable[[str, str], Any] | None:
     """What reads text for a field annotated `kind`. Which class of concepts it is, the player checks."""
     if isinstance(kind, type) and issubclass(kind, ConceptClass):
@@ -255,4 +276,5 @@ _READERS: dict[Any, typing.Callable[[str, str], Any]] = {
     int: _int,
     float: _float,
     str: lambda name, text: text,
+    Callable[..., Any]: _function,
 }

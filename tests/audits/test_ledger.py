@@ -308,7 +308,7 @@ class TestDamage:
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
         assert refusal(filled) == (
             f"the ledger run.ledger has schema {SCHEMA_VERSION + 1}; "
-            f"this dp-arena reads schema {SCHEMA_VERSION}. "
+            f"this dp-arena reads schemas up to {SCHEMA_VERSION}. "
             "Use the newer dp-arena that wrote it."
         )
 
@@ -524,7 +524,7 @@ class TestDisk:
             ledger.add(full, scores(full))
         assert str(caught.value) == (
             f"the disk of the ledger run.ledger is full: block {full} was not stored, "
-            "every block added before is safe. Free space and run the same plan again: it goes on from there."
+            "every block added before is safe. Free space and do the same again: it goes on from there."
         )
         with Ledger.open(path, PLAN) as ledger:
             assert contents(ledger) == expected(range(full + 1))
@@ -541,9 +541,10 @@ class TestDisk:
         )
         acked = len(Path("run.ledger.acks").read_text().split())
         assert ended.stderr.splitlines()[-1] == (
-            f"audits.ledger.{LedgerFailed.__name__}: the disk of the ledger {full} failed (disk I/O error): "
+            f"audits.ledger.failures.{LedgerFailed.__name__}: the disk of the ledger {full} failed "
+            "(disk I/O error): "
             f"block {acked} was not stored, every block added before is safe. "
-            "Mend it and run the same plan again: it goes on from there."
+            "Mend it and do the same again: it goes on from there."
         )
         with Ledger.open(path, {"seed": 1}) as ledger:
             assert contents(ledger) == expected(range(acked))

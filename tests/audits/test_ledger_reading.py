@@ -8,6 +8,7 @@ import sqlite3
 import subprocess
 import sys
 import tempfile
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -15,8 +16,7 @@ import numpy as np
 import pytest
 
 from arena import InvalidArgument
-from audits import ledger as ledgers
-from audits.ledger import SCHEMA_VERSION, Ledger, LedgerFull
+from audits.ledger import SCHEMA_VERSION, Ledger, LedgerFull, copying
 from audits.scores import PairCounts
 
 ROOT = Path(__file__).parents[2]
@@ -126,6 +126,67 @@ def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(filled: Pat
     assert len(copies) == 4
 
 
+def test_a_log_begun_anew_while_it_is_copied_itself_is_copied_again(filled: Path, monkeypatch) -> None:
+    log, copies = filled.with_name("run.ledger-wal"), []
+    log.write_bytes(bytes(64))
+    copyfile = shutil.copyfile
+
+    def copy(source: Path, to: Path) -> None:
+        copyfile(source, to)
+        if source == log:
+            copies.append(source)
+            if len(copies) < 3:
+                log.write_bytes(bytes([len(copies)]) * 64)
+
+    monkeypatch.setattr(shutil, "copyfile", copy)
+    with Ledger.read(filled) as ledger:
+        assert len(ledger.have()) == 3
+    assert len(copies) == 3
+
+
+def test_a_ledger_that_cannot_be_copied_whole_is_refused(filled: Path, monkeypatch) -> None:
+    heads = iter(range(1_000))
+    monkeypatch.setattr(copying, "_head", lambda log: bytes([next(heads) % 256]))
+    assert refusal(filled) == (
+        f"the ledger {filled} is written to faster than it can be read. Read it again later."
+    )
+
+
+def test_a_reader_keeps_up_with_a_writer_at_full_speed(tmp_path: Path) -> None:
+    """Every copy is whole, whatever the writer is at, and holds what was there when it was begun."""
+    path = tmp_path / "run.ledger"
+    command = [sys.executable, "-c", WRITER, str(path)]
+    with subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, text=True) as writer:
+        assert writer.stdout is not None
+        try:
+            writer.stdout.readline()
+            looks, seen, end = 0, 0, time.monotonic() + 3
+            while time.monotonic() < end:
+                with Ledger.read(path, whole=False) as ledger:
+                    new = [index for index, _ in ledger.blocks(start=seen)]
+                assert new == list(range(seen, seen + len(new)))
+                looks, seen = looks + 1, seen + len(new)
+        finally:
+            writer.kill()
+    assert looks >= 5
+    assert seen >= 50
+
+
+def test_blocks_are_checked_when_they_are_asked_for(filled: Path) -> None:
+    with closing(sqlite3.connect(filled, isolation_level=None)) as database:
+        database.execute("UPDATE blocks SET pairs = 1 WHERE block = 1")
+    with Ledger.read(filled, whole=False) as ledger:
+        assert ledger.block(2).to_bytes() == scores(2).to_bytes()
+        assert [index for index, _ in ledger.blocks(start=2)] == [2]
+        assert ledger.pairs() == 17
+        with pytest.raises(KeyError):
+            ledger.block(3)
+        with pytest.raises(InvalidArgument, match="block 1 does not match its checksum"):
+            ledger.block(1)
+        with pytest.raises(InvalidArgument, match="block 1 does not match its checksum"):
+            list(ledger.blocks())
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [
@@ -152,8 +213,8 @@ def test_a_directory(tmp_path: Path) -> None:
     [
         (
             f"PRAGMA user_version = {SCHEMA_VERSION + 1}",
-            f"the ledger {{}} has schema {SCHEMA_VERSION + 1}; this dp-arena reads schema {SCHEMA_VERSION}. "
-            "Use the newer dp-arena that wrote it.",
+            f"the ledger {{}} has schema {SCHEMA_VERSION + 1}; this dp-arena reads schemas up to "
+            f"{SCHEMA_VERSION}. Use the newer dp-arena that wrote it.",
         ),
         (
             "PRAGMA application_id = 1",
@@ -185,7 +246,7 @@ def test_a_file_that_may_not_be_read(filled: Path, monkeypatch) -> None:
     def locked(source: Path, to: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(ledgers.shutil, "copyfile", locked)
+    monkeypatch.setattr(copying.shutil, "copyfile", locked)
     assert refusal(filled) == (
         f"the ledger {filled} cannot be read (Permission denied). Give one that can be read."
     )

@@ -1,0 +1,305 @@
+"""Tasks in order, by threads and processes: what workers may do wrong, and that nothing hangs on it."""
+
+from __future__ import annotations
+
+import re
+import sys
+import threading
+import time
+from contextlib import closing
+from pathlib import Path
+
+import numpy as np
+import pytest
+from rough_workers import Garbling, Noted, figures, notes, rough_plan, square_fault
+
+from arena import InvalidArgument, PlayerError
+from audits.distribution import Workers, WorkersFailed, in_order
+from audits.distribution.envelope import Envelope, played
+from audits.distribution.pools import opened
+from audits.ledger import Ledger
+from audits.run import run
+
+LOKY, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
+SQUARES = [task * task for task in range(100)]
+
+
+def square(task: int) -> int:
+    return task * task
+
+
+# --- order ----------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("workers", [1, LOKY, THREADS])
+def test_results_are_in_order_and_kept_as_they_come(workers) -> None:
+    kept: dict[int, int] = {}
+    assert list(in_order(square, range(100), workers, keep=kept.__setitem__)) == SQUARES
+    assert kept == dict(enumerate(SQUARES))
+
+
+def test_no_more_is_begun_ahead_than_can_be_kept() -> None:
+    """Task 0 is late: others run ahead of it, 64 at most, and all of them are kept at once."""
+    waiting, begun, kept = threading.Event(), [], []
+
+    def call(task: int) -> int:
+        begun.append(task)
+        if task == 0:
+            assert waiting.wait(60)
+        return task * task
+
+    def keep(task: int, result: int) -> None:
+        kept.append(task)
+        if len(kept) == 63:
+            time.sleep(0.2)  # for others to begin, if they would
+            assert sorted(begun) == list(range(64))
+            waiting.set()
+
+    assert list(in_order(call, range(1_000), THREADS, keep=keep)) == [task**2 for task in range(1_000)]
+    assert kept.index(0) == 63
+
+
+def test_a_reader_that_is_slower_than_the_workers_holds_them_up() -> None:
+    begun: list[int] = []
+    with closing(in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
+        for number, _ in zip(range(20), results, strict=False):
+            time.sleep(0.01)
+            assert len(begun) <= number + 1 + 64
+
+
+def test_tasks_may_be_more_than_a_list_holds() -> None:
+    with closing(in_order(square, range(10**15), THREADS)) as results:
+        assert [next(results) for _ in range(100)] == SQUARES
+
+
+def test_closed_early_no_task_is_begun_any_more() -> None:
+    begun: list[int] = []
+    with closing(in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
+        next(results)
+    count = len(begun)
+    time.sleep(0.05)
+    assert len(begun) == count < 1_000
+
+
+# --- errors of calls ------------------------------------------------------------------------------------
+
+
+class Mine(Exception):
+    """It cannot be pickled: its arguments do not make one."""
+
+    def __init__(self, one: int, two: int) -> None:
+        super().__init__(f"{one} and {two}")
+
+
+def breaks(task: int) -> int:
+    if task == 3:
+        time.sleep(0.2)
+        raise PlayerError("learner", "mine", 1, "ValueError: no")
+    if task == 5:
+        raise ZeroDivisionError
+    return task
+
+
+@pytest.mark.parametrize("workers", [1, LOKY, THREADS])
+def test_an_error_is_raised_in_its_place_in_the_order(workers) -> None:
+    results = in_order(breaks, range(100), workers)
+    assert [next(results) for _ in range(3)] == [0, 1, 2]
+    with pytest.raises(PlayerError, match="learner mine raised ValueError: no in round 1") as raised:
+        next(results)
+    if workers != 1:
+        assert "in breaks" in raised.value.__notes__[0]
+
+
+def raises_mine(task: int) -> int:
+    raise Mine(task, task)
+
+
+def test_an_error_that_cannot_travel_is_told() -> None:
+    with pytest.raises(RuntimeError, match="Mine: 0 and 0"):
+        list(in_order(raises_mine, range(4), LOKY))
+
+
+# --- what travels ---------------------------------------------------------------------------------------
+
+
+def test_the_work_is_pickled_once_and_opened_once_by_a_process(tmp_path: Path) -> None:
+    call = Noted(str(tmp_path))
+    results = list(in_order(call, range(60), LOKY))
+    assert [square for square, _ in results] == SQUARES[:60]
+    assert len(notes(tmp_path, "pickled")) == 1
+    processes = {process for _, process in results}
+    assert sorted(notes(tmp_path, "opened")) == sorted(processes)
+    assert len(processes) <= 2
+
+
+def kind_of(parcel: object) -> str:
+    return type(parcel).__name__
+
+
+def test_processes_map_the_work_from_a_file_and_threads_share_it() -> None:
+    from joblib import delayed
+
+    with opened(LOKY, square) as pool, pool.parallel() as parallel:
+        assert parallel(delayed(kind_of)(pool.parcel) for _ in range(4)) == ["memmap"] * 4
+    with opened(THREADS, square) as pool:
+        assert pool.parcel is square
+
+
+# --- garbage --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["type", "index", "checksum", "value"])
+def test_garbage_is_played_again(tmp_path: Path, how: str) -> None:
+    call = Garbling(how, str(tmp_path / "flag"))
+    assert list(in_order(call, range(20), LOKY, fault=square_fault)) == SQUARES[:20]
+    assert (tmp_path / "flag").exists()
+
+
+@pytest.mark.parametrize(
+    ("how", "told"),
+    [
+        ("type", "gave what is no envelope (str)"),
+        ("index", "came from {worker} under the number of another"),
+        ("checksum", "came damaged from {worker}: its checksum does not match"),
+        ("value", "came from {worker} and is no square"),
+    ],
+)
+def test_three_times_garbage_is_an_error_that_names_the_block(how: str, told: str) -> None:
+    results = in_order(Garbling(how), range(20), LOKY, fault=square_fault)
+    assert [next(results) for _ in range(5)] == SQUARES[:5]
+    with pytest.raises(WorkersFailed) as refusal:
+        next(results)
+    pattern = re.escape(
+        f"block 5 failed 3 times; at last it {told}. To see what it does, play it in this process: the same "
+        "command and ledger, with --jobs 1 and neither --backend nor --cluster."
+    ).replace(re.escape("{worker}"), r"\S+ \(process \d+\)")
+    assert re.fullmatch(pattern, str(refusal.value))
+
+
+def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None:
+    from audits.blocks import fault, play_block
+
+    plan = rough_plan(tmp_path, "never")
+    block = play_block(plan, 0)
+    assert fault(plan, 0, block) == ""
+    assert fault(rough_plan(tmp_path, "never", block=400), 0, block) == "has 500 pairs of games, not 400"
+    assert fault(plan, 0, [1, 2]) == "is no block (list)"
+
+
+def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> None:
+    kept: list[int] = []
+    with pytest.raises(WorkersFailed) as refusal:
+        list(in_order(Garbling("versions"), [5, 5, 5], LOKY, keep=lambda task, result: kept.append(task)))
+    assert kept == []
+    assert re.fullmatch(
+        rf"numpy is {re.escape(np.__version__)} here and 1\.0 on the worker \S+ \(process \d+\), and figures "
+        r"hang on it\. Install the same on every worker\.",
+        str(refusal.value),
+    )
+
+
+def test_a_worker_that_cannot_import_a_plug_in_is_told() -> None:
+    """Pickled by its name, from a module that is only here."""
+    module = type(sys)("only_here")
+    exec("def call(task): return task", vars(module))
+    sys.modules["only_here"] = module
+    try:
+        with pytest.raises(WorkersFailed) as refusal:
+            list(in_order(vars(module)["call"], range(4), LOKY))
+    finally:
+        del sys.modules["only_here"]
+    assert re.fullmatch(
+        r"the worker \S+ \(process \d+\) cannot open what is to be played: ModuleNotFoundError: No module "
+        r"named 'only_here'\. Install what is missing on every worker, or name a plug-in as "
+        r"path/to/file\.py:Class, which travels with the plan\.",
+        str(refusal.value),
+    )
+
+
+def test_an_envelope_tells_when_it_was_changed() -> None:
+    sent = played(square, "", 3, 7)
+    assert (sent.whole, sent.place, sent.content) == (True, 3, 49)
+    other = Envelope.of(4, "result", 49)
+    assert other.whole
+    assert other.checksum != sent.checksum
+
+
+# --- workers that end or hang ----------------------------------------------------------------------------
+
+
+def test_what_a_killed_process_had_is_played_again(tmp_path: Path) -> None:
+    plan = rough_plan(tmp_path, "kill")
+    one = figures(run(plan))
+    assert figures(run(plan, jobs=2, ledger=tmp_path / "run.ledger")) == one
+    assert (tmp_path / "flag").exists()
+
+
+@pytest.mark.slow
+def test_what_a_process_that_hangs_had_is_played_again(tmp_path: Path) -> None:
+    plan = rough_plan(tmp_path, "hang")
+    one = figures(run(plan))
+    assert figures(run(plan, jobs=Workers(jobs=2, patience=2))) == one
+    assert (tmp_path / "flag").exists()
+
+
+def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_path: Path) -> None:
+    plan, ledger = rough_plan(tmp_path, "always"), tmp_path / "run.ledger"
+    with pytest.raises(WorkersFailed) as refusal:
+        run(plan, jobs=2, ledger=ledger)
+    assert str(refusal.value) == (
+        "block 11 failed 3 times; at last it ended its worker (TerminatedWorkerError). To see what it does, "
+        "play it in this process: the same command and ledger, with --jobs 1 and neither --backend nor "
+        "--cluster."
+    )
+    verdict = refusal.value.verdict
+    assert verdict.interrupted
+    assert verdict.games == 11 * 500
+    with Ledger.read(ledger) as book:
+        assert set(range(11)) <= book.have()
+    # In this process it does no harm, so the run can be ended here.
+    assert figures(run(plan, ledger=ledger)) == figures(run(plan))
+
+
+# --- which workers ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("settings", "message"),
+    [
+        (
+            {"backend": "dsk"},
+            "there is no backend of that name, got 'dsk'. Did you mean dask? There are: loky, threading, "
+            "dask, ray.",
+        ),
+        ({"jobs": 0}, "jobs must be at least 1, got 0"),
+        (
+            {"cluster": "tcp://host:8786"},
+            "loky reaches no cluster, got 'tcp://host:8786'. Choose the backend dask or ray, or no cluster.",
+        ),
+        (
+            {"backend": "dask", "cluster": "tcp://host:8786", "jobs": 4},
+            "jobs counts workers of this machine, and a cluster elsewhere has its own, got 4. Leave jobs "
+            "away.",
+        ),
+        ({"jobs": 2, "patience": 0}, "patience is a number of seconds above 0, got 0"),
+        (
+            {"patience": 60},
+            "patience ends workers that hang, and threads of this process cannot be ended, got 60. Have two "
+            "jobs or more of loky, or a cluster.",
+        ),
+    ],
+)
+def test_workers_that_there_are_not(settings, message: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        Workers(**settings)
+    assert str(refusal.value) == message
+
+
+@pytest.mark.parametrize(("backend", "package"), [("dask", "distributed"), ("ray", "ray")])
+def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch, backend: str, package: str) -> None:
+    monkeypatch.setattr("audits.distribution.workers.find_spec", lambda name: None)
+    with pytest.raises(InvalidArgument) as refusal:
+        Workers(backend=backend)
+    assert str(refusal.value) == (
+        f"the backend {backend} needs {package}, which is not installed. Run pip install dp-arena[{backend}]."
+    )

@@ -1,0 +1,70 @@
+"""Which files are ledgers, and which of them a run has now."""
+
+from __future__ import annotations
+
+import sqlite3
+import subprocess
+import sys
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+
+from arena import InvalidArgument
+from audits.ledger import Ledger
+from audits.ledger.finding import is_ledger, ledgers_in, running
+
+ROOT = Path(__file__).parents[2]
+HOLD = """
+import sys
+from audits.ledger import Ledger
+with Ledger.open(sys.argv[1], {"seed": 1}):
+    print("open", flush=True)
+    sys.stdin.readline()
+print("closed", flush=True)
+sys.stdin.readline()
+"""
+
+
+def test_ledgers_are_told_by_what_is_in_them(tmp_path: Path) -> None:
+    below = tmp_path / "below"
+    below.mkdir()
+    for path in (tmp_path / "b", tmp_path / "a.db", below / "c.ledger"):
+        Ledger.open(path, {"seed": 1}).close()
+    with closing(sqlite3.connect(tmp_path / "foreign.ledger")) as database:
+        database.execute("CREATE TABLE t (a)")
+    (tmp_path / "text.ledger").write_text("nothing of the kind")
+    (tmp_path / "empty.ledger").touch()
+    (tmp_path / "gone.ledger").symlink_to(tmp_path / "nowhere")
+    assert list(ledgers_in(tmp_path)) == [tmp_path / "a.db", tmp_path / "b"]
+    assert list(ledgers_in(tmp_path, below=True)) == [
+        tmp_path / "a.db",
+        tmp_path / "b",
+        below / "c.ledger",
+    ]
+
+
+def test_there_must_be_a_folder(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        ledgers_in(tmp_path / "gone")
+    assert str(refused.value) == (
+        f"there is no folder {tmp_path / 'gone'}. Name folders that hold ledgers, or ledgers."
+    )
+
+
+def test_a_run_that_has_it_is_seen_and_not_disturbed(tmp_path: Path) -> None:
+    path = tmp_path / "run.ledger"
+    command = [sys.executable, "-c", HOLD, str(path)]
+    with subprocess.Popen(
+        command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as holder:
+        assert holder.stdin is not None
+        assert holder.stdout is not None
+        assert holder.stdout.readline() == "open\n"
+        # Its log has all that it wrote so far, and yet the file says what it is.
+        assert (running(path), running(path), is_ledger(path)) == (True, True, True)
+        holder.stdin.write("\n")
+        holder.stdin.flush()
+        assert holder.stdout.readline() == "closed\n"
+        assert running(path) is False
+    assert running(tmp_path / "gone") is None

@@ -1,0 +1,288 @@
+"""Parts of a run, their ledgers merged, blocks played again: what machines do that share a run."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+
+import attrs
+import numpy as np
+import pytest
+
+from adversaries.count_swap import CountSwap
+from arena import InvalidArgument, Release
+from audits.blocks import play_block
+from audits.ledger import Ledger
+from audits.merging import merge
+from audits.parts import Part, play_part
+from audits.plan import Plan, versions
+from audits.run import run
+from audits.scores import PairCounts
+from audits.verifying import verify
+from learners.foreign.function import Function
+from learners.laplace_count import LaplaceCount
+
+ROOT = Path(__file__).parents[2]
+PLAN = Plan(
+    learner=LaplaceCount(),
+    adversary=CountSwap(),
+    referee=Release(),
+    epsilon=1.0,
+    delta=0.0,
+    games=1_050,
+    block=100,
+    seed=5,
+)
+
+
+def ledger_of(path: Path, blocks: range | list[int], plan: Plan = PLAN, **notes: object) -> Path:
+    """A ledger with some blocks of the plan."""
+    with Ledger.open(path, plan.describe(), notes=lambda: notes) as ledger:
+        for index in blocks:
+            ledger.add(index, play_block(plan, index))
+    return path
+
+
+def contents(path: Path) -> Mapping[int, bytes]:
+    with Ledger.read(path) as ledger:
+        return {index: block.to_bytes() for index, block in ledger.blocks()}
+
+
+def figures(ledger: Path) -> dict[str, object]:
+    verdict = run(PLAN, ledger=ledger).as_json()
+    return {name: value for name, value in verdict.items() if name not in ("seconds", "games_per_second")}
+
+
+# --- parts --------------------------------------------------------------------------------------------------
+
+
+def test_a_part_is_read_from_text() -> None:
+    assert Part.read(" 2/5 ") == Part(2, 5)
+    assert str(Part.read("2/5")) == "2/5"
+
+
+@pytest.mark.parametrize("text", ["0/5", "6/5", "2", "2/", "-1/5", "1/0", "1.0/2", "٢/٥", "1/2/3"])
+def test_what_is_no_part(text: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        Part.read(text)
+    assert str(refused.value) == (
+        f"a part is K/M with 1 <= K <= M, got {text!r}. Say 2/5 for the second of five."
+    )
+
+
+def test_every_block_is_in_one_part() -> None:
+    for of in (1, 2, 3, 11, 20):
+        blocks = [index for number in range(1, of + 1) for index in Part(number, of).blocks(PLAN)]
+        assert sorted(blocks) == list(range(PLAN.blocks))
+
+
+def test_parts_merged_are_the_run(tmp_path: Path) -> None:
+    parts = [tmp_path / f"{number}.ledger" for number in (1, 2, 3)]
+    for number, path in enumerate(parts, start=1):
+        seen: list[int] = []
+        played = play_part(
+            PLAN, Part(number, 3), ledger=path, jobs=1 + (number == 2), watch=seen.append, command="c"
+        )
+        assert (played.blocks, played.games) == (played.of_blocks, played.of_games)
+        assert seen[-1] == played.games
+        assert not played.interrupted
+    merged = merge(parts, tmp_path / "whole.ledger")
+    assert [blocks for _, blocks in merged.came] == [4, 4, 3]
+    assert (merged.blocks, merged.games, merged.of) == (11, 1_050, 1_050)
+    whole = tmp_path / "calm.ledger"
+    assert figures(tmp_path / "whole.ledger") == figures(whole)
+    assert contents(tmp_path / "whole.ledger") == contents(whole)
+
+
+def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
+    path = tmp_path / "part.ledger"
+
+    def interrupt(games: int) -> None:
+        if games >= 200:
+            raise KeyboardInterrupt
+
+    first = play_part(PLAN, Part(1, 2), ledger=path, watch=interrupt)
+    assert (first.interrupted, first.blocks, first.of_blocks) == (True, 2, 6)
+    rest = play_part(PLAN, Part(1, 2), ledger=path)
+    assert rest.as_json() == {
+        "part": "1/2",
+        "blocks": 6,
+        "of_blocks": 6,
+        "games": 550,
+        "of_games": 550,
+        "interrupted": False,
+    }
+
+
+def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(InvalidArgument, match="a part cannot know when the claim falls"):
+        play_part(attrs.evolve(PLAN, until_refuted=True), Part(1, 2), ledger=tmp_path / "run.ledger")
+    assert not os.listdir(tmp_path)
+
+
+# --- merging ------------------------------------------------------------------------------------------------
+
+
+def test_a_merge_may_go_into_one_of_them(tmp_path: Path) -> None:
+    a, b = ledger_of(tmp_path / "a", range(4)), ledger_of(tmp_path / "b", range(3, 9))
+    merged = merge([a, b], a)
+    assert merged.as_json() == {
+        "into": str(a),
+        "came": [{"ledger": str(b), "blocks": 5}],
+        "blocks": 9,
+        "games": 900,
+        "of": 1_050,
+        "finished": False,
+    }
+    assert set(contents(a)) == set(range(9))
+    assert set(contents(b)) == set(range(3, 9))
+
+
+def test_a_file_named_twice_is_one(tmp_path: Path) -> None:
+    a, b = ledger_of(tmp_path / "a", range(4)), ledger_of(tmp_path / "b", range(3, 9))
+    again = tmp_path / "link"
+    again.symlink_to(b)
+    assert [path for path, _ in merge([a, b, again, b], tmp_path / "c").came] == [a, b]
+
+
+def test_notes_with_a_command_are_kept(tmp_path: Path) -> None:
+    a, b = ledger_of(tmp_path / "a", [0]), ledger_of(tmp_path / "b", [1], command="arena audit ...")
+    merge([a, b], tmp_path / "c")
+    with Ledger.read(tmp_path / "c") as ledger:
+        assert ledger.notes == {"command": "arena audit ..."}
+
+
+def test_the_same_merge_again_changes_nothing(tmp_path: Path) -> None:
+    a, b, c = ledger_of(tmp_path / "a", [0]), ledger_of(tmp_path / "b", [1]), tmp_path / "c"
+    merge([a, b], c)
+    assert [blocks for _, blocks in merge([a, b], c).came] == [0, 0]
+    assert set(contents(c)) == {0, 1}
+
+
+@pytest.mark.parametrize("into", ["c", "b"])
+def test_different_plans_are_refused(tmp_path: Path, into: str) -> None:
+    a = ledger_of(tmp_path / "a", [0])
+    b = ledger_of(tmp_path / "b", [1], attrs.evolve(PLAN, seed=6, epsilon=0.5))
+    before = b.read_bytes()
+    with pytest.raises(InvalidArgument) as refused:
+        merge([a, b], tmp_path / into)
+    assert "epsilon: 1.0 -> 0.5; seed: 5 -> 6" in str(refused.value) or (
+        "epsilon: 0.5 -> 1.0; seed: 6 -> 5" in str(refused.value)
+    )
+    assert b.read_bytes() == before
+    assert not (tmp_path / "c").exists()
+
+
+def test_different_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    a = ledger_of(tmp_path / "a", [0])
+    monkeypatch.setattr("audits.plan.versions", lambda: {**versions(), "numpy": "1.0"})
+    b = ledger_of(tmp_path / "b", [1])
+    with pytest.raises(InvalidArgument) as refused:
+        merge([a, b], tmp_path / "c")
+    assert str(refused.value) == (
+        f'{a} and {b} are of different plans: versions.numpy: "{np.__version__}" -> "1.0". '
+        "Merge ledgers of one plan, played with the same versions."
+    )
+
+
+@pytest.mark.parametrize("into", ["c", "a", "b"])
+def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, into: str) -> None:
+    a, b = ledger_of(tmp_path / "a", [0, 2]), ledger_of(tmp_path / "b", [1])
+    with Ledger.open(b, PLAN.describe()) as ledger:
+        ledger.add(2, PairCounts.of(np.zeros(100), np.ones(100)))
+    before = contents(a), contents(b)
+    with pytest.raises(InvalidArgument) as refused:
+        merge([a, b], tmp_path / into)
+    one, other = (b, a) if into == "b" else (a, b)
+    assert str(refused.value) == (
+        f"block 2 in {one} differs from that in {other}. "
+        "Let arena verify find out which one this plan gives, and leave the other out."
+    )
+    assert (contents(a), contents(b)) == before
+    assert not (tmp_path / "c").exists()
+
+
+def test_one_ledger_is_no_merge(tmp_path: Path) -> None:
+    a = ledger_of(tmp_path / "a", [0])
+    for paths, into in (([a], a), ([a], tmp_path / "c"), ([], a)):
+        with pytest.raises(InvalidArgument) as refused:
+            merge(paths, into)
+        assert str(refused.value) == ("a merge needs two ledgers. Name those that hold parts of one run.")
+
+
+def test_only_audits_are_merged(tmp_path: Path) -> None:
+    for name in "ab":
+        Ledger.open(tmp_path / name, {"experiment": "pate"}).close()
+    with pytest.raises(InvalidArgument, match="holds an experiment, not an audit"):
+        merge([tmp_path / "a", tmp_path / "b"], tmp_path / "c")
+
+
+FULL = """
+import resource, sys
+from audits.merging import merge
+resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
+merge(sys.argv[2:4], sys.argv[4])
+"""
+
+
+def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
+    plan = attrs.evolve(PLAN, games=20_000, block=1_000)
+    a = ledger_of(tmp_path / "a", range(0, 20, 2), plan)
+    b = ledger_of(tmp_path / "b", range(1, 20, 2), plan)
+    c, limit = tmp_path / "c", str(a.stat().st_size + 4_096)
+    ended = subprocess.run(
+        [sys.executable, "-c", FULL, limit, str(a), str(b), str(c)], cwd=ROOT, capture_output=True, text=True
+    )
+    assert "every block added before is safe. Mend it and do the same again" in ended.stderr
+    there = contents(c)
+    assert 0 < len(there) < 20
+    merge([a, b], c)
+    assert contents(c) == contents(a) | contents(b)
+
+
+# --- verifying ----------------------------------------------------------------------------------------------
+
+
+def test_sound_blocks_are_the_same(tmp_path: Path) -> None:
+    path = ledger_of(tmp_path / "run.ledger", [0, 3, 4, 10])
+    found = verify(path, PLAN, blocks=None)
+    assert found.as_json() == {"played": [0, 3, 4, 10], "differing": [], "of": 4}
+    assert verify(path, PLAN, blocks=9, jobs=2) == found
+
+
+def test_blocks_are_chosen_by_the_seed(tmp_path: Path) -> None:
+    path = ledger_of(tmp_path / "run.ledger", range(11))
+    chosen = [verify(path, PLAN, blocks=3, seed=seed).played for seed in (0, 0, 1, 2, 3)]
+    assert chosen[0] == chosen[1]
+    assert len(set(chosen)) > 1
+    assert all(len(set(blocks)) == 3 for blocks in chosen)
+
+
+def test_a_block_that_differs_is_found(tmp_path: Path) -> None:
+    path = ledger_of(tmp_path / "run.ledger", range(3))
+    block = play_block(PLAN, 3)
+    assert isinstance(block, PairCounts)
+    scores = block.scores.copy()
+    scores[7, 1] = np.nextafter(scores[7, 1], np.inf)
+    with Ledger.open(path, PLAN.describe()) as ledger:
+        ledger.add(3, PairCounts(scores, block.counts))
+    assert verify(path, PLAN, blocks=None).differing == (3,)
+
+
+def test_what_cannot_be_verified(tmp_path: Path) -> None:
+    path = ledger_of(tmp_path / "run.ledger", [])
+    with pytest.raises(InvalidArgument, match="holds no games yet"):
+        verify(path, PLAN)
+    with pytest.raises(InvalidArgument, match="at least 1 block must be played, got 0"):
+        verify(path, PLAN, blocks=0)
+    with pytest.raises(InvalidArgument, match="holds another plan: seed: 5 -> 6"):
+        verify(path, attrs.evolve(PLAN, seed=6))
+
+
+def test_games_that_nothing_repeats_are_not_played_again(tmp_path: Path) -> None:
+    learner = Function(function=sum, coins="own", epsilon=1.0)
+    with pytest.raises(InvalidArgument, match="function draws coins of its own, so that no block"):
+        verify(tmp_path / "run.ledger", attrs.evolve(PLAN, learner=learner))

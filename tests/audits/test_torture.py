@@ -1,0 +1,23 @@
+"""A small torture: runs killed at random moments, and within a write to their ledger."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+TORTURE = Path(__file__).parents[1] / "torture.py"
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="the hook for writes is SQLite's on Linux")
+def test_runs_that_were_killed_end_as_undisturbed_ones() -> None:
+    done = subprocess.run(
+        [sys.executable, str(TORTURE), "--runs", "5"], text=True, capture_output=True, timeout=120
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    (whole,) = [line.split() for line in done.stdout.splitlines() if line.startswith("all")]
+    runs, kills, equal = int(whole[1]), int(whole[2]), int(whole[-1])
+    assert (runs, kills) == (equal, 2 * equal)
+    assert runs >= 4
