@@ -7,7 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from arena import NO_LABEL, Adversary, Answer, GameAdversary, Learner, Played, Referee, Unsupported, play
+from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
+from arena.replies import each_answer
 from audits.exact.paths import Laws, Path, Pruned, WalkingSeat
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact.seats import Seated, without_coins
@@ -188,7 +189,7 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
 def letters_of(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded table."""
     assert played.view is not None
-    answers = [reply for reply in played.view.replies if isinstance(reply, Answer)]
+    answers = each_answer(played.view.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 

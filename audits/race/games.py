@@ -11,37 +11,50 @@ import numpy as np
 
 from arena import InvalidArgument, Realizable, Referee, play
 from arena.testing import check_adversary
-from audits.parallel import in_order
-from audits.race.plan import Entrant, Race
+from audits.distribution import Workers, in_order
+from audits.race.plan import Contest, Entrant, Race
 from audits.race.result import RaceResult, bounds_of, result_of
 
 _CHECKED = 64  # rounds of the games by which an adversary is checked
 
 
-def run(race: Race, *, jobs: int = 1, watch: Callable[[int], None] | None = None) -> RaceResult:
+def run(race: Race, *, jobs: int | Workers = 1, watch: Callable[[int], None] | None = None) -> RaceResult:
     """Play the race.
 
-    jobs: processes; the figures do not depend on them. watch: called after every block with the games that
-    have been played.
+    jobs: processes, or `Workers`; the figures do not depend on them. watch: called after every block with the
+    games that have been played.
 
     Raises: NotConforming if an adversary fails `arena.testing.check_adversary`, with which a race begins:
-    were games to hang together, limits would hold no more; whatever a referee raises in a game.
+    were games to hang together, limits would hold no more; whatever a referee raises in a game; WorkersFailed
+    of the workers.
     """
-    if jobs < 1:
-        raise InvalidArgument("jobs must be at least 1", value=jobs)
     for entrant in race.entrants:
         bounds_of(race, entrant)  # what they refuse is better refused before the games
         _check(entrant, race.rounds)
+    return result_of(race, play_all(race, partial(play_block, race), jobs, watch))
+
+
+def play_all(
+    race: Contest,
+    play_one: Callable[[tuple[int, int]], np.ndarray],
+    jobs: int | Workers,
+    watch: Callable[[int], None] | None,
+) -> list[np.ndarray]:
+    """The figures (..., n) of all games of each learner. play_one: those of (number of the entrant, block).
+
+    jobs, watch: as of `run`.
+    """
+    workers = Workers.of(jobs)
     tasks = [(number, block) for number in range(len(race.entrants)) for block in range(race.blocks)]
     blocks: list[list[np.ndarray]] = [[] for _ in race.entrants]
     played = 0
-    with closing(in_order(partial(play_block, race), tasks, jobs)) as results:
+    with closing(in_order(play_one, tasks, workers)) as results:
         for (number, _), figures in zip(tasks, results, strict=True):
             blocks[number].append(figures)
-            played += figures.shape[1]
+            played += figures.shape[-1]
             if watch is not None:
                 watch(played)
-    return result_of(race, [np.concatenate(parts, axis=1) for parts in blocks])
+    return [np.concatenate(parts, axis=-1) for parts in blocks]
 
 
 def play_block(race: Race, task: tuple[int, int]) -> np.ndarray:

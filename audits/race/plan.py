@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Sequence
 from math import ceil, prod
 
@@ -48,40 +49,18 @@ class Entrant:
 
 
 @attrs.frozen(kw_only=True)
-class Race:
-    """What is played and noted.
+class Contest(ABC):
+    """What every race has: the learners, and their games, in tables.
 
-    entrants: the learners. rounds: T. games: of each learner. of: MISTAKES in games that are realizable by
-    the learner's class, or REGRET against the best concept of that class in hindsight.
-    marks: the rounds after which it is noted, T the last of them. confidence: that of the limits together,
-    and that of the tests of bounds together. seed: of every coin. block: games at a table.
+    entrants: the learners. games: of each. confidence: that of the limits together, and that of the tests of
+    bounds together. seed: of every coin. block: games at a table; a kind of race says how many are usual.
     """
 
     entrants: tuple[Entrant, ...]
-    rounds: int
     games: int
-    of: str
-    marks: tuple[int, ...]
     confidence: float = 0.95
     seed: int = 0
-    block: int = attrs.field()
-
-    @block.default
-    def _default_block(self) -> int:
-        even = max(_FEWEST_GAMES, ceil(self.games / _FEWEST_BLOCKS))
-        held = _MOST_COUNTS // self._counts_a_game, _MOST_COORDINATES // self._coordinates
-        return max(1, min(_MOST_GAMES, even, *held))
-
-    @property
-    def _coordinates(self) -> int:
-        """Of a point."""
-        return max(prod(entrant.learner.point_shape) for entrant in self.entrants)
-
-    @property
-    def _counts_a_game(self) -> int:
-        if self.of == MISTAKES:
-            return 1
-        return max(len(entrant.concepts.domain or (0,)) for entrant in self.entrants)
+    block: int
 
     def __attrs_post_init__(self) -> None:
         for name in ("games", "block"):
@@ -92,15 +71,13 @@ class Race:
             raise InvalidArgument("a confidence lies strictly between 0 and 1", value=self.confidence)
         if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
             raise InvalidArgument("a seed is a whole number of at least 0", value=self.seed)
-        if not self.marks or self.marks[-1] != self.rounds:
-            raise InvalidArgument(f"the last mark is the last round, {self.rounds}", value=self.marks)
         for entrant in self.entrants:
             check_protocol(entrant.learner, entrant.adversary, entrant.referee)
-            if self.of == MISTAKES and not isinstance(entrant.referee, Realizable):
-                raise InvalidArgument(
-                    "mistakes are counted in realizable games", remedy="Let its referee be Realizable."
-                )
-            self.scorebook(entrant).check(self.rounds)
+
+    @property
+    @abstractmethod
+    def at(self) -> tuple[int, ...]:
+        """Where figures are noted: after which rounds, or of which."""
 
     @property
     def blocks(self) -> int:
@@ -114,6 +91,52 @@ class Race:
     def seed_of(self, number: int, block: int) -> np.random.SeedSequence:
         """The seed of a block of entrant `number`; it depends on nothing else."""
         return np.random.SeedSequence(self.seed, spawn_key=(number, block))
+
+
+@attrs.frozen(kw_only=True)
+class Race(Contest):
+    """What is played and noted.
+
+    rounds: T. of: MISTAKES in games that are realizable by the learner's class, or REGRET against the best
+    concept of that class in hindsight. marks: the rounds after which it is noted, T the last of them.
+    """
+
+    rounds: int
+    of: str
+    marks: tuple[int, ...]
+    block: int = attrs.field()
+
+    @block.default
+    def _default_block(self) -> int:
+        even = max(_FEWEST_GAMES, ceil(self.games / _FEWEST_BLOCKS))
+        held = _MOST_COUNTS // self._counts_a_game, _MOST_COORDINATES // self._coordinates
+        return max(1, min(_MOST_GAMES, even, *held))
+
+    @property
+    def at(self) -> tuple[int, ...]:
+        return self.marks
+
+    @property
+    def _coordinates(self) -> int:
+        """Of a point."""
+        return max(prod(entrant.learner.point_shape) for entrant in self.entrants)
+
+    @property
+    def _counts_a_game(self) -> int:
+        if self.of == MISTAKES:
+            return 1
+        return max(len(entrant.concepts.domain or (0,)) for entrant in self.entrants)
+
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
+        if not self.marks or self.marks[-1] != self.rounds:
+            raise InvalidArgument(f"the last mark is the last round, {self.rounds}", value=self.marks)
+        for entrant in self.entrants:
+            if self.of == MISTAKES and not isinstance(entrant.referee, Realizable):
+                raise InvalidArgument(
+                    "mistakes are counted in realizable games", remedy="Let its referee be Realizable."
+                )
+            self.scorebook(entrant).check(self.rounds)
 
     def scorebook(self, entrant: Entrant) -> Scorebook:
         """What is noted of its games."""
@@ -144,7 +167,7 @@ def race_of(
     """
     if isinstance(rounds, bool) or not isinstance(rounds, int) or rounds < 1:
         raise InvalidArgument("an online game has T ≥ 1 rounds", value=rounds)
-    _check_labels([label for label, _, _ in players])
+    check_labels([label for label, _, _ in players])
     name = _protocol(players, protocol)
     ready = [(label, *_told(learner, adversary, rounds, name)) for label, learner, adversary in players]
     realizable = not agnostic and all(adversary.realizable for _, _, adversary in ready)
@@ -188,7 +211,7 @@ def concepts_of(learner: Learner) -> ConceptClass:
     return concepts
 
 
-def _check_labels(labels: list[str]) -> None:
+def check_labels(labels: list[str]) -> None:
     if not labels:
         raise InvalidArgument("a race has at least one learner")
     for label in labels:

@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
-from audits.race.plan import Entrant, Race
+from arena import ERROR, MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
+from audits.race.plan import Contest, Entrant, Race
 from audits.race.quantiles import Quantile, mean_limit, quantile
-from audits.settings import blamed, claim_of, settable, summary, text_of
+from audits.settings import blamed, claim_of, settings_text, summary
 
 QUANTILES = (0.5, 0.95)
 _ROUNDING = 1e-9  # a bound is a float, often a logarithm
@@ -66,19 +66,18 @@ class Standing:
     def as_json(self) -> dict[str, Any]:
         """Plain data; null stands for what is not known or not finite."""
         entrant, held = self.entrant, self.held
-        fields = settable(type(entrant.learner))
         return {
             "label": entrant.label,
             "learner": entrant.learner.name,
-            "settings": {name: text_of(getattr(entrant.learner, name)) for name in fields},
+            "settings": settings_text(entrant.learner),
             "claim": str(claim_of(entrant.learner)),
             "concepts": str(entrant.concepts),
             "mean": self.mean.tolist(),
             "median": self.median.as_json(),
             "quantile_95": self.high.as_json(),
             "worst": self.worst.tolist(),
-            "bounds": [_finite(x) for x in self.bounds.tolist()],
-            "bound": None if held is None else _plain(attrs.asdict(held)),
+            "bounds": [finite(x) for x in self.bounds.tolist()],
+            "bound": None if held is None else plain_data(attrs.asdict(held)),
             "growth": attrs.asdict(self.growth),
         }
 
@@ -119,9 +118,9 @@ def result_of(race: Race, figures: list[np.ndarray]) -> RaceResult:
     return RaceResult(race=race, standings=tuple(_standing(race, one, found) for one, found in pairs))
 
 
-def limit_level(race: Race) -> float:
+def limit_level(race: Contest) -> float:
     """The one-sided level of each limit: Bonferroni over sides, quantiles, marks and learners."""
-    return (1 - race.confidence) / (2 * len(QUANTILES) * len(race.marks) * len(race.entrants))
+    return (1 - race.confidence) / (2 * len(QUANTILES) * len(race.at) * len(race.entrants))
 
 
 def bounds_of(race: Race, entrant: Entrant) -> list[Bound | None]:
@@ -159,6 +158,8 @@ def unsaid(bound: Bound, race: Race, entrant: Entrant) -> str:
     In realizable games the best concept makes no mistake, so that a bound on regret is one on mistakes;
     elsewhere one on mistakes says nothing.
     """
+    if bound.of == ERROR:
+        return "it is on the errors of predictors"
     if bound.of != REGRET and race.of != MISTAKES:
         return f"it is on {bound.of} in realizable games"
     if bound.oblivious and entrant.referee.name != Oblivious.name:
@@ -172,16 +173,25 @@ def _held(race: Race, entrant: Entrant, bound: Bound, figures: np.ndarray) -> He
         return Held(bound=bound, unsaid=silent)
     most = bound.at_most + _ROUNDING * max(1.0, abs(bound.at_most))
     exceeding = int(np.count_nonzero(figures > most))
-    error = (1 - race.confidence) / len(race.entrants)  # all tests together stay within 1 - confidence
     if bound.beta is None:
-        lower = mean_limit(figures, 0 if race.of == MISTAKES else -race.rounds, error)
+        lower = mean_limit(figures, 0 if race.of == MISTAKES else -race.rounds, level_of_test(race))
         return Held(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > most)
-    allowed = 0
-    if bound.beta > 0:
-        from scipy.stats import binom  # slow to import
-
-        allowed = int(binom.isf(error, race.games, bound.beta))
+    allowed = allowed_games(race, bound.beta)
     return Held(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)
+
+
+def level_of_test(race: Contest) -> float:
+    """That of the test of each bound: all of them together stay within 1 - confidence."""
+    return (1 - race.confidence) / len(race.entrants)
+
+
+def allowed_games(race: Contest, beta: float) -> int:
+    """The most games that may exceed a bound which a game exceeds with probability `beta` at most."""
+    if beta == 0:
+        return 0
+    from scipy.stats import binom  # slow to import
+
+    return int(binom.isf(level_of_test(race), race.games, beta))
 
 
 def _growth(marks: np.ndarray, medians: np.ndarray) -> Growth:
@@ -199,12 +209,16 @@ def _slope(x: np.ndarray, y: np.ndarray) -> float | None:
     return float(apart @ y / (apart @ apart))
 
 
-def _finite(number: float) -> float | None:
+def finite(number: float) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _plain(record: dict[str, Any]) -> dict[str, Any]:
-    return {
-        name: _plain(part) if isinstance(part, dict) else _finite(part) if isinstance(part, float) else part
-        for name, part in record.items()
-    }
+def plain_data(record: dict[str, Any]) -> dict[str, Any]:
+    """The record with null for what is not finite, in its records, too."""
+    return {name: _plain(part) for name, part in record.items()}
+
+
+def _plain(part: Any) -> Any:
+    if isinstance(part, dict):
+        return plain_data(part)
+    return finite(part) if isinstance(part, float) else part

@@ -9,9 +9,9 @@ import textwrap
 from tabulate import tabulate
 
 from arena import MISTAKES, Bound
-from audits.race.plan import Race
+from audits.race.plan import Entrant, Race
 from audits.race.quantiles import Quantile
-from audits.race.result import Held, RaceResult, Standing
+from audits.race.result import Held, RaceResult
 from audits.report.text import percent
 from audits.settings import claim_of, summary
 
@@ -27,8 +27,8 @@ def text(result: RaceResult) -> str:
     """The report for a terminal."""
     race = result.race
     parts = [
-        _plain(_head(race)),
-        _plain([(one.entrant.label, _who(one)) for one in result.standings]),
+        plain(_head(race)),
+        plain([(one.entrant.label, who(one.entrant)) for one in result.standings]),
         f"{race.of.capitalize()} after {race.rounds:,} rounds, over {race.games:,} games of each learner:",
         _standings(result),
         f"Growth of the median {race.of}, by least squares over {len(race.marks)} marks:",
@@ -57,11 +57,10 @@ def _head(race: Race) -> list[tuple[str, str]]:
     ]
 
 
-def _who(one: Standing) -> str:
-    learner = one.entrant.learner
-    return textwrap.fill(
-        f"{summary(learner)}; class {one.entrant.concepts}; {claim_of(learner)}", _WIDTH - 20
-    )
+def who(entrant: Entrant) -> str:
+    """A learner, its class and its claim."""
+    learner = entrant.learner
+    return textwrap.fill(f"{summary(learner)}; class {entrant.concepts}; {claim_of(learner)}", _WIDTH - 20)
 
 
 def _standings(result: RaceResult) -> str:
@@ -70,17 +69,17 @@ def _standings(result: RaceResult) -> str:
         (
             one.entrant.label,
             f"{one.mean[-1]:,.4g}",
-            _limited(one.median),
-            _limited(one.high),
+            limited(one.median),
+            limited(one.high),
             f"{one.worst[-1]:,}",
-            *_held(one.held, result.race.games),
+            *held_text(one.held, result.race.games),
         )
         for one in result.standings
     ]
     return tabulate(rows, headers, tablefmt="simple", disable_numparse=True)
 
 
-def _limited(found: Quantile) -> str:
+def limited(found: Quantile) -> str:
     """A quantile at T with its limits."""
     low, high = (_number(x) for x in (found.lower[-1], found.upper[-1]))
     return f"{_number(found.values[-1])} ({low} to {high})"
@@ -90,7 +89,8 @@ def _number(x: float) -> str:
     return f"{x:,.0f}" if math.isfinite(x) else "?"
 
 
-def _held(held: Held | None, games: int) -> tuple[str, str]:
+def held_text(held: Held | None, games: int) -> tuple[str, str]:
+    """A bound, and whether it held."""
     if held is None:
         return "none", ""
     bound = held.bound
@@ -172,5 +172,6 @@ def _unlearned(result: RaceResult) -> list[str]:
     ]
 
 
-def _plain(rows: list[tuple[str, str]]) -> str:
+def plain(rows: list[tuple[str, str]]) -> str:
+    """Names and what they stand for."""
     return str(tabulate(rows, tablefmt="plain", disable_numparse=True))

@@ -20,6 +20,7 @@ from audits.search.script import (
     Ask,
     Challenge,
     Follow,
+    Hand,
     Point,
     Script,
     Show,
@@ -124,7 +125,7 @@ def _isort(name: str) -> tuple[bool, str]:
 def _moves(script: Script) -> list[str]:
     if script.protocol == "SpecialRound":
         return ["Ready", "Example"]
-    return ["Train", "Query"] if script.steps else ["Train"]
+    return ["Train", *["Query"] * bool(script.steps), *["Unlabelled"] * bool(script.handed)]
 
 
 # --- the game ---------------------------------------------------------------------------------------------
@@ -139,6 +140,7 @@ def _body(script: Script) -> Iterator[str]:
         yield f"{keeps}yield Ready()"
     else:
         yield from _training(script.world_0, script.world_1, keeps)
+        yield from (_handed(hand) for hand in script.handed)
     yield from watch.after(0)
     at = 0
     for step in script.steps:
@@ -156,6 +158,12 @@ def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]
         yield from _sample("world_0", sample)
         yield from _sample("world_1", other)
         yield f"{keeps}yield Train(world_0, world_1)"
+
+
+def _handed(hand: Hand) -> str:
+    if hand.other is not None:
+        return f"yield Unlabelled([{_point(hand.point)}], [{_point(hand.other)}])  # world 0, world 1"
+    return f"yield Unlabelled([{_point(hand.point)}] * {hand.times})"
 
 
 def _stretch(step: Step, times: int, at: int, watch: _Watch) -> Iterator[str]:

@@ -10,7 +10,8 @@ from collections.abc import Iterator, Sequence
 import attrs
 import numpy as np
 
-from arena import Answer, InvalidArgument, Reply
+from arena import InvalidArgument, Reply
+from arena.replies import each_answer
 from arena.settings import one_of
 from audits.views import ViewCounts, numbers_shown
 
@@ -87,7 +88,7 @@ class Score:
 
     def _seen(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         number, place = self.part
-        answers = [reply for reply in replies if isinstance(reply, Answer)]
+        answers = each_answer(replies)
         if self.feature == "halted":
             return answers[-1].halted
         if self.feature == "answers 1":

@@ -8,7 +8,18 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena import Adversary, Example, InvalidArgument, Moves, Query, Ready, Reply, Sample, Train
+from arena import (
+    Adversary,
+    Example,
+    InvalidArgument,
+    Moves,
+    Query,
+    Ready,
+    Reply,
+    Sample,
+    Train,
+    Unlabelled,
+)
 from audits.search.score import Score
 
 Point = float | tuple[Any, ...]
@@ -83,6 +94,25 @@ class Special(Step):
     world_1: tuple[Point, int]
 
 
+@attrs.frozen
+class Hand:
+    """Figure1: hand over `point`, `times` times; or once, with `other` in world 1."""
+
+    point: Point = attrs.field(converter=as_point)
+    other: Point | None = attrs.field(
+        default=None, converter=lambda other: None if other is None else as_point(other)
+    )
+    times: int = 1
+
+    def move(self) -> Unlabelled:
+        """What the script yields."""
+        x, other = (
+            None if point is None else np.repeat(np.asarray(point)[None], self.times, axis=0)
+            for point in (self.point, self.other)
+        )
+        return Unlabelled(x, other)
+
+
 STEPS: dict[str, tuple[type[Step], ...]] = {
     "Figure1": (Ask, Follow, Challenge),
     "Release": (),
@@ -97,7 +127,7 @@ class Script(Adversary):
 
     protocol: Figure1, Release, Voting or SpecialRound.
     world_0, world_1: the training set in each world, but before SpecialRound; world_1 None: the same.
-    steps: what follows, in order.
+    handed: unlabelled points of Figure1, before the steps. steps: what follows, in order.
     score: what it makes of its view, or None: that is left to a witness that is learnt.
     """
 
@@ -107,6 +137,7 @@ class Script(Adversary):
     protocol: str
     world_0: Sample | None = None
     world_1: Sample | None = None
+    handed: tuple[Hand, ...] = ()
     steps: tuple[Step, ...] = ()
     score: Score | None = None
 
@@ -132,6 +163,8 @@ class Script(Adversary):
         replies: list[Reply] = []
         if self.world_0 is not None:
             replies.append((yield Train(self.world_0, self.world_1)))
+            for hand in self.handed:
+                yield hand.move()
             yield from _asked(self.steps, games, replies)
         else:
             yield from _shown(self.steps, games, replies)

@@ -16,6 +16,7 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from audits.distribution import Workers, in_order
 from audits.plan import LEARNT, SCORE, Plan
 from audits.run import run
 from audits.search.evidence import DECLINED, Contest, confirming_seed, exploring_seed, play_halves, weighed
@@ -109,7 +110,7 @@ def search(
     pairs: int | None = None,
     confirm_games: int | None = None,
     seed: int = 0,
-    jobs: int = 1,
+    jobs: int | Workers = 1,
     watch: Callable[[Progress], None] | None = None,
 ) -> SearchResult:
     """Look for an adversary that refutes the learner's claim.
@@ -120,17 +121,17 @@ def search(
     examples: adversaries to draw before giving up; those that shrinking looks at come on top.
     pairs: games in each world to weigh one by; default: what shows a clear leak at the claim's ε (nats).
     confirm_games: games in each world for a confirmation, at most.
-    seed: of every coin. jobs: processes, which do not change the outcome.
+    seed: of every coin. jobs: processes, or `Workers`, which do not change the outcome.
     watch: called after every adversary, or with several jobs after every run of 250.
 
     A keyboard interrupt ends the search with what it has, marked `interrupted`.
 
-    Raises: InvalidArgument for arguments that make no search; whatever a referee raises in a game but for
-    games that the learner declines.
+    Raises: InvalidArgument for arguments that make no search; WorkersFailed of the workers; whatever a
+    referee raises in a game but for games that the learner declines.
     """
     protocol = _protocol(learner, protocol)
     claim = learner.claim if claim is None else claim
-    _check(claim, error=error, examples=examples, seed=seed, jobs=jobs, pairs=pairs, games=confirm_games)
+    _check(claim, error=error, examples=examples, seed=seed, pairs=pairs, games=confirm_games)
     adversaries(learner, protocol)  # refuses a learner that protects nothing there
     sought = _Search(
         learner=learner,
@@ -142,7 +143,7 @@ def search(
         confirm_games=_games(claim.epsilon, error) if confirm_games is None else confirm_games,
         seed=seed,
     )
-    return sought.result(jobs, watch)
+    return sought.result(Workers.of(jobs), watch)
 
 
 def share_of_error(error: float, number: int) -> float:
@@ -174,13 +175,13 @@ class _Search:
     confirm_games: int
     seed: int
 
-    def result(self, jobs: int, watch: Callable[[Progress], None] | None) -> SearchResult:
+    def result(self, workers: Workers, watch: Callable[[Progress], None] | None) -> SearchResult:
         ended: list[Explored] = []
         tried = 0
         confirmed: tuple[Plan, Verdict] | None = None
         interrupted = False
         try:
-            with closing(self._explored(jobs, watch)) as runs:
+            with closing(self._explored(workers, watch)) as runs:
                 for explored in runs:
                     ended.append(explored)
                     if watch is not None:
@@ -219,15 +220,17 @@ class _Search:
     # --- exploring --------------------------------------------------------------------------------
 
     def _explored(
-        self, jobs: int, watch: Callable[[Progress], None] | None
+        self, workers: Workers, watch: Callable[[Progress], None] | None
     ) -> Generator[Explored, None, None]:
         """The runs in order, however many are played at a time; and then more of them with the examples that
         are left where a run was over early, since what it found was not confirmed."""
         sizes = [min(_A_RUN, self.examples - start) for start in range(0, self.examples, _A_RUN)]
         before, best, left, start = 0, 0.0, 0, 0
         while start < len(sizes):
-            numbers = range(start, min(start + jobs, len(sizes)))
-            for explored in self._wave(sizes, numbers, self._watched(watch, before, best)):
+            # No more than are played at a time: those that are left when one is found are played for nothing.
+            at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
+            numbers = range(start, min(start + at_a_time, len(sizes)))
+            for explored in self._wave(sizes, numbers, workers, self._watched(watch, before, best)):
                 before, best = before + explored.examples, max(best, explored.best)
                 if explored.found is not None:
                     left += max(0, sizes[start] - explored.examples - explored.rejected)
@@ -238,27 +241,28 @@ class _Search:
                 left -= sizes[-1]
 
     def _wave(
-        self, sizes: list[int], numbers: range, watch: Callable[[int, float], None] | None
+        self,
+        sizes: list[int],
+        numbers: range,
+        workers: Workers,
+        watch: Callable[[int, float], None] | None,
     ) -> Generator[Explored, None, None]:
-        runs = [
-            partial(
-                explore,
-                self.learner,
-                self.protocol,
-                self.claim,
-                examples=sizes[number],
-                pairs=self.pairs,
-                seed=self.seed,
-                number=number,
-            )
-            for number in numbers
-        ]
-        if len(runs) == 1:
-            yield runs[0](watch=watch)
-            return
-        from joblib import Parallel, delayed  # slow to import, and not needed for one job
+        tasks = [(number, sizes[number]) for number in numbers]
+        run = partial(self._run, watch=watch) if len(tasks) == 1 and workers.local else self._run
+        yield from in_order(run, tasks, workers, unit="run")
 
-        yield from Parallel(n_jobs=len(runs))(delayed(one)() for one in runs)
+    def _run(self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None) -> Explored:
+        """One run. task: its number, and how many examples it has."""
+        return explore(
+            self.learner,
+            self.protocol,
+            self.claim,
+            examples=task[1],
+            pairs=self.pairs,
+            seed=self.seed,
+            number=task[0],
+            watch=watch,
+        )
 
     def _watched(
         self, watch: Callable[[Progress], None] | None, before: int, best: float

@@ -13,7 +13,15 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from arena import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, InvalidArgument, Learner, Sample
+from arena import (
+    QUERY,
+    STREAM_EXAMPLE,
+    TRAINING_EXAMPLE,
+    UNLABELLED_EXAMPLE,
+    InvalidArgument,
+    Learner,
+    Sample,
+)
 from arena.points import finite_domain
 from audits.search.script import (
     AGAINST,
@@ -21,6 +29,7 @@ from audits.search.script import (
     Ask,
     Challenge,
     Follow,
+    Hand,
     Point,
     Script,
     Show,
@@ -189,6 +198,28 @@ def _in_training(draw: st.DrawFn, learner: Learner, protocol: str, most: int) ->
     return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
 
 
+def unlabelled(learner: Learner, *, challenge: bool = False) -> st.SearchStrategy[tuple[Hand, ...]]:
+    """Unlabelled points to hand over before the queries; with `challenge` one of them differs."""
+    points = points_of(learner)
+    some = st.lists(st.builds(Hand, _of(points), times=_of(counts_of(learner, MOST_ROUNDS))), max_size=2)
+    if not challenge:
+        return some.map(tuple)
+    apart = _two_of(points).map(lambda two: Hand(*two))
+    return st.tuples(some, apart, some).map(lambda parts: (*parts[0], parts[1], *parts[2]))
+
+
+def _in_unlabelled(learner: Learner, most: int) -> st.SearchStrategy[Script]:
+    """A game of Figure 1 in which one unlabelled point differs."""
+    return st.tuples(samples(learner), unlabelled(learner, challenge=True), queries(learner, most=most)).map(
+        lambda drawn: Script(protocol="Figure1", world_0=drawn[0], handed=drawn[1], steps=drawn[2])
+    )
+
+
+def _with_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
+    """The games of a kind, with unlabelled points handed over in them."""
+    return st.tuples(kind, unlabelled(learner)).map(lambda two: attrs.evolve(two[0], handed=two[1]))
+
+
 def streams(learner: Learner, *, most: int = MOST_OBSERVED) -> st.SearchStrategy[tuple[Step, ...]]:
     """The steps of a game of SpecialRound of at most `most` rounds, of which one is special and not the
     last. One time in three all are of one point, and the special example is a mistake or is none, amid as
@@ -236,6 +267,9 @@ def adversaries(
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
     if protocol in ("Figure1", "Voting"):
         most = most_rounds or MOST_ROUNDS
+        hands = UNLABELLED_EXAMPLE in protects and protocol == "Figure1"
+        if hands:
+            kinds.append(_in_unlabelled(learner, most))
         if TRAINING_EXAMPLE in protects:
             kinds.append(_in_training(learner, protocol, most))
         if QUERY in protects and protocol == "Figure1":  # the points of Voting are public
@@ -244,6 +278,8 @@ def adversaries(
                     lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
                 )
             )
+        if hands:
+            kinds[1:] = [_with_unlabelled(learner, kind) for kind in kinds[1:]]
     if not kinds:
         raise InvalidArgument(
             f"{learner.name} promises nothing that could differ under {protocol}",

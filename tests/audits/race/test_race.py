@@ -358,6 +358,7 @@ def test_json_has_every_figure() -> None:
         "beta": 0.0,
         "theorem": "Littlestone 1988",
         "oblivious": False,
+        "promised": True,
     }
     assert (second["bound"], second["bounds"][0]) == (None, None)
     assert first["settings"]["rounds"] == "60"

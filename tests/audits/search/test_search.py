@@ -128,6 +128,7 @@ def test_no_confirmation_plays_a_game_that_was_seen() -> None:
     assert len(confirming) == 200
 
 
+@pytest.mark.slow
 def test_what_looks_bad_but_holds_is_confirmed_again_and_again_and_not_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -206,7 +207,7 @@ def test_games_that_the_learner_declines_are_told(monkeypatch: pytest.MonkeyPatc
         ({"pairs": 1}, "pairs must be a whole number of at least 2, got 1"),
         ({"confirm_games": 0}, "games must be a whole number of at least 1, got 0"),
         ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
-        ({"jobs": 0}, "jobs must be a whole number of at least 1, got 0"),
+        ({"jobs": 0}, "jobs must be at least 1, got 0"),
         ({"error": 0.0}, "an error is a probability strictly between 0 and 1, got 0.0"),
         (
             {"protocol": "Figure1"},

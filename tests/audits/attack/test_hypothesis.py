@@ -1,0 +1,91 @@
+"""Hypotheses learnt from answers: the figures of Theorem 3.3."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+
+from adversaries.hypothesis_learner import HypothesisLearner
+from arena import InvalidArgument, Learner
+from arena.concepts import Thresholds
+from audits.attack.hypothesis import Extraction, extraction, printed_boost, run
+from audits.attack.text import as_json, text
+from learners.everlasting_v2 import EverlastingV2
+from learners.static_erm import StaticErm
+
+ERM = StaticErm(concepts=Thresholds(range(12)))
+
+
+@attrs.frozen
+class Wrong(StaticErm):
+    """Answers a tenth of the queries wrongly, at random."""
+
+    name = "wrong"
+
+    def seat(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+        seat = super().seat(games, rng)
+        right = seat.predict
+        seat.predict = lambda x: right(x) ^ (rng.random(games) < 0.1)  # type: ignore[method-assign]
+        return seat
+
+
+def planned(*learners: Learner, settings: dict | None = None, **others: Any) -> Extraction:
+    return extraction(
+        [(one.name, one) for one in learners],
+        lambda learner: HypothesisLearner(learner=learner, **(settings or {})),
+        **({"games": 80, "boost": 20} | others),
+    )
+
+
+def test_claims_hold_of_predictors_that_never_learn() -> None:
+    erm, wrong = run(planned(ERM, Wrong(concepts=ERM.concepts))).found
+    assert erm.alpha == 0
+    assert erm.boosted.median == 0
+    assert not erm.broken
+    assert erm.failed <= 0.125 + 0.15
+    assert 0.05 < wrong.alpha < 0.25
+    assert not wrong.broken
+    assert wrong.boosted.median < wrong.error.median  # the vote mends what single answers spoil
+
+
+def test_everlasting_predictors_answer_too() -> None:
+    spec = EverlastingV2(
+        concepts=ERM.concepts, teachers=51, chunk=20, training_rate=1.0, rate=1.0, noise=1.0, answers=None
+    )
+    found = run(planned(spec)).found[0]
+    assert (found.points, found.queries) == (12, 55)
+    assert not found.broken
+
+
+def test_as_printed_more_games_are_above_8_alpha_where_errors_are_rare_and_everywhere() -> None:
+    fair, printed = (
+        run(planned(Wrong(concepts=ERM.concepts), settings={"as_printed": kind, "asked": 2_000})).found[0]
+        for kind in (False, True)
+    )
+    assert fair.error.median < 0.25
+    assert printed.error.median > 0.4  # every L_x holds both labels
+
+
+def test_figures_do_not_depend_on_processes() -> None:
+    plan = planned(Wrong(concepts=ERM.concepts))
+    assert run(plan).found == run(plan, jobs=2).found
+
+
+def test_text_and_json_say_the_same() -> None:
+    result = run(planned(ERM))
+    told = json.loads(as_json(result))
+    assert told["boost"] == 20
+    assert told["learners"][0]["bound"] == 0
+    assert "static-erm" in text(result)
+    assert printed_boost(0.125) == 217
+
+
+def test_what_cannot_be_asked_is_refused() -> None:
+    with pytest.raises(InvalidArgument, match="static-erm has no class with a finite domain"):
+        planned(StaticErm())
+    with pytest.raises(InvalidArgument, match=r"80 games, boost 30'\. Give --games 90"):
+        planned(ERM, boost=30)

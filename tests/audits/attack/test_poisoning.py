@@ -1,0 +1,129 @@
+"""Poisoning: doses, errors by rounds, and that fresh points are not poisoned."""
+
+from __future__ import annotations
+
+import json
+import math
+from typing import Any
+
+import numpy as np
+import pytest
+from statistical import check_mean, rejected, statistical
+
+from adversaries.poison import Poison
+from arena import Adversary, InvalidArgument, Learner
+from arena.concepts import Thresholds
+from audits.attack.limits import Middle, Share
+from audits.attack.poisoning import Poisoning, PoisoningResult, poisoning, run
+from audits.attack.text import as_json, text
+from learners.everlasting_fresh import EverlastingFresh
+from learners.everlasting_v2 import EverlastingV2
+from learners.static_erm import StaticErm
+
+SIZES: dict[str, Any] = {
+    "teachers": 31,
+    "chunk": 40,
+    "rate": 1.0,
+    "training_rate": 1.0,
+    "noise": 1.0,
+    "answers": None,
+    "alpha_1": 0.05,
+}
+QUERIED, FRESH = EverlastingV2(**SIZES), EverlastingFresh(**SIZES)
+
+
+def planned(*learners: Learner, aims: tuple[str, ...] = ("repeat",), **others: Any) -> Poisoning:
+    def made(learner: Learner, aim: str, fraction: float) -> Adversary:
+        return Poison(learner=learner, aim=aim, fraction=fraction)
+
+    settings = {"fractions": (0.0, 0.9), "rounds": 2, "games": 8, "tested": 1_000} | others
+    return poisoning([(one.name, one) for one in learners], made, aims=aims, **settings)
+
+
+@pytest.fixture(scope="module")
+def result() -> PoisoningResult:
+    return run(planned(QUERIED, FRESH, aims=("crowd", "repeat"), games=16))
+
+
+def test_nothing_chosen_is_played_once_whatever_the_aims(result: PoisoningResult) -> None:
+    told = [(one.dose.label, one.dose.aim, one.dose.fraction) for one in result.doses]
+    assert told[:3] == [
+        ("everlasting-v2", "-", 0.0),
+        ("everlasting-v2", "crowd", 0.9),
+        ("everlasting-v2", "repeat", 0.9),
+    ]
+    assert len(told) == 6
+
+
+def test_chosen_queries_move_the_next_round_of_v2_only(result: PoisoningResult) -> None:
+    alone, _, repeat, fresh, _, fresh_repeat = result.doses
+    assert alone.mean[1].upper < repeat.mean[1].lower
+    assert fresh_repeat.mean[1].median < 2 * fresh.mean[1].median
+    assert repeat.mean[0].median < 2 * alone.mean[0].median  # round 1 has learnt from no query
+    assert result.sharpest()["everlasting-v2"].dose.fraction == 0.9
+
+
+def test_the_concept_of_round_one_is_no_ones(result: PoisoningResult) -> None:
+    for one in result.doses:
+        assert math.isnan(one.moved[0].median)
+        assert 0 <= one.moved[1].median < 0.05
+        assert one.halted == (0, 0)
+
+
+def test_figures_do_not_depend_on_processes(result: PoisoningResult) -> None:
+    plan = planned(QUERIED, games=4)
+    assert run(plan).as_json() == run(plan, jobs=2).as_json()
+
+
+def test_text_and_json_say_the_same(result: PoisoningResult) -> None:
+    told, said = json.loads(as_json(result)), text(result)
+    assert told["doses"][0]["moved"][0]["median"] is None
+    assert told["doses"][0]["aim"] is None
+    assert told["doses"][2]["fraction"] == 0.9
+    assert f"{told['doses'][2]['mean'][1]['median']:.4f}" in said
+    assert "everlasting-v2 errs most in its last round after" in said
+
+
+@pytest.mark.parametrize(
+    ("bad", "match"),
+    [
+        ({"fractions": (0.0, 1.5)}, "a fraction lies between 0 and 1, got 1.5"),
+        ({"fractions": (0.1, 0.1)}, "each given once"),
+        ({"aims": ()}, "one or more"),
+    ],
+)
+def test_bad_doses_are_refused(bad: dict, match: str) -> None:
+    with pytest.raises(InvalidArgument, match=match):
+        planned(QUERIED, **bad)
+
+
+def test_learners_without_rounds_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="static-erm has no rounds"):
+        planned(StaticErm(concepts=Thresholds()))
+
+
+# --- limits -------------------------------------------------------------------------------------------------
+
+
+# Limits miss the truth in one of a hundred sets of games at most; a rate of 0.2 is noticed in 1,200 of them.
+@statistical(rate=4e-7)
+def test_limits_hold_as_often_as_they_say() -> None:
+    rng = np.random.default_rng(7)
+    median = 1 - 0.5 ** (1 / 3)
+    middles = [Middle.of(rng.beta(1, 3, 40), 0.01) for _ in range(1_200)]
+    shares = [Share.of(rng.random(40) < 0.1, 0.01) for _ in range(1_200)]
+    missed = [not one.lower <= median <= one.upper for one in middles]
+    wrong = [not one.lower <= 0.1 <= one.upper for one in shares]
+    promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.18, "power": 1 - 1e-7}
+    for figures in (missed, wrong):
+        check_mean(np.array(figures, float), 0.01, **promise)
+    with rejected():
+        check_mean(np.array(missed, float), 0.2, **promise)
+
+
+def test_limits_of_nothing_and_of_all() -> None:
+    assert math.isnan(Middle.of(np.zeros(0), 0.1).median)
+    assert str(Middle.of(np.zeros(0), 0.1)) == "?"
+    assert Share.of(np.ones(5, bool), 0.1).upper == 1.0
+    assert Share.of(np.zeros(5, bool), 0.1).lower == 0.0
+    assert Share.of(np.zeros(5, bool), 0.1).upper == pytest.approx(1 - 0.05 ** (1 / 5))
