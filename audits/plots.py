@@ -14,6 +14,8 @@ from audits.files import check_file
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+# Of Okabe and Ito: told apart by those who see colours otherwise.
+COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#222222")
 _ENDINGS = (".png", ".svg")
 
 

@@ -17,6 +17,8 @@ from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.dp_winnow import DpWinnow
 from learners.ensemble import Minimiser
+from learners.everlasting_counter import EverlastingCounter
+from learners.everlasting_fresh import EverlastingFresh
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.golowich_livni import GolowichLivni
@@ -31,6 +33,7 @@ from learners.private_decision_list import PrivateDecisionList
 from learners.randomised_response import RandomisedResponse
 from learners.realizable import Realizable
 from learners.sparse_vector import SparseVector
+from learners.steady_thresholds import SteadyThresholdsPredictor
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
@@ -89,7 +92,25 @@ _WINNOW = DpWinnow(
     cached=1,
     threshold=3.0,
 )
+# One round, which is likely to stop after a dozen answers near a tie.
+_COUNTER = EverlastingCounter(
+    teachers=3,
+    chunk=1,
+    training_rate=0.5,
+    rate=0.1,
+    answers=40,
+    rounds=1,
+    delta=0.1,
+    noise=0.2,
+    counter="crossing",
+    counter_epsilon=2.0,
+    halts=10,
+)
 _OF_POINTS = Minimiser(Points(range(3)))
+# Two rounds: two answers, of which eight more follow what a few fresh points teach.
+_FRESH = EverlastingFresh(
+    teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.5, pool=10, rounds=2
+)
 _OWN = (
     Correct(LaplaceCount(), "Release"),
     Correct(GaussianCount(), "Release"),
@@ -108,8 +129,11 @@ _OWN = (
     Correct(attrs.evolve(_WINNOW, cached=3, rate=1.0), "SpecialRound"),
     Correct(BetweenThresholdsPredictor(), "Figure1"),
     Correct(AboveThresholdPredictor(), "Figure1"),
+    Correct(SteadyThresholdsPredictor(size=20, epsilon=0.5, slack=0.01), "Figure1"),
+    Correct(_COUNTER, "Figure1"),
     Correct(NoisyVotes(), "Figure1"),
     Correct(SUBSET, "Figure1"),
+    Correct(_FRESH, "Figure1"),
     Correct(PateGaussian(teachers=11, queries=20), "Voting"),
     Correct(SparseVector(teachers=41, queries=20, unstable=2), "Voting"),
     Correct(PatePsq(teacher=_OF_POINTS, teachers=9), "Release"),

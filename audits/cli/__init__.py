@@ -1,7 +1,8 @@
 """The command line, `arena`.
 
-Exit status: 0 done, and nothing refuted; 2 bad use, or output that cannot be written; 3 refuted;
-130 interrupted; 1 a fault. Every refusal is one line on standard error; `--debug` shows where it came from.
+Exit status: 0 done, and nothing refuted; 2 bad use, or output that cannot be written; 3 refuted, or a block
+that `arena verify` finds to differ; 130 interrupted; 1 a fault. Every refusal is one line on standard error;
+`--debug` shows where it came from.
 
 Commands are imported when they are called, so that `arena --help` answers at once.
 """
@@ -24,12 +25,19 @@ _COMMANDS = {
     "exact": ("audits.cli.exactly", "Work out what an adversary sees, by the law that a learner tells."),
     "search": ("audits.cli.searching", "Search for an adversary that refutes a privacy claim."),
     "race": ("audits.cli.racing", "Play learners many times each, and count mistakes or regret."),
+    "attack": ("audits.cli.attacking", "Attack learners by the queries that they get, and measure it."),
     "fit": (
         "audits.cli.fitting",
         "Train a learner on your data, and print the decision list that it releases.",
     ),
     "experiment": ("audits.cli.experimenting", "Run an experiment of a paper on your data."),
     "report": ("audits.cli.reporting", "Write a page on a run, from its ledger."),
+    "runs": ("audits.cli.runs", "List the runs whose ledgers are in a folder."),
+    "resume": ("audits.cli.resuming", "Go on with a run, from its ledger."),
+    "watch": ("audits.cli.watching", "Watch a run that another process plays."),
+    "merge": ("audits.cli.merging", "Make one ledger of those of several machines."),
+    "verify": ("audits.cli.verifying", "Play blocks of a ledger again, and compare."),
+    "export": ("audits.cli.exporting", "Write the games of a ledger as a table."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130
 

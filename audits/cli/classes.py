@@ -8,34 +8,24 @@ from typing import Any
 from tabulate import tabulate
 
 from arena import InvalidArgument
-from arena.concepts import (
-    ConceptClass,
-    DecisionLists,
-    FiniteClass,
-    Halfspaces,
-    Intervals,
-    Points,
-    Rectangles,
-    Thresholds,
-)
+from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.consistency import labellings
 
 LEVELS = 6  # of a tree that fits on a page
-_ALL = (DecisionLists, FiniteClass, Halfspaces, Intervals, Points, Rectangles, Thresholds)
-CLASSES = {kind.name for kind in _ALL}
+_SOME_POINTS = (10, 100, 1_000)
 
 
 def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
     """The VC and Littlestone dimensions of a class and of its dual, and the first levels of a shattered tree;
-    of halfspaces what their margin allows.
+    of classes without a finite domain, how many ways they label some points.
 
     depth: the levels; None: all of them, if these are few.
 
-    Raises: InvalidArgument if there are too many levels, or `depth` is none; Unsupported if the domain is not
-    finite, or the class too large.
+    Raises: InvalidArgument if there are too many levels, or `depth` is none or there is no tree; Unsupported
+    if the class is too large.
     """
-    if isinstance(concepts, Halfspaces):
-        return _halfspaces_text(concepts, depth)
+    if concepts.domain is None:
+        return _infinite_text(concepts, depth)
     # An import that only this command needs, and slow.
     from arena.littlestone import (
         dual_littlestone_dimension,
@@ -69,18 +59,28 @@ def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
     return f"{figures}\n\nA shattered tree, {said}; every node is a point, every edge its label:\n\n{drawn}"
 
 
-def _halfspaces_text(concepts: Halfspaces, depth: int | None) -> str:
+def _infinite_text(concepts: ConceptClass, depth: int | None) -> str:
     if depth is not None:
         raise InvalidArgument(f"{concepts} has no finite domain, and no tree is shown of it")
+    rows = [("class", str(concepts)), ("domain", "not finite, so that no tree is shown")]
+    rows.append(("VC dimension", str(concepts.vc_dimension)))
+    if isinstance(concepts, Halfspaces):
+        rows += _of_margin(concepts)
+    else:
+        rows += [
+            (f"labellings of {points:,} points", f"at most {concepts.most_dichotomies(points):,}")
+            for points in _SOME_POINTS
+        ]
+    return str(tabulate(rows, tablefmt="plain", disable_numparse=True))
+
+
+def _of_margin(concepts: Halfspaces) -> list[tuple[str, str]]:
     most = floor(2 * log(concepts.dimension) / concepts.margin**2)
     relevant = min(concepts.dimension - 1, floor((1 / concepts.margin - 1) / 2 + 1e-6))
-    rows = [
-        ("class", str(concepts)),
-        ("VC dimension", str(concepts.vc_dimension)),
+    return [
         ("mistakes that its games allow", f"at most {most:,}, 2 ln d/ρ², as Winnow makes no more"),
         ("disjunctions, of points (x, -1)", f"of at most {relevant} variables" if relevant else "none"),
     ]
-    return str(tabulate(rows, tablefmt="plain", disable_numparse=True))
 
 
 def _cut(tree: Any, depth: int) -> Any:

@@ -5,9 +5,10 @@ from __future__ import annotations
 import click
 
 from audits.cli import INTERRUPTED
-from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns
+from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns, takes_workers
 from audits.cli.progress import counted
 from audits.cli.teaching import ACTIVE, players
+from audits.distribution import Workers
 from audits.experiment import METHODS, Experiment, Result, run
 from audits.experiment.chart import draw
 from audits.experiment.plan import SHARES
@@ -88,9 +89,7 @@ def experiment() -> None:
     help="How readily an active student asks. Default: 0.1 with gradient steps, 0.5 with forced labels.",
 )
 @SEED
-@click.option(
-    "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change the figures."
-)
+@takes_workers
 @click.option(
     "--ledger", metavar="FILE", help="Keep every repetition here; the same command again goes on from there."
 )
@@ -116,7 +115,7 @@ def pate(
     active: str,
     constant: float | None,
     seed: int,
-    jobs: int,
+    jobs: Workers,
     ledger: str | None,
     as_json: bool,
     plot: str | None,

@@ -7,7 +7,7 @@ import attrs
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee, Sample
 from audits.data import load_sample
 from audits.meeting import opened, protocol_between
-from audits.registry import ADVERSARIES, LEARNERS
+from audits.registry import ADVERSARIES, LEARNERS, as_learner
 from audits.settings import blamed, build, claim_of, summary
 
 Settings = dict[str, dict[str, str]]
@@ -51,6 +51,8 @@ def match(
 
     settings: {"learner": {name: text}, "adversary": {name: text}}. protocol, rounds: None for the usual ones.
     """
+    learner, also = as_learner(learner)
+    settings = settings | {"learner": also | settings["learner"]}
     learner_class, adversary_class = LEARNERS.find(learner), ADVERSARIES.find(against)
     sample = None if data is None else data.load()
     if sample is not None and "sample" not in attrs.fields_dict(adversary_class):
@@ -63,6 +65,8 @@ def match(
     if sample is not None:
         seated, notes = _fitted(seated, sample, set(settings["learner"]))
     adversary: Adversary = build(adversary_class, settings["adversary"], sample=sample, learner=seated)
+    if seated.own_coins:
+        notes += (f"{seated.name} draws coins of its own, so that no seed repeats these games",)
     name = protocol_between(seated, adversary, protocol)
     adversary, referee = opened(REFEREES[name], adversary, rounds, chosen="rounds" in settings["adversary"])
     return Match(learner=seated, adversary=adversary, referee=referee, notes=notes)

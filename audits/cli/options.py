@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import click
 
 from arena.errors import InvalidArgument
 from audits.cli.match import Data, Settings, match
+from audits.distribution import Workers
+from audits.distribution.workers import LOKY
 from audits.settings import parsed
 
 Command = Callable[..., None]
+Returned = TypeVar("Returned")
 
 
 class Number(click.ParamType):
@@ -33,6 +36,23 @@ class Number(click.ParamType):
 
 
 WHOLE, REAL = Number(int), Number(float)
+
+
+class PartOf(click.ParamType):
+    """A part of a run, K/M."""
+
+    name = "part"
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        from audits.parts import Part  # with all that plays, which most commands do not need
+
+        try:
+            return Part.read(value)
+        except InvalidArgument as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
 
 EPSILON = click.option(
     "--epsilon",
@@ -83,8 +103,40 @@ def columns(command: Command) -> Command:
     return command
 
 
+SET_OF_EACH = click.option(
+    "--set",
+    "settings",
+    metavar="NAME=VALUE",
+    multiple=True,
+    help="Set a field of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
+    "adversary.NAME=VALUE. May be given again.",
+)
+PART = click.option(
+    "--part",
+    type=PartOf(),
+    metavar="K/M",
+    help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
+    "share a run; arena merge puts their ledgers together.",
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
 QUIET = click.option("--quiet", is_flag=True, help="No notes, no progress bar.")
+
+_DATA = (
+    click.option(
+        "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."
+    ),
+    click.option("--x", metavar="COLUMN", multiple=True, help="Column of the points; again for vectors."),
+    click.option("--y", metavar="COLUMN", help="Column of the labels; it takes two values."),
+    click.option("--positive", metavar="VALUE", help="The value of --y that is label 1."),
+)
+
+
+def takes_data(command: Command) -> Command:
+    """Give a command the options of the user's data: data, x, y, positive, which `data_of` reads."""
+    for option in reversed(_DATA):
+        command = option(command)
+    return command
+
 
 _OPTIONS = (
     click.argument("learner", metavar="LEARNER"),
@@ -108,12 +160,7 @@ _OPTIONS = (
         metavar="T",
         help="T of an online game; the most queries of Figure 1 or Voting.",
     ),
-    click.option(
-        "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."
-    ),
-    click.option("--x", metavar="COLUMN", multiple=True, help="Column of the points; again for vectors."),
-    click.option("--y", metavar="COLUMN", help="Column of the labels; it takes two values."),
-    click.option("--positive", metavar="VALUE", help="The value of --y that is label 1."),
+    *_DATA,
     SEED,
     QUIET,
 )
@@ -121,9 +168,17 @@ _OPTIONS = (
 
 def takes_match(command: Command) -> Command:
     """Give a command the options that say who plays; it is called with the `Match`, the seed and `quiet`."""
+    given = matched(command)
+    for option in reversed(_OPTIONS):
+        given = option(given)
+    return given
+
+
+def matched(command: Callable[..., Returned]) -> Callable[..., Returned]:
+    """What takes the values of the options of `takes_match`, and calls with the `Match` that they mean."""
 
     @functools.wraps(command)
-    def matched(
+    def called(
         *,
         learner: str,
         against: str,
@@ -137,23 +192,73 @@ def takes_match(command: Command) -> Command:
         positive: str | None,
         quiet: bool,
         **others: Any,
-    ) -> None:
+    ) -> Returned:
         found = match(
             learner,
             against,
             settings=settings_of([*settings, *(f"adversary.{pair}" for pair in set_adversary)]),
-            data=_data_of(data, x, y, positive),
+            data=data_of(data, x, y, positive),
             protocol=protocol,
             rounds=rounds,
         )
         if not quiet:
             for note in found.notes:
                 click.echo(f"arena: note: {note}", err=True)
-        command(found, quiet=quiet, **others)
+        return command(found, quiet=quiet, **others)
 
-    for option in reversed(_OPTIONS):
-        matched = option(matched)
-    return matched
+    return called
+
+
+_WORKERS = (
+    click.option(
+        "--jobs",
+        type=WHOLE,
+        metavar="N",
+        help="Workers of this machine; they do not change the figures. Default: 1, or with --backend dask or "
+        "ray one for every core.",
+    ),
+    click.option(
+        "--backend",
+        metavar="NAME",
+        default=LOKY,
+        show_default=True,
+        help="What the workers are: loky (processes), threading, dask, or ray.",
+    ),
+    click.option(
+        "--cluster",
+        metavar="ADDRESS",
+        help="Of a dask scheduler or a ray head node (or auto), whose workers play. Default: local, one that "
+        "ends with the run.",
+    ),
+    click.option(
+        "--patience",
+        type=REAL,
+        metavar="SECONDS",
+        help="If no block comes for so long, workers hang, and what they had is played again. Twenty times "
+        "what a block takes is enough. Default: wait for ever.",
+    ),
+)
+WORKERS = ("jobs", "backend", "cluster", "patience")
+
+
+def takes_workers(command: Command) -> Command:
+    """Give a command the options that say who plays its games; it is called with `jobs`, the `Workers`."""
+
+    @functools.wraps(command)
+    def worked(
+        *arguments: Any,
+        jobs: int | None,
+        backend: str,
+        cluster: str | None,
+        patience: float | None,
+        **others: Any,
+    ) -> None:
+        workers = Workers(backend=backend, jobs=jobs, cluster=cluster, patience=patience)
+        command(*arguments, jobs=workers, **others)
+
+    for option in reversed(_WORKERS):
+        worked = option(worked)
+    return worked
 
 
 def settings_of(pairs: Sequence[str], *, bare: str = "learner", others: Sequence[str] = ()) -> Settings:
@@ -173,7 +278,8 @@ def settings_of(pairs: Sequence[str], *, bare: str = "learner", others: Sequence
     return found
 
 
-def _data_of(path: str | None, x: tuple[str, ...], y: str | None, positive: str | None) -> Data | None:
+def data_of(path: str | None, x: tuple[str, ...], y: str | None, positive: str | None) -> Data | None:
+    """The user's data, if they are given, and given whole."""
     if path is None and (x or y or positive is not None):
         raise click.UsageError("--x, --y and --positive speak of --data, which is missing.")
     if path is None:

@@ -13,11 +13,11 @@ import click
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
-from arena.concepts import ConceptClass, concept_class
-from audits.cli.classes import CLASSES, LEVELS, class_text
+from arena.concepts import CLASS_NAMES, ConceptClass, concept_class
+from audits.cli.classes import LEVELS, class_text
 from audits.cli.options import JSON, WHOLE, settings_of
 from audits.registry import ADVERSARIES, LEARNERS, Registry, find_any
-from audits.settings import GIVEN, blamed, build, claim_of, default_of, text_of
+from audits.settings import GIVEN, blamed, build, claim_of, default_of, needed, text_of
 from learners.generic_bbl import GenericBBL
 from learners.paper import Paper
 
@@ -91,16 +91,17 @@ def show(player: str, settings: tuple[str, ...], tree: bool, depth: int | None) 
         raise click.UsageError("--depth speaks of --tree, which is missing.")
     found = find_any(player)
     kind = "learner" if issubclass(found, Learner) else "adversary"
-    spec = build(found, settings_of(settings, bare=kind)[kind])
-    parts = [f"{spec.name} ({kind})", *(textwrap.fill(text, _WIDTH) for text in _paragraphs(found))]
-    parts.append(_plain([("protocols", ", ".join(spec.protocols)), *_promise(spec)]))
-    parts.append(_fields(spec))
-    parts += [text for text in (_derived(spec), _printed(spec)) if text]
+    texts = settings_of(settings, bare=kind)[kind]
+    spec = None if needed(found) and not texts else build(found, texts)
+    parts = [f"{found.name} ({kind})", *(textwrap.fill(text, _WIDTH) for text in _paragraphs(found))]
+    parts.append(_plain([("protocols", ", ".join(found.protocols)), *_promise(found, spec)]))
+    parts.append(_fields(found, spec))
+    parts += [text for text in (_derived(spec), _printed(spec)) if text] if spec else []
     click.echo("\n\n".join(parts))
 
 
 def _names_class(text: str) -> bool:
-    return text.partition(":")[0] in CLASSES
+    return text.partition(":")[0] in CLASS_NAMES
 
 
 def _class_of(text: str, settings: tuple[str, ...]) -> ConceptClass:
@@ -126,16 +127,17 @@ def _paragraphs(player: type[Any]) -> list[str]:
     return [" ".join(text.split()) for text in doc.split("\n\n")]
 
 
-def _promise(spec: Learner | Adversary) -> list[tuple[str, str]]:
-    if not isinstance(spec, Learner):
+def _promise(player: type[Any], spec: Learner | Adversary | None) -> list[tuple[str, str]]:
+    if not issubclass(player, Learner):
         return []
-    return [("theorem", spec.theorem or "none"), ("claim", str(claim_of(spec)))]
+    claim = str(claim_of(spec)) if isinstance(spec, Learner) else "told when all is set that must be"
+    return [("theorem", player.theorem or "none"), ("claim", claim)]
 
 
-def _fields(spec: Learner | Adversary) -> str:
+def _fields(player: type[Any], spec: Learner | Adversary | None) -> str:
     rows = []
-    for field in attrs.fields(type(spec)):
-        value = text_of(getattr(spec, field.name))
+    for field in attrs.fields(player):
+        value = text_of(default_of(field) if spec is None else getattr(spec, field.name))
         about = field.metadata.get("help", "")
         if field.name in GIVEN:
             about = f"{about}; {GIVEN[field.name]}" if about else GIVEN[field.name]

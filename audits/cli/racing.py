@@ -1,22 +1,43 @@
-"""`arena race`: learners before one adversary, by mistakes or regret."""
+"""`arena race`: learners before one adversary, by mistakes or regret; predictors, by the errors of their
+hypotheses."""
 
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import attrs
 import click
 
 from arena import Adversary, Learner
-from audits.cli import REFUTED
-from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, settings_of
+from audits.cli import REFUTED, predicting
+from audits.cli.match import Settings
+from audits.cli.options import (
+    JSON,
+    QUIET,
+    REAL,
+    SEED,
+    SET_OF_EACH,
+    WHOLE,
+    data_of,
+    settings_of,
+    takes_data,
+    takes_workers,
+)
 from audits.cli.progress import counted
+from audits.distribution import Workers
 from audits.plots import check_plot
-from audits.race import race_of, run
-from audits.race.chart import draw
+from audits.prediction import PredictorRace
+from audits.prediction import chart as error_chart
+from audits.prediction import run as run_predictors
+from audits.prediction import text as error_text
+from audits.prediction.plan import GAMES as PREDICTED
+from audits.prediction.plan import ROUNDS
+from audits.race import Race, race_of
+from audits.race import chart as race_chart
+from audits.race import run as run_online
+from audits.race import text as race_text
 from audits.race.plan import MARKS
-from audits.race.text import as_json as json_of
-from audits.race.text import text
 from audits.registry import ADVERSARIES, LEARNERS
 from audits.settings import build
 
@@ -27,29 +48,31 @@ _TAKEN = ("learner", "adversary")
 
 @click.command("race")
 @click.argument("learners", metavar="LEARNER...", nargs=-1, required=True)
-@click.option("--against", metavar="ADVERSARY", required=True, help="The adversary that each of them meets.")
+@click.option(
+    "--against",
+    metavar="ADVERSARY",
+    help="The adversary that each of them meets. Default for predictors: honest.",
+)
 @click.option(
     "--rounds",
     type=WHOLE,
     metavar="T",
-    help="The rounds of a game. Default: as many as ADVERSARY plays by itself.",
+    help="The rounds of a game; of predictors, how many of their own. Default: as many as ADVERSARY plays by "
+    f"itself; {ROUNDS} of predictors.",
 )
 @click.option(
-    "--games", type=WHOLE, metavar="N", default=GAMES, show_default=True, help="Games of each learner."
+    "--games",
+    type=WHOLE,
+    metavar="N",
+    help=f"Games of each learner. Default: {GAMES:,}, of predictors {PREDICTED}.",
 )
-@click.option(
-    "--set",
-    "settings",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a field of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
-    "adversary.NAME=VALUE. May be given again.",
-)
+@SET_OF_EACH
 @click.option("--protocol", metavar="NAME", help="Adaptive or Oblivious. Default: the first that all play.")
 @click.option(
     "--agnostic",
     is_flag=True,
-    help="Hold no game to a concept, and count regret. Default: only if the adversary is not realizable.",
+    help="Hold no game to a concept, and count regret. Default: only if the adversary is not realizable. Of "
+    "predictors: let them label their sample anew first, for data that no concept explains.",
 )
 @click.option(
     "--confidence",
@@ -62,40 +85,51 @@ _TAKEN = ("learner", "adversary")
     "--marks",
     type=WHOLE,
     metavar="K",
-    default=MARKS,
-    show_default=True,
-    help="Rounds at which figures are noted, at most, evenly spaced on a log scale up to T.",
+    help="Rounds at which figures are noted, at most, evenly spaced on a log scale up to T. Default: "
+    f"{MARKS}.",
 )
-@SEED
 @click.option(
-    "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change the figures."
+    "--as-set",
+    is_flag=True,
+    help="Keep the sizes that predictors have by default. Default: practical constants, for small errors, "
+    "wherever --set names no others; the claim follows.",
 )
+@takes_data
+@SEED
+@takes_workers
 @JSON
 @click.option("--plot", metavar="FILE", help="Also draw a chart: FILE.png or FILE.svg.")
 @QUIET
 def race(
     learners: tuple[str, ...],
     *,
-    against: str,
+    against: str | None,
     rounds: int | None,
-    games: int,
+    games: int | None,
     settings: tuple[str, ...],
     protocol: str | None,
     agnostic: bool,
     confidence: float,
-    marks: int,
+    marks: int | None,
+    as_set: bool,
+    data: str | None,
+    x: tuple[str, ...],
+    y: str | None,
+    positive: str | None,
     seed: int,
-    jobs: int,
+    jobs: Workers,
     as_json: bool,
     plot: str | None,
     quiet: bool,
 ) -> None:
-    """Play each LEARNER many times against ADVERSARY, and count its mistakes, or its regret.
+    """Play each LEARNER many times against ADVERSARY, and count its mistakes, its regret, or its errors.
 
     Before a realizable adversary mistakes are counted, and every game is held to the learner's concept class;
-    before others, regret against the best concept of that class. Beside them stands what the learner's
-    theorem promises. A LEARNER is a player, or LABEL=PLAYER so that one player can run with several
-    settings. Exit status: 0 no bound broken, 3 a bound broken or refuted, 2 bad use, 130 interrupted.
+    before others, regret against the best concept of that class. Of predictors, which play Figure1, the error
+    under D of every hypothesis is computed, round by round of the predictor; D is uniform, or your data.
+    Beside them stands what the learner's theorem promises. A LEARNER is a player, or LABEL=PLAYER so that one
+    player can run with several settings. Exit status: 0 no bound broken, 3 a bound broken or refuted that was
+    promised, 2 bad use, 130 interrupted.
 
     \b
     Examples:
@@ -104,28 +138,73 @@ def race(
       arena race few=realizable many=realizable --against littlestone-tree --rounds 1e4 \\
           --set concepts=thresholds:1..16 --set few.nodes=64 --set many.nodes=1024 --plot race.svg
       arena race my_learner.py:Mine --against my_adversary.py:Noisy --rounds 500 --agnostic --json
+      arena race everlasting-v1 everlasting-v2 --rounds 3 --games 20 --plot errors.svg
+      arena race everlasting-v2 --data adult.csv --x age --y income --positive '>50K' --agnostic
     """
     if plot is not None:
         check_plot(plot)
-    if rounds is None:
-        rounds = _usual_rounds(against)
-    planned = race_of(
-        _players(learners, against, settings, rounds),
-        rounds=rounds,
-        games=games,
-        protocol=protocol,
-        agnostic=agnostic,
-        marks=marks,
-        confidence=confidence,
-        seed=seed,
-    )
-    total = planned.games * len(planned.entrants)
+    found = [labelled(text) for text in learners]
+    texts = settings_of(settings, others=labels_of(found))
+    brought = data_of(data, x, y, positive)
+    planned: Race | PredictorRace
+    if _predictors(found):
+        predicting.check_options(protocol=protocol, marks=marks)
+        planned, notes = predicting.planned(
+            found,
+            texts,
+            against=against,
+            rounds=rounds,
+            games=games,
+            data=brought,
+            as_set=as_set,
+            agnostic=agnostic,
+            confidence=confidence,
+            seed=seed,
+        )
+        for note in () if quiet else notes:
+            click.echo(f"arena: note: {note}", err=True)
+    else:
+        if against is None:
+            raise click.UsageError("Missing option '--against'.")
+        if brought is not None or as_set:
+            raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
+        rounds = _usual_rounds(against) if rounds is None else rounds
+        planned = race_of(
+            _players(found, texts, against, rounds),
+            rounds=rounds,
+            games=GAMES if games is None else games,
+            protocol=protocol,
+            agnostic=agnostic,
+            marks=MARKS if marks is None else marks,
+            confidence=confidence,
+            seed=seed,
+        )
+    _show(planned, jobs=jobs, as_json=as_json, plot=plot, quiet=quiet)
+
+
+def _show(race: Race | PredictorRace, *, jobs: Workers, as_json: bool, plot: str | None, quiet: bool) -> None:
+    """Play the race, print it, draw it, and end with its status."""
+    run: Any = run_online if isinstance(race, Race) else run_predictors
+    words: Any = race_text if isinstance(race, Race) else error_text
+    chart: Any = race_chart if isinstance(race, Race) else error_chart
+    total = race.games * len(race.entrants)
     with counted(total, "games", hidden=quiet or as_json, scaled=True) as watch:
-        result = run(planned, jobs=jobs, watch=watch)
-    click.echo(json_of(result) if as_json else text(result))
+        result = run(race, jobs=jobs, watch=watch)
+    click.echo(words.as_json(result) if as_json else words.text(result))
     if plot is not None:
-        draw(result, plot)
+        chart.draw(result, plot)
     click.get_current_context().exit(REFUTED if result.broken else 0)
+
+
+def _predictors(players: list[tuple[str, type[Learner]]]) -> bool:
+    """Whether the learners are predictors; none or all of them are."""
+    kinds = {predicting.PROTOCOL in player.protocols for _, player in players}
+    if len(kinds) > 1:
+        names = ", ".join(label for label, player in players if predicting.PROTOCOL in player.protocols)
+        raise click.UsageError(
+            f"Predictors ({names}) and learners of online games are measured otherwise; race them apart."
+        )
+    return kinds.pop()
 
 
 def _usual_rounds(against: str) -> int:
@@ -136,20 +215,23 @@ def _usual_rounds(against: str) -> int:
     return field.default
 
 
-def _players(
-    learners: tuple[str, ...], against: str, settings: tuple[str, ...], rounds: int
-) -> list[tuple[str, Learner, Adversary]]:
-    """The label, the learner and its adversary of every entrant."""
-    found = [_labelled(text) for text in learners]
-    labels = [label for label, _ in found]
+def labels_of(players: list[tuple[str, type[Learner]]]) -> list[str]:
+    """The labels, checked."""
+    labels = [label for label, _ in players]
     for label in labels:
         if label in _TAKEN:
             raise click.UsageError(f"{label} cannot be a label: --set uses it otherwise.")
         if labels.count(label) > 1:
             raise click.UsageError(f"Two learners are called {label}; label one, as in other={label}.")
-    texts = settings_of(settings, others=labels)
+    return labels
+
+
+def _players(
+    found: list[tuple[str, type[Learner]]], texts: Settings, against: str, rounds: int
+) -> list[tuple[str, Learner, Adversary]]:
+    """The label, the learner and its adversary of every entrant."""
     opponent = ADVERSARIES.find(against)
-    for label in ("adversary", "learner", *labels):
+    for label in ("adversary", "learner", *(label for label, _ in found)):
         if "rounds" in texts[label]:
             raise click.UsageError(f"The rounds of the {label} are those of the race, --rounds.")
     players = []
@@ -162,7 +244,7 @@ def _players(
     return players
 
 
-def _labelled(text: str) -> tuple[str, type[Learner]]:
+def labelled(text: str) -> tuple[str, type[Learner]]:
     """The label and the class of a learner."""
     found = _LABELLED.fullmatch(text)
     player = LEARNERS.find(text if found is None else found[2])

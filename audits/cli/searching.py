@@ -17,9 +17,10 @@ from tabulate import tabulate
 
 from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of
+from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of, takes_workers
 from audits.cli.progress import bar
-from audits.registry import LEARNERS
+from audits.distribution import Workers
+from audits.registry import LEARNERS, as_learner
 from audits.settings import build, claim_of, summary, under_test
 from audits.side_by_side import side_by_side
 
@@ -69,9 +70,7 @@ _WIDTH = 100
     help="Games in each world, at most, to confirm an adversary. Default: 20,000, more for a large ε.",
 )
 @SEED
-@click.option(
-    "--jobs", type=WHOLE, default=1, show_default=True, help="Processes; they do not change what is found."
-)
+@takes_workers
 @click.option(
     "-o", "--output", metavar="FILE.py", help="Write the adversary here, as a player to audit with."
 )
@@ -88,7 +87,7 @@ def find(
     examples: int,
     games: int | None,
     seed: int,
-    jobs: int,
+    jobs: Workers,
     output: str | None,
     as_json: bool,
     quiet: bool,
@@ -110,7 +109,8 @@ def find(
     texts = settings_of(settings)
     if texts["adversary"]:
         raise click.UsageError("A search makes its own adversary, which has no settings.")
-    seated: Learner = build(LEARNERS.find(learner), texts["learner"])
+    name, also = as_learner(learner)
+    seated: Learner = build(LEARNERS.find(name), also | texts["learner"])
     epsilon, delta = under_test(seated, epsilon, delta, purpose="refute")
     claim = attrs.evolve(claim_of(seated), epsilon=epsilon, delta=delta)
     _check_output(output)

@@ -14,11 +14,11 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.files import check_file
-from audits.plan import LEARNT, LIKELIHOOD, SCORE
+from audits.files import check_file, replaced
+from audits.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
 from audits.report.charts import charts
 from audits.report.replay import Replay, replay
-from audits.report.text import ceiling, certified, finding, outcome, percent
+from audits.report.text import ceiling, certified, finding, outcome, percent, seed
 from audits.settings import text_of
 
 _NEEDED = ("jinja2", "matplotlib")
@@ -67,14 +67,8 @@ def html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     """
     check_html(path, ledger)
     page = page_of(replay(ledger))
-    where = Path(path)
-    unfinished = where.with_name(f".{where.name}.{os.getpid()}.tmp")
-    try:
+    with replaced("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
-        unfinished.replace(where)
-    except OSError as error:
-        unfinished.unlink(missing_ok=True)
-        raise InvalidArgument(f"the HTML report {path} cannot be written ({error.strerror})") from error
 
 
 def page_of(found: Replay) -> str:
@@ -168,7 +162,7 @@ def _settings(found: Replay) -> Iterator[tuple[str, str]]:
     yield "games", f"{most}{numbers.games:,} in each world, in blocks of {plan.get('block', 0):,} pairs"
     yield "confidence", percent(numbers.confidence)
     yield "failures", "shown to the adversary" if plan.get("faults") else "end the audit"
-    yield "seed", str(plan.get("seed"))
+    yield "seed", seed(plan.get("seed"), plan.get(OWN_COINS))
     versions = plan.get("versions")
     if isinstance(versions, dict):
         yield "versions", ", ".join(f"{name} {version}" for name, version in versions.items())

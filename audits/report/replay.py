@@ -75,8 +75,8 @@ def replay(path: str | os.PathLike[str]) -> Replay:
     return Replay(
         plan=plan,
         numbers=numbers,
-        notes=_named(notes, plan),
-        verdict=_verdict(course, _named(notes, plan), plan),
+        notes=named(notes, plan),
+        verdict=verdict_of(course, named(notes, plan), plan),
         estimates=course.estimates(),
         games=games,
         epsilon_lower=epsilon_lower,
@@ -89,7 +89,8 @@ def replay(path: str | os.PathLike[str]) -> Replay:
     )
 
 
-def _verdict(course: Course, notes: Notes, plan: dict[str, Any]) -> Verdict:
+def verdict_of(course: Course, notes: Notes, plan: dict[str, Any]) -> Verdict:
+    """What a course says that was fed from a ledger; its clock stands at 0."""
     return course.verdict(
         learner=notes.learner,
         adversary=notes.adversary,
@@ -103,7 +104,7 @@ def _verdict(course: Course, notes: Notes, plan: dict[str, Any]) -> Verdict:
     )
 
 
-def _named(notes: Notes, plan: dict[str, Any]) -> Notes:
+def named(notes: Notes, plan: dict[str, Any]) -> Notes:
     """The notes, with names from the plan where the ledger was begun without any."""
     names = {
         field: plan[role]["class"].rpartition(":")[2]

@@ -39,7 +39,7 @@ def text(verdict: Verdict, *, plan: Plan | None = None) -> str:
 def rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:
     """The figures of a verdict, each with its name."""
     classical = verdict.clopper_pearson
-    seconds = f"{verdict.seconds:.1f} s"
+    speed = f"{verdict.games_per_second:,.0f} games a second, both worlds counted ({verdict.seconds:.1f} s)"
     played = f"{verdict.games:,} in each world"
     if verdict.played_now < verdict.games:
         played += f", {verdict.games - verdict.played_now:,} of them from the ledger"
@@ -55,9 +55,15 @@ def rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:
             "too few games" if classical is None else f"ε ≥ {nats(classical)} nats, for comparison",
         ),
         ("games", played),
-        ("speed", f"{verdict.games_per_second:,.0f} games a second, both worlds counted ({seconds})"),
-        ("seed", str(verdict.seed)),
+        *([("speed", speed)] if verdict.played_now else []),
+        ("seed", seed(verdict.seed, plan is not None and plan.learner.own_coins)),
     ]
+
+
+def seed(of_plan: object, own_coins: object) -> str:
+    """The seed, and whether it settles every coin."""
+    beside = ", but the learner's coins are its own: no run repeats these games" if own_coins else ""
+    return f"{of_plan}{beside}"
 
 
 def certified(verdict: Verdict) -> str:

@@ -552,6 +552,7 @@ def test_a_true_claim_stands(law: str, rng: np.random.Generator) -> None:
     check_wealth(found)
 
 
+@pytest.mark.slow
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("law", QUICK)
 def test_a_true_claim_stands_in_blocks_of_one_pair(law: str, rng: np.random.Generator) -> None:

@@ -215,7 +215,18 @@ def test_a_terminal_shows_progress_unless_told_not_to(monkeypatch, hidden: bool)
     monkeypatch.setattr(progress, "tqdm", partial(progress.tqdm, mininterval=0))
     settings = {"learner": {}, "adversary": {}}
     found = match("laplace-count", "count-swap", settings=settings, data=None, protocol=None, rounds=None)
-    plan = auditing._plan(found, None, None, confidence=0.95, games=200, until_refuted=False, seed=0)
+    plan = auditing.planned(
+        found,
+        seed=0,
+        quiet=True,
+        epsilon=None,
+        delta=None,
+        games=200,
+        until_refuted=False,
+        confidence=0.95,
+        witness=None,
+        faults=False,
+    )
     with auditing._bar(plan, hidden=hidden) as show:
         show(Progress(games=100, of=200, epsilon_lower=0.25, refuted=False))
         show(Progress(games=200, of=200, epsilon_lower=0.5, refuted=False))

@@ -43,6 +43,7 @@ def test_of_halfspaces_is_shown_what_their_margin_allows(text: str, relevant: st
     most = {"0.2": 207, "0.4": 51}[margin]
     assert arena(text).stdout == (
         f"class                            Halfspaces(64 dimensions, margin {margin})\n"
+        "domain                           not finite, so that no tree is shown\n"
         "VC dimension                     63\n"
         f"mistakes that its games allow    at most {most}, 2 ln d/ρ², as Winnow makes no more\n"
         f"disjunctions, of points (x, -1)  {relevant}\n"
@@ -76,10 +77,8 @@ def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
             "Say how many to show: --depth 6.",
         ),
         (("thresholds:1..7", "--tree", "--depth", "0"), "a tree has at least 1 level, got 0"),
-        (
-            ("thresholds", "--tree"),
-            "Thresholds() has no finite domain, so its concepts cannot be gone through",
-        ),
+        (("stumps:-1",), "dimensions are a whole number, got '-1'"),
+        (("boxes:2", "--depth", "1"), "Boxes(dimension=2) has no finite domain, and no tree is shown of it"),
         (
             ("thresholds:1..99999", "--tree"),
             "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels",
@@ -101,6 +100,24 @@ def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: s
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"arena: {message}")
     assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension", "ways"),
+    [
+        ("thresholds", 1, 11),
+        ("points", 1, 11),
+        ("intervals", 2, 56),
+        ("stumps:8", 5, 146),
+        ("halfplanes", 3, 92),
+    ],
+)
+def test_classes_without_a_finite_domain_tell_how_many_ways_they_label(
+    name: str, dimension: int, ways: int
+) -> None:
+    shown = arena(name, "--tree").stdout
+    assert f"VC dimension                {dimension}\n" in shown
+    assert f"labellings of 10 points     at most {ways}\n" in shown
 
 
 def test_decision_lists_are_classes_too() -> None:

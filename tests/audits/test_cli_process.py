@@ -104,7 +104,7 @@ def test_an_interrupted_audit_prints_its_figures(tmp_path: Path, jobs: str) -> N
     )
     wal = ledger.with_name("run.ledger-wal")
     deadline = time.monotonic() + 30
-    while time.monotonic() < deadline and not (wal.exists() and wal.stat().st_size > 200_000):
+    while time.monotonic() < deadline and not (wal.exists() and wal.stat().st_size > 1_000_000):
         time.sleep(0.05)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the workers too
     output, errors = running.communicate(timeout=30)
@@ -113,3 +113,37 @@ def test_an_interrupted_audit_prints_its_figures(tmp_path: Path, jobs: str) -> N
     found = json.loads(output)
     assert found["interrupted"]
     assert found["games"] > 0
+
+
+DEADLY = """
+import multiprocessing, os
+import attrs
+from learners.laplace_count import LaplaceCount
+
+@attrs.frozen(kw_only=True)
+class Deadly(LaplaceCount):
+    name = "deadly"
+
+    def seat(self, games, rng):
+        worker = multiprocessing.current_process().name != "MainProcess"
+        if worker and rng.bit_generator.state["state"]["state"].sum() % 7 == 0:
+            os._exit(3)
+        return LaplaceCount.seat(self, games, rng)
+"""
+
+
+def test_a_block_that_ends_its_workers_leaves_the_figures_so_far(tmp_path: Path) -> None:
+    plug_in, ledger = tmp_path / "deadly.py", tmp_path / "run.ledger"
+    plug_in.write_text(DEADLY)
+    players = (f"{plug_in}:Deadly", "--against", "count-swap")
+    command = ("audit", *players, "--games", "100000", "--seed", "1", "--json")
+    failed = arena(*command, "--jobs", "2", "--ledger", str(ledger))
+    assert failed.returncode == 2
+    assert failed.stderr.startswith("arena: block 11 ")
+    assert failed.stderr.count("\n") == 1
+    assert " failed 3 times; at last it ended its worker (TerminatedWorkerError)" in failed.stderr
+    found = json.loads(failed.stdout)
+    assert found["interrupted"]
+    assert found["games"] == 11 * 4_096
+    alone = arena(*command, "--ledger", str(ledger))
+    assert (alone.returncode, json.loads(alone.stdout)["games"]) == (0, 100_000)

@@ -3,40 +3,20 @@
 from __future__ import annotations
 
 import importlib.util
-import json
 from pathlib import Path
-from typing import Any
 
 import halfspace_players
 import pytest
 import race_players
-from click.testing import CliRunner, Result
-
-from audits import cli
+from command_line import Command
 
 FILE = race_players.__file__
 SOA, GUESS = f"{FILE}:TinySoa", f"{FILE}:Guess"
 AGAINST = ("--against", f"{FILE}:Drawn")
 SHORT = (*AGAINST, "--rounds", "40", "--games", "60")
 
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["race", *arguments])
-
-
-def found(*arguments: str) -> dict[str, Any]:
-    done = arena(*arguments, "--json")
-    assert (done.exit_code, done.stderr) == (0, "")
-    assert done.stdout.count("\n") == 1
-    return json.loads(done.stdout)
-
-
-def refusal(*arguments: str) -> str:
-    refused = arena(*arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("arena: ")
-    assert refused.stderr.count("\n") == 1
-    return refused.stderr.removeprefix("arena: ").rstrip("\n")
+arena = Command("race")
+found, refusal = arena.found, arena.refusal
 
 
 def test_it_prints_a_row_for_every_learner() -> None:
@@ -143,7 +123,7 @@ def test_a_race_of_one_round_and_one_game_can_be_drawn(tmp_path: Path) -> None:
 def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audits.cli.racing.run", lambda *given, **options: 1 / 0)
+    monkeypatch.setattr("audits.cli.racing.run_online", lambda *given, **options: 1 / 0)
     assert refusal(SOA, *SHORT, "--plot", "race.pdf") == (
         "a chart is a PNG or an SVG, got 'race.pdf'. Name a file .png or .svg."
     )
@@ -175,7 +155,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
         ((SOA, GUESS, *SHORT, "--protocol", "Oblivious"), "the players do not all play Oblivious. tiny-soa "),
         (
             ("everlasting-v1", *SHORT),
-            "the players do not all play Adaptive, nor all Oblivious. everlasting-v1 plays Figure1; drawn ",
+            "adversary drawn does not play Figure1. It plays Adaptive, Oblivious.",
         ),
         (("noisy-majority", *SHORT), "noisy-majority has no setting `concepts`, so there is no class to "),
         ((SOA, SOA, *SHORT), "Two learners are called tiny-soa; label one, as in other=tiny-soa."),

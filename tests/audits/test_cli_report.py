@@ -76,7 +76,7 @@ def test_an_audit_without_games_has_no_page(tmp_path: Path, monkeypatch) -> None
     def interrupt(*block: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.run.play_block", interrupt)
+    monkeypatch.setattr("audits.blocks.play_block", interrupt)
     done = arena(*COUNT, "--html", str(tmp_path / "report.html"))
     assert (done.exit_code, list(tmp_path.iterdir())) == (130, [])
     assert done.stderr == "arena: note: no block of games was finished, so there is no page\n"

@@ -187,7 +187,7 @@ def test_one_pair_of_games_stands_as_it_was_played(halts: Path) -> None:
 
 def test_settings_and_versions_are_all_there(halts: Path) -> None:
     facts = page_of(halts).facts
-    assert facts["learner"].startswith("everlasting-v1: alpha_1 = 0.2, ")
+    assert facts["learner"].startswith("everlasting-v1: agnostic = false, alpha_1 = 0.2, ")
     assert "teachers = 20_001" in facts["learner"]
     assert "learner = the one above" in facts["adversary"]
     assert facts["protocol"] == "Figure1: t = none"

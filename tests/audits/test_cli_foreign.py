@@ -1,0 +1,110 @@
+"""`path/to/file.py:function` on the command line: as a learner, and as a setting."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from arena import InvalidArgument
+from audits.cli import arena
+from audits.plugins import function_at
+from audits.registry import as_learner
+
+MINE = """
+import secrets
+import numpy as np
+
+_RNG = np.random.default_rng(0)
+
+def noisy(data, rng):
+    return data.sum() + rng.laplace()
+
+def own(data):
+    return data.sum() + secrets.SystemRandom().uniform(-2, 2)
+
+def seeded(data):
+    return data.sum() + _RNG.laplace()
+
+class Mechanism:
+    epsilon, delta, sensitivity = 1, 0, 1
+    def __init__(self, random_state=None):
+        self.rng = random_state
+    def randomise(self, value):
+        return value + self.rng.laplace()
+
+number = 3
+"""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> str:
+    path = tmp_path / "mine.py"
+    path.write_text(MINE)
+    return str(path)
+
+
+def audit(*words: str, games: int = 3_000) -> Result:
+    usual = ["--against", "count-swap", "--games", str(games), "--json"]
+    return CliRunner().invoke(arena, ["audit", *words, *usual])
+
+
+def test_a_function_is_a_learner(file: str) -> None:
+    done = audit(f"{file}:noisy", "--set", "epsilon=0.2", "--quiet")
+    assert (done.exit_code, done.stderr) == (3, "")
+    found: dict[str, Any] = json.loads(done.stdout)
+    assert (found["learner"], found["claim"]["epsilon"]) == ("function", 0.2)
+    assert 0.2 < found["epsilon_lower"] < 1
+
+
+def test_it_can_be_played_and_resumed(file: str, tmp_path: Path) -> None:
+    words = [f"{file}:noisy", "--epsilon", "1", "--ledger", str(tmp_path / "a.ledger"), "--quiet"]
+    first, again = json.loads(audit(*words).stdout), json.loads(audit(*words).stdout)
+    assert first["epsilon_lower"] == again["epsilon_lower"]
+    assert again["games_per_second"] == 0
+    played = CliRunner().invoke(arena, ["play", f"{file}:noisy", "--against", "low-bits"])
+    assert played.exit_code == 0
+
+
+def test_coins_of_its_own_are_noted(file: str) -> None:
+    done = audit(f"{file}:own", "--epsilon", "1")
+    assert done.exit_code == 3
+    assert done.stderr == (
+        "arena: note: function draws coins of its own, so that no seed repeats these games\n"
+    )
+
+
+def test_a_seeded_generator_in_the_file_is_refused(file: str) -> None:
+    done = audit(f"{file}:seeded", "--epsilon", "1", "--quiet")
+    assert done.exit_code == 2
+    assert "coins of its own are other coins in every process" in done.stderr
+
+
+def test_a_mechanism_that_a_file_makes(file: str) -> None:
+    settings = ("--set", f"make={file}:Mechanism", "--set", "seeded=yes", "--epsilon", "0.2")
+    done = audit("diffprivlib", *settings, "--quiet")
+    assert (done.exit_code, done.stderr) == (3, "")
+    assert json.loads(done.stdout)["refuted"]
+
+
+@pytest.mark.parametrize(
+    ("named", "message"),
+    [
+        ("mine:noisy", "a function is named as path/to/file.py:name, got 'mine:noisy'"),
+        ("{file}:number", "{file} has no function 'number'. Name one that it defines."),
+        ("{file}:nothing", "{file} has no function 'nothing'. Name one that it defines."),
+    ],
+)
+def test_what_is_no_function(file: str, named: str, message: str) -> None:
+    with pytest.raises(InvalidArgument) as refused:
+        function_at(named.format(file=file))
+    assert str(refused.value) == message.format(file=file)
+
+
+def test_other_names_stay_what_they_are(file: str) -> None:
+    assert as_learner("laplace-count") == ("laplace-count", {})
+    assert as_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
+    assert as_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})
