@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md)
-SLOW := coverage searches suite experts winnow lists growth dimensions charts
+SLOW := coverage searches suite experts winnow lists growth dimensions everlasting charts scale
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
@@ -23,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check check-slow bench bench-coverage bench-search bench-suite bench-experts bench-lists bench-winnow pictures test-lowest format clean
+.PHONY: help demo test check check-slow torture bench bench-coverage bench-search bench-suite bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -44,6 +44,9 @@ check: .venv/ready  ## the gate: format, lint, types, doctests, tests
 
 check-slow: .venv/ready  ## the slow tests
 	@.venv/bin/$(PYTEST) -n $(WORKERS) --dist worksteal -m slow
+
+torture: .venv/ready  ## 200 runs killed at any moment, each compared with an undisturbed one (ten minutes)
+	@.venv/bin/python tests/torture.py
 
 bench: .venv/ready  ## the benchmarks that take seconds, one after the other
 	@for file in $(QUICK); do echo "== $$file"; .venv/bin/python "$$file" || exit 1; done
@@ -66,8 +69,14 @@ bench-lists: .venv/ready  ## decision lists: accuracy on Mushroom, examples need
 bench-winnow: .venv/ready  ## learners of halfspaces with margin: mistakes by dimension, margin, list and ε (minutes)
 	@.venv/bin/python benchmarks/winnow.py
 
+bench-everlasting: .venv/ready  ## everlasting predictors: errors by round, examples needed, and their picture (minutes)
+	@.venv/bin/python benchmarks/everlasting.py
+
+bench-scale: .venv/ready  ## runs of up to 10^8 games: cost, memory, backends, ledger (ten minutes)
+	@.venv/bin/python benchmarks/scale.py
+
 pictures: .venv/ready  ## the pictures of online games in docs/, and their figures (ten minutes)
-	@for name in growth dimensions; do .venv/bin/python benchmarks/$$name.py || exit 1; done
+	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/$$name.py || exit 1; done
 
 test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows
 	@# What an old release warns of in the newer packages beneath it says nothing about this project.
@@ -83,10 +92,10 @@ clean:  ## remove the environments and everything made
 
 .venv/ready: setup.cfg pyproject.toml
 	$(call environment,.venv)
-	@.venv/bin/python $(INSTALL) -e '.[test,learning,report]'
+	@.venv/bin/python $(INSTALL) -e '.[test,learning,parquet,report]'
 	@touch $@
 
 .venv-lowest/ready: setup.cfg pyproject.toml constraints-lowest.txt
 	$(call environment,.venv-lowest)
-	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,report]'
+	@.venv-lowest/bin/python $(INSTALL) -c constraints-lowest.txt -e '.[accounting,test,learning,parquet,report]'
 	@touch $@

@@ -35,7 +35,7 @@ from tabulate import tabulate
 from adversaries.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
-from audits.parallel import in_order
+from audits.distribution import in_order
 from audits.race import Quantile, Race, RaceResult, race_of, run
 from audits.race.games import play_block
 from audits.race.result import result_of

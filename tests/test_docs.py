@@ -14,6 +14,7 @@ PAGES = [
 ]
 HEADER = "| statement | file | test | what was measured, and what differs |"
 REFERS = ("the same", "as Lemma")  # to another row
+NOTHING = "none"  # of a statement without computational content, of which the last cell says why
 
 
 def rows() -> list[list[str]]:
@@ -42,7 +43,7 @@ def test_every_row_names_what_there_is(row: list[str]) -> None:
     assert len(row) == 4
     _, file, test, measured = row
     for cell, folder in ((file, ROOT), (test, ROOT / "tests")):
-        assert "`" in cell or cell.startswith(REFERS)
+        assert "`" in cell or cell.startswith(REFERS) or cell == NOTHING
         assert not missing(cell, folder)
     assert measured
 

@@ -1,0 +1,225 @@
+"""How runs grow: cost and memory by games, workers by backends, the share of the ledger, and 10^12 games.
+
+    python benchmarks/scale.py [TOP [PARTS]]
+
+TOP: the most games, 1e8 if it is left away. PARTS: which of growth, backends, ledger; default all. Backends
+of which the package is not installed are left out.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import tempfile
+import time
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from importlib.util import find_spec
+from pathlib import Path
+from statistics import median
+
+import attrs
+from tabulate import tabulate
+
+from adversaries.count_swap import CountSwap
+from adversaries.query_swap import QuerySwap
+from arena import Figure1, Release
+from audits.blocks import play_block
+from audits.course import Course, Numbers
+from audits.distribution import Workers, in_order
+from audits.distribution.pools import DASK_UNWATCHED
+from audits.ledger import Ledger
+from audits.plan import MOST_PAIRS, Plan
+from audits.run import run
+from learners.everlasting_v2 import EverlastingV2
+from learners.randomised_response import RandomisedResponse
+
+ROUNDS = 3  # of each backend, in turns
+_CORE_HOUR = 3600.0
+
+
+def cheap(games: int) -> Plan:
+    """Ten labels, each flipped by a coin of its own: eleven counts, a hundred million games in minutes."""
+    learner = RandomisedResponse(size=10)
+    claim = learner.claim
+    return Plan(
+        learner=learner,
+        adversary=CountSwap(),
+        referee=Release(),
+        epsilon=claim.epsilon,
+        delta=0.0,
+        games=games,
+    )
+
+
+def heavy(blocks: int) -> Plan:
+    """Blocks of about a second."""
+    learner = EverlastingV2()
+    return Plan(
+        learner=learner,
+        adversary=QuerySwap(learner=learner),
+        referee=Figure1(),
+        epsilon=1.0,
+        delta=1e-5,
+        games=blocks * MOST_PAIRS,
+        seed=7,
+    )
+
+
+# --- cost and memory by games ---------------------------------------------------------------------------
+
+
+def child(games: int) -> None:
+    """Play, and print what it took: seconds, and KiB of memory at most."""
+    import resource
+
+    plan = cheap(games)
+    start = time.perf_counter()
+    run(plan)
+    seconds = time.perf_counter() - start
+    print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
+
+
+def growth(top: int) -> float:
+    """A row for every power of ten; seconds a game at the top."""
+    rows, each = [], 0.0
+    for power in range(4, len(str(top))):
+        done = subprocess.run(
+            [sys.executable, __file__, "child", str(10**power)], capture_output=True, text=True, check=True
+        )
+        seconds, memory = json.loads(done.stdout)
+        each = seconds / 10**power
+        rows.append([f"10^{power}", f"{seconds:.2f}", f"{1e6 * each:.3f}", f"{memory / 1024:.0f}"])
+    print(tabulate(rows, ["games in each world", "s", "µs a game", "peak MiB"], disable_numparse=True))
+    return each
+
+
+# --- workers --------------------------------------------------------------------------------------------
+
+
+@contextmanager
+def clusters() -> Iterator[dict[str, Workers]]:
+    """Two workers of each backend that is installed, started beforehand."""
+    found = {"one": Workers(), "loky": Workers(jobs=2), "threading": Workers(backend="threading", jobs=2)}
+    with ExitStack() as stack:
+        if find_spec("distributed"):
+            from dask import config
+            from distributed import LocalCluster
+
+            with config.set(DASK_UNWATCHED):
+                local = stack.enter_context(
+                    LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
+                )
+            found["dask"] = Workers(backend="dask", cluster=local.scheduler_address)
+        if find_spec("ray"):
+            import ray
+
+            ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
+            stack.callback(ray.shutdown)
+            found["ray"] = Workers(backend="ray", jobs=2)
+        yield found
+
+
+def backends(blocks: int = 16) -> None:
+    """Speeds of each backend, in turns: on blocks of games, and on waits, which need no core."""
+    plan = heavy(blocks)
+    with clusters() as found:
+        for workers in found.values():
+            run(attrs.evolve(plan, games=4 * plan.block), jobs=workers)  # starts and imports
+        played = in_turns(found, lambda workers: run(plan, jobs=workers))
+        waited = in_turns(found, lambda workers: deque(in_order(time.sleep, [1.0] * blocks, workers)))
+    rows = [[name, *speeds(played, name), *speeds(waited, name)] for name in found]
+    print(
+        f"{blocks} blocks, two workers; games, {median(played['one']) / blocks:.2f} s a block; waits of 1 s"
+    )
+    headers = ["workers", "games, s", "by one", "by loky", "waits, s", "by one", "by loky"]
+    print(tabulate(rows, headers, disable_numparse=True))
+
+
+def in_turns(found: dict[str, Workers], work: Callable[[Workers], object]) -> dict[str, list[float]]:
+    """Seconds that each takes, in every round."""
+    taken: dict[str, list[float]] = {name: [] for name in found}
+    for _ in range(ROUNDS):
+        for name, workers in found.items():
+            start = time.perf_counter()
+            work(workers)
+            taken[name].append(time.perf_counter() - start)
+    return taken
+
+
+def speeds(taken: dict[str, list[float]], name: str) -> list[str]:
+    """Seconds; and the speed beside one's and beside loky's, the median over rounds."""
+    beside = [
+        median(a / b for a, b in zip(taken[other], taken[name], strict=True)) for other in ("one", "loky")
+    ]
+    return [f"{median(taken[name]):.1f}", *(f"{ratio:.2f}" for ratio in beside)]
+
+
+# --- the work of the process that has the figures ---------------------------------------------------------
+
+
+def shares(each: float) -> None:
+    """What a block costs to play, to test and to keep; and so how many workers one process can serve."""
+    rows = []
+    for name, plan, count in (
+        ("eleven counts", cheap(10**6), 60),
+        ("labels and halts, 1 s", heavy(40), 4),
+    ):
+        play, test, keep = costs(plan, count)
+        rows.append(
+            [
+                name,
+                f"{1e3 * play:.1f}",
+                f"{1e3 * test:.2f}",
+                f"{1e3 * keep:.2f}",
+                f"{keep / (play + test + keep):.2%}",
+                f"{play / (test + keep):,.0f}",
+            ]
+        )
+    headers = ["block", "play, ms", "test, ms", "ledger, ms", "ledger's share", "workers served"]
+    print(tabulate(rows, headers, disable_numparse=True))
+    if each:
+        print(f"10^12 games at {1e6 * each:.3f} µs each: {1e12 * each / _CORE_HOUR:,.0f} core-hours")
+
+
+def costs(plan: Plan, count: int) -> tuple[float, float, float]:
+    """Seconds a block, in the middle of a run, of playing, of testing, and of adding to a ledger."""
+    start = time.perf_counter()
+    blocks = [play_block(plan, index) for index in range(count)]
+    play = (time.perf_counter() - start) / count
+    course = Course(Numbers.of(plan))
+    for _ in range(4):  # bets are chosen more seldom as games are many
+        for block in blocks:
+            course.update(block)
+    start = time.perf_counter()
+    for _ in range(4):
+        for block in blocks:
+            course.update(block)
+    test = (time.perf_counter() - start) / (4 * count)
+    with (
+        tempfile.TemporaryDirectory() as folder,
+        Ledger.open(Path(folder, "run.ledger"), plan.describe()) as book,
+    ):
+        start = time.perf_counter()
+        for index, block in enumerate(blocks):
+            book.add(index, block)
+        keep = (time.perf_counter() - start) / count
+    return play, test, keep
+
+
+def main() -> None:
+    top, parts = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**8, sys.argv[2:]
+    each = growth(top) if not parts or "growth" in parts else 0.0
+    if not parts or "ledger" in parts:
+        shares(each)
+    if not parts or "backends" in parts:
+        backends()
+
+
+if __name__ == "__main__":
+    if sys.argv[1:2] == ["child"]:
+        child(int(sys.argv[2]))
+    else:
+        main()

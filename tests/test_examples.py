@@ -1,0 +1,43 @@
+"""The worked examples run, and find what their pages say."""
+
+from __future__ import annotations
+
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+LIBRARIES = ROOT / "examples" / "libraries.py"
+
+
+def test_the_textbooks_laplace_keeps_its_claim_but_for_its_last_bits() -> None:
+    example = runpy.run_path(str(LIBRARIES))
+    numbers, bits = example["rows"]((example["of_numpy"],))
+    assert (numbers[2], numbers[-1]) == ("count-swap", "stands")
+    assert (bits[2], bits[-1]) == ("low-bits", "is REFUTED")
+
+
+def test_a_library_that_is_missing_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
+    def of_nobody():  # type: ignore[no-untyped-def]
+        import no_such_library  # type: ignore[import-not-found]
+
+        yield no_such_library
+
+    assert runpy.run_path(str(LIBRARIES))["rows"]((of_nobody,)) == []
+    assert capsys.readouterr().out == "of_nobody is left out: No module named 'no_such_library'\n"
+
+
+@pytest.mark.slow
+def test_mechanisms_of_libraries() -> None:
+    """An honest claim is refuted by chance with 1 % in an audit; those that low-bits refutes always are."""
+    pytest.importorskip("opendp")
+    pytest.importorskip("diffprivlib")
+    done = subprocess.run(
+        [sys.executable, str(LIBRARIES)], cwd=ROOT, capture_output=True, text=True, check=True
+    )
+    refuted = {tuple(line.split()[:2]) for line in done.stdout.split("\n") if "REFUTED" in line}
+    assert {("numpy", "laplace"), ("diffprivlib", "Laplace"), ("diffprivlib", "Gaussian")} <= refuted
+    assert len(done.stdout.split("\n")) > 20
