@@ -43,7 +43,7 @@ check: .venv/ready  ## the gate: format, lint, types, doctests, tests
 	@.venv/bin/$(TEST)
 
 check-slow: .venv/ready  ## the slow tests
-	@.venv/bin/$(PYTEST) -n $(WORKERS) --dist worksteal -m slow
+	@.venv/bin/$(PYTEST) -n $(WORKERS) --dist worksteal -m slow --hypothesis-profile=exploring
 
 torture: .venv/ready  ## 200 runs killed at any moment, each compared with an undisturbed one (ten minutes)
 	@.venv/bin/python tests/torture.py

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from foreign_mechanisms import laplace, laplaces, of_the_process, of_the_system, released
 from players import Scripted
+from statistical import statistical
 
 from adversaries.count_swap import CountSwap
 from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play
@@ -213,13 +214,18 @@ def test_another_function_of_that_name_is_another_plan(tmp_path: Path) -> None:
         run(plan(made(1.5)), ledger=tmp_path / "a.ledger")
 
 
+@statistical(rate=2e-7)
 def test_coins_of_its_own_are_audited_and_said_so(tmp_path: Path) -> None:
-    audit = plan(Function(function=of_the_system))
+    """No seed repeats these games, so that the bound itself must err no oftener than the test may fail.
+
+    It exceeds the loss, which is 1, with a chance of at most 1e-7. It falls to half of that with a chance far
+    below 1e-7: over seeds of the same law it is 0.86 on average, with a standard deviation of 0.02.
+    """
+    audit = plan(Function(function=of_the_system), games=10_000, confidence=1 - 1e-7)
     assert audit.describe()["own_coins"] is True
     assert "own_coins" not in plan(Function(function=laplace)).describe()
     verdict = run(audit, ledger=tmp_path / "a.ledger", jobs=2)
-    assert verdict.refuted
-    assert verdict.epsilon_lower < 1
+    assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
     assert "seed              3, but the learner's coins are its own" in text(verdict, plan=audit)
 
