@@ -1,15 +1,17 @@
-"""Mechanisms of numpy, OpenDP and diffprivlib before two adversaries: one that looks at the number that is
-released, and one that looks at its last bits.
+"""Functions of one's own, mechanisms of OpenDP and of diffprivlib before two adversaries: one that looks at
+the number that is released, and one that looks at its last bits.
 
     pip install 'dp-arena[opendp,diffprivlib]'
     python examples/libraries.py
 
-A library that is not installed is left out. The libraries' coins are their own, so that figures differ a
-little from run to run; numpy's are the arena's.
+A library that is not installed is left out. Where coins are a mechanism's own, figures differ a little from
+run to run; those of the functions that draw from numpy do not.
 """
 
 from __future__ import annotations
 
+import math
+import secrets
 import time
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
@@ -32,7 +34,7 @@ HEADERS = ("library", "mechanism", "adversary", "claim", "certified", "ceiling",
 Entry = tuple[str, str, Learner]
 
 
-# --- numpy: a function of one's own -----------------------------------------------------------------------
+# --- functions of one's own -------------------------------------------------------------------------------
 
 
 def noisy_count(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
@@ -40,8 +42,24 @@ def noisy_count(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
     return ones + rng.laplace(scale=1.0, size=games)
 
 
+def rounded_count(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
+    """The same, rounded to multiples of 2^-10."""
+    return np.round(noisy_count(ones, games, rng) * 1024) / 1024
+
+
+def whole_count(labels: np.ndarray) -> int:
+    """Noise of whole numbers, from the coins of the system: what is left of two exponential ones, cut off."""
+    coins = secrets.SystemRandom()
+    return int(labels.sum()) + math.floor(coins.expovariate(1)) - math.floor(coins.expovariate(1))
+
+
 def of_numpy() -> Iterator[Entry]:
-    yield "numpy", "laplace", Function(function=noisy_count, receives="ones", epsilon=1.0, vectorised=True)
+    for name, function in (("Laplace", noisy_count), ("Laplace, rounded", rounded_count)):
+        yield "numpy", name, Function(function=function, receives="ones", epsilon=1.0, vectorised=True)
+
+
+def of_python() -> Iterator[Entry]:
+    yield "Python", "geometric", Function(function=whole_count, epsilon=1.0)
 
 
 # --- OpenDP -----------------------------------------------------------------------------------------------
@@ -97,7 +115,7 @@ def of_diffprivlib() -> Iterator[Entry]:
         yield "diffprivlib", name, Diffprivlib(make=make)
 
 
-LIBRARIES = (of_numpy, of_opendp, of_diffprivlib)
+LIBRARIES = (of_numpy, of_python, of_opendp, of_diffprivlib)
 
 
 def row(library: str, mechanism: str, learner: Learner, adversary: CountSwap | LowBits) -> list[str]:
