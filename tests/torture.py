@@ -35,7 +35,9 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from adversaries.count_swap import CountSwap  # noqa: E402 - after the path to them
+from waiting import kept  # noqa: E402 - after the path to what it needs
+
+from adversaries.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
 from audits.ledger.copying import copy_ledger  # noqa: E402
 from audits.plan import Plan  # noqa: E402
@@ -124,17 +126,6 @@ def rows(ledger: Path) -> list[tuple[int, int, bytes, bytes]]:
     """Every block as it is stored."""
     with closing(sqlite3.connect(ledger)) as connection:
         return connection.execute("SELECT block, pairs, scores, sha256 FROM blocks ORDER BY block").fetchall()
-
-
-def kept(ledger: Path) -> int:
-    """How many blocks a killed run left, without touching its files."""
-    with tempfile.TemporaryDirectory() as folder:
-        copy = Path(folder, "copy")
-        with suppress(Exception):
-            copy_ledger(ledger, copy)
-            with closing(sqlite3.connect(copy)) as connection:
-                return int(connection.execute("SELECT count(*) FROM blocks").fetchone()[0])
-    return 0
 
 
 @attrs.frozen

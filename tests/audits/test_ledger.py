@@ -15,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from waiting import until
 
 from arena.errors import InternalError, InvalidArgument
 from audits.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull
@@ -128,6 +129,11 @@ def start_playing(process, path):
     process.stdin.write(f"{Path(path).absolute()}\n")
     process.stdin.flush()
     return int(process.stdout.readline())
+
+
+def acknowledged(path):
+    acks = Path(f"{path}.acks")
+    return set(map(int, acks.read_text().split())) if acks.exists() else set()
 
 
 def kill_player(process, child):
@@ -566,8 +572,7 @@ class TestOneWriter:
     def test_another_process_until_it_is_killed(self, path):
         with player() as process:
             child = start_playing(process, path)
-            while not os.path.exists(f"{path}.acks") or not os.path.getsize(f"{path}.acks"):
-                time.sleep(0.001)
+            until(lambda: acknowledged(path))
             assert refusal(path, {"seed": 1}) == self.busy
             kill_player(process, child)
             Ledger.open(path, {"seed": 1}).close()
@@ -575,16 +580,17 @@ class TestOneWriter:
     def test_of_two_at_the_same_instant_one_is_let_in(self, path):
         for trial in range(8):
             name = f"{trial}.ledger"
-            start, messages = threading.Barrier(2), []
+            start, refused, messages = threading.Barrier(2), threading.Event(), []
 
-            def enter(name=name, start=start, messages=messages):
+            def enter(name=name, start=start, refused=refused, messages=messages):
                 start.wait()
                 try:
                     with Ledger.open(name, PLAN):
                         messages.append("in")
-                        time.sleep(0.3)
+                        refused.wait(60)
                 except InvalidArgument as error:
                     messages.append(str(error))
+                    refused.set()
 
             threads = [threading.Thread(target=enter) for _ in range(2)]
             for thread in threads:
@@ -600,11 +606,15 @@ def test_killed_at_fifty_random_moments_it_loses_nothing(path):
     with player() as process:
         for trial in range(50):
             name = f"{trial // 5}.ledger"  # five kills each, so that new and grown ledgers are both hit
+            before = len(acknowledged(name))
             child = start_playing(process, name)
+            if (
+                trial % 2
+            ):  # in the midst of blocks, however slow the disk is; otherwise perhaps before the first
+                until(lambda name=name, least=before + 40: len(acknowledged(name)) >= least)
             time.sleep(draw.uniform(0, 0.04))
             kill_player(process, child)
-            acks = Path(f"{name}.acks")
-            acked = {int(block) for block in acks.read_text().split()} if acks.exists() else set()
+            acked = acknowledged(name)
             with Ledger.open(name, {"seed": 1}) as ledger:
                 have = ledger.have()
                 assert acked <= have
