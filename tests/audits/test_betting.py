@@ -562,13 +562,14 @@ def test_a_true_claim_stands_in_blocks_of_one_pair(law: str, rng: np.random.Gene
 
 
 @statistical(rate=RATE)
-@pytest.mark.parametrize("law", ["identical worlds", "Laplace"])
+@pytest.mark.parametrize("law", ["identical worlds", pytest.param("Laplace", marks=pytest.mark.slow)])
 def test_bets_on_the_block_that_chose_them_are_caught(law: str, rng: np.random.Generator) -> None:
     """Their mean wealth is about 3.7 and 12.5."""
     with rejected("the mean wealth"):
         check_wealth(audit(LAWS[law], rng, kind=Peeking, seeds=500))
 
 
+@pytest.mark.slow
 @statistical(rate=RATE)
 def test_errors_alone_tell_too(rng: np.random.Generator) -> None:
     """Bets on the block that chose them refute about 0.66 of true claims."""
@@ -583,6 +584,7 @@ def test_a_test_that_forgets_delta_is_caught(rng: np.random.Generator) -> None:
         check_wealth(audit(LAWS["response with delta"], rng, kind=Forgetful, seeds=500))
 
 
+@pytest.mark.slow
 @statistical(rate=RATE)
 def test_a_test_that_spends_a_twice_is_caught(rng: np.random.Generator) -> None:
     """Its mean wealth is about 1.95, and hardly varies on so few games."""

@@ -46,7 +46,16 @@ def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     assert mutant.spec.claim.epsilon <= verdict.epsilon_lower <= mutant.loses
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+LONG = {"each-switch-whole", "whole-epsilon-each"}  # half a minute for both
+
+
+@pytest.mark.parametrize(
+    "mutant",
+    [
+        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.slow] * (mutant.name in LONG))
+        for mutant in MUTANTS
+    ],
+)
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
     assert not audited(mutant, mutant.twin).refuted
 
