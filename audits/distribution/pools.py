@@ -9,6 +9,7 @@ from __future__ import annotations
 import logging
 import os
 import socket
+import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
@@ -71,6 +72,9 @@ class Processes(Pool):
     def parallel(self, **options: Any) -> Any:
         from joblib import Parallel
 
+        # loky replaces a worker that has grown large, and its thread that does so warns of it. Where warnings
+        # are errors, as in many a suite of tests, that thread would end, and the run wait for ever.
+        warnings.filterwarnings("ignore", "A worker stopped while", module=r"joblib\.externals\.loky")
         # Every array is mapped from a file, so the parcel is, however small.
         return Parallel(n_jobs=self.size, backend=LOKY, max_nbytes=1, **options)
 

@@ -608,9 +608,7 @@ def test_killed_at_fifty_random_moments_it_loses_nothing(path):
             name = f"{trial // 5}.ledger"  # five kills each, so that new and grown ledgers are both hit
             before = len(acknowledged(name))
             child = start_playing(process, name)
-            if (
-                trial % 2
-            ):  # in the midst of blocks, however slow the disk is; otherwise perhaps before the first
+            if trial % 2:  # amid blocks, however slow the disk; else perhaps before the first
                 until(lambda name=name, least=before + 40: len(acknowledged(name)) >= least)
             time.sleep(draw.uniform(0, 0.04))
             kill_player(process, child)

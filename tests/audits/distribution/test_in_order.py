@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import sys
 import threading
@@ -240,6 +241,22 @@ def test_what_a_process_that_hangs_had_is_played_again(tmp_path: Path) -> None:
     one = figures(run(plan))
     assert figures(run(plan, jobs=Workers(jobs=2, patience=2))) == one
     assert (tmp_path / "flag").exists()
+
+
+GROWN: list[bytes] = []
+
+
+def grows(task: int) -> int:
+    GROWN.append(os.urandom(50_000_000))
+    time.sleep(0.2)
+    return task
+
+
+@pytest.mark.slow
+def test_a_worker_that_grows_is_replaced_though_warnings_are_errors() -> None:
+    """By loky, in a thread: with an error there, no more would come."""
+    pytest.importorskip("psutil", reason="loky needs it to see how large a worker is")
+    assert list(in_order(grows, range(40), Workers(jobs=2, patience=60))) == list(range(40))
 
 
 def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_path: Path) -> None:
