@@ -34,8 +34,9 @@ class Halfplanes(ConceptClass):
     The order of labellings: all 0, all 1, then by the angle of (a, b), and the fewer labelled 1 the earlier.
     `dichotomies` of more points may know what ERM returns by another concept of the same labelling. Of
     equally good ones ERM prefers all 0, all 1, and then halfplanes through the first point in the order of x
-    and y, by the angle of (a, b) from -π. A sample that a halfplane fits takes a few times m steps, mostly;
-    others take m^2 log m.
+    and y, by the angle of (a, b) from -π. Copies that are listed and copies that a weight counts may get
+    different ones of equally good halfplanes. A sample that a halfplane fits takes a few times m steps,
+    mostly; others take m^2 log m.
 
     >>> Halfplanes().erm([[0, 0], [1, 0], [0, 1], [1, 1]], [0, 0, 0, 1])
     array([0.5, 0.5, 1. ])
@@ -129,8 +130,10 @@ class Halfplanes(ConceptClass):
 
 
 def _in_order(points: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples sorted by x and y, absent points last, so that the order of examples says nothing."""
-    order = np.lexsort((points[..., 1], points[..., 0], signs == 0), axis=1)
+    """Samples sorted by x and y, so that the order of examples says nothing; absent points come first, where
+    they stand beside the axes that a search takes them for.
+    """
+    order = np.lexsort((points[..., 1], points[..., 0], signs != 0), axis=1)
     return np.take_along_axis(points, order[..., None], axis=1), np.take_along_axis(signs, order, axis=1)
 
 
@@ -216,7 +219,8 @@ def _separators(points: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.n
     found, fits = np.zeros((len(points), 3)), np.zeros(len(points), bool)
     weights = _middle(x, is_1) - _middle(x, is_0)
     left = np.arange(len(points))
-    for _ in range(_TRIES * points.shape[1]):
+    tries = _TRIES * (is_1 | is_0).sum(axis=1)
+    for turn in range(1, int(tries.max()) + 1):
         rows = np.arange(len(left))
         along = _along(weights[:, None], x)
         low = np.where(is_1, along, np.inf).argmin(axis=1)
@@ -226,9 +230,10 @@ def _separators(points: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.n
         found[left[good]] = np.column_stack([weights, cut])[good]
         fits[left[good]] = True
         weights = weights + (x[rows, low] - x[rows, high])
-        if good.all():
+        on = ~good & (turn < tries[left])
+        if not on.any():
             break
-        left, weights, x, is_1, is_0 = (a[~good] for a in (left, weights, x, is_1, is_0))
+        left, weights, x, is_1, is_0 = (a[on] for a in (left, weights, x, is_1, is_0))
     return found, fits
 
 

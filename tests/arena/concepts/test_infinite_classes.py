@@ -353,6 +353,17 @@ class TestHalfplanes:
             assert (spec.labels(concept[None], row)[0] != wanted).sum() == least
             assert noise or least == 0
 
+    @pytest.mark.parametrize("absent", [1, 5])
+    def test_examples_of_weight_0_are_absent(self, absent: int, rng: np.random.Generator) -> None:
+        """Also where points lie along an axis, in the directions that absent ones have in a search."""
+        spec = Halfplanes()
+        for _ in range(200):
+            points = rng.integers(-2, 3, (5 + absent, 2))
+            labels = rng.integers(0, 2, len(points))
+            weights = np.append(rng.integers(1, 4, 5), np.zeros(absent, int))
+            told = spec.erm(points, labels, weights)
+            assert told.tolist() == spec.erm(points[:5], labels[:5], weights[:5]).tolist()
+
     def test_the_perceptron_gives_up_on_narrow_gaps_and_all_are_tried(self) -> None:
         points = np.array([[0, 0], [1000, 1], [2000, 2.001], [-1000, -1]])
         for labels in ([0, 0, 1, 0], [1, 1, 0, 1], [0, 1, 0, 0]):
