@@ -56,7 +56,7 @@ class Teachers:
         self._concepts = concepts
         self._counts = counts
         self.size = size
-        self._kept: dict[bytes, np.ndarray] = {}
+        self._kept: dict[tuple[str, bytes], np.ndarray] = {}
 
     def votes(self, x: np.ndarray) -> np.ndarray:
         """The mean vote at each game's point: x (n, ...) gives (n,) in [0, 1]. Read-only."""
@@ -70,6 +70,8 @@ class Teachers:
 
     def votes_in_a_row(self, x: np.ndarray) -> np.ndarray:
         """The mean votes at several points of each game: x (n, k, ...) gives (n, k)."""
+        if not len(x):
+            return np.zeros(x.shape[:2])
         if self._counts is None:
             return np.stack(
                 [self._class.vote(held, points) for held, points in zip(self._concepts, x, strict=True)]
@@ -88,7 +90,7 @@ class Teachers:
         return np.concatenate(ones) / self.size
 
     def _votes_at(self, point: np.ndarray) -> np.ndarray:
-        key = np.asarray(point).tobytes()
+        key = point.dtype.str, point.tobytes()  # one number's bytes are another's in another type
         if key not in self._kept:
             if len(self._kept) >= _MOST_VOTES_KEPT:
                 self._kept.clear()

@@ -112,6 +112,7 @@ def test_worlds_of_different_routes_are_joined(rng: np.random.Generator) -> None
 def test_any_number_of_games(games: int, route: str, rng: np.random.Generator) -> None:
     taught = teach(one_sample(SAMPLE, games), Thresholds(), teachers=2, chunk=3, rng=rng, route=route)
     assert taught.teachers.votes(np.zeros(games)).shape == (games,)
+    assert taught.teachers.votes_in_a_row(np.zeros((games, 4))).shape == (games, 4)
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -160,6 +161,18 @@ def test_votes_at_more_points_than_are_kept(rng: np.random.Generator) -> None:
         assert np.allclose(teachers.votes(x), (x[:, None] >= held).mean(axis=1))
         for point in np.linspace(0, 1, 80):
             assert np.allclose(teachers.votes(np.full(games, point)), (point >= held).mean(axis=1))
+
+
+@pytest.mark.parametrize(
+    ("first", "second"), [(np.int64(1), np.float64(5e-324)), (np.int8(-1), np.uint8(255))]
+)
+def test_votes_are_kept_by_what_bytes_mean(first: np.generic, second: np.generic) -> None:
+    """The bytes of a whole number are those of a tiny float, and of another whole number without a sign."""
+    assert first.tobytes() == second.tobytes()
+    teachers = Teachers(Thresholds(), np.array([[0.5, 1.0, 2.0]]), None, 3)
+    for x in (first, second):
+        expected = np.mean(float(x) >= np.array([0.5, 1.0, 2.0]))
+        assert teachers.votes(np.broadcast_to(x, (1,))) == pytest.approx(expected)
 
 
 @pytest.mark.parametrize("many", [False, True])
