@@ -257,6 +257,9 @@ class GenericBBL(Learner):
         reaches it through LabelBoost and D̂_i, then as an example of S_{i+1}. Subsets amplify by the exact
         bound for sampling without replacement, of which the paper's Claim 2.9 is a weakening. T_i·α_i never
         falls from round 2 on, so no later round is worse than round 2.
+
+        It is of games that are not refused: LabelBoost declines points that may have too many labellings
+        (`ConceptClass.check_solutions`), and that depends on how many of them differ.
         """
         return Claim(
             epsilon=max(cost.epsilon for cost in self.costs.values()),

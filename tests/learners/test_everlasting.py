@@ -180,6 +180,34 @@ def test_samples_too_small_are_refused_with_the_size_that_would_do() -> None:
         play(EverlastingV1(), script(Train(Sample([0.0], [0], [5]))), Figure1(), games=2, seed=1)
 
 
+def test_a_refusal_for_too_many_labellings_is_outside_the_claim() -> None:
+    """It depends on how many points differ, so that it tells of one query which is one too many."""
+    concepts, most = Boxes(6), 20
+    assert concepts.most_dichotomies(most) <= 2**20 < concepts.most_dichotomies(most + 1)
+    points = np.zeros((most, 6))
+    points[:, 0] = np.arange(most)
+    spec = EverlastingV2(
+        concepts=concepts,
+        teachers=4,
+        chunk=most,
+        training_rate=1.0,
+        rate=1.0,
+        answers=40,
+        rounds=2,
+        noise=0.02,
+    )
+    moves = (
+        Train(Sample(points, np.zeros(most), np.full(most, 4))),
+        Query(points[0], np.full(6, 0.5)),
+        Queries(np.repeat(points[:1], 40, axis=0)),
+    )
+    played = play(spec, script(*moves), Figure1(), games=8, seed=1, faults=True)
+    assert played.failed is not None
+    assert played.failed.tolist() == played.worlds.tolist()
+    with pytest.raises(Unsupported, match="may label 21 points in"):
+        play(spec, script(*moves), Figure1(), games=8, seed=1)
+
+
 # --- the paper's constants --------------------------------------------------------------------------------
 
 
