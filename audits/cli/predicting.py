@@ -110,7 +110,7 @@ def _check_labellings(learner: GenericBBL, rounds: int, sample: Sample | None) -
     points = learner.round(1).examples if learner.agnostic else 0
     if rounds > 1:
         run = learner.round(rounds - 1)
-        points = int(learner.rate_run * (run.examples + run.answers))
+        points = int(learner.rate_run * (run.examples + learner.unlabelled(rounds - 1)))
     distinct = learner.concepts.domain if sample is None else sample.distinct().points
     learner.concepts.check_solutions(points if distinct is None else min(points, len(distinct)))
 
