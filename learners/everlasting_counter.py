@@ -138,7 +138,8 @@ class EverlastingCounter(GenericBBL):
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
         """Of one teacher, by the ⊤s or by all answers. Later rounds have more answers: there only a bound
-        that does not grow with the rounds will do, when noise is set.
+        that does not grow with the rounds will do, when noise is set. `steady_cost` has one: its s is
+        convex in h and 0 at 0, so with twice the ⊤s at half of h the λ of round 2 costs no more later on.
         """
         slack = self.delta / 2
         each = composed if index == 1 else advanced
