@@ -27,6 +27,22 @@ def adding(what: Any) -> Callable[[float], Any]:
     return add
 
 
+def recursive(step: int) -> Callable[[int], int]:
+    def down(x: int) -> int:
+        return down(x - step) if x > 0 else x
+
+    return down
+
+
+def unbound() -> Callable[[], Any]:
+    def early() -> Any:
+        return what
+
+    if early is None:
+        what = 1
+    return early
+
+
 class Callee:
     def __call__(self) -> int:
         return 1
@@ -40,6 +56,10 @@ class Callee:
         (adding(adding(1)), adding(adding(1))),
         (adding({"a": [1, None]}), adding({"a": [1, None]})),
         (partial(round, ndigits=2), partial(round, ndigits=2)),
+        (partial(round, ndigits=np.int64(2)), partial(round, ndigits=np.int64(2))),
+        (recursive(1), recursive(1)),
+        (recursive(1), cloudpickle.loads(cloudpickle.dumps(recursive(1)))),
+        (unbound(), unbound()),
         (Callee(), Callee()),
         (adding(1), cloudpickle.loads(cloudpickle.dumps(adding(1)))),
         (lambda x: x + 1, cloudpickle.loads(cloudpickle.dumps(lambda x: x + 1))),
@@ -59,6 +79,8 @@ def test_the_same_code_has_one_fingerprint(one: Any, other: Any) -> None:
         (adding(adding(1)), adding(adding(2))),
         (partial(round, ndigits=2), partial(round, ndigits=3)),
         (partial(round, ndigits=2), round),
+        (partial(round, ndigits=np.int64(2)), partial(round, ndigits=np.int64(3))),
+        (recursive(1), recursive(2)),
         (lambda x: x + 1, lambda x: x + 2),
         (lambda x: x.real, lambda x: x.imag),
         (lambda x, y=1: x, lambda x, y=2: x),
