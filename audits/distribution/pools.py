@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import logging
 import os
+import signal
 import socket
 import warnings
 from abc import ABC, abstractmethod
@@ -75,8 +76,29 @@ class Processes(Pool):
         # loky replaces a worker that has grown large, and its thread that does so warns of it. Where warnings
         # are errors, as in many a suite of tests, that thread would end, and the run wait for ever.
         warnings.filterwarnings("ignore", "A worker stopped while", module=r"joblib\.externals\.loky")
+        _let_loky_kill()
         # Every array is mapped from a file, so the parcel is, however small.
         return Parallel(n_jobs=self.size, backend=LOKY, max_nbytes=1, **options)
+
+
+def _let_loky_kill() -> None:
+    """Have loky able to end its processes where there is neither psutil nor pgrep.
+
+    It warns there, and calls a method that its processes lack. Its thread would end of either, and at its end
+    this process would wait for ever for one that nobody ended.
+    """
+    warnings.filterwarnings("ignore", "Failed to kill subprocesses", module=r"joblib\.externals\.loky")
+    if os.name != "posix":
+        return
+    from joblib.externals.loky.backend.popen_loky_posix import Popen
+
+    if not hasattr(Popen, "kill"):
+        Popen.kill = _kill
+
+
+def _kill(process: Any) -> None:
+    with suppress(ProcessLookupError):
+        os.kill(process.pid, signal.SIGKILL)
 
 
 class Threads(Pool):

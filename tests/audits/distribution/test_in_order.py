@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import subprocess
 import sys
 import threading
 import time
@@ -21,6 +22,7 @@ from audits.distribution.pools import opened
 from audits.ledger import Ledger
 from audits.run import run
 
+ROOT = Path(__file__).parents[3]
 LOKY, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
 SQUARES = [task * task for task in range(100)]
 
@@ -241,6 +243,33 @@ def test_what_a_process_that_hangs_had_is_played_again(tmp_path: Path) -> None:
     one = figures(run(plan))
     assert figures(run(plan, jobs=Workers(jobs=2, patience=2))) == one
     assert (tmp_path / "flag").exists()
+
+
+NO_PSUTIL = """
+import sys
+sys.modules["psutil"] = None
+from pathlib import Path
+from audits.run import run
+from rough_workers import rough_plan
+if __name__ == "__main__":
+    print(run(rough_plan(Path(sys.argv[1]), "kill"), jobs=2).games)
+"""
+
+
+@pytest.mark.parametrize("flags", [(), ("-W", "error")], ids=["warnings", "errors"])
+def test_workers_are_ended_without_psutil_and_pgrep(tmp_path: Path, flags: tuple[str, ...]) -> None:
+    """As in small containers: loky could not, and its process waited at its end for one that nobody ended."""
+    ended = subprocess.run(
+        [sys.executable, *flags, "-c", NO_PSUTIL, str(tmp_path)],
+        env={"PATH": str(tmp_path), "PYTHONPATH": os.pathsep.join([str(ROOT), str(ROOT / "tests")])},
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=True,
+    )
+    assert (tmp_path / "flag").exists()
+    assert int(ended.stdout) > 0
+    assert "pgrep" not in ended.stderr
 
 
 GROWN: list[bytes] = []
