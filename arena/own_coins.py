@@ -94,31 +94,43 @@ def _handed(learner: Learner, *others: object) -> bytes:
 def _told(name: str, handed: bytes) -> tuple[list[str], list[str]]:
     """The digests of the games of two tables, as a new process played them."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
-    done = subprocess.run(
-        [sys.executable, "-c", _CHILD],
-        input=handed,
-        capture_output=True,
-        env=environment,
-        timeout=_SECONDS,
-        check=False,
-    )
-    lines = done.stdout.decode().split("\n")[-2:]
-    if done.returncode:
+    try:
+        done = subprocess.run(
+            [sys.executable, "-c", _CHILD],
+            input=handed,
+            capture_output=True,
+            env=environment,
+            timeout=_SECONDS,
+            check=False,
+        )
+    except subprocess.TimeoutExpired as error:
+        raise NotConforming(
+            name,
+            f"a new process plays {2 * _GAMES} games with it within {_SECONDS} s",
+            "it was still playing: make it faster",
+        ) from error
+    lines = done.stdout.decode(errors="replace").split("\n")
+    if done.returncode or len(lines) != 2:
         raise NotConforming(
             name,
             "it can play in a new process",
-            (done.stderr.decode(errors="replace").strip().split("\n") or [""])[-1],
+            (done.stderr.decode(errors="replace").strip().split("\n") or [""])[-1]
+            or f"the process ended without its games, with status {done.returncode}",
         )
     return lines[0].split(), lines[1].split()
 
 
 def tell() -> None:
-    """Play what standard input holds; the digests of what was seen of each game are the last two lines."""
+    """Play what standard input holds, and write two lines: the digests of what was seen of each game."""
+    # A mechanism may print, now or at its end, and libraries of it too: that goes to standard error.
+    out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     learner, adversary, referee, faults = cloudpickle.load(sys.stdin.buffer)
     tables = [
         play(learner, adversary, referee, games=_GAMES, seed=1, record=True, faults=faults) for _ in range(2)
     ]
-    sys.stdout.write("\n" + "\n".join(" ".join(_seen(played)) for played in tables))
+    with out:
+        out.write("\n".join(" ".join(_seen(played)) for played in tables))
 
 
 def _seen(played: Played) -> list[str]:

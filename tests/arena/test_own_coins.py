@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import atexit
 import os
 import random
 import secrets
@@ -70,6 +71,35 @@ def test_what_fails_in_a_new_process_is_refused() -> None:
         NotConforming, match=r"it can play in a new process; .*function raised ValueError: away"
     ):
         check(lambda data: at_home_only(here))
+
+
+def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("arena.own_coins._SECONDS", 0.01)
+    with pytest.raises(NotConforming) as refused:
+        check(lambda data: of_the_system(data) + 1)
+    assert str(refused.value) == (
+        "function does not conform: a new process plays 512 games with it within 0.01 s; it was "
+        "still playing: make it faster"
+    )
+
+
+def test_what_ends_a_new_process_is_refused() -> None:
+    here = os.getpid()
+    with pytest.raises(NotConforming, match="can play in a new process; the process ended without its games"):
+        check(lambda data: 1.0 if os.getpid() == here else os._exit(0))
+
+
+def test_a_mechanism_may_print() -> None:
+    here = os.getpid()
+
+    def loud(data: Any) -> float:
+        print("now")
+        if os.getpid() != here:
+            os.write(1, b"\xff")
+            atexit.register(print, "at its end")
+        return of_the_system(data)
+
+    check(loud)
 
 
 def test_such_a_learner_conforms() -> None:
