@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
+from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
 from arena.lift import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
@@ -184,7 +184,7 @@ def _seat(learner: Learner, games: int, rng: np.random.Generator) -> Any:
         return learner.seat(games, rng)
     except ArenaError:
         raise
-    except Exception as error:
+    except RAISED as error:
         raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
 
 
@@ -213,7 +213,7 @@ def _run(
             return end.value
         except ArenaError:
             raise
-        except Exception as error:
+        except RAISED as error:
             raise PlayerError.of(error, player="adversary", name=adversary.name, round=table.round) from error
         if not isinstance(move, Move):
             raise ProtocolViolation(

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 
+# What a player may raise: sys.exit() in it would end a run with the status of one that found nothing.
+RAISED = (Exception, SystemExit)
+
 
 class ArenaError(Exception):
     """Base of every refusal. Faults of the arena itself are `InternalError` instead."""
@@ -93,7 +96,7 @@ class PlayerError(ArenaError):
     """A player raised an exception of its own; it is chained as the cause where the process allows."""
 
     @classmethod
-    def of(cls, error: Exception, *, player: str, name: str, round: int) -> PlayerError:
+    def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:
         """What `error`, raised by the player's code, becomes; raise it from `error`."""
         return cls(player, name, round, told(error))
 
@@ -126,7 +129,7 @@ class InternalError(Exception):
     """A fault of the arena, never of a player or a user."""
 
 
-def told(error: Exception) -> str:
+def told(error: BaseException) -> str:
     """An exception of a player's own in one phrase: its kind, and what it says if it says anything."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arena.engine import play
-from arena.errors import NotConforming, PlayerError
+from arena.errors import RAISED, NotConforming, PlayerError
 from arena.lift import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
@@ -121,7 +121,7 @@ def _driven(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move
             made.append(generator_of_moves.send(reply))
     except StopIteration as end:
         return made, None if end.value is None else np.asarray(end.value)
-    except Exception as error:
+    except RAISED as error:
         told = f"{type(error).__name__} ({error}) where other games' replies were changed"
         raise PlayerError("adversary", adversary.name, len(made), told) from error
     generator_of_moves.close()

@@ -3,7 +3,8 @@
 Nobody keeps a list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a `name`,
 in any module of `learners` or `adversaries`. A package announces its players as entry points in the groups
 `arena.learners` and `arena.adversaries`, each under the player's name. One in a file is named as
-`path/to/file.py:ClassName`; a function in a file, `path/to/file.py:function`, is a learner before Release.
+`path/to/file.py:ClassName`; a function in a file, `path/to/file.py:function`, or what can be called as one,
+is a learner before Release.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from arena.errors import InvalidArgument
+from arena.errors import RAISED, InvalidArgument
 from arena.players import Adversary, Learner
 from audits.plugins import fault_of, module_of
 from audits.settings import build, nearest
@@ -101,7 +102,7 @@ class Registry:
         source = f"the entry point {point.name} = {point.value} of {_distribution(point)}"
         try:
             player = point.load()
-        except Exception as error:  # somebody else's code may raise anything
+        except RAISED as error:  # somebody else's code may raise anything
             raise InvalidArgument(
                 f"{source} cannot be loaded ({fault_of(error)})", remedy="Mend or uninstall that package."
             ) from error
@@ -162,7 +163,8 @@ def as_learner(text: str) -> tuple[str, dict[str, str]]:
     """The learner that `text` names, and settings that go with it: a function in a file of yours is the
     learner `function`."""
     path, _, name = text.rpartition(":")
-    if not path.endswith(".py") or not inspect.isfunction(vars(module_of(path)).get(name)):
+    found = vars(module_of(path)).get(name) if path.endswith(".py") else None
+    if not callable(found) or inspect.isclass(found):
         return text, {}
     return FUNCTION, {FUNCTION: text}
 
@@ -190,7 +192,7 @@ def _modules(package: str) -> Iterator[ModuleType]:
     for found in pkgutil.walk_packages(root.__path__, f"{package}."):
         try:
             yield importlib.import_module(found.name)
-        except Exception as error:  # a file dropped into the package may hold anything
+        except RAISED as error:  # a file dropped into the package may hold anything
             raise InvalidArgument(
                 f"the module {found.name} cannot be imported ({fault_of(error)})", remedy="Mend or remove it."
             ) from error

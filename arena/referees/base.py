@@ -9,7 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 import numpy as np
 
-from arena.errors import ArenaError, PlayerError, ProtocolViolation
+from arena.errors import RAISED, ArenaError, PlayerError, ProtocolViolation
 from arena.moves import Move, Train
 from arena.points import as_points, frozen
 from arena.replies import Hypothesis, Reply
@@ -217,7 +217,7 @@ class Table(ABC):
     def _guard(self, call: Callable[[], T]) -> T:
         try:
             return call()
-        except Exception as error:
+        except RAISED as error:
             if isinstance(error, ArenaError) and not self._faults:
                 raise
             raise PlayerError.of(error, player="learner", name=self._name, round=self.round) from error

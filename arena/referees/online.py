@@ -13,7 +13,7 @@ import numpy as np
 from arena.claims import STREAM_EXAMPLE
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, version_spaces
-from arena.errors import ArenaError, InvalidArgument, PlayerError
+from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.moves import Commit, Example, Move, Ready
 from arena.points import point_text, unlike
 from arena.referees.base import Referee, Seats, Table
@@ -233,7 +233,7 @@ class _ObliviousTable(OnlineTable):
                 return
             except ArenaError:
                 raise
-            except Exception as error:
+            except RAISED as error:
                 raise PlayerError.of(
                     error, player="adversary", name=self._adversary, round=self.round
                 ) from error

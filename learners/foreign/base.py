@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import ArenaError, InvalidArgument, Unsupported, told
+from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, told
 from arena.fingerprint import fingerprint, name_of
 from arena.players import Learner
 from arena.sample import Sample, Training
@@ -116,7 +116,7 @@ def made(name: str, make: Callable[[], Any], library: str) -> Any:
         raise
     except ImportError as error:
         raise missing(library, error) from error
-    except Exception as error:  # somebody else's code may raise anything
+    except RAISED as error:  # somebody else's code may raise anything
         raise InvalidArgument(
             f"{name_of(make)}, which makes the mechanism of {name}, raised {told(error)}",
             remedy="Mend it, and try it alone.",

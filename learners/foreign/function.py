@@ -7,6 +7,7 @@ import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from math import inf
+from threading import RLock
 from typing import Any
 
 import attrs
@@ -20,6 +21,7 @@ from arena.settings import at_least, less_than, more_than, one_of, setting
 from learners.foreign.base import LABELS, PARTS, Foreign, function_setting, part_of, receives
 
 GIVEN, GLOBAL, OWN = COINS = ("given", "global", "own")
+_OF_PROCESS = RLock()  # held by the thread that has seeded the generators of the process
 
 
 @attrs.frozen
@@ -126,11 +128,12 @@ def _seeded(rng: np.random.Generator, wanted: bool) -> Iterator[None]:
     if not wanted:
         yield
         return
-    before, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - others use it
-    random.seed(rng.bytes(32))
-    np.random.seed(rng.integers(2**32, size=8, dtype=np.uint32))  # noqa: NPY002
-    try:
-        yield
-    finally:
-        random.setstate(before)
-        np.random.set_state(of_numpy)  # noqa: NPY002
+    with _OF_PROCESS:
+        before, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - others use it
+        random.seed(rng.bytes(32))
+        np.random.seed(rng.integers(2**32, size=8, dtype=np.uint32))  # noqa: NPY002
+        try:
+            yield
+        finally:
+            random.setstate(before)
+            np.random.set_state(of_numpy)  # noqa: NPY002

@@ -16,6 +16,7 @@ from audits.registry import as_learner
 
 MINE = """
 import secrets
+from functools import partial
 import numpy as np
 
 _RNG = np.random.default_rng(0)
@@ -28,6 +29,15 @@ def own(data):
 
 def seeded(data):
     return data.sum() + _RNG.laplace()
+
+partly = partial(lambda scale, data, rng: noisy(data, rng), 1)
+
+class Counting:
+    def __call__(self, data, rng):
+        return noisy(data, rng)
+    count = __call__
+
+called, bound = Counting(), Counting().count
 
 class Mechanism:
     epsilon, delta, sensitivity = 1, 0, 1
@@ -58,6 +68,12 @@ def test_a_function_is_a_learner(file: str) -> None:
     found: dict[str, Any] = json.loads(done.stdout)
     assert (found["learner"], found["claim"]["epsilon"]) == ("function", 0.2)
     assert 0.2 < found["epsilon_lower"] < 1
+
+
+@pytest.mark.parametrize("name", ["partly", "called", "bound"])
+def test_so_is_what_can_be_called_as_one(file: str, name: str) -> None:
+    done = audit(f"{file}:{name}", "--set", "epsilon=0.2", "--quiet")
+    assert (done.exit_code, json.loads(done.stdout)["learner"]) == (3, "function")
 
 
 def test_it_can_be_played_and_resumed(file: str, tmp_path: Path) -> None:

@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import random
+import sys
+import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +134,24 @@ def test_global_generators_are_put_back() -> None:
     assert first.tolist() == second.tolist()
     assert len(set(first.tolist())) == 3
     assert before == (random.getstate(), np.random.get_state()[1].tobytes())  # noqa: NPY002
+
+
+def test_threads_do_not_share_the_generators_of_the_process() -> None:
+    def interrupted(data: Any) -> float:
+        first = np.random.random()  # noqa: NPY002
+        time.sleep(1e-4)  # for another thread to seed, if it could
+        return first + random.random()
+
+    learner = Function(function=interrupted, coins="global")
+    with ThreadPoolExecutor(4) as threads:
+        told = list(threads.map(lambda _: released(learner, SAMPLE, games=20).tolist(), range(8)))
+    assert told == [told[0]] * 8
+
+
+def test_one_that_exits_has_raised() -> None:
+    """A run would end with the status of one that found nothing."""
+    with pytest.raises(PlayerError, match="learner function raised SystemExit: 0 in round 1"):
+        released(Function(function=lambda data, rng: sys.exit(0)), SAMPLE)
 
 
 # --- claims and refusals ----------------------------------------------------------------------------------
