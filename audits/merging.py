@@ -16,6 +16,7 @@ from audits.following import read_head
 from audits.ledger import Ledger
 from audits.ledger.schema import canonical, differences
 from audits.ledger.store import same
+from audits.plan import OWN_COINS
 
 Paths = Sequence[str | os.PathLike[str]]
 
@@ -104,7 +105,9 @@ def _check_alike(one: Ledger, other: Ledger) -> None:
         if not same(one.block(index), other.block(index)):
             raise InvalidArgument(
                 f"block {index} in {one.path} differs from that in {other.path}",
-                remedy="Let arena verify find out which one this plan gives, and leave the other out.",
+                remedy="They are two runs, whose coins no seed repeats: leave one of them out."
+                if one.plan.get(OWN_COINS)
+                else "Let arena verify find out which one this plan gives, and leave the other out.",
             )
 
 

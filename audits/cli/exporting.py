@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import click
 
+from arena.errors import InvalidArgument
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
 from audits.exporting import check_table, export_blocks, export_figures
@@ -31,6 +33,12 @@ def export_run(run: str, file: str, *, figures: str | None, as_json: bool, quiet
     """
     if figures is not None:
         check_table(figures, run)
+        if Path(figures).resolve() == Path(file).resolve():
+            raise InvalidArgument(
+                "the games and the figures are two tables",
+                value=figures,
+                remedy="Name another for --figures.",
+            )
     with bar(unit="blocks", hidden=quiet or as_json) as shown:
         rows = {file: export_blocks(run, file, watch=shown.update)}
     if figures is not None:

@@ -19,6 +19,7 @@ from audits.following import Follower, Standing
 from audits.verdict import Verdict
 
 _LONGEST = 86_400.0
+_NONE = "no block of games is finished yet"
 _SHARE = 9  # pauses are at least so many times as long as looks: the machine is the run's
 
 
@@ -82,7 +83,8 @@ def _show(standing: Standing, shown: Any, *, as_json: bool) -> None:
 
 def _conclude(standing: Standing, verdict: Verdict | None) -> None:
     if verdict is None:
-        click.echo("arena: note: no block of games is finished yet", err=True)
+        lacks = "block 0, which the test reads first, is missing" if standing.games else _NONE
+        click.echo(f"arena: note: {lacks}", err=True)
     else:
         click.echo(report.text(verdict))
     if standing.running is False and not standing.finished:

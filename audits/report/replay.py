@@ -67,6 +67,11 @@ def replay(path: str | os.PathLike[str]) -> Replay:
             history.append(
                 (course.games, betting.epsilon_lower, betting.log_wealth_now, betting.log_evidence)
             )
+        if not course.games and ledger.have():
+            raise InvalidArgument(
+                f"the ledger {path} lacks block 0, and the test reads blocks in their order",
+                remedy="Let the run go on, or merge the ledgers of the other parts.",
+            )
     if not course.games:
         raise InvalidArgument(
             f"the ledger {path} holds no games yet", remedy="Let the run go on, and report on it then."

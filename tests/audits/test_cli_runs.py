@@ -379,6 +379,11 @@ def test_export(tmp_path: Path, ledger: Path) -> None:
     assert told("export", ledger, games) == {"rows": {str(games): 1_000}}
     assert "ends in .csv or .parquet" in refusal("export", ledger, tmp_path / "games.txt")
     assert "ends in .csv or .parquet" in refusal("export", ledger, games, "--figures", tmp_path / "f.txt")
+    before = games.read_bytes()
+    assert refusal("export", ledger, games, "--figures", games) == (
+        f"the games and the figures are two tables, got '{games}'. Name another for --figures."
+    )
+    assert games.read_bytes() == before
 
 
 def test_watch_tells_a_finished_run(tmp_path: Path, ledger: Path) -> None:
@@ -394,6 +399,14 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
     assert watched.exit_code == 130
     assert "Interrupted; what was played stands." in watched.stdout
     assert watched.stderr == f"arena: note: no process plays it; arena resume {ledger} goes on\n"
+    without(ledger, "block = 0")
+    assert arena("watch", ledger).stderr.startswith(
+        "arena: note: block 0, which the test reads first, is missing\n"
+    )
+    lacking = (
+        f"the ledger {ledger} lacks block 0, and the test reads blocks in their order. Let the run go on, "
+    )
+    assert refusal("report", ledger) == lacking + "or merge the ledgers of the other parts."
     without(ledger, "1")
     assert arena("watch", ledger).stderr.startswith("arena: note: no block of games is finished yet\n")
 

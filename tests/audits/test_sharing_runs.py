@@ -11,6 +11,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from foreign_mechanisms import of_the_system
 
 from adversaries.count_swap import CountSwap
 from arena import InvalidArgument, Release
@@ -203,6 +204,18 @@ def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, 
     )
     assert (contents(a), contents(b)) == before
     assert not (tmp_path / "c").exists()
+
+
+def test_two_runs_of_a_learner_with_coins_of_its_own_are_no_parts(tmp_path: Path) -> None:
+    """Which block is right nobody can find out by playing it again."""
+    plan = attrs.evolve(PLAN, learner=Function(function=of_the_system, epsilon=1.0))
+    a, b = (ledger_of(tmp_path / name, [0], plan) for name in "ab")
+    with pytest.raises(InvalidArgument) as refused:
+        merge([a, b], tmp_path / "c")
+    assert str(refused.value) == (
+        f"block 0 in {a} differs from that in {b}. They are two runs, whose coins no seed repeats: leave one "
+        "of them out."
+    )
 
 
 def test_one_ledger_is_no_merge(tmp_path: Path) -> None:
