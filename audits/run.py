@@ -15,6 +15,7 @@ from arena.testing import check_adversary
 from audits.blocks import coupled, play_blocks
 from audits.course import Course, Numbers, Progress
 from audits.distribution import Workers
+from audits.interrupts import held_back
 from audits.ledger import Ledger
 from audits.notes import Notes
 from audits.plan import Plan
@@ -63,8 +64,9 @@ def run(
     ):
         try:
             for result, is_new in results:
-                played_now += result.pairs if is_new else 0
-                course.update(result)
+                with held_back():  # figures are of whole blocks
+                    played_now += result.pairs if is_new else 0
+                    course.update(result)
                 if watch is not None:
                     watch(course.progress())
                 if course.done:

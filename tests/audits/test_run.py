@@ -32,10 +32,12 @@ from arena import (
     Train,
     Unsupported,
 )
+from audits.betting import Betting
 from audits.blocks import play_block
 from audits.course import Progress
 from audits.plan import Plan
 from audits.run import run
+from audits.scores import PairCounts
 from audits.verdict import Verdict
 from learners.everlasting_v1 import EverlastingV1
 from learners.everlasting_v2 import EverlastingV2
@@ -152,6 +154,27 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     rest = run(NUMBERS, ledger=ledger)
     assert rest.played_now == 12_000
     assert figures(rest) == figures(run(NUMBERS))
+
+
+def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Games that are told and games that were bet on are the same ones."""
+    update, interrupts = Betting.update, [signal.SIGINT]
+
+    def interrupted(betting: Betting, block: PairCounts) -> None:
+        if betting.pairs == 4_000 and interrupts:
+            signal.raise_signal(interrupts.pop())
+        update(betting, block)
+
+    monkeypatch.setattr(Betting, "update", interrupted)
+    part = run(NUMBERS)
+    monkeypatch.undo()
+
+    def stop(progress: Progress) -> None:
+        if progress.games == 6_000:
+            raise KeyboardInterrupt
+
+    assert (part.interrupted, part.games) == (True, 6_000)
+    assert figures(part) == figures(run(NUMBERS, watch=stop))
 
 
 def test_blocks_that_were_finished_out_of_order_are_used(tmp_path: Path) -> None:
