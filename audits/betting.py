@@ -204,20 +204,23 @@ def ceilings(
     the blocks at which bets are chosen, `points` others evenly spaced, and the last.
 
     Found by running the procedure. While the bets stand, perfect separation multiplies a wealth by the same
-    factor, at least 1, with every pair. So all blocks from one choice of bets to the next may be delivered
-    as one, and choices are as few as the logarithm of the number of pairs. Only the rounding of a sum of
-    logarithms differs from running the blocks one by one; it may move the bound by one step of the grid
-    where the wealth lands on the threshold.
+    factor, at least 1, with every pair. So the blocks from one choice of bets to the next may be delivered as
+    two, the recent ones apart since bets look at those, and choices are as few as the logarithm of the number
+    of pairs. From running the blocks one by one only the rounding of a sum of logarithms differs and, where
+    blocks are so small that `Betting` joins recent ones, how many of these it has kept; either may move the
+    bound by one step of the grid where the wealth lands on the threshold.
     """
     betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
     stops = np.cumsum(np.fromiter(_between_choices(ends), dtype=np.int64))
+    parts = np.union1d(stops, _recent_begin(ends, stops))
     if len(ends):
         stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
-    course = []
-    for pairs in np.diff(stops, prepend=0):
+    told, course = set(stops.tolist()), []
+    for pairs in np.diff(np.union1d(stops, parts), prepend=0):
         betting.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
-        course.append((betting.pairs, betting.epsilon_lower))
+        if betting.pairs in told:
+            course.append((betting.pairs, betting.epsilon_lower))
     return course
 
 
@@ -242,6 +245,12 @@ def _between_choices(ends: np.ndarray) -> Iterator[int]:
         end = int(ends[min(int(np.searchsorted(ends, due)), len(ends) - 1)])
         yield end - seen
         seen = end
+
+
+def _recent_begin(ends: np.ndarray, choices: np.ndarray) -> np.ndarray:
+    """Where the fewest blocks begin that end at each of `choices` and hold `_LINKED` pairs, if so many are."""
+    starts = np.concatenate([[0], ends])
+    return starts[np.searchsorted(starts, np.maximum(choices - _LINKED, 0), side="right") - 1]
 
 
 def _returns(epsilon: np.ndarray, delta: float) -> np.ndarray:

@@ -342,6 +342,15 @@ def test_the_ceiling_of_many_blocks_is_that_of_running_them() -> None:
     assert ceiling([64] * 1_000, delta=1e-5, confidence=0.999) == pytest.approx(test.epsilon_lower, abs=0.011)
 
 
+def test_the_ceiling_of_usual_blocks_is_no_step_below_what_is_certified() -> None:
+    test, bounds = Betting(delta=0.0, confidence=0.95, epsilon_max=12.0), {}
+    for _ in range(120):
+        test.update(separated(4_096))
+        bounds[test.pairs] = test.epsilon_lower
+    course = ceilings([4_096] * 120, delta=0.0, confidence=0.95, epsilon_max=12.0)
+    assert course == [(pairs, bounds[pairs]) for pairs, _ in course]
+
+
 @pytest.mark.parametrize("points", [0, 7, 40])
 def test_the_course_of_the_ceiling_is_that_of_the_blocks(points: int) -> None:
     sizes = [100] * 30 + [50]
