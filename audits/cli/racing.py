@@ -133,9 +133,9 @@ def race(
 
     \b
     Examples:
-      arena race soa halving --against littlestone-tree --rounds 1_000
+      arena race soa halving --against shattered-tree --rounds 1_000
       arena race winnow confident-winnow dp-winnow --against sparse-disjunction
-      arena race few=realizable many=realizable --against littlestone-tree --rounds 1e4 \\
+      arena race few=realizable many=realizable --against shattered-tree --rounds 1e4 \\
           --set concepts=thresholds:1..16 --set few.nodes=64 --set many.nodes=1024 --plot race.svg
       arena race my_learner.py:Mine --against my_adversary.py:Noisy --rounds 500 --agnostic --json
       arena race everlasting-v1 everlasting-v2 --rounds 3 --games 20 --plot errors.svg

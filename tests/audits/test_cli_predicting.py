@@ -102,7 +102,7 @@ def test_the_users_data_are_d(data: str) -> None:
         ),
         (("soa",), "Missing option '--against'."),
         (
-            ("soa", "--against", "littlestone-tree", "--as-set"),
+            ("soa", "--against", "shattered-tree", "--as-set"),
             "--data and --as-set are for predictors, which play Figure1.",
         ),
         (("everlasting-v2", "--marks", "3"), "Predictors are measured by their own rounds; --marks is for "),
