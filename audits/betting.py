@@ -248,7 +248,7 @@ def _between_choices(ends: np.ndarray) -> Iterator[int]:
 
 
 def _recent_begin(ends: np.ndarray, choices: np.ndarray) -> np.ndarray:
-    """Where the fewest blocks begin that end at each of `choices` and hold `_LINKED` pairs, if so many are."""
+    """Where the fewest blocks begin that end at each of `choices` and hold `_LINKED` pairs, or 0."""
     starts = np.concatenate([[0], ends])
     return starts[np.searchsorted(starts, np.maximum(choices - _LINKED, 0), side="right") - 1]
 
