@@ -6,7 +6,8 @@ No referee can see that in one game, so every audit begins with these checks.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import attrs
@@ -59,11 +60,18 @@ def check_games_apart(adversary: Adversary, learner: Learner, referee: Referee) 
             )
 
 
-def check_told_alike(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+def check_told_alike(
+    adversary: Adversary,
+    learner: Learner,
+    referee: Referee,
+    drawing: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
+) -> None:
     """Check that an adversary which is told the same, with the same coins, plays the same: for learners whose
     games no seed repeats.
 
     An adversary in game style is not driven.
+
+    drawing: of a player's name, what to hold while the adversary alone plays.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
@@ -71,7 +79,8 @@ def check_told_alike(adversary: Adversary, learner: Learner, referee: Referee) -
         return
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
     assert played.view is not None
-    (moves, score), (again, other) = (_driven(adversary, played.view.replies) for _ in range(2))
+    with drawing(adversary.name):
+        (moves, score), (again, other) = (_driven(adversary, played.view.replies) for _ in range(2))
     same = all(_same_move(a, b, game) for a, b in zip(moves, again, strict=False) for game in range(_GAMES))
     if not same or not np.array_equal(score, other):  # type: ignore[arg-type]
         raise NotConforming(

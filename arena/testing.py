@@ -80,14 +80,14 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) ->
     every game or no score at all; and that a game's moves and score depend on the replies of *that game*
     alone. A score that looks at another game of the table would make an audit certify what is not there.
 
-    Raises: NotConforming; whatever a referee raises in a game.
+    Raises: NotConforming, of the learner where the coins are its; whatever a referee raises in a game.
     """
     _check_spec(adversary, "adversary")
     if learner.own_coins:
         with no_global_randomness(adversary.name):
             check_told_alike(adversary, learner, referee)
     else:
-        _check_repeats(learner, adversary, referee, adversary.name)
+        _check_both_repeat(learner, adversary, referee)
     check_games_apart(adversary, learner, referee)
 
 
@@ -136,6 +136,26 @@ def _check_repeats(learner: Learner, adversary: Adversary, referee: Referee, nam
     for what, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
         if one != other:
             raise NotConforming(name, "the same coins give the same game", f"{what} differ")
+
+
+def _check_both_repeat(learner: Learner, adversary: Adversary, referee: Referee) -> None:
+    """As `_check_repeats`, and tells whose coins they are: on recorded replies the adversary plays alone."""
+    try:
+        _check_repeats(learner, adversary, referee, adversary.name)
+    except NotConforming as found:
+        if isinstance(adversary, GameAdversary) or not _alike_alone(adversary, learner, referee):
+            raise
+        hint = "" if "global" in found.rule else " (a function of yours may draw its own, with coins=own)"
+        raise NotConforming(learner.name, found.rule, found.got + hint) from found
+
+
+def _alike_alone(adversary: Adversary, learner: Learner, referee: Referee) -> bool:
+    """Whether an adversary that is told the same plays the same, and draws from no global generator."""
+    try:
+        check_told_alike(adversary, learner, referee, drawing=no_global_randomness)
+    except NotConforming:
+        return False
+    return True
 
 
 def _outcome(played: Played) -> tuple[list[bytes], bytes]:

@@ -295,3 +295,20 @@ def test_broken_adversaries_are_caught(
 ) -> None:
     with pytest.raises(kind, match=re.escape(message)):
         check_adversary(adversary, mutants.Coin(), Figure1())
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (mutants.GlobalNumpy(), "coin does not conform: every coin comes from the generator it was given, "),
+        (
+            mutants.Unseeded(),
+            "coin does not conform: the same coins give the same game; views differ (a function of yours may "
+            "draw its own, with coins=own)",
+        ),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_a_sound_adversary_is_not_blamed_for_its_learner(learner: mutants.Coin, message: str) -> None:
+    with pytest.raises(NotConforming, match=re.escape(message)):
+        check_adversary(mutants.Asker(), learner, Figure1())
