@@ -166,7 +166,7 @@ class ConceptClass(ABC):
         """A bound on the labellings of so many points, by Sauer's lemma: the sum of binom(points, i) for i up
         to the VC dimension.
         """
-        return sum(math.comb(points, i) for i in range(self.vc_dimension + 1))
+        return sum(math.comb(points, i) for i in range(min(self.vc_dimension, points) + 1))
 
     def solutions(self, points: Any, signs: Any, present: Any) -> Solutions:
         """For each of b samples one concept for each distinct labelling of its present points, and what it

@@ -75,7 +75,7 @@ class Boxes(ConceptClass):
 
     def most_dichotomies(self, points: int) -> int:
         """Sauer's bound, which m points that differ reach for d = 1 only."""
-        return sum(comb(points, i) for i in range(self.vc_dimension + 1))
+        return sum(comb(points, i) for i in range(min(self.vc_dimension, points) + 1))
 
     def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
         """Within the unit cube, of a volume that is uniform between 1/4 and 3/4, with equal sides, its place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from math import comb
 from typing import Any, ClassVar
 
@@ -51,7 +52,8 @@ class Stumps(ConceptClass):
         points, but for one if they are odd in number, as disjoint A and B: which can be done, as in every
         connected graph in which all vertices are alike.
         """
-        return max(m for m in range(2, 2 * self.features + 2) if comb(m, m // 2) <= 2 * self.features)
+        # binom(m, r) grows with m, so that the first m beyond ends the search.
+        return next(m for m in count(2) if comb(m + 1, (m + 1) // 2) > 2 * self.features)
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats (..., d).

@@ -124,3 +124,12 @@ def test_decision_lists_are_classes_too() -> None:
     shown = arena("lists:2", "--tree")
     assert shown.exit_code == 0
     assert "VC dimension                3\n" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension"), [("boxes:1000000000", "2000000000"), ("stumps:100000000000000000000", "70")]
+)
+def test_a_class_of_many_dimensions_is_told_at_once(text: str, dimension: str) -> None:
+    shown = arena(text).stdout
+    assert f"VC dimension                {dimension}\n" in shown
+    assert "labellings of 10 points     at most 1,024\n" in shown
