@@ -144,7 +144,12 @@ def find_any(text: str) -> Any:
     """The class of the learner or adversary called `text`; raises InvalidArgument as `Registry.find` does."""
     if _names_file(text):
         player = _class_in(text, LEARNERS, ADVERSARIES)
-        learns = inspect.isclass(player) and issubclass(player, Learner)
+        if not inspect.isclass(player) or not issubclass(player, Learner | Adversary):
+            raise InvalidArgument(
+                f"{text} is no player: it is a subclass neither of arena.Learner nor of arena.Adversary",
+                remedy="Name one that is.",
+            )
+        learns = issubclass(player, Learner)
         return (LEARNERS if learns else ADVERSARIES).find(text)
     kinds = [registry for registry in (LEARNERS, ADVERSARIES) if text in registry.names()]
     if len(kinds) == 1:

@@ -83,7 +83,8 @@ def _told(error: Exception) -> int:
     if isinstance(error, click.ClickException):
         message = error.format_message()
         if isinstance(error, click.UsageError) and error.ctx is not None:
-            message += f" See {error.ctx.command_path} --help."
+            end = "" if message.endswith((".", "?", ")", "!")) else "."
+            message += f"{end} See {error.ctx.command_path} --help."
     elif isinstance(error, OSError):
         message = _of_output(error)
     elif not isinstance(error, ArenaError):

@@ -45,6 +45,16 @@ def test_the_version_is_told() -> None:
     [
         ([], "arena: Missing command. See arena --help."),
         (["lst"], "arena: No such command 'lst'. See arena --help."),
+        (
+            ["audit", "static-erm", "--against", "reconstruct", "--epsilon", "nan"],
+            "arena: Invalid value for '--epsilon': --epsilon must be a finite number, got 'nan'. "
+            "See arena audit --help.",
+        ),
+        (
+            ["show", f"{__file__}:CliRunner"],
+            f"arena: {__file__}:CliRunner is no player: it is a subclass neither of arena.Learner nor of "
+            "arena.Adversary. Name one that is.",
+        ),
         (["show"], "arena: Missing argument 'PLAYER'. See arena show --help."),
         (["play", "static-erm"], "arena: Missing option '--against'. See arena play --help."),
     ],
