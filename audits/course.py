@@ -40,7 +40,9 @@ class Numbers:
         kinds = {"epsilon": float, "delta": float, "confidence": float, "games": int, "until_refuted": bool}
         for name, kind in kinds.items():
             if type(plan.get(name)) is not kind:
-                raise InvalidArgument(f"a plan of an audit has a {name}", value=plan.get(name))
+                raise InvalidArgument(
+                    f"the plan of an audit has a number called {name}", value=plan.get(name)
+                )
         return cls(**{name: plan[name] for name in kinds})
 
 

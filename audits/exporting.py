@@ -14,9 +14,8 @@ import numpy as np
 
 from arena import InvalidArgument
 from audits.files import check_file, replaced
-from audits.following import read_head
 from audits.ledger import Ledger
-from audits.report.replay import Replay, replay
+from audits.report.replay import Replay, read_head, replay
 from audits.scores import PairCounts
 from audits.views import Block
 

@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 
 from arena import InvalidArgument
-from audits.course import Course, Numbers, Progress
+from audits.course import Course, Progress
 from audits.ledger import Ledger
 from audits.ledger.finding import running
 from audits.notes import Notes
-from audits.report.replay import named, verdict_of
+from audits.report.replay import named, read_head, verdict_of
 from audits.verdict import Verdict
 
 
@@ -126,21 +126,6 @@ class Follower:
             self._next += 1
             if watch is not None:
                 watch()
-
-
-def read_head(ledger: Ledger) -> tuple[Numbers, Notes]:
-    """What a ledger says of its audit. Raises: InvalidArgument if it holds none."""
-    if "experiment" in ledger.plan:
-        raise InvalidArgument(
-            f"the ledger {ledger.path} holds an experiment, not an audit",
-            remedy="Give it to the same arena experiment again: it goes on from there.",
-        )
-    try:
-        return Numbers.read(ledger.plan), Notes.read(ledger.notes)
-    except InvalidArgument as error:
-        raise InvalidArgument(
-            f"the ledger {ledger.path} holds no audit: {error}", remedy="Give the ledger of an audit."
-        ) from error
 
 
 def _size(path: Path) -> int:

@@ -44,19 +44,28 @@ class Replay:
     ceilings: list[tuple[int, float]]
 
 
+def read_head(ledger: Ledger) -> tuple[Numbers, Notes]:
+    """What a ledger says of its audit. Raises: InvalidArgument if it holds none."""
+    if "experiment" in ledger.plan:
+        raise InvalidArgument(
+            f"the ledger {ledger.path} holds an experiment, not an audit",
+            remedy="Give it to the same arena experiment again: it goes on from there.",
+        )
+    try:
+        return Numbers.read(ledger.plan), Notes.read(ledger.notes)
+    except InvalidArgument as error:
+        raise InvalidArgument(
+            f"the ledger {ledger.path} holds no audit: {error}", remedy="Give the ledger of an audit."
+        ) from error
+
+
 def replay(path: str | os.PathLike[str]) -> Replay:
     """Read a run back from the ledger at `path`, with all blocks up to the first that is missing.
 
     Raises: InvalidArgument if the ledger cannot be read or holds no audit or no block.
     """
     with Ledger.read(path) as ledger:
-        plan = ledger.plan
-        try:
-            numbers, notes = Numbers.read(plan), Notes.read(ledger.notes)
-        except InvalidArgument as error:
-            raise InvalidArgument(
-                f"the ledger {path} holds no audit: {error}", remedy="Give the ledger of an audit."
-            ) from error
+        plan, (numbers, notes) = ledger.plan, read_head(ledger)
         course = Course(numbers, every=True)
         history = [(0, 0.0, 0.0, 0.0)]
         for index, (found, block) in zip(count(), ledger.blocks(), strict=False):

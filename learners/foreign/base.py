@@ -137,6 +137,8 @@ def _numbers(name: str, values: Any, games: int) -> np.ndarray:
         raise _refused(name, "values of several shapes") from error
     if array.dtype.kind not in "biuf" or array.shape[:1] != (games,):
         raise _refused(name, f"{array.dtype.name} of shape {array.shape} for {games} games")
+    if np.isnan(array).any():
+        raise _refused(name, "nan")
     return array
 
 

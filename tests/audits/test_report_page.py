@@ -440,5 +440,5 @@ def test_a_ledger_of_something_else(ledger: Path, plan: dict) -> None:
     Ledger.open(ledger, plan).close()
     with pytest.raises(InvalidArgument) as refused:
         replay(ledger)
-    assert str(refused.value).startswith(f"the ledger {ledger} holds no audit: a plan of an audit has a ")
+    assert str(refused.value).startswith(f"the ledger {ledger} holds no audit: the plan of an audit has ")
     assert str(refused.value).endswith(" Give the ledger of an audit.")

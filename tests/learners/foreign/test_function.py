@@ -189,6 +189,7 @@ def test_refused_settings(settings: dict[str, Any], message: str) -> None:
     [
         (lambda data, rng: "one", False, "'str96 of shape (3,) for 3 games'"),
         (lambda data, rng: None, False, "'object of shape (3,) for 3 games'"),
+        (lambda data, rng: np.nan, False, "'nan'"),
         (lambda data, games, rng: np.zeros(games + 1), True, "'float64 of shape (4,) for 3 games'"),
         (lambda data, rng: np.zeros(rng.integers(1, 10**6)), False, "'values of several shapes'"),
     ],
