@@ -40,14 +40,16 @@ def shown(text: str) -> Iterator[str]:
 def faults(line: str) -> list[str]:
     """What a command names that there is not: an option, a player, a setting of none of its players."""
     command: click.Command = arena
+    context = click.Context(arena, info_name="arena", **arena.context_settings)
     arguments = shlex.split(line, comments=True)
     while isinstance(command, click.Group):
-        found = command.get_command(click.Context(command), arguments.pop(0))
+        found = command.get_command(context, arguments.pop(0))
         if found is None:
             return [line]
         command = found
     try:
-        told = command.make_context("arena", arguments).params
+        # Below a context of arena, as its commands keep the names of --help from the first that they are in.
+        told = command.make_context(command.name, arguments, parent=context).params
     except click.UsageError as error:
         return [error.format_message()]
     names = [told.get("learner"), told.get("against"), *(told.get("learners") or ())]

@@ -159,6 +159,8 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
 def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyPatch) -> None:
     """Games that are told and games that were bet on are the same ones."""
     update, interrupts = Betting.update, [signal.SIGINT]
+    # A suite that was started in the background has it ignored.
+    ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
 
     def interrupted(betting: Betting, block: PairCounts) -> None:
         if betting.pairs == 4_000 and interrupts:
@@ -166,8 +168,11 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
         update(betting, block)
 
     monkeypatch.setattr(Betting, "update", interrupted)
-    part = run(NUMBERS)
-    monkeypatch.undo()
+    try:
+        part = run(NUMBERS)
+    finally:
+        signal.signal(signal.SIGINT, ignored)
+        monkeypatch.undo()
 
     def stop(progress: Progress) -> None:
         if progress.games == 6_000:
