@@ -6,8 +6,7 @@ No referee can see that in one game, so every audit begins with these checks.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -17,6 +16,7 @@ from arena.engine import play
 from arena.errors import RAISED, NotConforming, PlayerError
 from arena.lift import GameAdversary
 from arena.moves import Move
+from arena.own_coins import no_global_randomness
 from arena.players import Adversary, Learner
 from arena.points import frozen
 from arena.randomness import block_seed, generator
@@ -60,18 +60,11 @@ def check_games_apart(adversary: Adversary, learner: Learner, referee: Referee) 
             )
 
 
-def check_told_alike(
-    adversary: Adversary,
-    learner: Learner,
-    referee: Referee,
-    drawing: Callable[[str], AbstractContextManager[None]] = lambda _: nullcontext(),
-) -> None:
-    """Check that an adversary which is told the same, with the same coins, plays the same: for learners whose
-    games no seed repeats.
+def check_told_alike(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+    """Check that an adversary which is told the same, with the same coins, plays the same and uses no global
+    generator: for learners whose games no seed repeats.
 
     An adversary in game style is not driven.
-
-    drawing: of a player's name, what to hold while the adversary alone plays.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
@@ -79,7 +72,7 @@ def check_told_alike(
         return
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
     assert played.view is not None
-    with drawing(adversary.name):
+    with no_global_randomness(adversary.name):
         (moves, score), (again, other) = (_driven(adversary, played.view.replies) for _ in range(2))
     same = all(_same_move(a, b, game) for a, b in zip(moves, again, strict=False) for game in range(_GAMES))
     if not same or not np.array_equal(score, other):  # type: ignore[arg-type]

@@ -152,7 +152,7 @@ def _check_both_repeat(learner: Learner, adversary: Adversary, referee: Referee)
 def _alike_alone(adversary: Adversary, learner: Learner, referee: Referee) -> bool:
     """Whether an adversary that is told the same plays the same, and draws from no global generator."""
     try:
-        check_told_alike(adversary, learner, referee, drawing=no_global_randomness)
+        check_told_alike(adversary, learner, referee)
     except NotConforming:
         return False
     return True

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from math import comb
 from typing import Any, ClassVar
 
 import attrs
@@ -72,10 +71,6 @@ class Boxes(ConceptClass):
         self.check_solutions(len(distinct))
         members, boxes = _least_boxes(distinct)
         return Dichotomies(_unpacked(members, len(distinct))[:, place.ravel()], boxes)
-
-    def most_dichotomies(self, points: int) -> int:
-        """Sauer's bound, which m points that differ reach for d = 1 only."""
-        return sum(comb(points, i) for i in range(min(self.vc_dimension, points) + 1))
 
     def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
         """Within the unit cube, of a volume that is uniform between 1/4 and 3/4, with equal sides, its place

@@ -6,12 +6,11 @@ it leaves open: what came is checked; what did not come is asked for again; no m
 
 from __future__ import annotations
 
-import signal
 from collections import deque
 from collections.abc import Callable, Generator, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from multiprocessing import TimeoutError as HungTask  # as joblib calls it
-from threading import Lock, current_thread, main_thread
+from threading import Lock
 from typing import Any, TypeVar
 
 import attrs
@@ -20,6 +19,7 @@ from arena.errors import told
 from audits.distribution.envelope import ERROR, RESULT, UNOPENED, Envelope, made_with, played, raised
 from audits.distribution.pools import Pool, opened
 from audits.distribution.workers import Workers, WorkersFailed
+from audits.interrupts import ignored
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")
@@ -81,7 +81,7 @@ def in_order(
 
 @contextmanager
 def _opened(workers: Workers, call: Callable[[Any], Any]) -> Iterator[Pool]:
-    with _no_interrupt():
+    with ignored():
         pool = opened(workers, call)
         there = pool.__enter__()
     try:
@@ -130,7 +130,7 @@ class _Handing:
     def _parallel(self) -> Any:
         """joblib on the workers that are there."""
         try:
-            with _no_interrupt():
+            with ignored():
                 return self.pool.parallel(
                     timeout=self.pool.workers.patience,
                     batch_size=1,  # so that one who stops early has little to wait for
@@ -146,7 +146,7 @@ class _Handing:
         while failed is None and self.first < len(self.tasks):
             self.wave += 1
             try:
-                with _no_interrupt():
+                with ignored():
                     self.ahead = max(_LEAST_AHEAD, _AHEAD * self.pool.size)
                     self.left = _WAVE * self.pool.size
                     envelopes = parallel(self._calls(self.wave))
@@ -277,17 +277,3 @@ def _gone(reason: str) -> WorkersFailed:
         f"the workers are gone ({reason})",
         remedy="With a ledger, the same command goes on from there once they are back.",
     )
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Let the workers that start here ignore Ctrl-C: it reaches them too, and one that dies of it half-way
-    through a message would be waited for for ever. This process stops them in order."""
-    if current_thread() is not main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
