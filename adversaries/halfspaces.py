@@ -13,7 +13,7 @@ import numpy as np
 from adversaries.sequences import ADAPTIVE, OBLIVIOUS
 from arena import Adversary, Commit, Example, InvalidArgument, Learner, Moves, Unsupported, setting
 from arena.concepts import ConceptClass, Halfspaces
-from arena.concepts.halfspaces import TOLERANCE
+from arena.concepts.cube.halfspaces import TOLERANCE
 from arena.settings import at_least, one_of, whole
 
 JUST = 1e-5  # of a sum of weights, which learners may add up in single precision

@@ -10,7 +10,7 @@ import numpy as np
 from adversaries.halfspaces import HalfspaceStream, fair_bits, reaches, subsets
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces
-from arena.concepts.embeddings import Target, decision_list
+from arena.concepts.cube.embeddings import Target, decision_list
 from arena.settings import at_least, one_of, whole
 
 FIRING, UNIFORM = "firing", "uniform"
@@ -22,7 +22,7 @@ class ShortLists(HalfspaceStream):
     drawn for each game, their order and the default's label too; points are (x, -1, -x, 1), small integers.
 
     The label changes D times, that to the default counted, after equally many terms as nearly as can be, the
-    later blocks the longer ones. Its margin is that of `arena.concepts.embeddings.decision_list`.
+    later blocks the longer ones. Its margin is that of `arena.concepts.cube.embeddings.decision_list`.
 
     points: of "firing" each term and the default decide as often; later ones and other variables are fair
     bits. "uniform" has fair bits only, so that late terms are seldom heard.

@@ -18,7 +18,7 @@ from adversaries.halfspaces import (
 )
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces
-from arena.concepts.embeddings import disjunction
+from arena.concepts.cube.embeddings import disjunction
 from arena.settings import at_least, one_of, whole
 
 EVEN, UNIFORM, DECOYS = "even", "uniform", "decoys"

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import Adversary, Hypothesis, InvalidArgument, Learner, Moves, Release, Sample, Train, play
 from arena.concepts import DecisionLists
-from arena.concepts.decision_lists import NO_RULE
+from arena.concepts.cube.decision_lists import NO_RULE
 from arena.randomness import block_seed, generator
 from audits.limits import clopper_pearson
 from audits.one_hot import OneHot

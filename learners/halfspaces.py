@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, Halfspaces
-from arena.concepts.halfspaces import products
+from arena.concepts.cube.halfspaces import products
 from arena.errors import Unsupported
 from arena.players import Learner
 from arena.points import frozen
@@ -21,7 +21,7 @@ def _has_margin(instance: Learner, attribute: object, value: ConceptClass) -> No
     if not isinstance(value, Halfspaces):
         raise Unsupported(
             f"{instance.name} learns halfspaces with margin, not {value}",
-            remedy="Give it some, as in halfspaces:64,0.2; arena.concepts.embeddings writes others as such.",
+            remedy="Give it some, as in halfspaces:64,0.2; arena.concepts.cube.embeddings writes others as such.",
         )
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.solutions import tallied
+from arena.concepts.dichotomies import tallied
 from learners.mechanisms.exponential import exponential_mechanism
 
 SELECTION_EPSILON = 1.0  # step 4; Lemma 5.1's "+3" is proved for this value

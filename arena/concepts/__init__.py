@@ -6,22 +6,22 @@ import re
 from collections.abc import Callable
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.boxes import Boxes
-from arena.concepts.decision_lists import DecisionLists
-from arena.concepts.encrypted import EncryptedThresholds
-from arena.concepts.features import Conjunctions, Features, Literals, Variables
-from arena.concepts.finite import FiniteClass
-from arena.concepts.functions import Functions
-from arena.concepts.halfplanes import Halfplanes
-from arena.concepts.halfspaces import Halfspaces
-from arena.concepts.intervals import Intervals
-from arena.concepts.real_intervals import RealIntervals
-from arena.concepts.real_points import RealPoints
-from arena.concepts.rectangles import Rectangles
-from arena.concepts.singletons import Points
-from arena.concepts.solutions import Solutions
-from arena.concepts.stumps import Stumps
-from arena.concepts.thresholds import Thresholds
+from arena.concepts.cube.decision_lists import DecisionLists
+from arena.concepts.cube.features import Conjunctions, Features, Literals, Variables
+from arena.concepts.cube.halfspaces import Halfspaces
+from arena.concepts.dichotomies import Solutions
+from arena.concepts.finite.finite_class import FiniteClass
+from arena.concepts.finite.functions import Functions
+from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
+from arena.concepts.line.intervals import Intervals
+from arena.concepts.line.points import Points
+from arena.concepts.line.real_intervals import RealIntervals
+from arena.concepts.line.real_points import RealPoints
+from arena.concepts.line.thresholds import Thresholds
+from arena.concepts.plane.boxes import Boxes
+from arena.concepts.plane.halfplanes import Halfplanes
+from arena.concepts.plane.rectangles import Rectangles
+from arena.concepts.plane.stumps import Stumps
 from arena.errors import InvalidArgument
 
 POSSIBLE = (

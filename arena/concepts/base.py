@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.solutions import MOST_SOLUTIONS, Solutions, by_dichotomies
+from arena.concepts.dichotomies import MOST_SOLUTIONS, Solutions, by_dichotomies
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_labels, frozen
 

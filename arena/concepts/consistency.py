@@ -10,11 +10,11 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.encrypted import EncryptedThresholds
-from arena.concepts.halfspaces import Halfspaces, separator
-from arena.concepts.intervals import Intervals
-from arena.concepts.singletons import Points
-from arena.concepts.thresholds import Thresholds
+from arena.concepts.cube.halfspaces import Halfspaces, separator
+from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
+from arena.concepts.line.intervals import Intervals
+from arena.concepts.line.points import Points
+from arena.concepts.line.thresholds import Thresholds
 from arena.errors import Unsupported
 from arena.points import frozen
 

@@ -11,7 +11,7 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arena.concepts.thresholds import Thresholds
+from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import AnswerLaw
 from arena.points import row_hashes, shared

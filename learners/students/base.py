@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim
-from arena.concepts.thresholds import Thresholds
+from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument, Unsupported
 from arena.replies import Hypothesis
 from arena.sample import Training

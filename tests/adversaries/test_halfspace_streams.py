@@ -18,7 +18,7 @@ from adversaries.shrinking_margin import ShrinkingMargin
 from adversaries.sparse_disjunction import SparseDisjunction
 from arena import Adaptive, Example, InvalidArgument, Oblivious, Realizable, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
-from arena.concepts.embeddings import decision_list
+from arena.concepts.cube.embeddings import decision_list
 from arena.testing import check_adversary
 from learners.soa import Soa
 

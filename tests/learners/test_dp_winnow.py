@@ -18,7 +18,7 @@ from winnow_laws import Enumerated, Example, View, compositions, loss
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, Unsupported, play
 from arena import Example as Move
 from arena.concepts import Halfspaces, Points
-from arena.concepts.embeddings import disjunction, point_function
+from arena.concepts.cube.embeddings import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.dp_winnow import DpWinnow, SeatedDpWinnow

@@ -14,7 +14,7 @@ from players import script
 
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
-from arena.concepts.embeddings import decision_list, doubled, point_function, with_constant
+from arena.concepts.cube.embeddings import decision_list, doubled, point_function, with_constant
 from arena.testing import check_learner
 from learners.halfspaces import most_updates
 from learners.winnow import SeatedWinnow, Winnow

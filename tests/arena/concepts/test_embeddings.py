@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from arena import InvalidArgument
-from arena.concepts.embeddings import (
+from arena.concepts.cube.embeddings import (
     Target,
     decision_list,
     disjunction,
@@ -17,7 +17,7 @@ from arena.concepts.embeddings import (
     point_function,
     with_constant,
 )
-from arena.concepts.halfspaces import separator
+from arena.concepts.cube.halfspaces import separator
 
 Terms = list[tuple[int, int]]
 

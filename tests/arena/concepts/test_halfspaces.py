@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy.optimize import linprog
 
 from arena.concepts import Halfspaces, concept_class
-from arena.concepts.halfspaces import products, separator
+from arena.concepts.cube.halfspaces import products, separator
 from arena.errors import InvalidArgument, Unsupported
 
 CLASS = Halfspaces(3, 0.25)
@@ -85,7 +85,7 @@ def test_small_integers_stay_small() -> None:
         (
             [[1, 0, 0], [1, -1, 1]],
             "weights are at least 0, finite, and not all 0, got -1.0. "
-            "For weights of both signs double the points: arena.concepts.embeddings.doubled.",
+            "For weights of both signs double the points: arena.concepts.cube.embeddings.doubled.",
         ),
         ([0, 0, 0], "weights are at least 0, finite, and not all 0, got 0.0."),
         ([1, np.inf, 0], "weights are at least 0, finite, and not all 0, got 0.0."),
@@ -215,7 +215,7 @@ def test_dichotomies_are_those_that_a_search_finds(seed: int) -> None:
 
 
 def test_too_many_dichotomies_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.concepts.halfspaces.MOST_DICHOTOMIES", 16)
+    monkeypatch.setattr("arena.concepts.cube.halfspaces.MOST_DICHOTOMIES", 16)
     points = np.eye(6)[:-1] - np.eye(6)[-1]
     assert len(Halfspaces(6, 0.01).dichotomies(points[:4])) == 16
     with pytest.raises(Unsupported, match=r"labels 5 points in more than 16 ways\. Ask for fewer points\.$"):

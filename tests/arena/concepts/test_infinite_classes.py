@@ -28,8 +28,8 @@ from arena.concepts import (
     Stumps,
     Thresholds,
     concept_class,
-    solutions,
 )
+from arena.concepts import dichotomies as solutions
 from arena.errors import InvalidArgument, Unsupported
 
 NAMES = list(TOLD)
@@ -336,7 +336,7 @@ class TestHalfplanes:
     def test_many_directions_are_gone_through_in_slabs(
         self, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
     ) -> None:
-        monkeypatch.setattr("arena.concepts.halfplanes._CUTS", 10_000)
+        monkeypatch.setattr("arena.concepts.plane.halfplanes._CUTS", 10_000)
         assert len(Halfplanes().dichotomies(rng.random((100, 2)))) == 100 * 99 + 2
 
     @pytest.mark.parametrize("noise", [0.0, 0.1])

@@ -12,7 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.concepts import Thresholds, thresholds
+from arena.concepts import Thresholds
+from arena.concepts.line import thresholds
 from arena.errors import InvalidArgument
 
 exhaustive = settings(derandomize=True, max_examples=300)

@@ -11,10 +11,10 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.line import middle_place
-from arena.concepts.matrix import as_indices
-from arena.concepts.solutions import Solutions
-from arena.concepts.thresholds import Thresholds
+from arena.concepts.dichotomies import Solutions
+from arena.concepts.finite.matrix import as_indices
+from arena.concepts.line.domain import middle_place
+from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument
 from arena.points import as_points, frozen
 

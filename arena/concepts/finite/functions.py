@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass
-from arena.concepts.finite import as_matrix, content_of
-from arena.concepts.matrix import MatrixClass
+from arena.concepts.finite.finite_class import as_matrix, content_of
+from arena.concepts.finite.matrix import MatrixClass
 
 
 @attrs.frozen(repr=False, cache_hash=True)

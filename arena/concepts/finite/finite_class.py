@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.matrix import MatrixClass, as_indices
+from arena.concepts.finite.matrix import MatrixClass, as_indices
 from arena.errors import InvalidArgument
 from arena.points import as_labels, as_points, frozen
 

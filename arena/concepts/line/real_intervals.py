@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.line import as_floats
-from arena.concepts.solutions import Ordered, Solutions, signs_of
+from arena.concepts.dichotomies import Ordered, Solutions, signs_of
+from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
 from arena.points import as_points
 

@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.line import as_vectors, at_least_one
-from arena.concepts.solutions import Ordered, Solutions, signs_of
+from arena.concepts.dichotomies import Ordered, Solutions, signs_of
+from arena.concepts.line.domain import as_vectors, at_least_one
 from arena.errors import InvalidArgument
 
 

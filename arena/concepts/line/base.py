@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.concepts.line import Line, as_domain, increasing, line_text
-from arena.concepts.matrix import MatrixClass, check_entries
+from arena.concepts.finite.matrix import MatrixClass, check_entries
+from arena.concepts.line.domain import Line, as_domain, increasing, line_text
 
 
 @attrs.frozen(repr=False)

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.line import as_vectors, at_least_one
-from arena.concepts.real_intervals import best_intervals, check_ends, ends_in_order
-from arena.concepts.solutions import signs_of
+from arena.concepts.dichotomies import signs_of
+from arena.concepts.line.domain import as_vectors, at_least_one
+from arena.concepts.line.real_intervals import best_intervals, check_ends, ends_in_order
 
 _SLAB = 2**19  # numbers that a search holds at once
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.matrix import MatrixClass, check_entries
+from arena.concepts.finite.matrix import MatrixClass, check_entries
 from arena.errors import InvalidArgument
 from arena.points import as_points, frozen
 

@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.features import Conjunctions, Features, Literals, Variables
-from arena.concepts.finite import FiniteClass
+from arena.concepts.cube.features import Conjunctions, Features, Literals, Variables
+from arena.concepts.finite.finite_class import FiniteClass
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import frozen
 

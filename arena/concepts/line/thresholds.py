@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.line import Line, as_domain, as_floats, increasing, line_text, middle_place
-from arena.concepts.solutions import Ordered, Solutions
+from arena.concepts.dichotomies import Ordered, Solutions
+from arena.concepts.line.domain import Line, as_domain, as_floats, increasing, line_text, middle_place
 from arena.errors import InvalidArgument
 from arena.points import as_points
 

@@ -15,7 +15,7 @@ from arena.points import as_points, shared
 
 MOST_DICHOTOMIES = 2**12  # each takes a linear programme or more
 TOLERANCE = 1e-9  # of a margin, a sum of doubles
-_WITH_MARGIN = "Take arena.concepts.embeddings for a target, and points that keep its margin."
+_WITH_MARGIN = "Take arena.concepts.cube.embeddings for a target, and points that keep its margin."
 _SPARSE = 8  # weights of which an eighth or less are above 0 are kept by their places
 
 
@@ -123,7 +123,7 @@ class Halfspaces(ConceptClass):
             raise InvalidArgument(
                 "weights are at least 0, finite, and not all 0",
                 value=float(weights.min()),
-                remedy="For weights of both signs double the points: arena.concepts.embeddings.doubled.",
+                remedy="For weights of both signs double the points: arena.concepts.cube.embeddings.doubled.",
             )
         return weights
 

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.line import as_vectors
-from arena.concepts.solutions import signs_of
+from arena.concepts.dichotomies import signs_of
+from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument
 
 LARGEST = 1e100  # of a coordinate, so that products do not overflow

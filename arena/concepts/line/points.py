@@ -8,7 +8,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.line_class import LineClass
+from arena.concepts.line.base import LineClass
 from arena.points import frozen
 
 
