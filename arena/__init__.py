@@ -13,8 +13,8 @@ from arena.errors import (
     ProtocolViolation,
     Unsupported,
 )
+from arena.game_style import GameAdversary, GameLearner
 from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
-from arena.lift import GameAdversary, GameLearner
 from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
-from arena.lift import GameAdversary
+from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
 from arena.points import frozen

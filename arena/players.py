@@ -83,7 +83,7 @@ class Learner(ABC):
     def own_coins(self) -> bool:
         """Whether it draws coins that its seat was not given, so that no seed repeats its games.
 
-        They must be independent all the same, in whatever processes they are played: `arena.own_coins`.
+        They must be independent all the same, in whatever processes they are played: `arena.testing.fresh_coins`.
         """
         return False
 

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import attrs
 
-from arena.independence import check_in_step
-from arena.own_coins import check_own_coins
 from arena.testing import check_adversary
+from arena.testing.fresh_coins import check_own_coins
+from arena.testing.independence import check_in_step
 from audits.blocks import coupled, play_blocks
 from audits.course import Course, Numbers, Progress
 from audits.distribution import Workers

@@ -16,8 +16,8 @@ from foreign_mechanisms import SYSTEM, at_home_only, carried, of_the_process, of
 
 from adversaries.count_swap import CountSwap
 from arena import Adversary, Moves, NotConforming, Release, Sample, Train
-from arena.own_coins import check_own_coins
 from arena.testing import check_adversary, check_learner
+from arena.testing.fresh_coins import check_own_coins
 from learners.foreign.function import Function
 
 
@@ -74,7 +74,7 @@ def test_what_fails_in_a_new_process_is_refused() -> None:
 
 
 def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.own_coins._SECONDS", 0.01)
+    monkeypatch.setattr("arena.testing.fresh_coins._SECONDS", 0.01)
     with pytest.raises(NotConforming) as refused:
         check(lambda data: of_the_system(data) + 1)
     assert str(refused.value) == (

@@ -14,15 +14,15 @@ import numpy as np
 
 from arena.engine import play
 from arena.errors import RAISED, NotConforming, PlayerError
-from arena.lift import GameAdversary
+from arena.game_style import GameAdversary
 from arena.moves import Move
-from arena.own_coins import no_global_randomness
 from arena.players import Adversary, Learner
 from arena.points import frozen
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.replies import Answer, Answers, Hypothesis, Received, Released, Reply, Shown, Stream
 from arena.sample import Sample
+from arena.testing.fresh_coins import no_global_randomness
 
 _GAMES = 8
 _KEPT = (0, 5)  # the games whose own replies are left as they were

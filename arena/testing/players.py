@@ -18,17 +18,17 @@ import numpy as np
 from arena.claims import UNLABELLED_EXAMPLE, Claim
 from arena.engine import Played, play
 from arena.errors import ArenaError, NotConforming, Unsupported
-from arena.following import check_answers, check_values
-from arena.independence import check_games_apart, check_told_alike
+from arena.game_style import GameAdversary
 from arena.laws import AnswerLaw, ValueLaw
-from arena.lift import GameAdversary
 from arena.moves import Commit, Example, Queries, Query, Ready, Train, Unlabelled
-from arena.own_coins import check_own_coins, no_global_randomness
 from arena.players import Adversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound, Voting
 from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, each_answer
 from arena.sample import Sample
+from arena.testing.fresh_coins import check_own_coins, no_global_randomness
+from arena.testing.independence import check_games_apart, check_told_alike
+from arena.testing.laws import check_answers, check_values
 
 RATE = 1e-9
 _GAMES = 8

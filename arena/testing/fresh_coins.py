@@ -27,7 +27,7 @@ from arena.referees import Referee
 
 _GAMES = 256
 _FEWEST = 8  # games that must differ; by chance so many repeat with less than 1e-15
-_CHILD = "from arena.own_coins import tell; tell()"
+_CHILD = "from arena.testing.fresh_coins import tell; tell()"
 _SECONDS = 120
 
 _found_fresh: set[Learner] = set()
