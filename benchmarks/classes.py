@@ -14,7 +14,7 @@ from tabulate import tabulate
 
 from arena import Unsupported
 from arena.concepts import ConceptClass, concept_class
-from learners.label_boost import label_boost
+from learners.everlasting.label_boost import label_boost
 
 NAMES = (
     "thresholds",

@@ -35,15 +35,15 @@ from arena.concepts import (
 from audits.data import load_sample, positive_of, read_table
 from audits.prediction import PredictorStanding, predictor_race, run
 from audits.prediction.judge import Exam
-from learners.everlasting_counter import EverlastingCounter
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
-from learners.generic_bbl import GenericBBL
+from learners.everlasting.everlasting_counter import EverlastingCounter
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.practical_constants import practical, practical_chunk
 from learners.mechanisms.between_thresholds import delta_of_gap
 from learners.mechanisms.composition import composed
 from learners.mechanisms.largest import largest
 from learners.mechanisms.steady_thresholds import steady_cost
-from learners.practical import practical, practical_chunk
 
 DATA = Path(__file__).parents[1] / "examples" / "data"
 ALPHA = BETA = 0.06

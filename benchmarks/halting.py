@@ -10,7 +10,7 @@ from adversaries.halt_counter import HaltCounter
 from arena import Figure1
 from audits.plan import Plan
 from audits.run import run
-from learners.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v1 import EverlastingV1
 
 
 def main() -> None:

@@ -8,7 +8,7 @@ from adversaries.query_swap import QuerySwap
 from arena import Figure1
 from audits.plan import Plan
 from audits.run import run
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingV2
 
 
 def main() -> None:

@@ -33,7 +33,7 @@ from audits.distribution.pools import DASK_UNWATCHED
 from audits.ledger import Ledger
 from audits.plan import MOST_PAIRS, Plan
 from audits.run import run
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.randomised_response import RandomisedResponse
 
 ROUNDS = 3  # of each backend, in turns

@@ -16,9 +16,9 @@ from arena import Figure1, Sample, play
 from audits.data import load_sample
 from audits.plan import Plan
 from audits.run import run
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
-from learners.generic_bbl import GenericBBL
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.generic_bbl import GenericBBL
 
 ADULT = Path(__file__).parent / "data" / "adult.csv.gz"
 EPSILON, DELTA, CONFIDENCE, GAMES, SEED = 1.0, 1e-5, 0.999, 20_000, 7

@@ -20,10 +20,10 @@ from arena.players import Learner
 from arena.points import shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
+from learners.common.teachers import Teachers
 from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.quadrature import laplace_nodes
-from learners.teachers import Teachers
 
 _MOST_DOMAIN = 1_024  # of a larger domain only points of the sample and their neighbours are looked at
 _MOST_VOTES = 64

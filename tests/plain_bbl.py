@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 
 from arena import Sample
-from learners.everlasting_counter import EverlastingCounter
-from learners.everlasting_v2 import EverlastingV2
-from learners.generic_bbl import GenericBBL
+from learners.everlasting.everlasting_counter import EverlastingCounter
+from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.generic_bbl import GenericBBL
 
 
 class Reference:

@@ -17,8 +17,8 @@ from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.dp_winnow import DpWinnow
 from learners.ensemble import Minimiser
-from learners.everlasting_counter import EverlastingCounter
-from learners.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_counter import EverlastingCounter
+from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.golowich_livni import GolowichLivni

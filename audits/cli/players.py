@@ -18,8 +18,8 @@ from audits.cli.classes import LEVELS, class_text
 from audits.cli.options import JSON, WHOLE, settings_of
 from audits.registry import ADVERSARIES, LEARNERS, Registry, find_any
 from audits.settings import GIVEN, blamed, build, claim_of, default_of, needed, text_of
-from learners.generic_bbl import GenericBBL
-from learners.paper import Paper
+from learners.everlasting.constants import Paper
+from learners.everlasting.generic_bbl import GenericBBL
 
 _UNTOLD = ("claim", "point_shape", "some_points")  # told elsewhere, or long and of no interest
 _PRINTED = {"everlasting-v1": "v1", "everlasting-v2": "v2"}

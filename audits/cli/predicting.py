@@ -14,9 +14,9 @@ from audits.prediction.plan import GAMES, ROUNDS, check_rounds
 from audits.race.plan import concepts_of
 from audits.registry import ADVERSARIES
 from audits.settings import build, summary
-from learners.everlasting_fresh import EverlastingFresh
-from learners.generic_bbl import GenericBBL
-from learners.practical import practical
+from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.practical_constants import practical
 
 PROTOCOL = "Figure1"
 USUAL = "honest"

@@ -17,8 +17,8 @@ from arena.concepts import FiniteClass, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
 from learners.between_thresholds import BetweenThresholdsPredictor
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.static_erm import StaticErm
 
 V1 = EverlastingV1()

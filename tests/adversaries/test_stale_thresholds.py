@@ -15,9 +15,9 @@ from arena.testing import check_adversary
 from audits.plan import Plan
 from audits.run import run
 from learners.between_thresholds import BetweenThresholdsPredictor
-from learners.everlasting_counter import EverlastingCounter
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_counter import EverlastingCounter
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.static_erm import StaticErm
 
 V1 = EverlastingV1()

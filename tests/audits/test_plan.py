@@ -14,7 +14,7 @@ from adversaries.online import Contrarian
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.plan import Plan, describe
-from learners.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
 

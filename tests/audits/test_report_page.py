@@ -23,7 +23,7 @@ from audits.ledger import Ledger
 from audits.plan import Plan
 from audits.report.replay import replay
 from audits.run import run
-from learners.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 
 V1 = EverlastingV1()

@@ -39,8 +39,8 @@ from audits.plan import Plan
 from audits.run import run
 from audits.scores import PairCounts
 from audits.verdict import Verdict
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
 from learners.static_erm import StaticErm
 
@@ -225,7 +225,7 @@ PLAN = """
 from adversaries.query_swap import QuerySwap
 from arena import Figure1
 from audits.plan import Plan
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingV2
 
 def plan():
     learner = EverlastingV2(answers=1_515)

@@ -9,7 +9,7 @@ from players import script
 from arena import Figure1, Learner, Queries, Sample, Train, Training, play
 from arena.concepts import Boxes, ConceptClass, DecisionLists, Variables
 from learners.between_thresholds import BetweenThresholdsPredictor
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.noisy_votes import NoisyVotes
 from learners.static_erm import StaticErm
 

@@ -22,11 +22,11 @@ from arena.concepts.cube.embeddings import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.dp_winnow import DpWinnow, SeatedDpWinnow
+from learners.everlasting.constants import winnow_constants
 from learners.halfspaces import most_updates
 from learners.mechanisms.bounded_range import composed_draws
 from learners.mechanisms.composition import advanced
 from learners.mechanisms.laplace import laplace
-from learners.paper import winnow_constants
 
 RATE = 1e-7
 SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}

@@ -29,13 +29,13 @@ from arena import (
     play,
 )
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, Halfspaces, Stumps, Thresholds
-from learners.everlasting_counter import EverlastingCounter
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
-from learners.generic_bbl import GenericBBL
+from learners.everlasting.constants import Paper
+from learners.everlasting.everlasting_counter import EverlastingCounter
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.generic_bbl import GenericBBL
 from learners.mechanisms.between_thresholds import required_gap
 from learners.mechanisms.composition import amplified, composed
-from learners.paper import Paper
 
 # --- parameters --------------------------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from scipy import stats
 
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner
-from learners.everlasting_counter import EverlastingCounter
+from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.mechanisms.binary_counter import lag
 from learners.mechanisms.composition import advanced
 from learners.mechanisms.running_sum import running_sum_lag

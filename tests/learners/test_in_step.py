@@ -9,7 +9,7 @@ from arena import Learner, Sample
 from arena.concepts import Thresholds
 from learners.above_threshold import AboveThresholdPredictor
 from learners.between_thresholds import BetweenThresholdsPredictor
-from learners.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.laplace_count import LaplaceCount

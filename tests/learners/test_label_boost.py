@@ -15,8 +15,8 @@ from hypothesis import strategies as st
 from statistical import check_counts, rejected, statistical
 
 from arena.concepts import Boxes, Thresholds
-from learners import label_boost as module
-from learners.label_boost import label_boost
+from learners.everlasting import label_boost as module
+from learners.everlasting.label_boost import label_boost
 
 RATE = 1e-8
 GAMES = 350_000

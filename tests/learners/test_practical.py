@@ -11,13 +11,13 @@ from statistical import check_counts, rejected, statistical
 
 from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds
-from learners.everlasting_counter import EverlastingCounter
-from learners.everlasting_fresh import EverlastingFresh
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
-from learners.generic_bbl import GenericBBL
-from learners.paper import Paper
-from learners.practical import practical, practical_chunk, teachers_at
+from learners.everlasting.constants import Paper
+from learners.everlasting.everlasting_counter import EverlastingCounter
+from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
+from learners.everlasting.generic_bbl import GenericBBL
+from learners.everlasting.practical_constants import practical, practical_chunk, teachers_at
 
 ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh()]
 

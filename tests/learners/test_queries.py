@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from statistical import check_counts, rejected, statistical
 
-from learners import queries as module
-from learners.queries import Collector
+from learners.everlasting import query_subset as module
+from learners.everlasting.query_subset import Collector
 
 RATE = 1e-8
 

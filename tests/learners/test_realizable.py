@@ -27,10 +27,10 @@ from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
+from learners.everlasting.constants import lwy_nodes, lwy_pairs
 from learners.forest import sequences
 from learners.mechanisms.laplace import laplace
 from learners.mechanisms.private_histogram import private_histogram
-from learners.paper import lwy_nodes, lwy_pairs
 from learners.realizable import KEEP, PRINTED, Realizable, paired
 from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 

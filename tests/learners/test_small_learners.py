@@ -32,8 +32,8 @@ from arena import (
 )
 from arena.testing import check_adversary, check_learner
 from learners.between_thresholds import BetweenThresholdsPredictor
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
 from learners.mechanisms.between_thresholds import delta_of_gap
 from learners.noisy_majority import NoisyMajority

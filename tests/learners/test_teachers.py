@@ -11,8 +11,8 @@ from statistical import check_counts, rejected, statistical
 
 from arena import Sample, Training
 from arena.concepts import FiniteClass, Thresholds
-from learners import teachers as module
-from learners.teachers import Teachers, teach
+from learners.common import teachers as module
+from learners.common.teachers import Teachers, teach
 
 RATE = 1e-8
 GAMES = 200_000

@@ -1,5 +1,5 @@
 """Lemmas and claims of Private Everlasting Prediction that speak of utility, held to what they say: by exact
-enumeration, by simulation, and on grids of parameters. Logarithms are natural, as in `learners.paper`.
+enumeration, by simulation, and on grids of parameters. Logarithms are natural, as in `learners.everlasting.constants`.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ from arena.concepts import (
     Thresholds,
 )
 from arena.errors import InvalidArgument
-from learners.label_boost import label_boost
+from learners.everlasting.constants import Constants, Paper
+from learners.everlasting.label_boost import label_boost
 from learners.mechanisms.composition import rate_of
-from learners.paper import Constants, Paper
 
 CLASSES = [Thresholds(), RealPoints(), RealIntervals(), Boxes(2), Stumps(3)]
 

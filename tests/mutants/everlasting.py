@@ -7,8 +7,8 @@ import numpy as np
 
 from adversaries.samples import telling_points, tied_sample
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
-from learners.everlasting_counter import EverlastingCounter, SeatedCounter
-from learners.generic_bbl import Round
+from learners.everlasting.everlasting_counter import EverlastingCounter, SeatedCounter
+from learners.everlasting.generic_bbl import Round
 from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.steady_thresholds import SteadyThresholds
 from learners.steady_thresholds import SeatedSteadyThresholds, SteadyThresholdsPredictor

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from learners.everlasting_fresh import EverlastingFresh, SeatedFresh
-from learners.queries import Collector
+from learners.everlasting.everlasting_fresh import EverlastingFresh, SeatedFresh
+from learners.everlasting.query_subset import Collector
 
 # A thousandth of the points is learnt from, by one teacher, whose 32 answers tell it apart.
 RARE = EverlastingFresh(

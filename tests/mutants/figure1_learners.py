@@ -11,7 +11,7 @@ from mutants.release_learners import for_each_game, laplace_noise
 
 from arena import QUERY, TRAINING_EXAMPLE, Claim, InvalidArgument, Learner, Sample, Training, Unsupported
 from arena.randomness import generator
-from learners.everlasting_v2 import EverlastingV2, SeatedV2
+from learners.everlasting.everlasting_v2 import EverlastingV2, SeatedV2
 from learners.mechanisms.above_threshold import AboveThreshold
 
 # --- votes of the examples at a point -----------------------------------------------------------------------

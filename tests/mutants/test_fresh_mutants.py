@@ -15,7 +15,7 @@ from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unl
 from audits.plan import Plan
 from audits.run import run
 from audits.verdict import Verdict
-from learners.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_fresh import EverlastingFresh
 
 CONFIDENCE = 1 - 1e-6
 

@@ -16,8 +16,8 @@ from arena.concepts import Thresholds
 from audits.attack.limits import Middle, Share
 from audits.attack.poisoning import Poisoning, PoisoningResult, poisoning, run
 from audits.attack.text import as_json, text
-from learners.everlasting_fresh import EverlastingFresh
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.static_erm import StaticErm
 
 SIZES: dict[str, Any] = {

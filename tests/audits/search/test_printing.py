@@ -19,7 +19,7 @@ from audits import cli
 from audits.registry import ADVERSARIES
 from audits.search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
 from audits.search.printing import replay, script_source, source
-from learners.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
 from learners.randomised_response import RandomisedResponse

@@ -18,8 +18,8 @@ from audits.search import explore as exploring
 from audits.search.evidence import confirming_seed, exploring_seed
 from audits.verdict import Verdict
 from learners.between_thresholds import BetweenThresholdsPredictor
-from learners.everlasting_v1 import EverlastingV1
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
 from learners.static_erm import StaticErm

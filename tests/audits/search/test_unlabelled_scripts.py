@@ -12,8 +12,8 @@ from audits.search.printing import script_source
 from audits.search.script import Ask, Hand, Script
 from audits.search.search import search
 from audits.search.strategies import adversaries
-from learners.everlasting_fresh import EverlastingFresh
-from learners.everlasting_v2 import EverlastingV2
+from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_v2 import EverlastingV2
 
 FRESH = EverlastingFresh(
     teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.5, pool=10, rounds=2

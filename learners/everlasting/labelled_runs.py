@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
-from learners.label_boost import label_boost
+from learners.everlasting.label_boost import label_boost
 
 
 @attrs.frozen(eq=False)

@@ -13,13 +13,13 @@ import numpy as np
 from arena.bounds import Bound
 from arena.errors import InvalidArgument
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
-from learners.generic_bbl import GenericBBL, Round
+from learners.everlasting.generic_bbl import GenericBBL, Round
+from learners.everlasting.generic_bbl_state import SeatedHalting
 from learners.mechanisms.binary_counter import BinaryCounter, lag
 from learners.mechanisms.composition import Guarantee, advanced, composed
 from learners.mechanisms.largest import largest
 from learners.mechanisms.running_sum import RunningSum, running_sum_lag
 from learners.mechanisms.steady_thresholds import TOGETHER, SteadyThresholds, steady_cost
-from learners.seated_bbl import SeatedHalting
 
 CROSSING, BINARY = "crossing", "binary"
 _OF_HARD_STOP = 0.01  # the share of δ that is the chance of the hard stop

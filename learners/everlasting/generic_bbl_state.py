@@ -11,10 +11,10 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.points import shared
 from arena.sample import Training
-from learners.counted_runs import Runs, boosted_concepts, labels_of
-from learners.generic_bbl import GenericBBL, Round
-from learners.queries import Collector
-from learners.teachers import Teachers, teach
+from learners.common.teachers import Teachers, teach
+from learners.everlasting.generic_bbl import GenericBBL, Round
+from learners.everlasting.labelled_runs import Runs, boosted_concepts, labels_of
+from learners.everlasting.query_subset import Collector
 
 
 class SeatedBBL(ABC):

@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, setting, whole
-from learners.generic_bbl import GenericBBL, Round
+from learners.everlasting.generic_bbl import GenericBBL, Round
+from learners.everlasting.generic_bbl_state import SeatedBBL
 from learners.mechanisms.composition import advanced, composed
 from learners.mechanisms.laplace import laplace
-from learners.seated_bbl import SeatedBBL
 
 
 @attrs.frozen
@@ -26,7 +26,7 @@ class EverlastingV2(GenericBBL):
     k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
 
     The default leaves round 2 a handful of teachers, so that games which reach it stay short: private all
-    the same, but no longer accurate. The printed constants (`learners.paper`) are what accuracy costs.
+    the same, but no longer accurate. The printed constants (`learners.everlasting.constants`) are what accuracy costs.
     """
 
     name = "everlasting-v2"

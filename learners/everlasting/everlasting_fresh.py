@@ -13,7 +13,7 @@ from arena.claims import QUERY, TRAINING_EXAMPLE, UNLABELLED_EXAMPLE
 from arena.errors import BudgetExceeded
 from arena.points import shared
 from arena.settings import at_least, setting, whole
-from learners.everlasting_v2 import EverlastingV2, SeatedV2
+from learners.everlasting.everlasting_v2 import EverlastingV2, SeatedV2
 from learners.mechanisms.composition import Guarantee
 
 

@@ -1,6 +1,6 @@
 """Constants for GenericBBL that keep its errors small with as few examples as a machine can hold.
 
-The printed constants (`learners.paper`) are sufficient, and astronomic. These are what the steps of the proof
+The printed constants (`learners.everlasting.constants`) are sufficient, and astronomic. These are what the steps of the proof
 of Theorem 6.2 (5.2 of the first version) need in practice; privacy follows from them, in the claim, and is
 what they give away.
 
@@ -28,9 +28,9 @@ from typing import Any, TypeVar
 
 import attrs
 
-from learners.everlasting_fresh import EverlastingFresh
-from learners.everlasting_v1 import EverlastingV1
-from learners.generic_bbl import GenericBBL
+from learners.everlasting.everlasting_fresh import EverlastingFresh
+from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.everlasting.generic_bbl import GenericBBL
 
 ALPHA_1 = BETA_1 = 0.03
 ROUNDS = 3
