@@ -15,7 +15,7 @@ from arena.laws import Finite
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.votes import check_size
+from learners.predictors.base import check_size
 
 _ALL = 2**63  # the equally likely coins, each of which leads to one answer
 

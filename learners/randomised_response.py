@@ -13,7 +13,7 @@ from arena.laws import Finite, Independent
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.votes import check_size
+from learners.predictors.base import check_size
 
 _MOST_EPSILON = 30  # beyond, a double has too few digits for the coin
 _MOST_LISTED = 12  # labels whose 2^n outcomes are listed one by one

@@ -11,10 +11,8 @@ from mutants.learners import MUTANTS
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
 from audits.search import SearchResult, search
-from learners.above_threshold import AboveThresholdPredictor
 from learners.agnostic_batched import AgnosticBatched
 from learners.agnostic_experts import LAZY, AgnosticExperts
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.dp_winnow import DpWinnow
 from learners.ensemble import Minimiser
 from learners.everlasting.everlasting_counter import EverlastingCounter
@@ -25,15 +23,17 @@ from learners.golowich_livni import GolowichLivni
 from learners.laplace_count import LaplaceCount
 from learners.list_choice import ListChoice
 from learners.noisy_majority import NoisyMajority
-from learners.noisy_votes import NoisyVotes
 from learners.pate_asq import PateAsq
 from learners.pate_gaussian import PateGaussian
 from learners.pate_psq import PatePsq
+from learners.predictors.above_threshold import AboveThresholdPredictor
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
 from learners.private_decision_list import PrivateDecisionList
 from learners.randomised_response import RandomisedResponse
 from learners.realizable import Realizable
 from learners.sparse_vector import SparseVector
-from learners.steady_thresholds import SteadyThresholdsPredictor
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1

@@ -32,7 +32,7 @@ from arena.engine import Played
 from arena.testing import check_adversary
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.static_erm import StaticErm
+from learners.predictors.static_erm import StaticErm
 
 LINE, GRID = Thresholds(range(9)), Rectangles((3, 3))
 ALL = FiniteClass([[c >> x & 1 for x in range(6)] for c in range(64)])  # every labelling of six points

@@ -16,10 +16,10 @@ from arena import Adversary, Figure1, InvalidArgument, Learner, Sample, Unsuppor
 from arena.concepts import FiniteClass, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.static_erm import StaticErm
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.static_erm import StaticErm
 
 V1 = EverlastingV1()
 V2 = EverlastingV2(teachers=101, answers=2_000)

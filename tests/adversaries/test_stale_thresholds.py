@@ -14,11 +14,11 @@ from arena.concepts import Thresholds
 from arena.testing import check_adversary
 from audits.plan import Plan
 from audits.run import run
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.static_erm import StaticErm
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.static_erm import StaticErm
 
 V1 = EverlastingV1()
 REFRESHES = CounterRefreshes(**{f.name: getattr(ROUND, f.name) for f in attrs.fields(EverlastingCounter)})

@@ -53,9 +53,9 @@ from audits.testing import (
 from audits.testing.budget import confidence_at
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
-from learners.noisy_votes import NoisyVotes
+from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.static_erm import StaticErm
 from learners.randomised_response import RandomisedResponse
-from learners.static_erm import StaticErm
 
 ONE = Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
 QUICK = settings(max_examples=20, derandomize=True, database=None)

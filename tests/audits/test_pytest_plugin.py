@@ -14,7 +14,7 @@ ROOT = Path(__file__).parent.parent.parent
 PRIVACY = """
 import pytest
 from learners.laplace_count import LaplaceCount
-from learners.static_erm import StaticErm
+from learners.predictors.static_erm import StaticErm
 
 def test_stands(assert_private):
     assert assert_private(LaplaceCount(), against="count-swap", budget="quick").ceiling > 1

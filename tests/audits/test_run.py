@@ -42,7 +42,7 @@ from audits.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
-from learners.static_erm import StaticErm
+from learners.predictors.static_erm import StaticErm
 
 ROOT = Path(__file__).parent.parent.parent
 V1 = EverlastingV1()

@@ -13,12 +13,12 @@ from told_laws import Views, delta_of_views, view_law, views, views_of
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from learners.above_threshold import AboveThresholdPredictor
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.mechanisms.composition import composed
-from learners.noisy_votes import NoisyVotes
-from learners.static_erm import StaticErm
-from learners.votes import Electorate
+from learners.predictors.above_threshold import AboveThresholdPredictor
+from learners.predictors.base import Electorate
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.static_erm import StaticErm
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}

@@ -8,10 +8,10 @@ from players import script
 
 from arena import Figure1, Learner, Queries, Sample, Train, Training, play
 from arena.concepts import Boxes, ConceptClass, DecisionLists, Variables
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.noisy_votes import NoisyVotes
-from learners.static_erm import StaticErm
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.static_erm import StaticErm
 
 SAMPLE = Sample([(0, 0), (0, 1), (1, 1)], [0, 1, 1], [300, 400, 300])
 CLASSES = [DecisionLists(Variables(2)), Boxes(2)]

@@ -7,16 +7,16 @@ from in_step import check_in_step
 
 from arena import Learner, Sample
 from arena.concepts import Thresholds
-from learners.above_threshold import AboveThresholdPredictor
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
-from learners.noisy_votes import NoisyVotes
+from learners.predictors.above_threshold import AboveThresholdPredictor
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.static_erm import StaticErm
 from learners.randomised_response import RandomisedResponse
-from learners.static_erm import StaticErm
 
 CLEAR = Sample([0.0], [0], [20])
 TIED = Sample([0.0, 0.0], [0, 1], [10, 10])

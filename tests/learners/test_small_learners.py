@@ -31,13 +31,13 @@ from arena import (
     play,
 )
 from arena.testing import check_adversary, check_learner
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
 from learners.mechanisms.between_thresholds import delta_of_gap
 from learners.noisy_majority import NoisyMajority
-from learners.static_erm import StaticErm
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.static_erm import StaticErm
 
 RATE = 1e-8
 EVERY = [

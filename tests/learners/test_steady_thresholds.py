@@ -13,7 +13,7 @@ from adversaries.training_swap import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play
 from arena.testing import check_adversary, check_learner
 from learners.mechanisms.steady_thresholds import steady_cost
-from learners.steady_thresholds import SteadyThresholdsPredictor
+from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
 
 RATE = 1e-8
 SAMPLE = Sample([0.0, 1.0, 1.0, 2.0], [1, 1, 0, 1], [12, 8, 10, 10])  # votes 0, 0.3, 0.5, 0.75

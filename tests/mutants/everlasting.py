@@ -11,7 +11,7 @@ from learners.everlasting.everlasting_counter import EverlastingCounter, SeatedC
 from learners.everlasting.generic_bbl import Round
 from learners.mechanisms.between_thresholds import BetweenThresholds
 from learners.mechanisms.steady_thresholds import SteadyThresholds
-from learners.steady_thresholds import SeatedSteadyThresholds, SteadyThresholdsPredictor
+from learners.predictors.steady_thresholds import SeatedSteadyThresholds, SteadyThresholdsPredictor
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)

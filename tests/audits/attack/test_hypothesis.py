@@ -15,7 +15,7 @@ from arena.concepts import Thresholds
 from audits.attack.hypothesis import Extraction, extraction, printed_boost, run
 from audits.attack.text import as_json, text
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.static_erm import StaticErm
+from learners.predictors.static_erm import StaticErm
 
 ERM = StaticErm(concepts=Thresholds(range(12)))
 

@@ -18,7 +18,7 @@ from audits.attack.poisoning import Poisoning, PoisoningResult, poisoning, run
 from audits.attack.text import as_json, text
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.static_erm import StaticErm
+from learners.predictors.static_erm import StaticErm
 
 SIZES: dict[str, Any] = {
     "teachers": 31,

@@ -49,7 +49,7 @@ from arena import (
     play,
 )
 from audits.exact import ViewLaw, view_law
-from learners.noisy_votes import NoisyVotes
+from learners.predictors.noisy_votes import NoisyVotes
 
 INF = float("inf")
 SWAP = Train(ZEROS, ONE_MORE)

@@ -14,7 +14,7 @@ from audits.prediction import Watched
 from audits.prediction.judge import Exam, Judge
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.static_erm import StaticErm
+from learners.predictors.static_erm import StaticErm
 
 SMALL = {"teachers": 40, "chunk": 10, "rate": 1.0, "training_rate": 1.0, "alpha_1": 0.03, "beta_1": 0.03}
 V2 = EverlastingV2(**SMALL, answers=None, noise=0.5)

@@ -17,7 +17,7 @@ from audits.prediction.text import as_json, text
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.practical_constants import practical
-from learners.static_erm import StaticErm
+from learners.predictors.static_erm import StaticErm
 
 SMALL = {"teachers": 200, "chunk": 20, "rate": 1.0, "training_rate": 1.0, "alpha_1": 0.03, "beta_1": 0.03}
 V2 = EverlastingV2(**SMALL, answers=None, noise=1.0)

@@ -22,8 +22,8 @@ from audits.search.printing import replay, script_source, source
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
+from learners.predictors.static_erm import StaticErm
 from learners.randomised_response import RandomisedResponse
-from learners.static_erm import StaticErm
 
 ROOT = Path(__file__).parents[3]
 V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300, halts=3)

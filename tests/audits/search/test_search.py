@@ -17,12 +17,12 @@ from audits.search import Ask, Challenge, Progress, Score, Script, SearchResult,
 from audits.search import explore as exploring
 from audits.search.evidence import confirming_seed, exploring_seed
 from audits.verdict import Verdict
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
-from learners.static_erm import StaticErm
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.static_erm import StaticErm
 
 SEARCHING = importlib.import_module("audits.search.search")  # not the function of that name
 

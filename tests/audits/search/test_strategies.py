@@ -21,12 +21,12 @@ from audits.search.strategies import (
     samples,
     streams,
 )
-from learners.between_thresholds import BetweenThresholdsPredictor
 from learners.ensemble import Teacher
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
 from learners.noisy_majority import NoisyMajority
 from learners.pate_gaussian import PateGaussian
+from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 
 SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)
 CASES = [

@@ -11,7 +11,7 @@ from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.mechanisms.laplace import laplace_between, laplace_cdf
 from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_cost
-from learners.votes import Electorate, SeatedVotes, VotePredictor
+from learners.predictors.base import Electorate, SeatedVotes, VotePredictor
 
 
 @attrs.frozen

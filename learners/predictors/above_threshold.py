@@ -11,7 +11,7 @@ from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.composition import basic
 from learners.mechanisms.laplace import laplace_cdf
-from learners.votes import HaltingLaw, SeatedSparseVotes, VotePredictor
+from learners.predictors.base import HaltingLaw, SeatedSparseVotes, VotePredictor
 
 
 @attrs.frozen

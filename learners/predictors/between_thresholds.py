@@ -11,7 +11,7 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap
 from learners.mechanisms.composition import composed
 from learners.mechanisms.laplace import laplace_between, laplace_cdf
-from learners.votes import HaltingLaw, SeatedSparseVotes, VotePredictor
+from learners.predictors.base import HaltingLaw, SeatedSparseVotes, VotePredictor
 
 
 @attrs.frozen

@@ -11,7 +11,7 @@ from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.composition import composed
 from learners.mechanisms.laplace import laplace, laplace_cdf
-from learners.votes import Electorate, SeatedVotes, VotePredictor
+from learners.predictors.base import Electorate, SeatedVotes, VotePredictor
 
 
 @attrs.frozen
