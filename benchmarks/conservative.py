@@ -10,9 +10,9 @@ import time
 from adversaries.sequences import Iid
 from arena.concepts import Thresholds
 from audits.race import race_of, run
-from learners.conservative import Conservative
-from learners.halving import Halving
-from learners.soa import Soa
+from learners.online.conservative import Conservative
+from learners.online.halving import Halving
+from learners.online.soa import Soa
 
 ROUNDS, GAMES = 1_000, 10_000
 

@@ -19,7 +19,7 @@ from adversaries.sequences import Iid
 from arena import Adversary
 from arena.concepts import Thresholds
 from audits.race import RaceResult, race_of, run
-from learners.realizable import Realizable
+from learners.online.realizable import Realizable
 
 ROUNDS, GAMES = 60_000, 100
 MARKS = tuple(range(1_500, ROUNDS + 1, 1_500))

@@ -32,12 +32,12 @@ from arena.randomness import block_seed, generator
 from audits.limits import clopper_pearson
 from audits.race import Standing, race_of, run
 from audits.race.quantiles import quantile
-from learners.agnostic_batched import AgnosticBatched
-from learners.agnostic_experts import LAZY, AgnosticExperts
-from learners.experts import Candidates, MergedExperts, Moves, most_missed, noise_scale
 from learners.mechanisms import exponential_experts
 from learners.mechanisms.binary_counter import BinaryCounter
-from learners.weighted_majority import WeightedMajority
+from learners.online.agnostic_batched import AgnosticBatched
+from learners.online.agnostic_experts import LAZY, AgnosticExperts
+from learners.online.experts import Candidates, MergedExperts, Moves, most_missed, noise_scale
+from learners.online.weighted_majority import WeightedMajority
 
 CLASS = Thresholds(range(16))
 POINTS = 16

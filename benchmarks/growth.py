@@ -39,9 +39,9 @@ from audits.distribution import in_order
 from audits.race import Quantile, Race, RaceResult, race_of, run
 from audits.race.games import play_block
 from audits.race.result import result_of
-from learners.golowich_livni import GolowichLivni
-from learners.realizable import Realizable
-from learners.soa import Soa
+from learners.online.golowich_livni import GolowichLivni
+from learners.online.realizable import Realizable
+from learners.online.soa import Soa
 
 CLASS = Points(range(1, 17))
 LOW, HIGH = 4.0, 2_000.0

@@ -14,7 +14,7 @@ import numpy as np
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
 from learners.mechanisms.running_sum import RunningSum
-from learners.realizable import Realizable, SeatedRealizable
+from learners.online.realizable import Realizable, SeatedRealizable
 
 ROUNDS, NODES = 10_000, 1_024
 LEARNER = Realizable(concepts=Thresholds(range(16)), rounds=ROUNDS, nodes=NODES, epsilon=16.0)

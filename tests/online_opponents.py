@@ -10,7 +10,7 @@ import numpy as np
 from arena import STREAM_EXAMPLE, Claim, Hypothesis, Learner
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.littlestone import START, Automaton, soa
-from learners.conservative import SeatedConservative
+from learners.online.conservative import SeatedConservative
 
 
 @attrs.frozen

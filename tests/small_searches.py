@@ -11,18 +11,19 @@ from mutants.learners import MUTANTS
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
 from audits.search import SearchResult, search
-from learners.agnostic_batched import AgnosticBatched
-from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.dp_winnow import DpWinnow
 from learners.ensemble import Minimiser
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
-from learners.golowich_livni import GolowichLivni
 from learners.laplace_count import LaplaceCount
 from learners.list_choice import ListChoice
-from learners.noisy_majority import NoisyMajority
+from learners.online.agnostic_batched import AgnosticBatched
+from learners.online.agnostic_experts import LAZY, AgnosticExperts
+from learners.online.golowich_livni import GolowichLivni
+from learners.online.noisy_majority import NoisyMajority
+from learners.online.realizable import Realizable
 from learners.pate_asq import PateAsq
 from learners.pate_gaussian import PateGaussian
 from learners.pate_psq import PatePsq
@@ -32,7 +33,6 @@ from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
 from learners.private_decision_list import PrivateDecisionList
 from learners.randomised_response import RandomisedResponse
-from learners.realizable import Realizable
 from learners.sparse_vector import SparseVector
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1

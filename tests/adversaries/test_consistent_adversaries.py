@@ -16,8 +16,8 @@ from adversaries.version_spaces import NUMBER, VersionSpaces
 from arena import Adaptive, Learner, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, littlestone_dimension, soa
-from learners.halving import Halving
-from learners.soa import Soa
+from learners.online.halving import Halving
+from learners.online.soa import Soa
 
 CLASSES: list[ConceptClass] = [
     Thresholds(range(16)),

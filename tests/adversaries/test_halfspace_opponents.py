@@ -30,7 +30,7 @@ from arena import (
 )
 from arena.concepts import Halfspaces
 from arena.testing import check_adversary
-from learners.soa import Soa
+from learners.online.soa import Soa
 
 CLASS = Halfspaces(64, 0.2)
 LEARNER = PlainWinnow(CLASS)

@@ -20,7 +20,7 @@ from arena import Adaptive, Example, InvalidArgument, Oblivious, Realizable, Uns
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import decision_list
 from arena.testing import check_adversary
-from learners.soa import Soa
+from learners.online.soa import Soa
 
 STREAMS: list[HalfspaceStream] = [
     SparseDisjunction(rounds=30),

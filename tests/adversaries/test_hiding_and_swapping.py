@@ -18,9 +18,9 @@ from adversaries.point_functions import PointFunctions, hiding_places, starts
 from adversaries.update_swap import UpdateSwap
 from arena import STREAM_EXAMPLE, Adversary, Hypothesis, Learner, Oblivious, SpecialRound, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
-from learners.noisy_majority import NoisyMajority
-from learners.realizable import Realizable
-from learners.soa import Soa
+from learners.online.noisy_majority import NoisyMajority
+from learners.online.realizable import Realizable
+from learners.online.soa import Soa
 
 CLASSES: list[ConceptClass] = [
     Points(range(6)),

@@ -30,8 +30,8 @@ from arena import (
 from arena.concepts import ConceptClass, Intervals, Points, Rectangles, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
-from learners.noisy_majority import NoisyMajority
-from learners.soa import Soa
+from learners.online.noisy_majority import NoisyMajority
+from learners.online.soa import Soa
 
 T = 24
 SEQUENCES: list[type[Prepared]] = [Iid, Sorted, Drift, PointFunctions]

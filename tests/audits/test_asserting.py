@@ -52,7 +52,7 @@ from audits.testing import (
 )
 from audits.testing.budget import confidence_at
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
 from learners.randomised_response import RandomisedResponse

@@ -8,7 +8,7 @@ from adversaries.sequences import Iid
 from arena import REFEREES, InvalidArgument, Oblivious
 from audits.meeting import opened, protocol_between
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 
 
 @pytest.mark.parametrize("protocol", ["Oblivious", "Adaptive"])

@@ -16,7 +16,7 @@ from arena.concepts import FiniteClass
 from audits.plan import Plan, describe
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 
 GOOD = {
     "learner": LaplaceCount(),

@@ -20,12 +20,12 @@ from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Points, Thresh
 from audits.plan import Plan
 from audits.run import run
 from audits.verdict import Verdict
-from learners.agnostic_batched import AgnosticBatched
-from learners.agnostic_experts import LAZY, AgnosticExperts
 from learners.dp_winnow import DpWinnow
-from learners.golowich_livni import GolowichLivni
-from learners.noisy_majority import NoisyMajority
-from learners.realizable import Realizable
+from learners.online.agnostic_batched import AgnosticBatched
+from learners.online.agnostic_experts import LAZY, AgnosticExperts
+from learners.online.golowich_livni import GolowichLivni
+from learners.online.noisy_majority import NoisyMajority
+from learners.online.realizable import Realizable
 
 ERROR = 1e-4
 

@@ -29,10 +29,10 @@ from arena import (
 from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
 from arena.littlestone import soa
 from arena.testing import check_learner
-from learners import agnostic_experts
-from learners.agnostic_experts import FRESH, LAZY, AgnosticExperts
-from learners.experts import noise_scale
 from learners.mechanisms import binary_counter, lazy_experts
+from learners.online import agnostic_experts
+from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
+from learners.online.experts import noise_scale
 
 ALL = FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]])
 

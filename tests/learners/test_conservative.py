@@ -28,10 +28,10 @@ from arena import (
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import littlestone_dimension, shattered_tree
 from arena.testing import check_learner
-from learners.conservative import Conservative
-from learners.halving import Halving
-from learners.soa import Soa
-from learners.sparse_majority import SparseMajority
+from learners.online.conservative import Conservative
+from learners.online.halving import Halving
+from learners.online.soa import Soa
+from learners.online.sparse_majority import SparseMajority
 from tests.arena.littlestone.references import agreeing, concepts_of, halving_label, soa_label
 
 EVERY = [Soa, Halving, SparseMajority]

@@ -7,7 +7,7 @@ import pytest
 
 from arena.concepts import ConceptClass, Intervals, Points, Thresholds
 from arena.littlestone import START, soa
-from learners.forest import sequences
+from learners.online.sequences import sequences
 
 CLASSES = [Thresholds(range(7)), Thresholds([0.0]), Points(range(4)), Intervals(range(5))]
 

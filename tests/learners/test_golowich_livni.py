@@ -16,11 +16,11 @@ from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.forest import sequences
-from learners.golowich_livni import Forests, GolowichLivni
 from learners.mechanisms.composition import composed
 from learners.mechanisms.laplace import laplace
 from learners.mechanisms.private_histogram import private_histogram
+from learners.online.golowich_livni import Forests, GolowichLivni
+from learners.online.sequences import sequences
 from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 
 RATE = 1e-7

@@ -29,10 +29,10 @@ from arena import (
 )
 from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.testing import check_learner
-from learners import bps_experts, hedge
-from learners.bps_experts import BpsExperts, groups_of, subsets
-from learners.hedge import Weights, best_rate, drawn, regret
-from learners.weighted_majority import WeightedMajority
+from learners.online import bps_experts, hedge
+from learners.online.bps_experts import BpsExperts, groups_of, subsets
+from learners.online.hedge import Weights, best_rate, drawn, regret
+from learners.online.weighted_majority import WeightedMajority
 from tests.arena.littlestone.references import agreeing, concepts_of, dimension, soa_label
 
 RATE = 1e-8

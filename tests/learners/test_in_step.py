@@ -11,7 +11,7 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes

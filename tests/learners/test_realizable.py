@@ -28,10 +28,10 @@ from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.everlasting.constants import lwy_nodes, lwy_pairs
-from learners.forest import sequences
 from learners.mechanisms.laplace import laplace
 from learners.mechanisms.private_histogram import private_histogram
-from learners.realizable import KEEP, PRINTED, Realizable, paired
+from learners.online.realizable import KEEP, PRINTED, Realizable, paired
+from learners.online.sequences import sequences
 from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 
 SMALL: dict[str, Any] = {"epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}

@@ -35,7 +35,7 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
 from learners.mechanisms.between_thresholds import delta_of_gap
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 

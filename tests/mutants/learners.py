@@ -23,7 +23,7 @@ from mutants.lists import LISTS
 
 from arena import REFEREES, Learner, Referee, SpecialRound
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 
 ROUNDS = 12
 

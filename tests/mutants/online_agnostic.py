@@ -9,8 +9,8 @@ import numpy as np
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
-from learners.agnostic_batched import AgnosticBatched, SeatedAgnosticBatched
-from learners.sanitiser import Discriminator, ExponentialLearner, Sanitiser
+from learners.online.agnostic_batched import AgnosticBatched, SeatedAgnosticBatched
+from learners.online.sanitiser import Discriminator, ExponentialLearner, Sanitiser
 
 
 @attrs.frozen

@@ -11,9 +11,9 @@ import numpy as np
 
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
-from learners.agnostic_experts import LAZY, AgnosticExperts, SeatedAgnosticExperts
-from learners.experts import Candidates, FreshDraws, LazyDraws
 from learners.mechanisms import exponential_experts
+from learners.online.agnostic_experts import LAZY, AgnosticExperts, SeatedAgnosticExperts
+from learners.online.experts import Candidates, FreshDraws, LazyDraws
 
 ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 

@@ -16,7 +16,7 @@ from mutants.online_realizable import InTurn
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
-from learners.golowich_livni import Forests, GolowichLivni, SeatedGolowichLivni
+from learners.online.golowich_livni import Forests, GolowichLivni, SeatedGolowichLivni
 
 
 @attrs.frozen

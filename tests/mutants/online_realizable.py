@@ -17,7 +17,7 @@ from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
 from learners.mechanisms.private_histogram import HistogramNoise
 from learners.mechanisms.running_sum import RunningSum
-from learners.realizable import Realizable, SeatedRealizable
+from learners.online.realizable import Realizable, SeatedRealizable
 
 
 @attrs.frozen

@@ -21,7 +21,7 @@ from audits.search import Ask, Challenge, Follow, Score, Script, Show, Special, 
 from audits.search.printing import replay, script_source, source
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
 from learners.randomised_response import RandomisedResponse
 

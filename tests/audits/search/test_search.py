@@ -20,7 +20,7 @@ from audits.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 

@@ -24,7 +24,7 @@ from audits.search.strategies import (
 from learners.ensemble import Teacher
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.laplace_count import LaplaceCount
-from learners.noisy_majority import NoisyMajority
+from learners.online.noisy_majority import NoisyMajority
 from learners.pate_gaussian import PateGaussian
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 

@@ -13,7 +13,7 @@ from scipy import stats
 from statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
-from learners.experts import Candidates, most_missed, noise_scale
+from learners.online.experts import Candidates, most_missed, noise_scale
 
 
 def told(candidates: Candidates, stretches: list[list[int]], games: int) -> list[np.ndarray]:

@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners.experts import FreshDraws, LazyDraws, MergedExperts
 from mechanism_laws import RATE, SURE
 from move_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
 from statistical import check_counts, rejected, statistical
 
 from arena.concepts import FiniteClass
 from arena.littlestone import START, soa
-from learners.experts import FreshDraws, LazyDraws, MergedExperts, moves
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.lazy_experts import Lazy
+from learners.online.experts import transitions as moves
 
 ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))
 CLASSES = [ALL, soa(FiniteClass([[0, 0], [0, 1], [1, 1]]))]

@@ -6,11 +6,13 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from learners.experts import MergedExperts
 from move_laws import all_experts, pair_weights
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Thresholds
 from arena.littlestone import soa
-from learners.experts import MergedExperts, merged, moves
+from learners.online.experts import merged
+from learners.online.experts import transitions as moves
 
 CLASSES = [
     Thresholds(range(3)),

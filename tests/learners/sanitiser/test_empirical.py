@@ -13,7 +13,7 @@ from scipy import stats
 from statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
-from learners.sanitiser import EmpiricalLearner, ExponentialLearner, SubsampledLearner
+from learners.online.sanitiser import EmpiricalLearner, ExponentialLearner, SubsampledLearner
 
 FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
 DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]

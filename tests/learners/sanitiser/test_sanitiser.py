@@ -10,6 +10,16 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from learners.sanitiser import (
+    WIN,
+    Discriminator,
+    ExponentialLearner,
+    Generator,
+    Sanitiser,
+    SubsampledLearner,
+    rounded,
+    rounding_error,
+)
 from mechanism_laws import RATE, SURE
 from sanitiser_laws import Law, discriminator_law, furthest
 from scipy import stats
@@ -19,18 +29,8 @@ from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
 from learners.mechanisms.composition import composed
-from learners.sanitiser import (
-    WIN,
-    Discriminator,
-    ExponentialLearner,
-    Generator,
-    Sanitiser,
-    SubsampledLearner,
-    labelled,
-    rounded,
-    rounding_error,
-)
-from learners.sanitiser.generator import most_updates
+from learners.online.sanitiser import labelled
+from learners.online.sanitiser.generator import most_updates
 
 FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
 BOTH = np.concatenate([FUNCTIONS, ~FUNCTIONS])

@@ -2,10 +2,10 @@
 Li, Wang, Ye, for classes on finite domains.
 """
 
-from learners.experts.candidates import Candidates, most_missed, noise_scale
-from learners.experts.draws import FreshDraws, LazyDraws
-from learners.experts.merged import MergedExperts
-from learners.experts.moves import Moves, moves
+from learners.online.experts.candidates import Candidates, most_missed, noise_scale
+from learners.online.experts.draws import FreshDraws, LazyDraws
+from learners.online.experts.merged import MergedExperts
+from learners.online.experts.transitions import Moves, moves
 
 __all__ = [
     "Candidates",

@@ -16,20 +16,12 @@ from arena.littlestone import Automaton, soa
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
-from learners.experts import (
-    Candidates,
-    FreshDraws,
-    LazyDraws,
-    MergedExperts,
-    Moves,
-    most_missed,
-    moves,
-    noise_scale,
-)
+from learners.common.rounds import Rounds
+from learners.experts import Candidates, FreshDraws, LazyDraws, MergedExperts, Moves, most_missed, noise_scale
 from learners.mechanisms import exponential_experts, lazy_experts
 from learners.mechanisms.composition import Guarantee
 from learners.mechanisms.lazy_experts import Lazy
-from learners.rounds import Rounds
+from learners.online.experts import transitions as moves
 
 MOST_NUMBERS_A_GAME = 2**25
 MOST_NUMBERS = 2**28  # of a table, 8 bytes each

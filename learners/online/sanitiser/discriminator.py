@@ -9,7 +9,7 @@ import numpy as np
 
 from learners.mechanisms.exponential import exponential_mechanism
 from learners.mechanisms.laplace import laplace
-from learners.sanitiser.empirical import EmpiricalLearner
+from learners.online.sanitiser.empirical import EmpiricalLearner
 
 WIN = -1  # no function was found
 

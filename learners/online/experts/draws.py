@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.experts.merged import MergedExperts
-from learners.experts.moves import Moves
 from learners.mechanisms.exponential import exponential_mechanism
 from learners.mechanisms.lazy_experts import Lazy
+from learners.online.experts.merged import MergedExperts
+from learners.online.experts.transitions import Moves
 
 
 class FreshDraws:

@@ -10,8 +10,8 @@ from arena.concepts import Thresholds
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, more_than, setting, whole
+from learners.common.rounds import Rounds
 from learners.mechanisms.laplace import laplace
-from learners.rounds import Rounds
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ import attrs
 
 from arena.littlestone.sparse_majority import SparseMajority as Automaton
 from arena.littlestone.sparse_majority import sparse_majority
-from learners.conservative import Conservative
+from learners.online.conservative import Conservative
 
 
 @attrs.frozen

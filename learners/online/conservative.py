@@ -10,7 +10,7 @@ import numpy as np
 from arena.bounds import MISTAKES, Bound
 from arena.littlestone import START, Automaton
 from arena.replies import Hypothesis
-from learners.without_privacy import WithoutPrivacy
+from learners.online.without_privacy import WithoutPrivacy
 
 
 @attrs.frozen

@@ -13,11 +13,11 @@ from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, one_of, setting, whole
+from learners.common.rounds import Rounds
 from learners.everlasting.constants import lwy_nodes, lwy_pairs
-from learners.forest import Sequences, power_of_two, sequences
 from learners.mechanisms.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.running_sum import RunningSum, running_sum_error
-from learners.rounds import Rounds
+from learners.online.sequences import Sequences, power_of_two, sequences
 
 KEEP, PRINTED = "keep", "printed"
 

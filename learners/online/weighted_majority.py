@@ -13,9 +13,9 @@ from arena.concepts import Dichotomies
 from arena.errors import Unsupported
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
-from learners.rounds import Rounds
-from learners.without_privacy import WithoutPrivacy
+from learners.common.rounds import Rounds
+from learners.online.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
+from learners.online.without_privacy import WithoutPrivacy
 
 MOST_POINTS = 4_096
 
@@ -29,7 +29,7 @@ class WeightedMajority(WithoutPrivacy):
     concept of the class.
 
     Its expected regret after t ≤ T rounds is at most ln C / η + η t / 8, which is sqrt(T ln C / 2) at t = T
-    for the rate that is run unless one is set (see `learners.hedge`). The bound on the shares of the weights
+    for the rate that is run unless one is set (see `learners.online.hedge`). The bound on the shares of the weights
     holds on every sequence, and h_t is drawn by coins that nobody has seen when (x_t, y_t) is chosen; so it
     holds before adaptive adversaries as well: for the sequence that was in fact played, in expectation over
     both players' coins, against the best concept in hindsight of that sequence. It says nothing of what an

@@ -12,9 +12,9 @@ from arena.errors import InvalidArgument
 from learners.mechanisms.composition import Guarantee, composed
 from learners.mechanisms.laplace import positive
 from learners.mechanisms.largest import largest
-from learners.sanitiser.discriminator import WIN, Discriminator
-from learners.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
-from learners.sanitiser.generator import Generator, most_updates
+from learners.online.sanitiser.discriminator import WIN, Discriminator
+from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
+from learners.online.sanitiser.generator import Generator, most_updates
 
 _STEPS = 3  # of a call of the discriminator, with the learner's
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from arena.littlestone import Automaton, soa
-from learners.conservative import Conservative
+from learners.online.conservative import Conservative
 
 
 @attrs.frozen

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from learners.experts.moves import Moves
+from learners.online.experts.transitions import Moves
 
 _SLAB_NUMBERS = 2**20
 

@@ -15,10 +15,11 @@ from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.common.rounds import Rounds
 from learners.mechanisms import exponential_experts
 from learners.mechanisms.exponential import exponential_mechanism
-from learners.rounds import Rounds
-from learners.sanitiser import Sanitiser, labelled, rounded, rounding_error
+from learners.online.sanitiser import labelled
+from learners.sanitiser import Sanitiser, rounded, rounding_error
 
 
 @attrs.frozen
@@ -34,7 +35,7 @@ class AgnosticBatched(Learner):
     cost what one does, also where the adversary chooses later batches by what it saw. Batches that end with
     the last round or after are not sanitised.
 
-    **Deviations.** The sanitiser is that of `learners.sanitiser`, for finite classes. Where its calls end
+    **Deviations.** The sanitiser is that of `learners.online.sanitiser`, for finite classes. Where its calls end
     before it wins, its last proposal is used, where the paper stops the game. Synthetic data are the
     distribution, rounded. Few calls are the default, since a batch of a thousand examples cannot pay for
     those that the theorem asks for; `bound` is told only where it can be promised.

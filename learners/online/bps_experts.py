@@ -16,9 +16,9 @@ from arena.littlestone import START, soa
 from arena.points import frozen
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
-from learners.rounds import Rounds
-from learners.without_privacy import WithoutPrivacy
+from learners.common.rounds import Rounds
+from learners.online.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
+from learners.online.without_privacy import WithoutPrivacy
 
 MOST_ENTRIES = 2**22  # groups x points: about thirty bytes each
 
@@ -42,7 +42,7 @@ class BpsExperts(WithoutPrivacy):
 
     The expected regret after t ≤ T rounds is at most ln N / η + η t / 8. At t = T, for the rate that is run
     unless one is set, this is sqrt(T ln N / 2), so at most sqrt(T d ln(eT/d) / 2) where d ≤ T (see
-    `learners.hedge`). Experts are drawn afresh each round, so that it holds before adaptive adversaries as
+    `learners.online.hedge`). Experts are drawn afresh each round, so that it holds before adaptive adversaries as
     well, in the sense that `WeightedMajority` states.
 
     Raises: Unsupported if the domain is not finite, or when it is seated there are too many groups;

@@ -4,11 +4,11 @@ Li, Wang, Ye, for finite classes on finite domains.
 Datasets are counts of the points of the domain, and a table of games is sanitised at once.
 """
 
-from learners.sanitiser.discriminator import WIN, Discriminator
-from learners.sanitiser.empirical import EmpiricalLearner, ExponentialLearner, SubsampledLearner
-from learners.sanitiser.generator import Generator
-from learners.sanitiser.labelled import labelled
-from learners.sanitiser.sanitiser import Sanitised, Sanitiser, rounded, rounding_error
+from learners.online.sanitiser.discriminator import WIN, Discriminator
+from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner, SubsampledLearner
+from learners.online.sanitiser.generator import Generator
+from learners.online.sanitiser.labelled import labelled
+from learners.online.sanitiser.sanitiser import Sanitised, Sanitiser, rounded, rounding_error
 
 __all__ = [
     "WIN",
