@@ -11,12 +11,12 @@ from mutants.learners import MUTANTS
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
 from audits.search import SearchResult, search
-from learners.dp_winnow import DpWinnow
 from learners.ensemble import Minimiser
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
+from learners.halfspaces.dp_winnow import DpWinnow
 from learners.laplace_count import LaplaceCount
 from learners.list_choice import ListChoice
 from learners.online.agnostic_batched import AgnosticBatched

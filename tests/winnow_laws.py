@@ -17,7 +17,7 @@ import numpy as np
 from mechanism_laws import _laplace_nodes
 from scipy import stats
 
-from learners.dp_winnow import DpWinnow
+from learners.halfspaces.dp_winnow import DpWinnow
 
 Example = tuple[tuple[float, ...], int]
 Count = tuple[int, ...]

@@ -20,7 +20,7 @@ from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Points, Thresh
 from audits.plan import Plan
 from audits.run import run
 from audits.verdict import Verdict
-from learners.dp_winnow import DpWinnow
+from learners.halfspaces.dp_winnow import DpWinnow
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni

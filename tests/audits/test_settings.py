@@ -5,7 +5,7 @@ import pytest
 from arena import InvalidArgument
 from arena.concepts import ConceptClass, Halfspaces, Thresholds
 from audits.settings import build, parsed
-from learners.winnow import Winnow
+from learners.halfspaces.winnow import Winnow
 
 
 def test_a_field_of_one_kind_of_concepts_reads_text_too() -> None:

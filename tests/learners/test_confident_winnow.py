@@ -14,9 +14,9 @@ from players import script
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, play
 from arena.concepts import Halfspaces
 from arena.testing import check_learner
-from learners.confident_winnow import ALWAYS, NEVER, ConfidentWinnow
-from learners.halfspaces import most_updates
-from learners.winnow import Winnow
+from learners.halfspaces.base import most_updates
+from learners.halfspaces.confident_winnow import ALWAYS, NEVER, ConfidentWinnow
+from learners.halfspaces.winnow import Winnow
 
 
 @pytest.mark.parametrize("update", [ALWAYS, NEVER])

@@ -21,9 +21,9 @@ from arena.concepts import Halfspaces, Points
 from arena.concepts.cube.embeddings import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.dp_winnow import DpWinnow, SeatedDpWinnow
 from learners.everlasting.constants import winnow_constants
-from learners.halfspaces import most_updates
+from learners.halfspaces.base import most_updates
+from learners.halfspaces.dp_winnow import DpWinnow, SeatedDpWinnow
 from learners.mechanisms.bounded_range import composed_draws
 from learners.mechanisms.composition import advanced
 from learners.mechanisms.laplace import laplace

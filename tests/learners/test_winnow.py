@@ -16,8 +16,8 @@ from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsuppo
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import decision_list, doubled, point_function, with_constant
 from arena.testing import check_learner
-from learners.halfspaces import most_updates
-from learners.winnow import SeatedWinnow, Winnow
+from learners.halfspaces.base import most_updates
+from learners.halfspaces.winnow import SeatedWinnow, Winnow
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 64])

@@ -12,8 +12,8 @@ from mutants.online_realizable import BareSum, SumAtMistakes
 
 from arena import Claim
 from arena.concepts import Halfspaces
-from learners.dp_winnow import DpWinnow, SeatedDpWinnow
-from learners.halfspaces import Multiplicative
+from learners.halfspaces.base import Multiplicative
+from learners.halfspaces.dp_winnow import DpWinnow, SeatedDpWinnow
 from learners.mechanisms.running_sum import RunningSum
 
 FIRES_EVERY_ROUND = -1e6

@@ -16,7 +16,7 @@ from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.common.rounds import Rounds
 from learners.everlasting.constants import winnow_constants
-from learners.halfspaces import HalfspaceLearner, Multiplicative, add_signed, most_updates, says_one
+from learners.halfspaces.base import HalfspaceLearner, Multiplicative, add_signed, most_updates, says_one
 from learners.mechanisms.bounded_range import composed_draws, largest_width
 from learners.mechanisms.composition import Guarantee, advanced, basic
 from learners.mechanisms.largest import largest

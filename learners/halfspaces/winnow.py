@@ -13,7 +13,7 @@ from arena.concepts.cube.halfspaces import products
 from arena.points import frozen
 from arena.replies import Hypothesis
 from arena.settings import less_than, more_than, setting
-from learners.halfspaces import HalfspaceLearner, Multiplicative, add_signed, most_updates
+from learners.halfspaces.base import HalfspaceLearner, Multiplicative, add_signed, most_updates
 
 
 @attrs.frozen

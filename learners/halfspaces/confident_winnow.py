@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, less_than, one_of, setting
-from learners.winnow import SeatedWinnow, Winnow
+from learners.halfspaces.winnow import SeatedWinnow, Winnow
 
 ALWAYS, NEVER = "always", "never"
 
