@@ -18,7 +18,8 @@ from learners.exponential_choice import ExponentialChoice
 from learners.gaussian_count import GaussianCount
 from learners.halfspaces.dp_winnow import DpWinnow
 from learners.laplace_count import LaplaceCount
-from learners.list_choice import ListChoice
+from learners.lists.list_choice import ListChoice
+from learners.lists.private_decision_list import PrivateDecisionList
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
@@ -31,7 +32,6 @@ from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
-from learners.private_decision_list import PrivateDecisionList
 from learners.randomised_response import RandomisedResponse
 from learners.sparse_vector import SparseVector
 from learners.zoo.laplace import ZooLaplace

@@ -12,8 +12,8 @@ from audits.exact.views import view_law
 from audits.plan import Plan
 from audits.run import run
 from learners.laplace_count import LaplaceCount
-from learners.private_decision_list import PrivateDecisionList
-from learners.rivest import Rivest
+from learners.lists.private_decision_list import PrivateDecisionList
+from learners.lists.rivest import Rivest
 
 
 def learner(d: int = 2, delta: float = 0.01) -> PrivateDecisionList:

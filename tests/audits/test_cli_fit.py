@@ -14,8 +14,8 @@ from arena.concepts import DecisionLists, Variables
 from audits import cli
 from audits.fitting import fit, without_dead_rules
 from audits.one_hot import OneHot, load_one_hot
-from learners.private_decision_list import PrivateDecisionList
-from learners.rivest import Rivest
+from learners.lists.private_decision_list import PrivateDecisionList
+from learners.lists.rivest import Rivest
 
 MUSHROOM = str(Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz")
 MUSHROOMS = ("--data", MUSHROOM, "--y", "Poisonous/Edible")

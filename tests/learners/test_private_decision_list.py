@@ -28,11 +28,11 @@ from arena import (
 from arena.concepts import DecisionLists, Literals, Thresholds, Variables
 from arena.testing import check_learner
 from audits.exact import exact
-from learners.list_choice import ListChoice
+from learners.lists.list_choice import ListChoice
+from learners.lists.private_decision_list import PrivateDecisionList
+from learners.lists.rivest import Rivest, greedy_list
 from learners.logistic import LinearRules, Logistic
 from learners.mechanisms.em_cover import cover_delta
-from learners.private_decision_list import PrivateDecisionList
-from learners.rivest import Rivest, greedy_list
 
 RATE = 1e-8
 VARIABLES = st.integers(1, 3)

@@ -12,8 +12,8 @@ import numpy as np
 
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
+from learners.lists.private_decision_list import PrivateDecisionList, SeatedPrivateDecisionList
 from learners.mechanisms.em_cover import EMCover
-from learners.private_decision_list import PrivateDecisionList, SeatedPrivateDecisionList
 
 
 @attrs.frozen

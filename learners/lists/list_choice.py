@@ -13,7 +13,7 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
-from learners.private_decision_list import lists_only
+from learners.lists.private_decision_list import lists_only
 
 
 @attrs.frozen

@@ -10,7 +10,7 @@ from arena.concepts.base import ConceptClass
 from arena.sample import Sample
 from arena.settings import setting
 from learners.fitted import FittedLearner
-from learners.private_decision_list import lists_only
+from learners.lists.private_decision_list import lists_only
 
 
 @attrs.frozen
