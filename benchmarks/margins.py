@@ -21,9 +21,9 @@ from tabulate import tabulate
 
 from arena import Sample
 from audits.one_hot import load_one_hot
-from learners.ensemble import Teacher
-from learners.ensemble.ensemble import trained
-from learners.ensemble.margins import HighMargin, Margins
+from learners.pate.ensemble import Teacher
+from learners.pate.ensemble.ensemble import trained
+from learners.pate.ensemble.margins import HighMargin, Margins
 
 ADULT = Path(__file__).parents[1] / "examples" / "data" / "adult.csv.gz"
 TEACHERS, QUERIES = 250, 2_000

@@ -20,8 +20,8 @@ from adversaries.disagreement import Disagreement
 from adversaries.small_margin import SmallMargin
 from arena import Adversary, Learner, Moves, Query, Sample, Train, Voting, play
 from arena.randomness import block_seed, generator
-from learners.ensemble import Teacher
-from learners.pate_gaussian import PateGaussian
+from learners.pate.ensemble import Teacher
+from learners.pate.pate_gaussian import PateGaussian
 
 GAMES, ROUNDS, TABLES, FEATURES = 8_192, 100, 8, 112
 ANSWERS = GAMES * ROUNDS * TABLES

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena import Claim
 from arena.replies import UNSTABLE
-from learners.pate_gaussian import PateGaussian
+from learners.pate.pate_gaussian import PateGaussian
 
 
 class Told:

@@ -11,7 +11,6 @@ from mutants.learners import MUTANTS
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
 from audits.search import SearchResult, search
-from learners.ensemble import Minimiser
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.exponential_choice import ExponentialChoice
@@ -25,15 +24,16 @@ from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
 from learners.online.realizable import Realizable
-from learners.pate_asq import PateAsq
-from learners.pate_gaussian import PateGaussian
-from learners.pate_psq import PatePsq
+from learners.pate.ensemble import Minimiser
+from learners.pate.pate_asq import PateAsq
+from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.pate_psq import PatePsq
+from learners.pate.sparse_vector import SparseVector
 from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
 from learners.randomised_response import RandomisedResponse
-from learners.sparse_vector import SparseVector
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1

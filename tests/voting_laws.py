@@ -14,7 +14,7 @@ from players import script
 from statistical import check_counts
 
 from arena import Learner, Query, Sample, Train, Voting, play
-from learners.ensemble import VotingLaw
+from learners.pate.ensemble import VotingLaw
 
 Views = dict[str, float]
 LETTERS = "01?"

@@ -7,8 +7,8 @@ import numpy as np
 from scipy.special import ndtr
 
 from arena import TRAINING_EXAMPLE, UNSTABLE, AnswerLaw, Claim, Sample, Unsupported
-from learners.ensemble import SeatedVoters, Voters, VotingLaw
-from learners.pate_gaussian import PateGaussian
+from learners.pate.ensemble import SeatedVoters, Voters, VotingLaw
+from learners.pate.pate_gaussian import PateGaussian
 
 OUTCOMES = ((0, False), (1, False), (UNSTABLE, False), (UNSTABLE, True))
 

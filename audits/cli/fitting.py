@@ -19,7 +19,7 @@ from audits.fitting import Fitted, fit
 from audits.one_hot import OneHot, load_one_hot
 from audits.registry import LEARNERS
 from audits.settings import build, claim_of, summary
-from learners.students.public import PublicPoints
+from learners.pate.students.public_points import PublicPoints
 
 PUBLIC = 0.02  # of the data, as in section 5 of the paper of pate-psq and pate-asq
 PUBLIC_BLOCK = 1  # of the seed; block 0 draws the splits

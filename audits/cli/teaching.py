@@ -14,10 +14,10 @@ import numpy as np
 
 from arena import InvalidArgument, Sample
 from audits.experiment.players import Learnt, Request
-from learners.ensemble import Classifier, Ensemble, Teacher
-from learners.ensemble.ensemble import parts_of
-from learners.pate_gaussian import PateGaussian
-from learners.students import (
+from learners.pate.ensemble import Classifier, Ensemble, Teacher
+from learners.pate.ensemble.ensemble import parts_of
+from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.students import (
     ActiveStudent,
     ForcedLabel,
     GradientSteps,

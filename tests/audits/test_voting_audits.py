@@ -22,7 +22,7 @@ from audits.run import run
 from audits.search.score import Score, simple_scores
 from audits.verdict import Verdict
 from audits.views import ViewCounts, features
-from learners.pate_gaussian import PateGaussian
+from learners.pate.pate_gaussian import PateGaussian
 
 SCREENED = Screened(teachers=3, queries=5)
 

@@ -17,9 +17,9 @@ from voting_laws import Views, check_views, delta, law_of_views, one_point, view
 from arena import InvalidArgument, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.distance_to_instability import DistanceToInstability
 from learners.mechanisms.composition import optimal
 from learners.mechanisms.laplace import laplace
+from learners.pate.distance_to_instability import DistanceToInstability
 
 RATE = 1e-8
 SMALL = DistanceToInstability(teachers=9, queries=3, epsilon=0.8, threshold=2.0)

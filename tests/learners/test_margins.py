@@ -14,8 +14,8 @@ from statistical import check_mean, statistical
 
 from arena import InvalidArgument, Sample
 from arena.concepts import FiniteClass, Thresholds
-from learners.ensemble import Minimiser, Teacher
-from learners.ensemble.margins import (
+from learners.pate.ensemble import Minimiser, Teacher
+from learners.pate.ensemble.margins import (
     Margins,
     expected_margins,
     fresh_parts,

@@ -16,11 +16,11 @@ from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Un
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
 from audits.exact import exact
-from learners.ensemble import Minimiser, Teacher
 from learners.mechanisms.gaussian import gaussian_delta
-from learners.pate_asq import PateAsq
-from learners.pate_gaussian import PateGaussian
-from learners.students import Disagreement, ForcedLabel, PublicPoints, learn
+from learners.pate.ensemble import Minimiser, Teacher
+from learners.pate.pate_asq import PateAsq
+from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.students import Disagreement, ForcedLabel, PublicPoints, learn
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(6)))

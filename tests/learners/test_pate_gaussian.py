@@ -18,7 +18,7 @@ from arena import Sample, Training, Voting
 from arena.testing import check_learner
 from audits.exact import exact as exactly
 from learners.mechanisms.gaussian import gaussian_delta
-from learners.pate_gaussian import PateGaussian, printed_sigma
+from learners.pate.pate_gaussian import PateGaussian, printed_sigma
 
 RATE = 1e-8
 SMALL = PateGaussian(teachers=9, queries=3, sigma=1.5)

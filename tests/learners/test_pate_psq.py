@@ -21,13 +21,13 @@ from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Un
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
 from audits.exact import exact
-from learners.ensemble import Minimiser, Teacher
-from learners.ensemble.ensemble import trained
 from learners.logistic import LinearRules
-from learners.pate_gaussian import PateGaussian
-from learners.pate_psq import PatePsq
-from learners.pate_svt import PateSvt
-from learners.students import PublicPoints
+from learners.pate.ensemble import Minimiser, Teacher
+from learners.pate.ensemble.ensemble import trained
+from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.pate_psq import PatePsq
+from learners.pate.pate_svt import PateSvt
+from learners.pate.students import PublicPoints
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(4)))

@@ -27,9 +27,9 @@ from voting_laws import (
 from arena import TRAINING_EXAMPLE, InvalidArgument, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.ensemble.screening import distances
 from learners.mechanisms.composition import advanced, basic, concentrated
-from learners.pate_svt import PateSvt, chance_above, threshold_above, tight_scale
+from learners.pate.ensemble.screening import distances
+from learners.pate.pate_svt import PateSvt, chance_above, threshold_above, tight_scale
 
 RATE = 1e-8
 SMALL = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)

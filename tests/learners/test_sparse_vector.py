@@ -27,10 +27,10 @@ from arena.testing import check_learner
 from audits.exact import exact as exactly
 from audits.plan import Plan
 from audits.run import run
-from learners.ensemble.screening import Screening
 from learners.mechanisms.composition import composed, optimal
-from learners.sparse_vector import SparseVector
-from learners.sparse_vector_printed import SparseVectorPrinted
+from learners.pate.ensemble.screening import Screening
+from learners.pate.sparse_vector import SparseVector
+from learners.pate.sparse_vector_printed import SparseVectorPrinted
 
 RATE = 1e-8
 SMALL = SparseVector(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)

@@ -13,14 +13,14 @@ import numpy as np
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
-from learners.distance_to_instability import DistanceToInstability, SeatedDistanceToInstability
-from learners.ensemble import Ensemble, Voters, VotingLaw
-from learners.ensemble.ensemble import parts_of
-from learners.ensemble.screening import SeatedScreening, distances, threshold_nodes
 from learners.mechanisms.above_threshold import AboveThreshold
 from learners.mechanisms.laplace import laplace_cdf
-from learners.pate_gaussian import PateGaussian, SeatedPateGaussian
-from learners.pate_svt import PateSvt
+from learners.pate.distance_to_instability import DistanceToInstability, SeatedDistanceToInstability
+from learners.pate.ensemble import Ensemble, Voters, VotingLaw
+from learners.pate.ensemble.ensemble import parts_of
+from learners.pate.ensemble.screening import SeatedScreening, distances, threshold_nodes
+from learners.pate.pate_gaussian import PateGaussian, SeatedPateGaussian
+from learners.pate.pate_svt import PateSvt
 
 
 @attrs.frozen

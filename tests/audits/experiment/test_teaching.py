@@ -12,8 +12,8 @@ from services import Told
 from arena import InvalidArgument, Sample, Training
 from audits.cli.teaching import PatePlayers, players
 from audits.experiment.players import Request
-from learners.pate_gaussian import PateGaussian
-from learners.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
+from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
 
 TEACHERS, PUBLIC, BUDGET, DELTA = 15, 40, 12, 1e-3
 

@@ -15,10 +15,10 @@ from arena import Sample, Training, Unsupported, Voting, play
 from arena.concepts import Thresholds
 from audits.plan import Plan
 from audits.run import run
-from learners.ensemble import Ensemble, Minimiser, Teacher
-from learners.ensemble.ensemble import _trained, parts_of, trained
-from learners.ensemble.teacher import Taught
-from learners.pate_gaussian import PateGaussian
+from learners.pate.ensemble import Ensemble, Minimiser, Teacher
+from learners.pate.ensemble.ensemble import _trained, parts_of, trained
+from learners.pate.ensemble.teacher import Taught
+from learners.pate.pate_gaussian import PateGaussian
 
 
 @st.composite

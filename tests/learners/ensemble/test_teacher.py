@@ -13,8 +13,8 @@ from arena import InvalidArgument, Sample, Voting, play
 from arena.concepts import Points, Thresholds
 from audits.cli.players import find_any
 from audits.settings import build
-from learners.ensemble import Classifier, Minimiser, Teacher
-from learners.pate_gaussian import PateGaussian
+from learners.pate.ensemble import Classifier, Minimiser, Teacher
+from learners.pate.pate_gaussian import PateGaussian
 
 RNG = np.random.default_rng(1)
 PLANE = Sample(RNG.random((60, 2)), np.arange(60) % 2)
@@ -148,7 +148,7 @@ def test_a_class_of_small_letters_may_be_a_classifier() -> None:
 def test_without_scikit_learn_classifiers_are_refused_and_classes_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from learners.ensemble.teacher import _class_at
+    from learners.pate.ensemble.teacher import _class_at
 
     _class_at.cache_clear()
     find = importlib.util.find_spec
@@ -204,7 +204,7 @@ class Number:
 
 
 def test_what_predicts_no_labels_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learners.ensemble.teacher._class_at", lambda path: Number)
+    monkeypatch.setattr("learners.pate.ensemble.teacher._class_at", lambda path: Number)
     with pytest.raises(InvalidArgument, match=r"Number predicts no labels, got \[0.25, 0.25, 0.25\]"):
         Classifier("Number", (), 2).train(PLANE)
 

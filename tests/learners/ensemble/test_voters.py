@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from arena import TRAINING_EXAMPLE, AnswerLaw, Claim, InvalidArgument, Sample, Training
 from arena.concepts import Thresholds
 from arena.testing import check_learner
-from learners.ensemble import Minimiser, SeatedVoters, Teacher, Voters, VotingLaw
-from learners.ensemble import voters as module
-from learners.ensemble.ensemble import trained
-from learners.ensemble.voters import VoteCounts
+from learners.pate.ensemble import Minimiser, SeatedVoters, Teacher, Voters, VotingLaw
+from learners.pate.ensemble import voters as module
+from learners.pate.ensemble.ensemble import trained
+from learners.pate.ensemble.voters import VoteCounts
 
 
 class SeatedShown(SeatedVoters):

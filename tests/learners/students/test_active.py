@@ -14,9 +14,9 @@ from statistical import check_mean, rejected, statistical
 from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds
 from arena.replies import UNSTABLE
-from learners.ensemble import Minimiser, Teacher
-from learners.students import Disagreement, ForcedLabel, Lesson, answers_of, learn, taught
-from learners.students.active import ActiveStudent
+from learners.pate.ensemble import Minimiser, Teacher
+from learners.pate.students import Disagreement, ForcedLabel, Lesson, answers_of, learn, taught
+from learners.pate.students.active import ActiveStudent
 
 RATE = 1e-8
 

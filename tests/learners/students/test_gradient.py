@@ -13,7 +13,7 @@ from services import Told
 from arena import InvalidArgument
 from arena.replies import UNSTABLE
 from learners.logistic import LinearRules
-from learners.students import GradientSteps, Lesson, learn
+from learners.pate.students import GradientSteps, Lesson, learn
 
 
 def lesson_of(student: GradientSteps, truth, points, **service) -> Lesson:

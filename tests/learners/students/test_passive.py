@@ -13,9 +13,9 @@ from services import Told
 from arena import InvalidArgument, Unsupported
 from arena.concepts import FiniteClass, Thresholds
 from arena.replies import NO_LABEL, UNSTABLE
-from learners.ensemble import Minimiser, Teacher
 from learners.logistic import LinearRules
-from learners.students import PublicPoints, answers_of, fitted, rule_class, taught
+from learners.pate.ensemble import Minimiser, Teacher
+from learners.pate.students import PublicPoints, answers_of, fitted, rule_class, taught
 
 LINE = Minimiser(Thresholds(range(6)))
 POINTS = np.arange(6.0)

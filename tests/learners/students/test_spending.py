@@ -12,8 +12,8 @@ from statistical import check_mean, rejected, statistical
 
 from arena import InvalidArgument
 from learners.mechanisms.gaussian import gaussian_delta
-from learners.pate_gaussian import printed_sigma
-from learners.students import gaussian_epsilon, odometer
+from learners.pate.pate_gaussian import printed_sigma
+from learners.pate.students import gaussian_epsilon, odometer
 
 RATE = 1e-8
 DELTAS = st.floats(1e-9, 0.2)

@@ -13,11 +13,11 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.replies import Hypothesis
 from arena.sample import Training
 from arena.settings import less_than, more_than, setting
-from learners.ensemble import Teacher, Voters
-from learners.ensemble.base import EnsembleLearner, teacher_setting
-from learners.students.passive import Service
-from learners.students.public import PublicPoints
-from learners.students.rules import Rule, concepts_of, rule_class
+from learners.pate.ensemble import Teacher, Voters
+from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
+from learners.pate.students.passive import Service
+from learners.pate.students.public_points import PublicPoints
+from learners.pate.students.rules import Rule, concepts_of, rule_class
 
 
 @attrs.frozen

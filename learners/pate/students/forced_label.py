@@ -9,10 +9,10 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.replies import NO_LABEL, UNSTABLE
-from learners.ensemble import Teacher
-from learners.students.active import ActiveStudent, Lesson, Questions
-from learners.students.public import PublicPoints
-from learners.students.rules import Rule, recalled
+from learners.pate.ensemble import Teacher
+from learners.pate.students.active import ActiveStudent, Lesson, Questions
+from learners.pate.students.public_points import PublicPoints
+from learners.pate.students.rules import Rule, recalled
 
 _HEAVIER = 4  # from one weight to the next
 

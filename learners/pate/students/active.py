@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 
 from arena.replies import NO_LABEL
-from learners.students.passive import Service, asked, prepared
-from learners.students.rules import Rule
+from learners.pate.students.passive import Service, asked, prepared
+from learners.pate.students.rules import Rule
 
 
 @attrs.frozen(eq=False)

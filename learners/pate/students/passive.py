@@ -7,8 +7,8 @@ from typing import Protocol
 import numpy as np
 
 from arena.replies import NO_LABEL
-from learners.ensemble import Teacher
-from learners.students.rules import Rule, fitted_each
+from learners.pate.ensemble import Teacher
+from learners.pate.students.rules import Rule, fitted_each
 
 
 class Service(Protocol):

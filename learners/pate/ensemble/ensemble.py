@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.sample import Sample
-from learners.ensemble.teacher import Taught, Teacher
+from learners.pate.ensemble.teacher import Taught, Teacher
 
 _MOST_TRAINED = 4_096  # teachers kept
 

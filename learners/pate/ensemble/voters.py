@@ -17,9 +17,9 @@ from arena.laws import AnswerLaw
 from arena.points import row_hashes, shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
-from learners.ensemble.base import EnsembleLearner, teacher_setting
-from learners.ensemble.ensemble import Ensemble, trained
-from learners.ensemble.teacher import Teacher
+from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
+from learners.pate.ensemble.ensemble import Ensemble, trained
+from learners.pate.ensemble.teacher import Teacher
 
 _MOST_KEPT = 4_096  # points whose votes a table keeps
 
@@ -41,7 +41,7 @@ class Voters(EnsembleLearner):
     def ensemble(self, sample: Sample) -> Ensemble:
         """Its teachers, trained on a sample.
 
-        Raises: InvalidArgument for points of another shape; as `learners.ensemble.ensemble.trained` does.
+        Raises: InvalidArgument for points of another shape; as `learners.pate.ensemble.ensemble.trained` does.
         """
         if sample.points.shape[1:] != self.point_shape:
             raise InvalidArgument(

@@ -4,14 +4,14 @@ A student is a function of a labelling service (anything with `predict` and `hal
 aggregator) and of public points, so that learners before Release and experiments can use it alike.
 """
 
-from learners.students.active import ActiveStudent, Lesson, learn
-from learners.students.disagreement import Disagreement
-from learners.students.forced import ForcedLabel
-from learners.students.gradient import GradientSteps
-from learners.students.passive import Service, answers_of, taught
-from learners.students.public import PublicPoints
-from learners.students.rules import Rule, fitted, rule_class
-from learners.students.spending import gaussian_epsilon, odometer
+from learners.pate.students.active import ActiveStudent, Lesson, learn
+from learners.pate.students.disagreement import Disagreement
+from learners.pate.students.forced_label import ForcedLabel
+from learners.pate.students.gradient_steps import GradientSteps
+from learners.pate.students.odometer import gaussian_epsilon, odometer
+from learners.pate.students.passive import Service, answers_of, taught
+from learners.pate.students.public_points import PublicPoints
+from learners.pate.students.rules import Rule, fitted, rule_class
 
 __all__ = [
     "ActiveStudent",

@@ -12,12 +12,12 @@ from arena.laws import AnswerLaw, Finite
 from arena.replies import NO_LABEL
 from arena.sample import Sample
 from arena.settings import at_least, one_of, setting, whole
-from learners.ensemble import Voters
-from learners.pate_gaussian import PateGaussian
-from learners.pate_svt import PateSvt
-from learners.students.base import StudentLearner
-from learners.students.passive import Service, answers_of, taught
-from learners.students.rules import Rule, concepts_of
+from learners.pate.ensemble import Voters
+from learners.pate.pate_gaussian import PateGaussian
+from learners.pate.pate_svt import PateSvt
+from learners.pate.students.base import StudentLearner
+from learners.pate.students.passive import Service, answers_of, taught
+from learners.pate.students.rules import Rule, concepts_of
 
 GAUSSIAN, SVT = "gaussian", "svt"
 _MOST_STRINGS = 2**14  # strings of answers that a law goes through

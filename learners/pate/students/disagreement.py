@@ -10,8 +10,8 @@ import numpy as np
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument
 from arena.replies import NO_LABEL
-from learners.students.active import ActiveStudent, Lesson, Questions
-from learners.students.rules import Rule
+from learners.pate.students.active import ActiveStudent, Lesson, Questions
+from learners.pate.students.rules import Rule
 
 
 @attrs.frozen(kw_only=True)

@@ -13,7 +13,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
-from learners.ensemble.teacher import Teacher
+from learners.pate.ensemble.teacher import Teacher
 
 
 def realised_margin(ones: np.ndarray, teachers: int) -> np.ndarray:

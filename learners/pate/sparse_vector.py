@@ -8,8 +8,8 @@ import attrs
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.settings import at_least, setting, whole
-from learners.ensemble.screening import Screening, farthest
 from learners.mechanisms.composition import optimal
+from learners.pate.ensemble.screening import Screening, farthest
 
 
 @attrs.frozen

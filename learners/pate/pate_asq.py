@@ -11,15 +11,15 @@ from arena.errors import Unsupported
 from arena.laws import Finite
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
-from learners.ensemble import Minimiser
-from learners.pate_gaussian import GaussianVotes, PateGaussian
-from learners.students.active import ActiveStudent, learn
-from learners.students.base import StudentLearner
-from learners.students.disagreement import Disagreement
-from learners.students.forced import ForcedLabel
-from learners.students.passive import Service
-from learners.students.rules import Rule, concepts_of
-from learners.students.spending import gaussian_epsilon, odometer
+from learners.pate.ensemble import Minimiser
+from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
+from learners.pate.students.active import ActiveStudent, learn
+from learners.pate.students.base import StudentLearner
+from learners.pate.students.disagreement import Disagreement
+from learners.pate.students.forced_label import ForcedLabel
+from learners.pate.students.odometer import gaussian_epsilon, odometer
+from learners.pate.students.passive import Service
+from learners.pate.students.rules import Rule, concepts_of
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
 BUDGET = 0.3  # of the public points, as in section 5 of the paper

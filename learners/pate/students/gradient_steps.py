@@ -9,8 +9,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.replies import NO_LABEL, UNSTABLE
-from learners.students.active import ActiveStudent, Lesson, Questions
-from learners.students.rules import Rule
+from learners.pate.students.active import ActiveStudent, Lesson, Questions
+from learners.pate.students.rules import Rule
 
 
 @attrs.frozen(kw_only=True)

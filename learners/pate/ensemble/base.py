@@ -10,7 +10,7 @@ from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument
 from arena.players import Learner
 from arena.settings import at_least, setting, whole
-from learners.ensemble.teacher import Minimiser, Teacher
+from learners.pate.ensemble.teacher import Minimiser, Teacher
 
 
 def _a_teacher(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:

@@ -10,9 +10,9 @@ import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.settings import at_least, one_of, setting, whole
-from learners.ensemble.screening import Screening, check_reach, majorities
 from learners.mechanisms.composition import optimal
 from learners.mechanisms.largest import least
+from learners.pate.ensemble.screening import Screening, check_reach, majorities
 
 PRINTED, TIGHT = "printed", "tight"
 
