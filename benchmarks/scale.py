@@ -34,7 +34,7 @@ from audits.ledger import Ledger
 from audits.plan import MOST_PAIRS, Plan
 from audits.run import run
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.randomised_response import RandomisedResponse
+from learners.releases.randomised_response import RandomisedResponse
 
 ROUNDS = 3  # of each backend, in turns
 _CORE_HOUR = 3600.0

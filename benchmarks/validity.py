@@ -15,7 +15,7 @@ from adversaries.count_swap import CountSwap
 from arena import Release
 from audits.plan import Plan
 from audits.run import run
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 
 SEEDS, GAMES, CONFIDENCE = 2_000, 20_000, 0.95
 

@@ -15,7 +15,7 @@ from adversaries.count_swap import CountSwap
 from arena import Release
 from audits.plan import Plan
 from audits.verdict import Verdict
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 
 
 @attrs.frozen(kw_only=True)

@@ -13,10 +13,7 @@ from arena.concepts import Halfspaces, Points, Thresholds
 from audits.search import SearchResult, search
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
-from learners.exponential_choice import ExponentialChoice
-from learners.gaussian_count import GaussianCount
 from learners.halfspaces.dp_winnow import DpWinnow
-from learners.laplace_count import LaplaceCount
 from learners.lists.list_choice import ListChoice
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.online.agnostic_batched import AgnosticBatched
@@ -33,7 +30,10 @@ from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
-from learners.randomised_response import RandomisedResponse
+from learners.releases.exponential_choice import ExponentialChoice
+from learners.releases.gaussian_count import GaussianCount
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1

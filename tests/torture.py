@@ -42,7 +42,7 @@ from arena import Release  # noqa: E402
 from audits.ledger.copying import copy_ledger  # noqa: E402
 from audits.plan import Plan  # noqa: E402
 from audits.run import run  # noqa: E402
-from learners.laplace_count import LaplaceCount  # noqa: E402
+from learners.releases.laplace_count import LaplaceCount  # noqa: E402
 
 GAMES, BLOCK = 4_000, 40
 

@@ -9,7 +9,7 @@ from arena.concepts import DecisionLists, Variables
 from arena.concepts.base import ConceptClass
 from arena.sample import Sample
 from arena.settings import setting
-from learners.fitted import FittedLearner
+from learners.common.deterministic import FittedLearner
 from learners.lists.private_decision_list import lists_only
 
 

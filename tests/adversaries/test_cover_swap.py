@@ -11,9 +11,9 @@ from arena.testing import check_adversary
 from audits.exact.views import view_law
 from audits.plan import Plan
 from audits.run import run
-from learners.laplace_count import LaplaceCount
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
+from learners.releases.laplace_count import LaplaceCount
 
 
 def learner(d: int = 2, delta: float = 0.01) -> PrivateDecisionList:

@@ -17,9 +17,9 @@ from arena.testing import check_adversary
 from audits.plan import Plan
 from audits.run import run
 from audits.verdict import Verdict
-from learners.gaussian_count import GaussianCount
-from learners.geometric_count import GeometricCount
-from learners.laplace_count import LaplaceCount
+from learners.releases.gaussian_count import GaussianCount
+from learners.releases.geometric_count import GeometricCount
+from learners.releases.laplace_count import LaplaceCount
 
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
 MODEST = st.floats(min_value=-1e200, max_value=1e200, allow_nan=False)

@@ -8,7 +8,7 @@ import pytest
 from adversaries.statdp import ALL_DIFFER, StatDP, inputs
 from arena import TRAINING_EXAMPLE, InvalidArgument, Release, play
 from arena.testing import check_adversary
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.svt_1 import Svt1

@@ -30,12 +30,12 @@ from arena.testing import check_adversary
 from audits.exact.result import exact
 from audits.plan import Plan
 from audits.run import run
-from learners.laplace_count import LaplaceCount
 from learners.mechanisms.gaussian import gaussian_delta
 from learners.pate.distance_to_instability import DistanceToInstability
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
+from learners.releases.laplace_count import LaplaceCount
 
 
 def gaussian(teacher: str = "thresholds", **settings: Any) -> PateGaussian:

@@ -51,11 +51,11 @@ from audits.testing import (
     streams,
 )
 from audits.testing.budget import confidence_at
-from learners.laplace_count import LaplaceCount
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
-from learners.randomised_response import RandomisedResponse
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 
 ONE = Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
 QUICK = settings(max_examples=20, derandomize=True, database=None)

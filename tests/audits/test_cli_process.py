@@ -116,7 +116,7 @@ def test_an_interrupted_audit_prints_its_figures(tmp_path: Path, jobs: str) -> N
 DEADLY = """
 import multiprocessing, os
 import attrs
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 
 @attrs.frozen(kw_only=True)
 class Deadly(LaplaceCount):

@@ -29,10 +29,10 @@ from audits.likelihood import MOST_LEVELS, likelihood_ratios, ratio_of
 from audits.plan import LIKELIHOOD, Plan
 from audits.registry import LEARNERS
 from audits.run import run
-from learners.laplace_count import LaplaceCount
 from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
+from learners.releases.laplace_count import LaplaceCount
 
 RELEASED = [
     (LaplaceCount(), CountSwap()),

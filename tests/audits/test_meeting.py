@@ -7,8 +7,8 @@ import pytest
 from adversaries.sequences import Iid
 from arena import REFEREES, InvalidArgument, Oblivious
 from audits.meeting import opened, protocol_between
-from learners.laplace_count import LaplaceCount
 from learners.online.noisy_majority import NoisyMajority
+from learners.releases.laplace_count import LaplaceCount
 
 
 @pytest.mark.parametrize("protocol", ["Oblivious", "Adaptive"])

@@ -15,8 +15,8 @@ from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.plan import Plan, describe
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.laplace_count import LaplaceCount
 from learners.online.noisy_majority import NoisyMajority
+from learners.releases.laplace_count import LaplaceCount
 
 GOOD = {
     "learner": LaplaceCount(),

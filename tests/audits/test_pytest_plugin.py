@@ -13,7 +13,7 @@ ROOT = Path(__file__).parent.parent.parent
 
 PRIVACY = """
 import pytest
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 from learners.predictors.static_erm import StaticErm
 
 def test_stands(assert_private):

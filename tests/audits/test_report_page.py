@@ -24,7 +24,7 @@ from audits.plan import Plan
 from audits.report.replay import replay
 from audits.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 
 V1 = EverlastingV1()
 COUNT = Plan(

@@ -41,8 +41,8 @@ from audits.scores import PairCounts
 from audits.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.laplace_count import LaplaceCount
 from learners.predictors.static_erm import StaticErm
+from learners.releases.laplace_count import LaplaceCount
 
 ROOT = Path(__file__).parent.parent.parent
 V1 = EverlastingV1()

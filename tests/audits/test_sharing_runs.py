@@ -24,7 +24,7 @@ from audits.run import run
 from audits.scores import PairCounts
 from audits.verifying import verify
 from learners.foreign.function import Function
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 
 ROOT = Path(__file__).parents[2]
 PLAN = Plan(

@@ -18,8 +18,8 @@ from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.run import run
 from audits.scores import PairCounts
 from audits.views import ViewCounts
-from learners.laplace_count import LaplaceCount
-from learners.randomised_response import RandomisedResponse
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 from learners.zoo.noisy_hist_1 import NoisyHist1
 
 RATE = 1e-7

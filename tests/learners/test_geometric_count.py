@@ -14,7 +14,7 @@ from statistical import check_counts, rejected, statistical
 
 from arena import InvalidArgument, Sample, Unsupported
 from arena.testing import check_learner
-from learners.geometric_count import GeometricCount, chances
+from learners.releases.geometric_count import GeometricCount, chances
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}

@@ -8,15 +8,15 @@ from in_step import check_in_step
 from arena import Learner, Sample
 from arena.concepts import Thresholds
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.exponential_choice import ExponentialChoice
-from learners.gaussian_count import GaussianCount
-from learners.laplace_count import LaplaceCount
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
-from learners.randomised_response import RandomisedResponse
+from learners.releases.exponential_choice import ExponentialChoice
+from learners.releases.gaussian_count import GaussianCount
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 
 CLEAR = Sample([0.0], [0], [20])
 TIED = Sample([0.0, 0.0], [0, 1], [10, 10])

@@ -21,9 +21,9 @@ from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Un
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
 from audits.exact import exact
-from learners.logistic import LinearRules
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.ensemble.ensemble import trained
+from learners.pate.logistic import LinearRules
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_psq import PatePsq
 from learners.pate.pate_svt import PateSvt

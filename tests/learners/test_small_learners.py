@@ -33,11 +33,11 @@ from arena import (
 from arena.testing import check_adversary, check_learner
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.laplace_count import LaplaceCount
 from learners.mechanisms.between_thresholds import delta_of_gap
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.releases.laplace_count import LaplaceCount
 
 RATE = 1e-8
 EVERY = [

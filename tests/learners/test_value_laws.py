@@ -30,11 +30,11 @@ from arena import (
 )
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from learners.exponential_choice import ExponentialChoice
-from learners.gaussian_count import GaussianCount
-from learners.laplace_count import LaplaceCount
 from learners.mechanisms.gaussian import gaussian_delta
-from learners.randomised_response import RandomisedResponse
+from learners.releases.exponential_choice import ExponentialChoice
+from learners.releases.gaussian_count import GaussianCount
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}

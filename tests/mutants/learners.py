@@ -22,8 +22,8 @@ from mutants.aggregators import AGGREGATORS
 from mutants.lists import LISTS
 
 from arena import REFEREES, Learner, Referee, SpecialRound
-from learners.laplace_count import LaplaceCount
 from learners.online.noisy_majority import NoisyMajority
+from learners.releases.laplace_count import LaplaceCount
 
 ROUNDS = 12
 

@@ -12,8 +12,8 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported, told
-from learners.logistic import LinearRules
 from learners.pate.ensemble import Classifier, Minimiser, Teacher
+from learners.pate.logistic import LinearRules
 from learners.pate.students.public_points import PublicPoints
 
 _MOST_KEPT = 4_096  # rules

@@ -12,7 +12,7 @@ from audits.search import Ask, Contest, Score, Script, referee_for, weigh
 from audits.search.evidence import weighed
 from audits.search.score import simple_scores
 from audits.views import Features, ViewCounts
-from learners.laplace_count import LaplaceCount
+from learners.releases.laplace_count import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])
 COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replaced(0, 0.0, 1))

@@ -20,10 +20,10 @@ from audits.registry import ADVERSARIES
 from audits.search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
 from audits.search.printing import replay, script_source, source
 from learners.everlasting.everlasting_v1 import EverlastingV1
-from learners.laplace_count import LaplaceCount
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
-from learners.randomised_response import RandomisedResponse
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
 
 ROOT = Path(__file__).parents[3]
 V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300, halts=3)

@@ -19,10 +19,10 @@ from audits.search.evidence import confirming_seed, exploring_seed
 from audits.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.laplace_count import LaplaceCount
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
+from learners.releases.laplace_count import LaplaceCount
 
 SEARCHING = importlib.import_module("audits.search.search")  # not the function of that name
 

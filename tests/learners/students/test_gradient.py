@@ -12,7 +12,7 @@ from services import Told
 
 from arena import InvalidArgument
 from arena.replies import UNSTABLE
-from learners.logistic import LinearRules
+from learners.pate.logistic import LinearRules
 from learners.pate.students import GradientSteps, Lesson, learn
 
 

@@ -13,8 +13,8 @@ from services import Told
 from arena import InvalidArgument, Unsupported
 from arena.concepts import FiniteClass, Thresholds
 from arena.replies import NO_LABEL, UNSTABLE
-from learners.logistic import LinearRules
 from learners.pate.ensemble import Minimiser, Teacher
+from learners.pate.logistic import LinearRules
 from learners.pate.students import PublicPoints, answers_of, fitted, rule_class, taught
 
 LINE = Minimiser(Thresholds(range(6)))
