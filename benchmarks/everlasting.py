@@ -40,10 +40,10 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.practical_constants import practical, practical_chunk
-from learners.mechanisms.between_thresholds import delta_of_gap
-from learners.mechanisms.composition import composed
-from learners.mechanisms.largest import largest
-from learners.mechanisms.steady_thresholds import steady_cost
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
 
 DATA = Path(__file__).parents[1] / "examples" / "data"
 ALPHA = BETA = 0.06

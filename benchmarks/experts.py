@@ -32,8 +32,8 @@ from arena.randomness import block_seed, generator
 from audits.limits import clopper_pearson
 from audits.race import Standing, race_of, run
 from audits.race.quantiles import quantile
-from learners.mechanisms import exponential_experts
-from learners.mechanisms.binary_counter import BinaryCounter
+from learners.mechanisms.counters.binary_counter import BinaryCounter
+from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.experts import Candidates, MergedExperts, Moves, most_missed, noise_scale

@@ -27,8 +27,8 @@ from audits.fitting import Fitted, fit
 from audits.one_hot import OneHot, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
-from learners.mechanisms.em_cover import LEMMA, other_costs
-from learners.mechanisms.largest import largest
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.selection.em_cover import LEMMA, other_costs
 from learners.pate.logistic import Logistic
 
 MUSHROOM = Path(__file__).parents[1] / "examples" / "data" / "mushroom.csv.gz"

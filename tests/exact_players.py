@@ -20,8 +20,8 @@ from arena import (
     Training,
     ValueLaw,
 )
-from learners.mechanisms.between_thresholds import BetweenThresholds
-from learners.mechanisms.quadrature import laplace_nodes
+from learners.mechanisms.noise.quadrature import laplace_nodes
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 
 BOTH = (TRAINING_EXAMPLE, QUERY)
 ZEROS = Sample([0.5], [0], [10])

@@ -9,8 +9,8 @@ from math import ceil, inf, log
 import attrs
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import advanced, rate_of
-from learners.mechanisms.largest import largest
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import advanced, rate_of
 
 LIMIT = 1 / 16  # α, β and δ of Theorems 5.1 and 6.1 are below it
 

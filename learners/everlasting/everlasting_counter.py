@@ -15,11 +15,11 @@ from arena.errors import InvalidArgument
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.everlasting.generic_bbl import GenericBBL, Round
 from learners.everlasting.generic_bbl_state import SeatedHalting
-from learners.mechanisms.binary_counter import BinaryCounter, lag
-from learners.mechanisms.composition import Guarantee, advanced, composed
-from learners.mechanisms.largest import largest
-from learners.mechanisms.running_sum import RunningSum, running_sum_lag
-from learners.mechanisms.steady_thresholds import TOGETHER, SteadyThresholds, steady_cost
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import Guarantee, advanced, composed
+from learners.mechanisms.counters.binary_counter import BinaryCounter, lag
+from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_lag
+from learners.mechanisms.sparse_vector.steady_thresholds import TOGETHER, SteadyThresholds, steady_cost
 
 CROSSING, BINARY = "crossing", "binary"
 _OF_HARD_STOP = 0.01  # the share of δ that is the chance of the hard stop
@@ -33,7 +33,7 @@ class EverlastingCounter(GenericBBL):
 
     Deviations. BetweenThresholds draws new thresholds after each ⊤, and so lets a query that causes one
     change the law of later answers: no private counter hides that (`adversaries.stale_thresholds`). Here
-    thresholds stay, and need no noise (`learners.mechanisms.steady_thresholds`); ⊤ is answered by the noisy
+    thresholds stay, and need no noise (`learners.mechanisms.sparse_vector.steady_thresholds`); ⊤ is answered by the noisy
     majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
 
     Votes. For one changed teacher the answers of a round cost what `steady_cost` says of c_i ⊤s, or v2's

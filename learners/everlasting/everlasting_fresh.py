@@ -14,7 +14,7 @@ from arena.errors import BudgetExceeded
 from arena.points import shared
 from arena.settings import at_least, setting, whole
 from learners.everlasting.everlasting_v2 import EverlastingV2, SeatedV2
-from learners.mechanisms.composition import Guarantee
+from learners.mechanisms.accounting.composition import Guarantee
 
 
 @attrs.frozen

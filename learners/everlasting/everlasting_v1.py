@@ -12,8 +12,8 @@ from arena.errors import InvalidArgument
 from arena.settings import at_least, setting, whole
 from learners.everlasting.generic_bbl import GenericBBL, Round
 from learners.everlasting.generic_bbl_state import SeatedHalting
-from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
-from learners.mechanisms.composition import composed
+from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
 
 
 @attrs.frozen

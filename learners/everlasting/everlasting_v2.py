@@ -12,8 +12,8 @@ import numpy as np
 from arena.settings import at_least, setting, whole
 from learners.everlasting.generic_bbl import GenericBBL, Round
 from learners.everlasting.generic_bbl_state import SeatedBBL
-from learners.mechanisms.composition import advanced, composed
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.accounting.composition import advanced, composed
+from learners.mechanisms.noise.laplace import laplace
 
 
 @attrs.frozen

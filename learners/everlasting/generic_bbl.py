@@ -31,8 +31,8 @@ from arena.errors import InvalidArgument
 from arena.players import Learner
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.everlasting.constants import LIMIT, Paper
-from learners.mechanisms.composition import Guarantee, amplified, rate_of
-from learners.mechanisms.composition import label_boost as boosted
+from learners.mechanisms.accounting.composition import Guarantee, amplified, rate_of
+from learners.mechanisms.accounting.composition import label_boost as boosted
 
 
 @attrs.frozen(kw_only=True)

@@ -17,10 +17,10 @@ from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.common.rounds import Rounds
 from learners.everlasting.constants import winnow_constants
 from learners.halfspaces.base import HalfspaceLearner, Multiplicative, add_signed, most_updates, says_one
-from learners.mechanisms.bounded_range import composed_draws, largest_width
-from learners.mechanisms.composition import Guarantee, advanced, basic
-from learners.mechanisms.largest import largest
-from learners.mechanisms.running_sum import RunningSum, running_sum_error
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.bounded_range import composed_draws, largest_width
+from learners.mechanisms.accounting.composition import Guarantee, advanced, basic
+from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
 
 MOST_DRAWS = 2**53  # counts are doubles
 MOST_NUMBERS = 2**28  # of a table, 8 bytes each

@@ -18,7 +18,7 @@ from arena.points import frozen
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting
-from learners.mechanisms.em_cover import EMCover, choice_weights, cost, largest_rate, other_costs
+from learners.mechanisms.selection.em_cover import EMCover, choice_weights, cost, largest_rate, other_costs
 
 _STATE_NUMBERS = 2**23  # of a table, held at once
 
@@ -38,7 +38,7 @@ class PrivateDecisionList(Learner):
     left with f = 1 and another label; the rule is "if f then b"; f and the examples with f = 1 leave.
 
     Their Theorem 3.5: on examples that a list labels the released one is nearly right. The claim is what all
-    rounds cost exactly in the worst case, proven in `learners.mechanisms.em_cover`: at ε = 1 and δ = 1e-6
+    rounds cost exactly in the worst case, proven in `learners.mechanisms.selection.em_cover`: at ε = 1 and δ = 1e-6
     less than a third of what the printed Lemma A.1 says of a replaced example. `other_costs` tells that too.
 
     What follows "true" is never asked, so a game stops there. It does not stop when nothing is left, which

@@ -16,8 +16,8 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.common.rounds import Rounds
-from learners.mechanisms import exponential_experts
-from learners.mechanisms.exponential import exponential_mechanism
+from learners.mechanisms.experts import exponential_experts
+from learners.mechanisms.selection.exponential import exponential_mechanism
 from learners.online.sanitiser import labelled
 from learners.sanitiser import Sanitiser, rounded, rounding_error
 

@@ -18,9 +18,9 @@ from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.common.rounds import Rounds
 from learners.experts import Candidates, FreshDraws, LazyDraws, MergedExperts, Moves, most_missed, noise_scale
-from learners.mechanisms import exponential_experts, lazy_experts
-from learners.mechanisms.composition import Guarantee
-from learners.mechanisms.lazy_experts import Lazy
+from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.experts import exponential_experts, lazy_experts
+from learners.mechanisms.experts.lazy_experts import Lazy
 from learners.online.experts import transitions as moves
 
 MOST_NUMBERS_A_GAME = 2**25

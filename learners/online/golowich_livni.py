@@ -15,10 +15,10 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.common.rounds import Rounds
-from learners.mechanisms.above_threshold import AboveThreshold
-from learners.mechanisms.composition import Guarantee, composed
-from learners.mechanisms.largest import largest
-from learners.mechanisms.private_histogram import HistogramNoise, private_histogram
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import Guarantee, composed
+from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.online.sequences import Sequences, power_of_two, sequences
 
 MOST_LEAVES = 2**27  # of all forests at a table, three to five bytes each

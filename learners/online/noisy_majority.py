@@ -11,7 +11,7 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, more_than, setting, whole
 from learners.common.rounds import Rounds
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.noise.laplace import laplace
 
 
 @attrs.frozen

@@ -15,8 +15,8 @@ from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, one_of, setting, whole
 from learners.common.rounds import Rounds
 from learners.everlasting.constants import lwy_nodes, lwy_pairs
-from learners.mechanisms.private_histogram import HistogramNoise, private_histogram
-from learners.mechanisms.running_sum import RunningSum, running_sum_error
+from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
+from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
 from learners.online.sequences import Sequences, power_of_two, sequences
 
 KEEP, PRINTED = "keep", "printed"

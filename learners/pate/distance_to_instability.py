@@ -11,8 +11,8 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.mechanisms.composition import optimal
-from learners.mechanisms.laplace import laplace, laplace_cdf
+from learners.mechanisms.accounting.composition import optimal
+from learners.mechanisms.noise.laplace import laplace, laplace_cdf
 from learners.pate.ensemble import SeatedVoters, Voters, VotingLaw
 from learners.pate.ensemble.screening import check_reach, distances, majorities
 

@@ -10,8 +10,8 @@ import numpy as np
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
-from learners.mechanisms.composition import concentrated
-from learners.mechanisms.gaussian import gaussian_delta, gaussian_sigma
+from learners.mechanisms.accounting.composition import concentrated
+from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
 from learners.pate.ensemble import SeatedVoters, Voters, VotingLaw
 
 ANALYTIC, PRINTED = "analytic", "printed"

@@ -10,8 +10,8 @@ import numpy as np
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.settings import at_least, one_of, setting, whole
-from learners.mechanisms.composition import optimal
-from learners.mechanisms.largest import least
+from learners.mechanisms.accounting.bisection import least
+from learners.mechanisms.accounting.composition import optimal
 from learners.pate.ensemble.screening import Screening, check_reach, majorities
 
 PRINTED, TIGHT = "printed", "tight"

@@ -8,7 +8,7 @@ import attrs
 
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.settings import at_least, setting, whole
-from learners.mechanisms.composition import optimal
+from learners.mechanisms.accounting.composition import optimal
 from learners.pate.ensemble.screening import Screening, farthest
 
 

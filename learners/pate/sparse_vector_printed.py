@@ -11,8 +11,8 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, setting, whole
-from learners.mechanisms.above_threshold import HaltBudget
-from learners.mechanisms.laplace import NoisyValues, laplace
+from learners.mechanisms.noise.laplace import NoisyValues, laplace
+from learners.mechanisms.sparse_vector.above_threshold import HaltBudget
 from learners.pate.ensemble.screening import Screening, ScreeningLaw, distances, farthest, threshold_nodes
 from learners.pate.ensemble.voters import SeatedVoters
 

@@ -8,9 +8,9 @@ import numpy as np
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.sample import Sample
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.mechanisms.above_threshold import AboveThreshold
-from learners.mechanisms.composition import basic
-from learners.mechanisms.laplace import laplace_cdf
+from learners.mechanisms.accounting.composition import basic
+from learners.mechanisms.noise.laplace import laplace_cdf
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.predictors.base import HaltingLaw, SeatedSparseVotes, VotePredictor
 
 

@@ -21,9 +21,9 @@ from arena.points import shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.common.teachers import Teachers
-from learners.mechanisms.above_threshold import AboveThreshold
-from learners.mechanisms.between_thresholds import BetweenThresholds
-from learners.mechanisms.quadrature import laplace_nodes
+from learners.mechanisms.noise.quadrature import laplace_nodes
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 
 _MOST_DOMAIN = 1_024  # of a larger domain only points of the sample and their neighbours are looked at
 _MOST_VOTES = 64

@@ -8,9 +8,9 @@ import numpy as np
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap
-from learners.mechanisms.composition import composed
-from learners.mechanisms.laplace import laplace_between, laplace_cdf
+from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.noise.laplace import laplace_between, laplace_cdf
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap
 from learners.predictors.base import HaltingLaw, SeatedSparseVotes, VotePredictor
 
 

@@ -9,8 +9,8 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.mechanisms.composition import composed
-from learners.mechanisms.laplace import laplace, laplace_cdf
+from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.noise.laplace import laplace, laplace_cdf
 from learners.predictors.base import Electorate, SeatedVotes, VotePredictor
 
 

@@ -9,8 +9,8 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.mechanisms.laplace import laplace_between, laplace_cdf
-from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_cost
+from learners.mechanisms.noise.laplace import laplace_between, laplace_cdf
+from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_cost
 from learners.predictors.base import Electorate, SeatedVotes, VotePredictor
 
 
@@ -20,12 +20,12 @@ class SteadyThresholdsPredictor(VotePredictor):
     1/2, and halts with the c-th answer whose noisy vote lies within alpha of 1/2.
 
     What section 6.1 of Private Everlasting Prediction, v2, puts in the place of its step 3(d), without the
-    rounds and without noise on thresholds: `learners.mechanisms.steady_thresholds`. It learns nothing from
+    rounds and without noise on thresholds: `learners.mechanisms.sparse_vector.steady_thresholds`. It learns nothing from
     queries and protects training examples only.
     """
 
     name = "steady-thresholds"
-    theorem = "the proof of learners.mechanisms.steady_thresholds.steady_cost"
+    theorem = "the proof of learners.mechanisms.sparse_vector.steady_thresholds.steady_cost"
 
     epsilon: float = setting(0.04, unit="nats", help="ε′ of one answer", check=[more_than(0), at_most(1)])
     alpha: float = setting(

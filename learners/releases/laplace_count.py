@@ -10,8 +10,8 @@ from arena.laws import Density
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
-from learners.mechanisms.densities import laplace_density
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.noise.densities import laplace_density
+from learners.mechanisms.noise.laplace import laplace
 
 
 @attrs.frozen

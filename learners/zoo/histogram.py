@@ -12,8 +12,8 @@ from arena.errors import InvalidArgument
 from arena.laws import Independent
 from arena.points import frozen
 from arena.sample import Sample
-from learners.mechanisms.densities import laplace_density
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.noise.densities import laplace_density
+from learners.mechanisms.noise.laplace import laplace
 from learners.zoo.counting import CountingLearner, Values, number_of_queries
 
 _ROUNDING = 1e-9  # by which the norm of a person may miss 1

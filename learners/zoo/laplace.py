@@ -9,8 +9,8 @@ import numpy as np
 
 from arena.laws import Density
 from arena.sample import Sample
-from learners.mechanisms.densities import laplace_density
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.noise.densities import laplace_density
+from learners.mechanisms.noise.laplace import laplace
 from learners.zoo.counting import CountingLearner, Values
 
 

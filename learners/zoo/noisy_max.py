@@ -14,15 +14,15 @@ from numpy.random import Generator
 
 from arena.laws import Density, Finite
 from arena.sample import Sample
-from learners.mechanisms.densities import (
+from learners.mechanisms.noise.densities import (
     exponential_log_cdf,
     exponential_log_pdf,
     fine_laplace_nodes,
     laplace_log_cdf,
     laplace_log_pdf,
 )
-from learners.mechanisms.laplace import laplace
-from learners.mechanisms.quadrature import REACH
+from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.quadrature import REACH
 from learners.zoo.counting import CountingLearner, Values, number_of_queries
 
 Function = Callable[[np.ndarray], np.ndarray]

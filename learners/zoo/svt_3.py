@@ -8,7 +8,7 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.laws import Branches, Density
 from arena.sample import Sample
-from learners.mechanisms.densities import HiddenBelow, laplace_density
+from learners.mechanisms.noise.densities import HiddenBelow, laplace_density
 from learners.zoo.counting import Values
 from learners.zoo.sparse_vector import HaltingSparseVector, halted_after, threshold_setting
 

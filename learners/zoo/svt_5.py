@@ -7,7 +7,7 @@ import numpy as np
 
 from arena.laws import Finite
 from arena.sample import Sample
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.noise.laplace import laplace
 from learners.zoo.counting import Values
 from learners.zoo.sparse_vector import SparseVector, noiseless_law, threshold_setting
 

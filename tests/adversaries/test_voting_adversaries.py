@@ -30,7 +30,7 @@ from arena.testing import check_adversary
 from audits.exact.result import exact
 from audits.plan import Plan
 from audits.run import run
-from learners.mechanisms.gaussian import gaussian_delta
+from learners.mechanisms.noise.gaussian import gaussian_delta
 from learners.pate.distance_to_instability import DistanceToInstability
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian

@@ -11,8 +11,8 @@ from statistical import check_mean, statistical
 from arena import Adaptive, BudgetExceeded, Commit, Example, Moves, Oblivious, Unsupported, play
 from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms import exponential_experts
-from learners.mechanisms.composition import composed
+from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.sanitiser import rounding_error
 

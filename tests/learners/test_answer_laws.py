@@ -13,7 +13,7 @@ from told_laws import Views, delta_of_views, view_law, views, views_of
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms.composition import composed
+from learners.mechanisms.accounting.composition import composed
 from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.base import Electorate
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor

@@ -17,8 +17,8 @@ from voting_laws import Views, check_views, delta, law_of_views, one_point, view
 from arena import InvalidArgument, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.composition import optimal
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.accounting.composition import optimal
+from learners.mechanisms.noise.laplace import laplace
 from learners.pate.distance_to_instability import DistanceToInstability
 
 RATE = 1e-8

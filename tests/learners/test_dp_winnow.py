@@ -24,9 +24,9 @@ from arena.testing import check_learner
 from learners.everlasting.constants import winnow_constants
 from learners.halfspaces.base import most_updates
 from learners.halfspaces.dp_winnow import DpWinnow, SeatedDpWinnow
-from learners.mechanisms.bounded_range import composed_draws
-from learners.mechanisms.composition import advanced
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.accounting.bounded_range import composed_draws
+from learners.mechanisms.accounting.composition import advanced
+from learners.mechanisms.noise.laplace import laplace
 
 RATE = 1e-7
 SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}

@@ -34,8 +34,8 @@ from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.mechanisms.between_thresholds import required_gap
-from learners.mechanisms.composition import amplified, composed
+from learners.mechanisms.accounting.composition import amplified, composed
+from learners.mechanisms.sparse_vector.between_thresholds import required_gap
 
 # --- parameters --------------------------------------------------------------------------------------
 

@@ -15,10 +15,10 @@ from scipy import stats
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.mechanisms.binary_counter import lag
-from learners.mechanisms.composition import advanced
-from learners.mechanisms.running_sum import running_sum_lag
-from learners.mechanisms.steady_thresholds import steady_cost
+from learners.mechanisms.accounting.composition import advanced
+from learners.mechanisms.counters.binary_counter import lag
+from learners.mechanisms.sparse_vector.running_sum import running_sum_lag
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
 
 CROSSING = EverlastingCounter()
 BINARY = EverlastingCounter(counter="binary", halts=6_000)

@@ -16,9 +16,9 @@ from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.mechanisms.composition import composed
-from learners.mechanisms.laplace import laplace
-from learners.mechanisms.private_histogram import private_histogram
+from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.counters.private_histogram import private_histogram
+from learners.mechanisms.noise.laplace import laplace
 from learners.online.golowich_livni import Forests, GolowichLivni
 from learners.online.sequences import sequences
 from tests.arena.littlestone.references import agreeing, concepts_of, soa_label

@@ -27,7 +27,7 @@ from voting_laws import (
 from arena import TRAINING_EXAMPLE, InvalidArgument, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.composition import advanced, basic, concentrated
+from learners.mechanisms.accounting.composition import advanced, basic, concentrated
 from learners.pate.ensemble.screening import distances
 from learners.pate.pate_svt import PateSvt, chance_above, threshold_above, tight_scale
 

@@ -31,7 +31,7 @@ from audits.exact import exact
 from learners.lists.list_choice import ListChoice
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest, greedy_list
-from learners.mechanisms.em_cover import cover_delta
+from learners.mechanisms.selection.em_cover import cover_delta
 from learners.pate.logistic import LinearRules, Logistic
 
 RATE = 1e-8

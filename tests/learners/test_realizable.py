@@ -28,8 +28,8 @@ from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.everlasting.constants import lwy_nodes, lwy_pairs
-from learners.mechanisms.laplace import laplace
-from learners.mechanisms.private_histogram import private_histogram
+from learners.mechanisms.counters.private_histogram import private_histogram
+from learners.mechanisms.noise.laplace import laplace
 from learners.online.realizable import KEEP, PRINTED, Realizable, paired
 from learners.online.sequences import sequences
 from tests.arena.littlestone.references import agreeing, concepts_of, soa_label

@@ -27,7 +27,7 @@ from arena.testing import check_learner
 from audits.exact import exact as exactly
 from audits.plan import Plan
 from audits.run import run
-from learners.mechanisms.composition import composed, optimal
+from learners.mechanisms.accounting.composition import composed, optimal
 from learners.pate.ensemble.screening import Screening
 from learners.pate.sparse_vector import SparseVector
 from learners.pate.sparse_vector_printed import SparseVectorPrinted

@@ -12,7 +12,7 @@ from told_laws import Views, delta_of_views, view_law, views
 from adversaries.training_swap import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play
 from arena.testing import check_adversary, check_learner
-from learners.mechanisms.steady_thresholds import steady_cost
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
 from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
 
 RATE = 1e-8

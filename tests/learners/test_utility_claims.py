@@ -26,7 +26,7 @@ from arena.concepts import (
 from arena.errors import InvalidArgument
 from learners.everlasting.constants import Constants, Paper
 from learners.everlasting.label_boost import label_boost
-from learners.mechanisms.composition import rate_of
+from learners.mechanisms.accounting.composition import rate_of
 
 CLASSES = [Thresholds(), RealPoints(), RealIntervals(), Boxes(2), Stumps(3)]
 

@@ -13,8 +13,8 @@ import numpy as np
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
-from learners.mechanisms.above_threshold import AboveThreshold
-from learners.mechanisms.laplace import laplace_cdf
+from learners.mechanisms.noise.laplace import laplace_cdf
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.pate.distance_to_instability import DistanceToInstability, SeatedDistanceToInstability
 from learners.pate.ensemble import Ensemble, Voters, VotingLaw
 from learners.pate.ensemble.ensemble import parts_of

@@ -9,8 +9,8 @@ from adversaries.samples import telling_points, tied_sample
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
 from learners.everlasting.everlasting_counter import EverlastingCounter, SeatedCounter
 from learners.everlasting.generic_bbl import Round
-from learners.mechanisms.between_thresholds import BetweenThresholds
-from learners.mechanisms.steady_thresholds import SteadyThresholds
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
+from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
 from learners.predictors.steady_thresholds import SeatedSteadyThresholds, SteadyThresholdsPredictor
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.

@@ -12,7 +12,7 @@ from mutants.release_learners import for_each_game, laplace_noise
 from arena import QUERY, TRAINING_EXAMPLE, Claim, InvalidArgument, Learner, Sample, Training, Unsupported
 from arena.randomness import generator
 from learners.everlasting.everlasting_v2 import EverlastingV2, SeatedV2
-from learners.mechanisms.above_threshold import AboveThreshold
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 
 # --- votes of the examples at a point -----------------------------------------------------------------------
 

@@ -14,7 +14,7 @@ from arena import Claim
 from arena.concepts import Halfspaces
 from learners.halfspaces.base import Multiplicative
 from learners.halfspaces.dp_winnow import DpWinnow, SeatedDpWinnow
-from learners.mechanisms.running_sum import RunningSum
+from learners.mechanisms.sparse_vector.running_sum import RunningSum
 
 FIRES_EVERY_ROUND = -1e6
 

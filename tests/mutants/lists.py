@@ -13,7 +13,7 @@ import numpy as np
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
 from learners.lists.private_decision_list import PrivateDecisionList, SeatedPrivateDecisionList
-from learners.mechanisms.em_cover import EMCover
+from learners.mechanisms.selection.em_cover import EMCover
 
 
 @attrs.frozen

@@ -9,10 +9,10 @@ import attrs
 import mechanism_laws as laws
 import numpy as np
 
-from learners.mechanisms.above_threshold import AboveThreshold, HaltBudget
-from learners.mechanisms.between_thresholds import BetweenThresholds
-from learners.mechanisms.exponential import exponential_mechanism
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, HaltBudget
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 
 
 @attrs.frozen

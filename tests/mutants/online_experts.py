@@ -11,7 +11,7 @@ import numpy as np
 
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
-from learners.mechanisms import exponential_experts
+from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_experts import LAZY, AgnosticExperts, SeatedAgnosticExperts
 from learners.online.experts import Candidates, FreshDraws, LazyDraws
 

@@ -15,8 +15,8 @@ import numpy as np
 
 from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
-from learners.mechanisms.private_histogram import HistogramNoise
-from learners.mechanisms.running_sum import RunningSum
+from learners.mechanisms.counters.private_histogram import HistogramNoise
+from learners.mechanisms.sparse_vector.running_sum import RunningSum
 from learners.online.realizable import Realizable, SeatedRealizable
 
 

@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 
-from learners.mechanisms import binary_counter
-from learners.mechanisms.binary_counter import BinaryCounter
+from learners.mechanisms.counters import binary_counter
+from learners.mechanisms.counters.binary_counter import BinaryCounter
 
 
 class Candidates:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.mechanisms.exponential import exponential_mechanism
-from learners.mechanisms.lazy_experts import Lazy
+from learners.mechanisms.experts.lazy_experts import Lazy
+from learners.mechanisms.selection.exponential import exponential_mechanism
 from learners.online.experts.merged import MergedExperts
 from learners.online.experts.transitions import Moves
 

@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import Guarantee
-from learners.mechanisms.exponential import exponential_mechanism
-from learners.mechanisms.laplace import positive
+from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.selection.exponential import exponential_mechanism
 
 
 class EmpiricalLearner(Protocol):

@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import Guarantee, composed
-from learners.mechanisms.laplace import positive
-from learners.mechanisms.largest import largest
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import Guarantee, composed
+from learners.mechanisms.noise.laplace import positive
 from learners.online.sanitiser.discriminator import WIN, Discriminator
 from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
 from learners.online.sanitiser.generator import Generator, most_updates

@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.gaussian import gaussian_delta
-from learners.mechanisms.laplace import positive
-from learners.mechanisms.largest import least
+from learners.mechanisms.accounting.bisection import least
+from learners.mechanisms.noise.gaussian import gaussian_delta
+from learners.mechanisms.noise.laplace import positive
 
 
 def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:

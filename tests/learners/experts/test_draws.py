@@ -16,8 +16,8 @@ from statistical import check_counts, rejected, statistical
 
 from arena.concepts import FiniteClass
 from arena.littlestone import START, soa
-from learners.mechanisms import exponential_experts, lazy_experts
-from learners.mechanisms.lazy_experts import Lazy
+from learners.mechanisms.experts import exponential_experts, lazy_experts
+from learners.mechanisms.experts.lazy_experts import Lazy
 from learners.online.experts import transitions as moves
 
 ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))

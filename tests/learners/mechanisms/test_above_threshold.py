@@ -23,8 +23,8 @@ from statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.above_threshold import AboveThreshold, HaltBudget
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, HaltBudget
 
 # --- the law ------------------------------------------------------------------------------------------------
 

@@ -9,8 +9,8 @@ import math
 
 import pytest
 
-from learners.mechanisms.composition import basic, concentrated, optimal
-from learners.mechanisms.gaussian import gaussian_delta, gaussian_sigma
+from learners.mechanisms.accounting.composition import basic, concentrated, optimal
+from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
 from learners.pate.pate_gaussian import PateGaussian, printed_sigma
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")

@@ -23,9 +23,9 @@ from statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
-from learners.mechanisms.composition import advanced
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.accounting.composition import advanced
+from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
 
 # --- the law ------------------------------------------------------------------------------------------------
 

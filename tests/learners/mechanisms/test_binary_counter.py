@@ -16,9 +16,9 @@ from statistical import check_cdf, rejected, statistical
 
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms import binary_counter
-from learners.mechanisms.binary_counter import BinaryCounter, accuracy, lag, levels
-from learners.mechanisms.laplace import laplace
+from learners.mechanisms.counters import binary_counter
+from learners.mechanisms.counters.binary_counter import BinaryCounter, accuracy, lag, levels
+from learners.mechanisms.noise.laplace import laplace
 
 
 def naive_counts(values: list[float], noise: list[float]) -> list[float]:

@@ -11,8 +11,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.bounded_range import composed_draws, largest_width
-from learners.mechanisms.exponential_experts import range_composed
+from learners.mechanisms.accounting.bounded_range import composed_draws, largest_width
+from learners.mechanisms.experts.exponential_experts import range_composed
 
 
 def independent_loss(draws: int, width: float, chance: float, epsilon: float) -> float:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import (
+from learners.mechanisms.accounting.composition import (
     advanced,
     amplified,
     amplified_as_printed,

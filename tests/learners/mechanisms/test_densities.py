@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import integrate, stats
 
-from learners.mechanisms.densities import HiddenBelow
+from learners.mechanisms.noise.densities import HiddenBelow
 
 
 @pytest.mark.parametrize("count", [0, 1, 4])

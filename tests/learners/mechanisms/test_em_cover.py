@@ -14,7 +14,7 @@ from scipy import optimize
 from statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.em_cover import (
+from learners.mechanisms.selection.em_cover import (
     ADVANCED,
     LEMMA,
     RANGE,

@@ -15,8 +15,8 @@ from scipy import stats
 from statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import composed
-from learners.mechanisms.exponential_experts import (
+from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.experts.exponential_experts import (
     ExponentialExperts,
     cost,
     largest_rate,

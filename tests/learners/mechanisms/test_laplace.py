@@ -11,7 +11,7 @@ from statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.laplace import (
+from learners.mechanisms.noise.laplace import (
     NoisyValues,
     laplace,
     laplace_between,

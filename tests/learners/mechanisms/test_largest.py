@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.largest import largest, least
+from learners.mechanisms.accounting.bisection import largest, least
 
 
 @given(at_most=st.floats(1e-12, 1e12))

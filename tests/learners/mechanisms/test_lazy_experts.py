@@ -15,8 +15,8 @@ from scipy import stats
 from statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
-from learners.mechanisms import exponential_experts, lazy_experts
-from learners.mechanisms.lazy_experts import Lazy, LazyExperts, cost, largest_rate, regret
+from learners.mechanisms.experts import exponential_experts, lazy_experts
+from learners.mechanisms.experts.lazy_experts import Lazy, LazyExperts, cost, largest_rate, regret
 
 ROWS = [(0.0, 1.0, 0.5), (1.0, 1.0, 0.0), (0.0, 0.25, 1.0), (0.0, 0.0, 0.0)]
 PRIOR = (0.0, -1.0, 0.5)

@@ -14,7 +14,7 @@ from statistical import check_cdf, rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.private_histogram import HistogramNoise, cut_laplace, private_histogram
+from learners.mechanisms.counters.private_histogram import HistogramNoise, cut_laplace, private_histogram
 
 RATE = 1e-7
 SURE = {"rate": RATE, "effect": 0.01, "power": 1 - 1e-7}

@@ -16,9 +16,9 @@ from statistical import rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.laplace import laplace
-from learners.mechanisms.quadrature import laplace_nodes
-from learners.mechanisms.running_sum import RunningSum, running_sum_error, running_sum_lag
+from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.quadrature import laplace_nodes
+from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error, running_sum_lag
 
 # Small enough that the threshold is often crossed early, late and never.
 SUMS: dict[str, Any] = {"threshold": 2.0, "epsilon": 1.5}

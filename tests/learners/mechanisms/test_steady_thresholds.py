@@ -12,9 +12,9 @@ from statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.composition import advanced
-from learners.mechanisms.laplace import laplace, laplace_between
-from learners.mechanisms.steady_thresholds import SteadyThresholds, steady_cost
+from learners.mechanisms.accounting.composition import advanced
+from learners.mechanisms.noise.laplace import laplace, laplace_between
+from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_cost
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}

@@ -28,7 +28,7 @@ from statistical import check_counts, rejected, statistical
 from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import composed
+from learners.mechanisms.accounting.composition import composed
 from learners.online.sanitiser import labelled
 from learners.online.sanitiser.generator import most_updates
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from arena.errors import BudgetExceeded, InvalidArgument
-from learners.mechanisms.laplace import laplace, positive
-from learners.mechanisms.largest import largest, least
+from learners.mechanisms.accounting.bisection import largest, least
+from learners.mechanisms.noise.laplace import laplace, positive
 
 
 class BinaryCounter:

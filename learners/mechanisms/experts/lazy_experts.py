@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms import exponential_experts
-from learners.mechanisms.composition import Guarantee
-from learners.mechanisms.exponential_experts import Losses, range_composed
-from learners.mechanisms.laplace import positive
-from learners.mechanisms.largest import largest
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.experts import exponential_experts
+from learners.mechanisms.experts.exponential_experts import Losses, range_composed
+from learners.mechanisms.noise.laplace import positive
 
 _SHARES = tuple(0.5**k for k in range(1, 31))  # tried as `redraw`
 

@@ -6,8 +6,8 @@ import math
 from functools import lru_cache
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.laplace import positive
-from learners.mechanisms.largest import least
+from learners.mechanisms.accounting.bisection import least
+from learners.mechanisms.noise.laplace import positive
 
 
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:

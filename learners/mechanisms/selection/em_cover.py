@@ -64,10 +64,10 @@ from functools import lru_cache
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import Guarantee, advanced
-from learners.mechanisms.exponential_experts import range_composed
-from learners.mechanisms.laplace import positive
-from learners.mechanisms.largest import largest
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import Guarantee, advanced
+from learners.mechanisms.experts.exponential_experts import range_composed
+from learners.mechanisms.noise.laplace import positive
 
 LEMMA = "Lemma A.1, twice"
 RANGE = "bounded range"

@@ -7,8 +7,8 @@ import math
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import Guarantee, basic
-from learners.mechanisms.largest import largest
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import Guarantee, basic
 
 # Any order α > 1 gives a guarantee; of so many the best is within a ten-thousandth of the best of all.
 _ORDERS_LESS_ONE = np.geomspace(1e-6, 1e9, 3_000)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.laplace import positive
+from learners.mechanisms.noise.laplace import positive
 
 
 class Guarantee(NamedTuple):

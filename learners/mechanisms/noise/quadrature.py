@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from learners.mechanisms.laplace import positive
+from learners.mechanisms.noise.laplace import positive
 
 REACH = 40.0  # scales; beyond lies a mass of exp(-40), less than 1e-17
 _ORDER = 12

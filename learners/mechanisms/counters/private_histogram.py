@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import Guarantee
-from learners.mechanisms.laplace import positive
+from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.noise.laplace import positive
 
 
 @attrs.frozen(kw_only=True)

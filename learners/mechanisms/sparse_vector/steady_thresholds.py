@@ -8,8 +8,8 @@ from collections.abc import Callable
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import Guarantee
-from learners.mechanisms.laplace import laplace, positive
+from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.noise.laplace import laplace, positive
 
 TOGETHER = 16_384  # answers that are drawn at once: a halt in one of many games ends them soon
 _ORDERS = 400  # moments that are tried: within a thousandth of the best up to 10^5 ⊤s, a seventh at 10^7

@@ -10,7 +10,7 @@ import attrs
 import numpy as np
 
 from arena.laws import Density
-from learners.mechanisms.quadrature import REACH, laplace_nodes
+from learners.mechanisms.noise.quadrature import REACH, laplace_nodes
 
 _PER_PANEL = 12.0  # a panel half a scale wide holds exp(6) at this rate: Gauss's error is then below 1e-17
 _DEGREE = 12  # of the pieces of a spline,

@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.laplace import positive
+from learners.mechanisms.noise.laplace import positive
 
 # Where doubles are 2^-20 apart, rounding moves no probability by more than a millionth of itself.
 _LARGEST = 2.0**32

@@ -7,10 +7,10 @@ import math
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.composition import Guarantee, basic
-from learners.mechanisms.exponential import exponential_mechanism
-from learners.mechanisms.laplace import positive
-from learners.mechanisms.largest import largest
+from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.composition import Guarantee, basic
+from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.selection.exponential import exponential_mechanism
 
 
 class ExponentialExperts:

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.above_threshold import HaltBudget, read_only
-from learners.mechanisms.laplace import NoisyValues, laplace, positive
+from learners.mechanisms.noise.laplace import NoisyValues, laplace, positive
+from learners.mechanisms.sparse_vector.above_threshold import HaltBudget, read_only
 
 _STRETCH = 64  # values that are looked at together; an outcome TOP ends a stretch
 

@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.above_threshold import read_only
-from learners.mechanisms.laplace import NoisyValues, laplace, positive
-from learners.mechanisms.largest import least
+from learners.mechanisms.accounting.bisection import least
+from learners.mechanisms.noise.laplace import NoisyValues, laplace, positive
+from learners.mechanisms.sparse_vector.above_threshold import read_only
 
 
 class RunningSum:

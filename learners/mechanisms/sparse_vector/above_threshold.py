@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.laplace import NoisyValues, laplace, positive
+from learners.mechanisms.noise.laplace import NoisyValues, laplace, positive
 
 
 class AboveThreshold:

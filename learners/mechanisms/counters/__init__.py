@@ -1,0 +1,1 @@
+"""learners/mechanisms/counters"""
