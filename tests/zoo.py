@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arena import Density, Sample, Training
-from learners.zoo.counting import CountingLearner
+from learners.zoo.base import CountingLearner
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.noisy_hist_2 import NoisyHist2

@@ -11,7 +11,7 @@ from arena.laws import Density
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace import laplace
-from learners.zoo.counting import CountingLearner, Values
+from learners.zoo.base import CountingLearner, Values
 
 
 @attrs.frozen

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from learners.zoo.histogram import NoisyHistogram
+from learners.zoo.noisy_histograms import NoisyHistogram
 
 
 @attrs.frozen

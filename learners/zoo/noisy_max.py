@@ -23,7 +23,7 @@ from learners.mechanisms.noise.densities import (
 )
 from learners.mechanisms.noise.laplace import laplace
 from learners.mechanisms.noise.quadrature import REACH
-from learners.zoo.counting import CountingLearner, Values, number_of_queries
+from learners.zoo.base import CountingLearner, Values, number_of_queries
 
 Function = Callable[[np.ndarray], np.ndarray]
 

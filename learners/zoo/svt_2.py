@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from learners.zoo.sparse_vector import HaltingSparseVector, threshold_setting
+from learners.zoo.svt_base import HaltingSparseVector, threshold_setting
 
 
 @attrs.frozen

@@ -9,8 +9,8 @@ from arena.errors import Unsupported
 from arena.laws import Branches, Density
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import HiddenBelow, laplace_density
-from learners.zoo.counting import Values
-from learners.zoo.sparse_vector import HaltingSparseVector, halted_after, threshold_setting
+from learners.zoo.base import Values
+from learners.zoo.svt_base import HaltingSparseVector, halted_after, threshold_setting
 
 _BELOW = -1000.0
 _SILENT = -2000.0

@@ -8,8 +8,8 @@ import numpy as np
 from arena.laws import Finite
 from arena.sample import Sample
 from learners.mechanisms.noise.laplace import laplace
-from learners.zoo.counting import Values
-from learners.zoo.sparse_vector import SparseVector, noiseless_law, threshold_setting
+from learners.zoo.base import Values
+from learners.zoo.svt_base import SparseVector, noiseless_law, threshold_setting
 
 
 @attrs.frozen

@@ -10,18 +10,18 @@ from statistical import check_cdf, check_counts, statistical
 from zoo import EVERY, LIVELY, alternating, label, masses, spread
 
 from arena import Branches, Density, Finite, Independent, Sample, Unsupported
-from learners.zoo.counting import CountingLearner
+from learners.zoo.base import CountingLearner
 from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
 from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
 from learners.zoo.report_noisy_max_3 import ReportNoisyMax3
 from learners.zoo.report_noisy_max_4 import ReportNoisyMax4
-from learners.zoo.sparse_vector import HaltingSparseVector, halting_law
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
 from learners.zoo.svt_3 import Svt3
 from learners.zoo.svt_4 import Svt4
 from learners.zoo.svt_5 import Svt5
 from learners.zoo.svt_6 import Svt6
+from learners.zoo.svt_base import HaltingSparseVector, halting_law
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-7, "effect": 0.01}

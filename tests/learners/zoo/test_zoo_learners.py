@@ -28,14 +28,14 @@ from arena import (
 )
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.zoo.counting import CountingLearner
+from learners.zoo.base import CountingLearner
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_hist_1 import NoisyHist1
 from learners.zoo.noisy_hist_2 import NoisyHist2
-from learners.zoo.sparse_vector import halted_after
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
 from learners.zoo.svt_3 import Svt3
+from learners.zoo.svt_base import halted_after
 
 IN_STEP = [*LIVELY, Svt3(epsilon=2.0, queries=4, halts=2), Svt2(epsilon=2.0, queries=3, halts=9)]
 

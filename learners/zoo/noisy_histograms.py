@@ -14,7 +14,7 @@ from arena.points import frozen
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace import laplace
-from learners.zoo.counting import CountingLearner, Values, number_of_queries
+from learners.zoo.base import CountingLearner, Values, number_of_queries
 
 _ROUNDING = 1e-9  # by which the norm of a person may miss 1
 

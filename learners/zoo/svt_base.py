@@ -20,7 +20,7 @@ from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.noise.densities import fine_laplace_nodes
 from learners.mechanisms.noise.laplace import laplace, laplace_between, laplace_cdf
-from learners.zoo.counting import CountingLearner, Values, number_of_queries
+from learners.zoo.base import CountingLearner, Values, number_of_queries
 
 _MOST_PATTERNS = 2**14  # of a law, which holds all of them
 
