@@ -21,7 +21,7 @@ import numpy as np
 from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
-from adversaries.honest import Honest
+from adversaries.figure1.honest import Honest
 from arena import Figure1, Learner, Sample, play
 from arena.concepts import (
     Boxes,

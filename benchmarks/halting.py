@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import time
 
-from adversaries.halt_counter import HaltCounter
+from adversaries.figure1.halt_counter import HaltCounter
 from arena import Figure1
 from audits.plan import Plan
 from audits.run import run

@@ -24,7 +24,7 @@ import attrs
 from tabulate import tabulate
 
 from adversaries.count_swap import CountSwap
-from adversaries.query_swap import QuerySwap
+from adversaries.figure1.query_swap import QuerySwap
 from arena import Figure1, Release
 from audits.blocks import play_block
 from audits.course import Course, Numbers

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import numpy as np
 
-from adversaries.halt_counter import HaltCounter
+from adversaries.figure1.halt_counter import HaltCounter
 from arena import Figure1, Sample, play
 from audits.data import load_sample
 from audits.plan import Plan

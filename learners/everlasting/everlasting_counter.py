@@ -32,7 +32,7 @@ class EverlastingCounter(GenericBBL):
     threshold the learner stops for good.
 
     Deviations. BetweenThresholds draws new thresholds after each ⊤, and so lets a query that causes one
-    change the law of later answers: no private counter hides that (`adversaries.stale_thresholds`). Here
+    change the law of later answers: no private counter hides that (`adversaries.figure1.stale_thresholds`). Here
     thresholds stay, and need no noise (`learners.mechanisms.sparse_vector.steady_thresholds`); ⊤ is answered by the noisy
     majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
 

@@ -7,15 +7,15 @@ import numpy as np
 import pytest
 from statistical import check_mean, rejected, statistical
 
-from adversaries.hypothesis_learner import HypothesisLearner
-from adversaries.membership import Membership
-from adversaries.poison import Poison
-from adversaries.poisons import bank_of
-from adversaries.populations import population
-from adversaries.query_swap import QuerySwap
-from adversaries.reconstruct import Reconstruct
-from adversaries.rounds import unlabelled_needed
-from adversaries.unlabelled_swap import UnlabelledSwap
+from adversaries.figure1.hypothesis_learner import HypothesisLearner
+from adversaries.figure1.membership import Membership
+from adversaries.figure1.poison import Poison
+from adversaries.figure1.poisonous_points import bank_of
+from adversaries.figure1.populations import population
+from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.reconstruct import Reconstruct
+from adversaries.figure1.round_lengths import unlabelled_needed
+from adversaries.figure1.unlabelled_swap import UnlabelledSwap
 from arena import (
     Adversary,
     Figure1,

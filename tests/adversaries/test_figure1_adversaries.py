@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 from players import Echo
 
-from adversaries.halt_counter import HaltCounter
-from adversaries.query_swap import QuerySwap
-from adversaries.reconstruct import Reconstruct
-from adversaries.samples import swapped_label, telling_points, tied_sample
-from adversaries.training_swap import TrainingSwap
+from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.reconstruct import Reconstruct
+from adversaries.figure1.training_sets import swapped_label, telling_points, tied_sample
+from adversaries.figure1.training_swap import TrainingSwap
 from arena import Adversary, Figure1, InvalidArgument, Learner, Sample, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.engine import Played

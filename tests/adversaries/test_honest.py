@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from statistical import check_counts, check_mean, rejected, statistical
 
-from adversaries.honest import Honest
-from adversaries.populations import Drawn, Listed, population
-from adversaries.rounds import stretches
+from adversaries.figure1.honest import Honest
+from adversaries.figure1.populations import Drawn, Listed, population
+from adversaries.figure1.round_lengths import stretches
 from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, Rectangles, Thresholds
 from arena.testing import check_adversary

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from mutants.everlasting import ROUND, CounterRefreshes
 
-from adversaries.samples import telling_points
-from adversaries.stale_thresholds import StaleThresholds, _ground
+from adversaries.figure1.stale_thresholds import StaleThresholds, _ground
+from adversaries.figure1.training_sets import telling_points
 from arena import Figure1, InvalidArgument, Learner, Query, Sample, Training, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary

@@ -15,8 +15,8 @@ from hypothesis import given, settings
 from statistical import statistical
 
 from adversaries.count_swap import CountSwap
-from adversaries.reconstruct import Reconstruct
-from adversaries.training_swap import TrainingSwap
+from adversaries.figure1.reconstruct import Reconstruct
+from adversaries.figure1.training_swap import TrainingSwap
 from arena import (
     QUERY,
     TRAINING_EXAMPLE,

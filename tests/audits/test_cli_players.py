@@ -114,7 +114,7 @@ def test_list_as_json_is_one_object() -> None:
         "name": "halt-counter",
         "protocols": ["Figure1"],
         "summary": "reads a query off the moment at which a learner halts.",
-        "class": "adversaries.halt_counter:HaltCounter",
+        "class": "adversaries.figure1.halt_counter:HaltCounter",
     }
 
 

@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from adversaries.count_swap import CountSwap
-from adversaries.halt_counter import HaltCounter
+from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.statdp import StatDP
-from adversaries.training_swap import TrainingSwap
 from arena import (
     Adversary,
     Figure1,

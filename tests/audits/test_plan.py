@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 from adversaries.count_swap import CountSwap
-from adversaries.halt_counter import HaltCounter
+from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.online import Contrarian
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass

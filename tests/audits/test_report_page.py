@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from adversaries.count_swap import CountSwap
-from adversaries.halt_counter import HaltCounter
+from adversaries.figure1.halt_counter import HaltCounter
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits import notes, report
 from audits.blocks import play_block

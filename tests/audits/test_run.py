@@ -16,9 +16,9 @@ from mutants import players as mutants
 from players import Echo
 
 from adversaries.count_swap import CountSwap
-from adversaries.halt_counter import HaltCounter
-from adversaries.query_swap import QuerySwap
-from adversaries.training_swap import TrainingSwap
+from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.query_swap import QuerySwap
+from adversaries.figure1.training_swap import TrainingSwap
 from arena import (
     Adversary,
     Figure1,
@@ -222,7 +222,7 @@ print(json.dumps({{k: v for k, v in verdict.as_json().items() if k not in ("seco
 """
 
 PLAN = """
-from adversaries.query_swap import QuerySwap
+from adversaries.figure1.query_swap import QuerySwap
 from arena import Figure1
 from audits.plan import Plan
 from learners.everlasting.everlasting_v2 import EverlastingV2

@@ -9,7 +9,7 @@ from scipy import stats
 from statistical import check_counts, rejected, statistical
 from told_laws import Views, delta_of_views, view_law, views
 
-from adversaries.training_swap import TrainingSwap
+from adversaries.figure1.training_swap import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play
 from arena.testing import check_adversary, check_learner
 from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost

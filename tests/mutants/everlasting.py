@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.samples import telling_points, tied_sample
+from adversaries.figure1.training_sets import telling_points, tied_sample
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
 from learners.everlasting.everlasting_counter import EverlastingCounter, SeatedCounter
 from learners.everlasting.generic_bbl import Round

@@ -15,8 +15,8 @@ from mutants.everlasting import (
 )
 from mutants.witnesses import Asks, last
 
-from adversaries.stale_thresholds import StaleThresholds
-from adversaries.training_swap import TrainingSwap
+from adversaries.figure1.stale_thresholds import StaleThresholds
+from adversaries.figure1.training_swap import TrainingSwap
 from arena import Adversary, Figure1, Learner, Sample
 from audits.plan import Plan
 from audits.run import run

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from mutants.everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
 
-from adversaries.samples import split_sample
-from adversaries.unlabelled_swap import UnlabelledSwap
+from adversaries.figure1.training_sets import split_sample
+from adversaries.figure1.unlabelled_swap import UnlabelledSwap
 from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unlabelled
 from audits.plan import Plan
 from audits.run import run

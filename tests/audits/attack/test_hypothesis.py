@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.hypothesis_learner import HypothesisLearner
+from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from arena import InvalidArgument, Learner
 from arena.concepts import Thresholds
 from audits.attack.hypothesis import Extraction, extraction, printed_boost, run

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from statistical import check_mean, rejected, statistical
 
-from adversaries.poison import Poison
+from adversaries.figure1.poison import Poison
 from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import Thresholds
 from audits.attack.limits import Middle, Share

@@ -15,7 +15,7 @@ from exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, ga
 from players import script
 
 from adversaries.count_swap import CountSwap
-from adversaries.training_swap import TrainingSwap
+from adversaries.figure1.training_swap import TrainingSwap
 from arena import TRAINING_EXAMPLE, Figure1, InvalidArgument, Query, Release, Train
 from audits import cli
 from audits.exact import Exact, exact, report

@@ -29,8 +29,8 @@ from players import Echo, GameScripted, Scripted, script
 from statistical import statistical
 
 from adversaries.count_swap import CountSwap
-from adversaries.halt_counter import HaltCounter
-from adversaries.training_swap import TrainingSwap
+from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.training_swap import TrainingSwap
 from arena import (
     Adaptive,
     Adversary,

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversaries.honest import Honest
+from adversaries.figure1.honest import Honest
 from arena import Figure1, InvalidArgument, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
 from audits.prediction import Watched

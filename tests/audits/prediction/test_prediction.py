@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.halt_counter import HaltCounter
-from adversaries.honest import Honest
+from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.figure1.honest import Honest
 from arena import Bound, InvalidArgument, Learner, Sample
 from audits.prediction import predictor_race, run
 from audits.prediction.plan import PredictorRace, asked

@@ -9,9 +9,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.populations import Listed, class_of, population
-from adversaries.rounds import handed, stretches
-from adversaries.samples import needed
+from adversaries.figure1.populations import Listed, class_of, population
+from adversaries.figure1.round_lengths import handed, stretches
+from adversaries.figure1.training_sets import needed
 from arena import Adversary, Learner, Moves, Queries, Train, Unsupported, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, at_most, more_than, whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.samples import swapped_label, telling_points, tied_sample
+from adversaries.figure1.training_sets import swapped_label, telling_points, tied_sample
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.rounds import stretches
-from adversaries.samples import plain, split_sample
+from adversaries.figure1.round_lengths import stretches
+from adversaries.figure1.training_sets import plain, split_sample
 from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Unsupported, setting
 from arena.settings import at_least, whole
 

@@ -7,7 +7,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.samples import telling_points, tied_sample
+from adversaries.figure1.training_sets import telling_points, tied_sample
 from arena import Adversary, InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
 from arena.points import finite_domain
 from arena.settings import at_least, less_than, more_than, whole

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.rounds import handed, stretches
-from adversaries.samples import needed, swapped_label, telling_points, tied_sample
+from adversaries.figure1.round_lengths import handed, stretches
+from adversaries.figure1.training_sets import needed, swapped_label, telling_points, tied_sample
 from arena import Adversary, Learner, Moves, Queries, Sample, Train, Unsupported, setting
 from arena.concepts import ConceptClass, Thresholds
 from arena.points import finite_domain

@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.next_rounds import NextRounds, repeated
-from adversaries.rounds import stretches, unlabelled_needed
+from adversaries.figure1.base import NextRounds, repeated
+from adversaries.figure1.round_lengths import stretches, unlabelled_needed
 from arena import Moves, Train, Unlabelled
 
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.populations import Population, class_of, population
-from adversaries.rounds import handed, stretches
-from adversaries.samples import needed
+from adversaries.figure1.populations import Population, class_of, population
+from adversaries.figure1.round_lengths import handed, stretches
+from adversaries.figure1.training_sets import needed
 from arena import Adversary, Learner, Moves, Queries, Sample, Train, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, less_than, whole

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.next_rounds import NextRounds, repeated
-from adversaries.rounds import handed
+from adversaries.figure1.base import NextRounds, repeated
+from adversaries.figure1.round_lengths import handed
 from arena import Moves, Query, Train
 
 

@@ -7,9 +7,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.honest import Honest
-from adversaries.poisons import CROWD, REPEAT, SHIFT, bank_of
-from adversaries.rounds import handed, stretches
+from adversaries.figure1.honest import Honest
+from adversaries.figure1.poisonous_points import CROWD, REPEAT, SHIFT, bank_of
+from adversaries.figure1.round_lengths import handed, stretches
 from arena import Moves, Queries, Train, setting
 from arena.settings import at_least, at_most, less_than, more_than, one_of
 

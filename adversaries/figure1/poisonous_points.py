@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from adversaries.populations import Listed, Population
+from adversaries.figure1.populations import Listed, Population
 from arena import Unsupported
 from arena.concepts import ConceptClass
 
