@@ -16,8 +16,8 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from adversaries.disagreement import Disagreement
-from adversaries.small_margin import SmallMargin
+from adversaries.voting.disagreement import Disagreement
+from adversaries.voting.small_margin import SmallMargin
 from arena import Adversary, Learner, Moves, Query, Sample, Train, Voting, play
 from arena.randomness import block_seed, generator
 from learners.pate.ensemble import Teacher

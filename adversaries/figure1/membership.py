@@ -7,9 +7,9 @@ from typing import Any
 import attrs
 import numpy as np
 
+from adversaries.common.answer_likelihood import Judge
 from adversaries.figure1.round_lengths import handed, stretches
 from adversaries.figure1.training_sets import split_sample
-from adversaries.judge import Judge
 from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Train, setting
 from arena.replies import each_answer
 from arena.settings import at_least, whole

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from voting_learners import Screened, Silent
 
-from adversaries.judge import Judge, laws_of
+from adversaries.common.answer_likelihood import Judge, laws_of
 from arena import NO_LABEL, Adversary, Answer, AnswerLaw, Learner, Moves, Query, Sample, Train, Voting, play
 from learners.pate.pate_gaussian import PateGaussian
 from learners.releases.laplace_count import LaplaceCount

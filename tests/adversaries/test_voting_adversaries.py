@@ -16,14 +16,21 @@ from scipy.stats import binom
 from statistical import check_counts, rejected, statistical
 from voting_learners import Screened, Silent
 
-from adversaries import judge
-from adversaries.canary import Canary, canary_in, free_points
-from adversaries.disagreement import Disagreement, disputed
-from adversaries.judge import laws_of
-from adversaries.repeat_point import RepeatPoint, most_telling
-from adversaries.small_margin import SmallMargin
-from adversaries.vote_inference import COPY, VoteInference, case_of
-from adversaries.votes_of import best_swap, narrowest_swap, on_ladder, planted, two_labels, votes_of
+from adversaries.common import answer_likelihood as judge
+from adversaries.common.answer_likelihood import laws_of
+from adversaries.voting.canary import Canary, canary_in, free_points
+from adversaries.voting.disagreement import Disagreement, disputed
+from adversaries.voting.repeat_point import RepeatPoint, most_telling
+from adversaries.voting.small_margin import SmallMargin
+from adversaries.voting.teacher_votes import (
+    best_swap,
+    narrowest_swap,
+    on_ladder,
+    planted,
+    two_labels,
+    votes_of,
+)
+from adversaries.voting.vote_inference import COPY, VoteInference, case_of
 from arena import Adversary, InvalidArgument, Learner, Sample, Unsupported, Voting, play
 from arena.engine import Played
 from arena.testing import check_adversary

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 from mutants.voting_learners import BARE, VOTES
 from voting_learners import Screened
 
-from adversaries.disagreement import Disagreement
-from adversaries.small_margin import SmallMargin
+from adversaries.voting.disagreement import Disagreement
+from adversaries.voting.small_margin import SmallMargin
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
 from audits import cli
 from audits.exact.result import exact

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from adversaries.small_margin import SmallMargin
+from adversaries.voting.small_margin import SmallMargin
 from arena import InvalidArgument, Sample, Voting, play
 from arena.concepts import Points, Thresholds
 from audits.cli.players import find_any

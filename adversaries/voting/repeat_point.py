@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.nature import Nature
-from adversaries.votes_of import Swap, narrowest_swap, teachers_of
+from adversaries.voting.base import Nature
+from adversaries.voting.teacher_votes import Swap, narrowest_swap, teachers_of
 from arena import (
     NO_LABEL,
     InvalidArgument,

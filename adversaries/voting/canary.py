@@ -10,8 +10,8 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.nature import Nature
-from adversaries.votes_of import (
+from adversaries.voting.base import Nature
+from adversaries.voting.teacher_votes import (
     Swap,
     Tried,
     best_swap,

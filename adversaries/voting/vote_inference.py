@@ -7,9 +7,9 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.judge import Judge, chances, laws_of
-from adversaries.nature import Nature
-from adversaries.votes_of import Samples, candidates, on_ladder, votes_of
+from adversaries.common.answer_likelihood import Judge, chances, laws_of
+from adversaries.voting.base import Nature
+from adversaries.voting.teacher_votes import Samples, candidates, on_ladder, votes_of
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, one_of, whole
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.nature import Nature
-from adversaries.votes_of import narrowest_swap
+from adversaries.voting.base import Nature
+from adversaries.voting.teacher_votes import narrowest_swap
 from arena import Moves, setting
 
 

@@ -1,7 +1,7 @@
 """What nature works out before it asks: the votes of teachers in two worlds, and where these tell them apart.
 
 Nature knows the algorithm, the samples of both worlds and the public split, but no coins. It seats the
-learner's *spec* at tables of its own and asks for `votes(x)`. `adversaries.judge` weighs what it is told.
+learner's *spec* at tables of its own and asks for `votes(x)`. `adversaries.common.answer_likelihood` weighs what it is told.
 """
 
 from __future__ import annotations

@@ -7,9 +7,9 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.judge import Judge
-from adversaries.nature import Nature
-from adversaries.votes_of import Samples, candidates, narrowest_swap, on_ladder, votes_of
+from adversaries.common.answer_likelihood import Judge
+from adversaries.voting.base import Nature
+from adversaries.voting.teacher_votes import Samples, candidates, narrowest_swap, on_ladder, votes_of
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train
 
 

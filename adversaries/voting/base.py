@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import attrs
 
-from adversaries.judge import Judge
-from adversaries.votes_of import Swap, queries_of
+from adversaries.common.answer_likelihood import Judge
+from adversaries.voting.teacher_votes import Swap, queries_of
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
