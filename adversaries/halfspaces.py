@@ -10,7 +10,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.sequences import ADAPTIVE, OBLIVIOUS
+from adversaries.online.random_sequences import ADAPTIVE, OBLIVIOUS
 from arena import Adversary, Commit, Example, InvalidArgument, Learner, Moves, Unsupported, setting
 from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.cube.halfspaces import TOLERANCE

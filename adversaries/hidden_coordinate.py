@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from adversaries.halfspaces import HalfspaceStream
-from adversaries.point_functions import ALL, ONE, SCALE, UNIFORM, starts
+from adversaries.online.point_functions import ALL, ONE, SCALE, UNIFORM, starts
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces
 from arena.settings import at_least, at_most, one_of

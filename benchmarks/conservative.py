@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from adversaries.sequences import Iid
+from adversaries.online.random_sequences import Iid
 from arena.concepts import Thresholds
 from audits.race import race_of, run
 from learners.online.conservative import Conservative

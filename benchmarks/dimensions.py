@@ -14,8 +14,8 @@ import numpy as np
 from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
-from adversaries.adaptive import AdaptiveConsistent
-from adversaries.sequences import Iid
+from adversaries.online.adaptive import AdaptiveConsistent
+from adversaries.online.random_sequences import Iid
 from arena import Adversary
 from arena.concepts import Thresholds
 from audits.race import RaceResult, race_of, run

@@ -25,7 +25,7 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
-from adversaries.sequences import Drift, Iid, Prepared, Sorted
+from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator

@@ -32,7 +32,7 @@ import numpy as np
 from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
-from adversaries.adaptive import AdaptiveConsistent
+from adversaries.online.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
 from audits.distribution import in_order

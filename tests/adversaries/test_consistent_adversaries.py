@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from online_opponents import Forest, Guesser, Lazy
 
-from adversaries.adaptive import AdaptiveConsistent
-from adversaries.forest_breaker import ForestBreaker, Forests
-from adversaries.sequences import Iid
-from adversaries.shattered_tree import ShatteredTree, Tree
-from adversaries.version_spaces import NUMBER, VersionSpaces
+from adversaries.online.adaptive import AdaptiveConsistent
+from adversaries.online.base import NUMBER, VersionSpaces
+from adversaries.online.forest_breaker import ForestBreaker, Forests
+from adversaries.online.random_sequences import Iid
+from adversaries.online.shattered_tree import ShatteredTree, Tree
 from arena import Adaptive, Learner, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, littlestone_dimension, soa

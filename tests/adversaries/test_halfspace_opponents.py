@@ -15,8 +15,8 @@ from statistical import check_mean, rejected, statistical
 from adversaries.first_swap import FirstSwap, opposite
 from adversaries.halfspaces import balanced
 from adversaries.margin_adaptive import MarginAdaptive
+from adversaries.online.update_swap import UpdateSwap
 from adversaries.shrinking_margin import ShrinkingMargin
-from adversaries.update_swap import UpdateSwap
 from arena import (
     STREAM_EXAMPLE,
     Adaptive,

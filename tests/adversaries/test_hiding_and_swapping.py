@@ -13,9 +13,9 @@ from players import LastLabel
 from scipy import stats
 from statistical import check_counts, rejected, statistical
 
-from adversaries.online import SpecialSwap
-from adversaries.point_functions import PointFunctions, hiding_places, starts
-from adversaries.update_swap import UpdateSwap
+from adversaries.online.contrarian import SpecialSwap
+from adversaries.online.point_functions import PointFunctions, hiding_places, starts
+from adversaries.online.update_swap import UpdateSwap
 from arena import STREAM_EXAMPLE, Adversary, Hypothesis, Learner, Oblivious, SpecialRound, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.online.noisy_majority import NoisyMajority

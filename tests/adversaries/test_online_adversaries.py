@@ -9,13 +9,13 @@ import pytest
 from online_opponents import Forest, Guesser, Lazy
 from statistical import check_counts, rejected, statistical
 
-from adversaries.adaptive import AdaptiveConsistent
-from adversaries.forest_breaker import ForestBreaker
-from adversaries.online import Committed, Contrarian, SpecialSwap
-from adversaries.point_functions import PointFunctions
-from adversaries.sequences import Drift, Iid, Prepared, Sorted
-from adversaries.shattered_tree import ShatteredTree
-from adversaries.update_swap import UpdateSwap
+from adversaries.online.adaptive import AdaptiveConsistent
+from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap
+from adversaries.online.forest_breaker import ForestBreaker
+from adversaries.online.point_functions import PointFunctions
+from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
+from adversaries.online.shattered_tree import ShatteredTree
+from adversaries.online.update_swap import UpdateSwap
 from arena import (
     Adaptive,
     Adversary,

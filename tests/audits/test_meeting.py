@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from adversaries.sequences import Iid
+from adversaries.online.random_sequences import Iid
 from arena import REFEREES, InvalidArgument, Oblivious
 from audits.meeting import opened, protocol_between
 from learners.online.noisy_majority import NoisyMajority

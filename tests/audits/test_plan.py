@@ -10,7 +10,7 @@ import pytest
 
 from adversaries.count_swap import CountSwap
 from adversaries.figure1.halt_counter import HaltCounter
-from adversaries.online import Contrarian
+from adversaries.online.contrarian import Contrarian
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.plan import Plan, describe

@@ -9,7 +9,7 @@ from scipy import stats
 from statistical import check_cdf, check_counts, rejected, statistical
 
 from adversaries.count_swap import CountSwap
-from adversaries.online import Committed, Contrarian, SpecialSwap
+from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap
 from arena import (
     Adaptive,
     BudgetExceeded,

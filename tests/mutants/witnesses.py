@@ -8,7 +8,7 @@ from itertools import chain, cycle, islice
 import attrs
 import numpy as np
 
-from adversaries.update_swap import UpdateSwap
+from adversaries.online.update_swap import UpdateSwap
 from adversaries.voting.small_margin import SmallMargin
 from arena import UNSTABLE, Adversary, Example, Learner, Moves, Query, Ready, Sample, Train
 from audits.search.script import AGAINST, WITH, Show, Special

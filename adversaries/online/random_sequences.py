@@ -7,7 +7,7 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from adversaries.version_spaces import class_for, domain_of
+from adversaries.online.base import class_for, domain_of
 from arena import Adversary, Commit, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets

@@ -7,8 +7,8 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from adversaries.sequences import Prepared
-from adversaries.version_spaces import domain_of, opening
+from adversaries.online.base import domain_of, opening
+from adversaries.online.random_sequences import Prepared
 from arena import Unsupported, setting
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.online import middle_point
+from adversaries.online.contrarian import middle_point
 from arena import Adversary, Example, Hypothesis, Learner, Moves, Ready, setting
 from arena.settings import at_least, one_of, whole
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.version_spaces import DIMENSION, NUMBER, VersionSpaces, class_for, first_said, on_domain
+from adversaries.online.base import DIMENSION, NUMBER, VersionSpaces, class_for, first_said, on_domain
 from arena import Adversary, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, one_of, whole

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.version_spaces import VersionSpaces, class_for, first_said, on_domain
+from adversaries.online.base import VersionSpaces, class_for, first_said, on_domain
 from arena import Adversary, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
 from arena.littlestone import START, Automaton, soa
