@@ -23,9 +23,9 @@ from charts import BLUE, GREEN, GREY, RED, save
 from matplotlib.figure import Figure
 from tabulate import tabulate
 
-from adversaries.margin_adaptive import MarginAdaptive
-from adversaries.short_lists import ShortLists
-from adversaries.sparse_disjunction import SparseDisjunction
+from adversaries.halfspaces.margin_adaptive import MarginAdaptive
+from adversaries.halfspaces.short_lists import ShortLists
+from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
 from audits.race import race_of, run

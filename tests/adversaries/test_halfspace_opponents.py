@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from statistical import check_mean, rejected, statistical
 
-from adversaries.first_swap import FirstSwap, opposite
-from adversaries.halfspaces import balanced
-from adversaries.margin_adaptive import MarginAdaptive
+from adversaries.halfspaces.base import balanced
+from adversaries.halfspaces.first_swap import FirstSwap, opposite
+from adversaries.halfspaces.margin_adaptive import MarginAdaptive
+from adversaries.halfspaces.shrinking_margin import ShrinkingMargin
 from adversaries.online.update_swap import UpdateSwap
-from adversaries.shrinking_margin import ShrinkingMargin
 from arena import (
     STREAM_EXAMPLE,
     Adaptive,

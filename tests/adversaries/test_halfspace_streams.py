@@ -11,11 +11,11 @@ import pytest
 from halfspace_players import PlainWinnow
 from statistical import check_counts, rejected, statistical
 
-from adversaries.halfspaces import HalfspaceStream, biased_bits, fair_bits, subsets
-from adversaries.hidden_coordinate import HiddenCoordinate
-from adversaries.short_lists import ShortLists
-from adversaries.shrinking_margin import ShrinkingMargin
-from adversaries.sparse_disjunction import SparseDisjunction
+from adversaries.halfspaces.base import HalfspaceStream, biased_bits, fair_bits, subsets
+from adversaries.halfspaces.hidden_coordinate import HiddenCoordinate
+from adversaries.halfspaces.short_lists import ShortLists
+from adversaries.halfspaces.shrinking_margin import ShrinkingMargin
+from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import Adaptive, Example, InvalidArgument, Oblivious, Realizable, Unsupported, play
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import decision_list

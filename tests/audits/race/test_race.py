@@ -12,7 +12,7 @@ from halfspace_players import PlainWinnow
 from race_players import Drawn, Gossip, Guess, TinySoa
 from scipy import stats
 
-from adversaries.sparse_disjunction import SparseDisjunction
+from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import (
     MISTAKES,
     REGRET,

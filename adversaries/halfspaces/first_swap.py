@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import JUST, normalised, playable
+from adversaries.halfspaces.base import JUST, normalised, playable
 from arena import Adversary, Example, InvalidArgument, Learner, Moves, Ready, setting
 from arena.concepts import ConceptClass, Halfspaces
 from arena.settings import at_least, whole

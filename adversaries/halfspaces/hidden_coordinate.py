@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import HalfspaceStream
+from adversaries.halfspaces.base import HalfspaceStream
 from adversaries.online.point_functions import ALL, ONE, SCALE, UNIFORM, starts
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces

@@ -8,7 +8,7 @@ from functools import partial
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import (
+from adversaries.halfspaces.base import (
     HalfspaceStream,
     biased_bits,
     fair_bits,

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import (
+from adversaries.halfspaces.base import (
     ADAPTIVE,
     JUST,
     HalfspaceStream,
@@ -28,7 +28,7 @@ class ShrinkingMargin(HalfspaceStream):
     stretch one more speaks against it, until |v·x| = 1/k. Other coordinates are fair coins.
 
     Under Adaptive the other coordinates are chosen against the weights shown last, so that the learner is at
-    a loss: y'(w·x) = `confidence`·ρ, or just below 0 where that is 0 (`adversaries.halfspaces.balanced`).
+    a loss: y'(w·x) = `confidence`·ρ, or just below 0 where that is 0 (`adversaries.halfspaces.base.balanced`).
     Every example comes with b_t = 1. Winnow then errs as long as the k coordinates have less than about half
     of the weight; and with a confidence between 0 and c ConfidentWinnow updates without having erred, as its
     theorem fears. Points have a fraction or two a game, so they are doubles.

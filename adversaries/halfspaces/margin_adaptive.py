@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import JUST, HalfspaceAdversary, balanced, fair_bits, normalised
+from adversaries.halfspaces.base import JUST, HalfspaceAdversary, balanced, fair_bits, normalised
 from arena import Example, Moves
 
 
@@ -16,7 +16,7 @@ class MarginAdaptive(HalfspaceAdversary):
     The target is one coordinate j, drawn for each game. Its coordinate of every example is y'ρ, so that the
     margin is reached and not exceeded; the others are ±1, but for a fraction or two, such that the weights
     shown last give y'(w·x) just below 0, and mostly so do those after the update that the last example may
-    have set off (`adversaries.halfspaces.balanced`). In relative entropy an update by the rate η brings w
+    have set off (`adversaries.halfspaces.base.balanced`). In relative entropy an update by the rate η brings w
     nearer to the target by ηρ - ln cosh η only as long as w_j is small, where the bound's proof has
     ηρ - η²/2, and by twice that at the end, when w_j is 1/(1 + ρ). That makes about 2 ln(d/2)/ρ² mistakes at
     η = ρ. Labels are fair coins.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.halfspaces import HalfspaceStream, fair_bits, reaches, subsets
+from adversaries.halfspaces.base import HalfspaceStream, fair_bits, reaches, subsets
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces
 from arena.concepts.cube.embeddings import Target, decision_list
