@@ -23,8 +23,8 @@ from statistics import median
 import attrs
 from tabulate import tabulate
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.query_swap import QuerySwap
+from adversaries.release.count_swap import CountSwap
 from arena import Figure1, Release
 from audits.blocks import play_block
 from audits.course import Course, Numbers

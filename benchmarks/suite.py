@@ -19,7 +19,7 @@ import time
 import attrs
 from tabulate import tabulate
 
-from adversaries.statdp import StatDP, inputs
+from adversaries.release.statdp import StatDP, inputs
 from arena import Learner, Release
 from audits.exact.values import pure_epsilon
 from audits.exact.views import laws_of_values

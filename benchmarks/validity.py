@@ -11,7 +11,7 @@ import sys
 from scipy.stats import binom
 from tqdm import tqdm
 
-from adversaries.count_swap import CountSwap
+from adversaries.release.count_swap import CountSwap
 from arena import Release
 from audits.plan import Plan
 from audits.run import run

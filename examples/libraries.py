@@ -20,8 +20,8 @@ from typing import Any
 import numpy as np
 from tabulate import tabulate
 
-from adversaries.count_swap import CountSwap
-from adversaries.low_bits import LowBits
+from adversaries.release.count_swap import CountSwap
+from adversaries.release.low_bits import LowBits
 from arena import Learner, Release
 from audits.plan import Plan
 from audits.run import run

@@ -11,7 +11,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.count_swap import CountSwap
+from adversaries.release.count_swap import CountSwap
 from arena import Release
 from audits.plan import Plan
 from audits.verdict import Verdict

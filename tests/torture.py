@@ -37,7 +37,7 @@ sys.path[:0] = [str(ROOT)]
 
 from waiting import kept  # noqa: E402 - after the path to what it needs
 
-from adversaries.count_swap import CountSwap  # noqa: E402
+from adversaries.release.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
 from audits.ledger.copying import copy_ledger  # noqa: E402
 from audits.plan import Plan  # noqa: E402

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.cover_swap import CoverSwap, Pair, worst_pair
+from adversaries.release.cover_swap import CoverSwap, Pair, worst_pair
 from arena import Finite, InvalidArgument, Release, Sample, play
 from arena.concepts import DecisionLists, Literals, Variables
 from arena.testing import check_adversary

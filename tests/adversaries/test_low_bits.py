@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from adversaries.count_swap import CountSwap
-from adversaries.low_bits import LowBits, last_bits
+from adversaries.release.count_swap import CountSwap
+from adversaries.release.low_bits import LowBits, last_bits
 from arena import Adversary, Learner, Release, Sample
 from arena.testing import check_adversary
 from audits.plan import Plan

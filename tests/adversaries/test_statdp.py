@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adversaries.statdp import ALL_DIFFER, StatDP, inputs
+from adversaries.release.statdp import ALL_DIFFER, StatDP, inputs
 from arena import TRAINING_EXAMPLE, InvalidArgument, Release, play
 from arena.testing import check_adversary
 from learners.releases.laplace_count import LaplaceCount

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from foreign_mechanisms import SYSTEM, at_home_only, carried, of_the_process, of_the_system, without_coins
 
-from adversaries.count_swap import CountSwap
+from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Moves, NotConforming, Release, Sample, Train
 from arena.testing import check_adversary, check_learner
 from arena.testing.fresh_coins import check_own_coins

@@ -14,9 +14,9 @@ from click.testing import CliRunner
 from hypothesis import given, settings
 from statistical import statistical
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.reconstruct import Reconstruct
 from adversaries.figure1.training_swap import TrainingSwap
+from adversaries.release.count_swap import CountSwap
 from arena import (
     QUERY,
     TRAINING_EXAMPLE,

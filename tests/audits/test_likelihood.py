@@ -6,10 +6,10 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.training_swap import TrainingSwap
-from adversaries.statdp import StatDP
+from adversaries.release.count_swap import CountSwap
+from adversaries.release.statdp import StatDP
 from arena import (
     Adversary,
     Figure1,

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.online.contrarian import Contrarian
+from adversaries.release.count_swap import CountSwap
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
 from audits.plan import Plan, describe

@@ -13,8 +13,8 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.halt_counter import HaltCounter
+from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits import notes, report
 from audits.blocks import play_block

@@ -15,10 +15,10 @@ import pytest
 from mutants import players as mutants
 from players import Echo
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.figure1.training_swap import TrainingSwap
+from adversaries.release.count_swap import CountSwap
 from arena import (
     Adversary,
     Figure1,

@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 from foreign_mechanisms import of_the_system
 
-from adversaries.count_swap import CountSwap
+from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Release
 from audits.blocks import play_block
 from audits.ledger import Ledger

@@ -9,8 +9,8 @@ import pytest
 from scipy import stats
 from statistical import Rejected, rejected, statistical
 
-from adversaries.count_swap import CountSwap
-from adversaries.statdp import StatDP
+from adversaries.release.count_swap import CountSwap
+from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
 from audits import course
 from audits.learnt import Learning, learn

@@ -8,8 +8,8 @@ from players import Scripted, script
 from scipy import stats
 from statistical import check_cdf, check_counts, rejected, statistical
 
-from adversaries.count_swap import CountSwap
 from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap
+from adversaries.release.count_swap import CountSwap
 from arena import (
     Adaptive,
     BudgetExceeded,

@@ -14,8 +14,8 @@ from click.testing import CliRunner, Result
 from exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
 from players import script
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.training_swap import TrainingSwap
+from adversaries.release.count_swap import CountSwap
 from arena import TRAINING_EXAMPLE, Figure1, InvalidArgument, Query, Release, Train
 from audits import cli
 from audits.exact import Exact, exact, report

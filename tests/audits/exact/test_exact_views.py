@@ -28,9 +28,9 @@ from mechanism_laws import between_law, check_transcripts
 from players import Echo, GameScripted, Scripted, script
 from statistical import statistical
 
-from adversaries.count_swap import CountSwap
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.training_swap import TrainingSwap
+from adversaries.release.count_swap import CountSwap
 from arena import (
     Adaptive,
     Adversary,

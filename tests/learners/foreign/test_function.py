@@ -16,7 +16,7 @@ from foreign_mechanisms import laplace, laplaces, of_the_process, of_the_system,
 from players import Scripted
 from statistical import statistical
 
-from adversaries.count_swap import CountSwap
+from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play
 from arena.testing import check_learner
 from audits.plan import Plan

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from foreign_mechanisms import Measurement, Mechanism, Profile, released, without_the_library
 
-from adversaries.count_swap import CountSwap
+from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Learner, Release, Sample, Unsupported
 from arena.testing import check_learner
 from audits.plan import Plan

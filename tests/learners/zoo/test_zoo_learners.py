@@ -11,7 +11,7 @@ import pytest
 from players import script
 from zoo import EVERY, KINDS, LIVELY, alternating, label, spread
 
-from adversaries.statdp import inputs
+from adversaries.release.statdp import inputs
 from arena import (
     TRAINING_EXAMPLE,
     Branches,
