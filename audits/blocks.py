@@ -13,7 +13,7 @@ from arena.randomness import block_seed
 from audits.distribution import Workers, in_order
 from audits.likelihood import likelihood_ratios, ratio_of
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 from audits.views import Block, ViewCounts, features
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import attrs
 
 from arena import Claim, InvalidArgument
-from audits.betting import Betting, ceiling
-from audits.clopper_pearson import HeldOut
-from audits.estimates import Estimates, Estimators
 from audits.learnt import Learning
 from audits.plan import Plan
-from audits.scores import PairCounts
+from audits.statistics.betting import Betting, ceiling
+from audits.statistics.clopper_pearson import HeldOut
+from audits.statistics.estimates import Estimates, Estimators
+from audits.statistics.score_pairs import PairCounts
 from audits.verdict import Verdict
 from audits.views import Block, ViewCounts
 

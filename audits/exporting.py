@@ -16,7 +16,7 @@ from arena import InvalidArgument
 from audits.files import check_file, replaced
 from audits.ledger import Ledger
 from audits.report.replay import Replay, read_head, replay
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 from audits.views import Block
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")

@@ -15,7 +15,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.scores import PairCounts, distinct
+from audits.statistics.score_pairs import PairCounts, distinct
 from audits.views import ViewCounts
 
 MOST_LEARNT = 65_536  # pairs; more would cost time and memory and hardly sharpen a witness

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 
 from arena import Claim
-from audits.estimates import Estimates
+from audits.statistics.estimates import Estimates
 
 
 @attrs.frozen(kw_only=True)

@@ -16,7 +16,7 @@ import numpy as np
 from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
 from arena.points import frozen
 from arena.replies import each_answer
-from audits.scores import PairCounts, distinct
+from audits.statistics.score_pairs import PairCounts, distinct
 
 MOST_ROUNDS = 64  # answers told one by one; of longer games, sums over stretches of rounds
 _NEVER = -2.0  # where a view has no such answer

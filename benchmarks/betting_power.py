@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from arena.randomness import generator
-from audits.betting import Betting, ceiling
-from audits.scores import PairCounts
+from audits.statistics.betting import Betting, ceiling
+from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 40
 MOST_PAIRS = 400_000

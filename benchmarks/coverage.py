@@ -23,12 +23,12 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from arena.randomness import generator
-from audits.bands import Band
-from audits.betting import Betting
-from audits.clopper_pearson import HeldOut
-from audits.estimates import Estimators
-from audits.gaussian import delta_if_gaussian, simultaneous_mu, trade_off
-from audits.scores import PairCounts
+from audits.statistics.bands import Band
+from audits.statistics.betting import Betting
+from audits.statistics.clopper_pearson import HeldOut
+from audits.statistics.estimates import Estimators
+from audits.statistics.gaussian import delta_if_gaussian, simultaneous_mu, trade_off
+from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 10_000
 LEVEL = 0.1

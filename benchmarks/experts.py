@@ -29,9 +29,9 @@ from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
-from audits.limits import clopper_pearson
 from audits.race import Standing, race_of, run
-from audits.race.quantiles import quantile
+from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.quantiles import quantile
 from learners.mechanisms.counters.binary_counter import BinaryCounter
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched

@@ -11,11 +11,11 @@ import attrs
 import numpy as np
 
 from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
-from audits.attack.limits import Middle, Share
 from audits.distribution import Workers
 from audits.race.games import play_all
 from audits.race.plan import Contest, Entrant
 from audits.settings import settings_text, summary
+from audits.statistics.means_and_shares import Middle, Share
 
 GAMES = 400
 BOOST = 40

@@ -10,9 +10,9 @@ import numpy as np
 from arena import ERROR, Bound, InvalidArgument
 from audits.prediction.plan import PredictorRace, asked
 from audits.race.plan import Entrant
-from audits.race.quantiles import Quantile, quantile
 from audits.race.result import QUANTILES, Held, allowed_games, limit_level, plain_data
 from audits.settings import blamed, claim_of, settings_text, summary
+from audits.statistics.quantiles import Quantile, quantile
 
 _ROUNDING = 1e-9
 _HALTED = 1.0  # the error of a game that has halted: it labels nothing any more

@@ -11,10 +11,10 @@ from tabulate import tabulate
 
 from audits.prediction.plan import PredictorRace
 from audits.prediction.result import PredictorResult, PredictorStanding
-from audits.race.quantiles import Quantile
 from audits.race.text import held_text, plain, who
 from audits.report.text import percent
 from audits.settings import summary
+from audits.statistics.quantiles import Quantile
 
 _WIDTH = 100
 

@@ -2,8 +2,8 @@
 
 from audits.race.games import run
 from audits.race.plan import Entrant, Race, race_of, spread_marks
-from audits.race.quantiles import Quantile
 from audits.race.result import Held, RaceResult, Standing
+from audits.statistics.quantiles import Quantile
 
 __all__ = [
     "Entrant",

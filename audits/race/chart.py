@@ -9,10 +9,10 @@ import attrs
 import numpy as np
 
 from audits.plots import COLOURS, plot
-from audits.race.quantiles import Quantile
 from audits.race.result import Held, RaceResult
 from audits.race.text import bound_text, title
 from audits.report.text import percent
+from audits.statistics.quantiles import Quantile
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,8 +10,8 @@ import numpy as np
 
 from arena import ERROR, MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
 from audits.race.plan import Contest, Entrant, Race
-from audits.race.quantiles import Quantile, mean_limit, quantile
 from audits.settings import blamed, claim_of, settings_text, summary
+from audits.statistics.quantiles import Quantile, mean_limit, quantile
 
 QUANTILES = (0.5, 0.95)
 _ROUNDING = 1e-9  # a bound is a float, often a logarithm

@@ -10,10 +10,10 @@ from tabulate import tabulate
 
 from arena import MISTAKES, Bound
 from audits.race.plan import Entrant, Race
-from audits.race.quantiles import Quantile
 from audits.race.result import Held, RaceResult
 from audits.report.text import percent
 from audits.settings import claim_of, summary
+from audits.statistics.quantiles import Quantile
 
 _WIDTH = 100
 

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from audits.bands import TradeOff
 from audits.report.replay import MOST_POINTS, Replay
 from audits.report.text import nats, percent
+from audits.statistics.bands import TradeOff
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -10,11 +10,11 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
-from audits.betting import ceilings
 from audits.course import Course, Numbers
-from audits.estimates import Estimates
 from audits.ledger import Ledger
 from audits.notes import Notes
+from audits.statistics.betting import ceilings
+from audits.statistics.estimates import Estimates
 from audits.verdict import Verdict
 
 MOST_POINTS = 400  # more could not be told apart on a page

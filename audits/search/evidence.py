@@ -1,7 +1,7 @@
 """How strongly a few games of an adversary speak against a claim.
 
 The games come in two halves. The event and the stake that would win most on one half are played on the
-other, and the other way round. Either is a bet as `audits.betting` makes it, so under a claim that holds the
+other, and the other way round. Either is a bet as `audits.statistics.betting` makes it, so under a claim that holds the
 wealth has mean at most 1: evidence of x nats has a chance of at most exp(-x), however the event was found.
 """
 
@@ -17,12 +17,12 @@ import numpy as np
 
 from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
-from audits.betting import Betting
 from audits.blocks import play_block
 from audits.learnt import learn
 from audits.plan import LEARNT, Plan, describe
-from audits.scores import PairCounts
 from audits.search.score import Score, simple_scores
+from audits.statistics.betting import Betting
+from audits.statistics.score_pairs import PairCounts
 from audits.views import ViewCounts
 
 _THRESHOLDS = 24  # a feature

@@ -13,11 +13,11 @@ from scipy import stats
 from statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits.bands import ALPHAS, DELTAS, EPSILONS, Band, Bands, allowed, separated
-from audits.limits import clopper_pearson, simultaneous
-from audits.ranks import Counts, Ranks
-from audits.scores import PairCounts
-from audits.witness import Event
+from audits.statistics.bands import ALPHAS, DELTAS, EPSILONS, Band, Bands, allowed, separated
+from audits.statistics.confidence_limits import clopper_pearson, simultaneous
+from audits.statistics.events import Event
+from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_counts import Counts, Ranks
 
 RATE = 1e-7
 

@@ -18,8 +18,8 @@ from scipy import stats
 from statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits.betting import Betting, _between_choices, _kelly, _returns, ceiling, ceilings
-from audits.scores import PairCounts
+from audits.statistics.betting import Betting, _between_choices, _kelly, _returns, ceiling, ceilings
+from audits.statistics.score_pairs import PairCounts
 
 E = math.e
 

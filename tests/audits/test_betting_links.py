@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.betting import Betting, _cells, _double_cells, _double_returns, _overlap, _root
-from audits.scores import PairCounts, joined
-from audits.witness import Events
+from audits.statistics.betting import Betting, _cells, _double_cells, _double_returns, _overlap, _root
+from audits.statistics.events import Events
+from audits.statistics.score_pairs import PairCounts, joined
 
 LEVELS = st.sampled_from([-math.inf, -1.0, 0.0, 1.0, 2.0])
 BLOCKS = st.lists(st.lists(st.tuples(LEVELS, LEVELS), min_size=1, max_size=20), min_size=1, max_size=4)

@@ -30,7 +30,7 @@ from arena import (
 from audits.blocks import coupled, play_block, usual_witness
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.run import run
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 from audits.views import ViewCounts
 
 

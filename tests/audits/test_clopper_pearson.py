@@ -15,9 +15,9 @@ from scipy import stats
 from statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits.clopper_pearson import HeldOut
-from audits.scores import PairCounts
-from audits.witness import EVERYTHING, Event
+from audits.statistics.clopper_pearson import HeldOut
+from audits.statistics.events import EVERYTHING, Event
+from audits.statistics.score_pairs import PairCounts
 
 SEEDS = 2_000
 RATE = 1e-7

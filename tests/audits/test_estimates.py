@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 
 from arena.errors import InvalidArgument
-from audits.betting import Betting
-from audits.clopper_pearson import HeldOut
-from audits.estimates import Estimates, Estimators
-from audits.gaussian import epsilon_if_gaussian
-from audits.scores import PairCounts
+from audits.statistics.betting import Betting
+from audits.statistics.clopper_pearson import HeldOut
+from audits.statistics.estimates import Estimates, Estimators
+from audits.statistics.gaussian import epsilon_if_gaussian
+from audits.statistics.score_pairs import PairCounts
 
 METHODS = [
     "betting",

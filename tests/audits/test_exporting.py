@@ -13,7 +13,7 @@ from arena import InvalidArgument
 from audits.exporting import CSV, PARQUET, export_blocks, export_figures
 from audits.ledger import Ledger
 from audits.report.replay import replay
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 from audits.views import Features, ViewCounts
 
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 40, "until_refuted": False}

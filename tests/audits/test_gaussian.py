@@ -12,8 +12,10 @@ from scipy import integrate, stats
 from statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits.bands import Band
-from audits.gaussian import (
+from audits.statistics.bands import Band
+from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.events import EVERYTHING, Event
+from audits.statistics.gaussian import (
     HeldOutGaussian,
     delta_if_gaussian,
     epsilon_if_gaussian,
@@ -21,10 +23,8 @@ from audits.gaussian import (
     simultaneous_mu,
     trade_off,
 )
-from audits.limits import clopper_pearson
-from audits.ranks import Ranks
-from audits.scores import PairCounts
-from audits.witness import EVERYTHING, Event
+from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_counts import Ranks
 
 RATE = 1e-7
 

@@ -19,7 +19,7 @@ from waiting import until
 
 from arena.errors import InternalError, InvalidArgument
 from audits.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 
 ROOT = Path(__file__).parents[2]
 PLAN = {"seed": 1, "games": 8192, "learner": {"name": "Laplace", "epsilon": 1.0}, "points": (0.5, 2.0)}
@@ -33,7 +33,7 @@ import os, sys
 from itertools import count
 import numpy as np
 from audits.ledger import Ledger
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 
 def play(path):
     acks = os.open(path + ".acks", os.O_WRONLY | os.O_CREAT | os.O_APPEND)

@@ -17,7 +17,7 @@ import pytest
 
 from arena import InvalidArgument
 from audits.ledger import SCHEMA_VERSION, Ledger, LedgerFull, copying
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 
 ROOT = Path(__file__).parents[2]
 PLAN = {"seed": 1, "points": (0.5, 2.0)}
@@ -29,7 +29,7 @@ import sys
 from itertools import count
 import numpy as np
 from audits.ledger import Ledger
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 
 ledger = Ledger.open(sys.argv[1], {"seed": 1})
 for block in count():

@@ -13,7 +13,7 @@ import pytest
 
 from arena import InvalidArgument
 from audits.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, schema
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 
 PLAN = {"points": [0.5, 2.0], "seed": 1}
 TEXT = json.dumps(PLAN, sort_keys=True, separators=(",", ":"))

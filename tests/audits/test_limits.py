@@ -10,8 +10,8 @@ from scipy import stats
 from statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits import limits
-from audits.limits import Limits, clopper_pearson, crossing, simultaneous
+from audits.statistics import confidence_limits as limits
+from audits.statistics.confidence_limits import Limits, clopper_pearson, crossing, simultaneous
 
 RATE = 1e-7
 

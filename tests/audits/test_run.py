@@ -32,12 +32,12 @@ from arena import (
     Train,
     Unsupported,
 )
-from audits.betting import Betting
 from audits.blocks import play_block
 from audits.course import Progress
 from audits.plan import Plan
 from audits.run import run
-from audits.scores import PairCounts
+from audits.statistics.betting import Betting
+from audits.statistics.score_pairs import PairCounts
 from audits.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2

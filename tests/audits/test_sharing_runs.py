@@ -21,7 +21,7 @@ from audits.merging import merge
 from audits.parts import Part, play_part
 from audits.plan import Plan, versions
 from audits.run import run
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 from audits.verifying import verify
 from learners.foreign.function import Function
 from learners.releases.laplace_count import LaplaceCount

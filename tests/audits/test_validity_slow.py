@@ -15,9 +15,9 @@ import pytest
 from scipy import stats
 from statistical import Rejected, rejected, statistical
 
-from audits.betting import Betting
-from audits.clopper_pearson import HeldOut
-from audits.scores import PairCounts
+from audits.statistics.betting import Betting
+from audits.statistics.clopper_pearson import HeldOut
+from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 10_000
 BLOCKS = (30, 30, 60, 120, 240, 480, 480)

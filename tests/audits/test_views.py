@@ -22,7 +22,7 @@ from arena import (
     Train,
     play,
 )
-from audits.scores import PairCounts, distinct
+from audits.statistics.score_pairs import PairCounts, distinct
 from audits.views import MOST_ROUNDS, Features, ViewCounts, decoded, features
 
 

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.scores import PairCounts
-from audits.witness import CANDIDATES, EVERYTHING, Event, Events, Histogram
+from audits.statistics.events import CANDIDATES, EVERYTHING, Event, Events, Histogram
+from audits.statistics.score_pairs import PairCounts
 
 FEW = st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 1e300, math.inf])
 ANY = st.floats(allow_nan=False)

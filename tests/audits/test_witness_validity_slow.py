@@ -16,7 +16,7 @@ from audits import course
 from audits.learnt import Learning, learn
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.run import run
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 from audits.views import ViewCounts
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse

@@ -11,8 +11,8 @@ from scipy import stats
 from statistical import Rejected, check_counts, rejected, statistical
 
 from audits.race import Race, race_of
-from audits.race.quantiles import mean_limit, quantile, ranks
 from audits.race.result import result_of
+from audits.statistics.quantiles import mean_limit, quantile, ranks
 
 RATE = 1e-7  # of a false alarm, of each simulation below
 

@@ -1,6 +1,6 @@
 """What the scores certify at all thresholds at once: ε at any δ, δ at any ε, and the trade-off curve.
 
-`audits.limits` holds the chance of every event `score >= t` and `score < t` between two limits, in world 0
+`audits.statistics.confidence_limits` holds the chance of every event `score >= t` and `score < t` between two limits, in world 0
 with probability 1 - a/2 and in world 1 likewise. So all limits of both worlds hold together with probability
 at least 1 - a, whatever links the two games of a pair (a union bound). Everything a `Band` says is computed
 from these limits and is right *together* on that one event:
@@ -19,7 +19,7 @@ from these limits and is right *together* on that one event:
              T >= f; a curve that dips below f refutes it. Nothing certifies T from below: a better test may
              exist.
 
-Why this band and not another is told in `audits.limits`; what is counted, and where, in `audits.ranks`. The
+Why this band and not another is told in `audits.statistics.confidence_limits`; what is counted, and where, in `audits.statistics.threshold_counts`. The
 pairs must be independent with one law, and their number fixed beforehand: unlike `Betting`, these limits must
 not be looked at until they please.
 """
@@ -32,10 +32,10 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.limits import simultaneous
-from audits.ranks import Counts, Ranks
-from audits.scores import PairCounts
-from audits.witness import Event, Events
+from audits.statistics.confidence_limits import simultaneous
+from audits.statistics.events import Event, Events
+from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_counts import Counts, Ranks
 
 DELTAS = np.concatenate([[0.0], np.geomspace(1e-9, 0.1, 33), np.linspace(0.15, 0.95, 17)])
 EPSILONS = np.arange(41) / 4

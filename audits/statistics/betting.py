@@ -44,8 +44,8 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.scores import PairCounts, joined
-from audits.witness import Events, Histogram
+from audits.statistics.events import Events, Histogram
+from audits.statistics.score_pairs import PairCounts, joined
 
 EPSILON_MAX = 20.0
 _FINEST = 1e-3  # nats; from there the grid grows by a hundredth at a time, and from one nat on in hundredths

@@ -17,8 +17,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.scores import PairCounts
-from audits.witness import EXACT, Events, kept_edges
+from audits.statistics.events import EXACT, Events, kept_edges
+from audits.statistics.score_pairs import PairCounts
 
 
 @attrs.frozen(eq=False)

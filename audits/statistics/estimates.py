@@ -19,10 +19,10 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.bands import DELTAS, EPSILONS, Band, Bands, Region, TradeOff, separated
-from audits.gaussian import HeldOutGaussian, epsilon_if_gaussian, mu_lower, simultaneous_mu
-from audits.limits import clopper_pearson
-from audits.scores import PairCounts
+from audits.statistics.bands import DELTAS, EPSILONS, Band, Bands, Region, TradeOff, separated
+from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.gaussian import HeldOutGaussian, epsilon_if_gaussian, mu_lower, simultaneous_mu
+from audits.statistics.score_pairs import PairCounts
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "mu": "μ"}
 _TOO_FEW = "too few games: worlds told apart without error would give no more"

@@ -33,10 +33,10 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.bands import Band
-from audits.limits import clopper_pearson
-from audits.scores import PairCounts
-from audits.witness import EVERYTHING, Event, Histogram
+from audits.statistics.bands import Band
+from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.events import EVERYTHING, Event, Histogram
+from audits.statistics.score_pairs import PairCounts
 
 
 def trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:

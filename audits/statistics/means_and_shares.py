@@ -7,8 +7,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from audits.limits import clopper_pearson
-from audits.race.quantiles import quantile
+from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.quantiles import quantile
 
 
 @attrs.frozen(kw_only=True)

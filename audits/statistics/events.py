@@ -12,7 +12,7 @@ import math
 import attrs
 import numpy as np
 
-from audits.scores import PairCounts
+from audits.statistics.score_pairs import PairCounts
 
 CANDIDATES = 128
 EXACT = 256
