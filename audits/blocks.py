@@ -10,11 +10,11 @@ import numpy as np
 
 from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
+from audits.distinguishers.likelihood_ratio import likelihood_ratios, ratio_of
+from audits.distinguishers.view_features import Block, ViewCounts, features
 from audits.distribution import Workers, in_order
-from audits.likelihood import likelihood_ratios, ratio_of
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.statistics.score_pairs import PairCounts
-from audits.views import Block, ViewCounts, features
 
 
 def play_blocks(

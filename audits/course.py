@@ -9,14 +9,14 @@ from typing import Any
 import attrs
 
 from arena import Claim, InvalidArgument
-from audits.learnt import Learning
+from audits.distinguishers.learned import Learning
+from audits.distinguishers.view_features import Block, ViewCounts
 from audits.plan import Plan
 from audits.statistics.betting import Betting, ceiling
 from audits.statistics.clopper_pearson import HeldOut
 from audits.statistics.estimates import Estimates, Estimators
 from audits.statistics.score_pairs import PairCounts
 from audits.verdict import Verdict
-from audits.views import Block, ViewCounts
 
 
 @attrs.frozen(kw_only=True)

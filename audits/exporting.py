@@ -13,11 +13,11 @@ from typing import Any, Protocol
 import numpy as np
 
 from arena import InvalidArgument
+from audits.distinguishers.view_features import Block
 from audits.files import check_file, replaced
 from audits.ledger import Ledger
 from audits.report.replay import Replay, read_head, replay
 from audits.statistics.score_pairs import PairCounts
-from audits.views import Block
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")
 _FIGURES = ("block", "games", "epsilon_lower", "log_wealth", "log_evidence")

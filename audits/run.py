@@ -14,6 +14,7 @@ from arena.testing.fresh_coins import check_own_coins
 from arena.testing.independence import check_in_step
 from audits.blocks import coupled, play_blocks
 from audits.course import Course, Numbers, Progress
+from audits.distinguishers.view_features import Block
 from audits.distribution import Workers
 from audits.interrupts import held_back
 from audits.ledger import Ledger
@@ -21,7 +22,6 @@ from audits.notes import Notes
 from audits.plan import Plan
 from audits.stopped import Stopped
 from audits.verdict import Verdict
-from audits.views import Block
 
 
 def run(

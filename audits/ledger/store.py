@@ -26,10 +26,10 @@ import attrs
 import numpy as np
 
 from arena.errors import InternalError, InvalidArgument
+from audits.distinguishers.view_features import Block, decoded
 from audits.ledger.copying import LOG_PAGES, copy_ledger
 from audits.ledger.failures import READ, code, damaged, explained
 from audits.ledger.schema import Head, canonical, create, differences, fresh, migrate, stored, transaction
-from audits.views import Block, decoded
 
 _BATCH = 256
 

@@ -1,4 +1,4 @@
-"""Scores that say what they look at: one feature of a view, by its name in `audits.views`, and what is made
+"""Scores that say what they look at: one feature of a view, by its name in `audits.distinguishers.view_features`, and what is made
 of it.
 """
 
@@ -13,7 +13,7 @@ import numpy as np
 from arena import InvalidArgument, Reply
 from arena.replies import each_answer
 from arena.settings import one_of
-from audits.views import ViewCounts, numbers_shown
+from audits.distinguishers.view_features import ViewCounts, numbers_shown
 
 AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHED = FORMS = ("as it is", "distance", "equal", "at most", "weighed")
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them

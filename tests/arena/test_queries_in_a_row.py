@@ -25,7 +25,7 @@ from arena import (
 )
 from arena.replies import each_answer
 from arena.testing import check_adversary
-from audits.views import features
+from audits.distinguishers.view_features import features
 
 GAMES = 4
 ASKED = (0.0, 1.0, 0.7, 3.0, 0.2, 1.0)  # 3.0 halts

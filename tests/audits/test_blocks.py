@@ -28,10 +28,10 @@ from arena import (
     Unsupported,
 )
 from audits.blocks import coupled, play_block, usual_witness
+from audits.distinguishers.view_features import ViewCounts
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.run import run
 from audits.statistics.score_pairs import PairCounts
-from audits.views import ViewCounts
 
 
 @attrs.frozen

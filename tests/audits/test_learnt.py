@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audits.learnt import BoostedTrees, CountedViews, Learning, learn
-from audits.views import Features, ViewCounts
+from audits.distinguishers.learned import BoostedTrees, CountedViews, Learning, learn
+from audits.distinguishers.view_features import Features, ViewCounts
 
 
 def block(world0: np.ndarray, world1: np.ndarray) -> ViewCounts:

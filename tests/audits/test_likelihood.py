@@ -23,9 +23,9 @@ from arena import (
     Unsupported,
     play,
 )
+from audits.distinguishers.likelihood_ratio import MOST_LEVELS, likelihood_ratios, ratio_of
 from audits.exact.result import exact
 from audits.exact.views import laws_of_values, view_law
-from audits.likelihood import MOST_LEVELS, likelihood_ratios, ratio_of
 from audits.plan import LIKELIHOOD, Plan
 from audits.registry import LEARNERS
 from audits.run import run

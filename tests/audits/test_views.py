@@ -22,8 +22,8 @@ from arena import (
     Train,
     play,
 )
+from audits.distinguishers.view_features import MOST_ROUNDS, Features, ViewCounts, decoded, features
 from audits.statistics.score_pairs import PairCounts, distinct
-from audits.views import MOST_ROUNDS, Features, ViewCounts, decoded, features
 
 
 def test_answers_are_told_one_by_one_and_in_sum() -> None:

@@ -15,13 +15,13 @@ from adversaries.voting.disagreement import Disagreement
 from adversaries.voting.small_margin import SmallMargin
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
 from audits import cli
+from audits.distinguishers.likelihood_ratio import likelihood_ratios
+from audits.distinguishers.view_features import ViewCounts, features
 from audits.exact.result import exact
-from audits.likelihood import likelihood_ratios
 from audits.plan import LEARNT, LIKELIHOOD, Plan
 from audits.run import run
 from audits.search.score import Score, simple_scores
 from audits.verdict import Verdict
-from audits.views import ViewCounts, features
 from learners.pate.pate_gaussian import PateGaussian
 
 SCREENED = Screened(teachers=3, queries=5)

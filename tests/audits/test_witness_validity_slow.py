@@ -13,11 +13,11 @@ from adversaries.release.count_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
 from audits import course
-from audits.learnt import Learning, learn
+from audits.distinguishers.learned import Learning, learn
+from audits.distinguishers.view_features import ViewCounts
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
 from audits.run import run
 from audits.statistics.score_pairs import PairCounts
-from audits.views import ViewCounts
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 from learners.zoo.noisy_hist_1 import NoisyHist1

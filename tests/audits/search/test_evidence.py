@@ -7,11 +7,11 @@ import pytest
 from search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
 from arena import BudgetExceeded, Claim, Release, Sample
+from audits.distinguishers.view_features import Features, ViewCounts
 from audits.search import Ask, Contest, Score, Script, referee_for, weigh
 from audits.search.evidence import weighed
 from audits.search.score import simple_scores
 from audits.statistics.score_pairs import PairCounts
-from audits.views import Features, ViewCounts
 from learners.releases.laplace_count import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])

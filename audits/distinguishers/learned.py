@@ -15,8 +15,8 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
+from audits.distinguishers.view_features import ViewCounts
 from audits.statistics.score_pairs import PairCounts, distinct
-from audits.views import ViewCounts
 
 MOST_LEARNT = 65_536  # pairs; more would cost time and memory and hardly sharpen a witness
 _MOST_ROWS = 1_024  # distinct views up to which they are counted one by one
