@@ -12,7 +12,7 @@ import attrs
 
 from arena import ArenaError
 from audits.plan import Plan
-from audits.settings import summary
+from audits.registry.settings_text import summary
 from audits.side_by_side import side_by_side
 
 _MOST_LINES = 40

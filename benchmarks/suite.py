@@ -24,7 +24,7 @@ from arena import Learner, Release
 from audits.exact.values import pure_epsilon
 from audits.exact.views import laws_of_values
 from audits.plan import LIKELIHOOD, Plan
-from audits.registry import LEARNERS
+from audits.registry.players import LEARNERS
 from audits.run import run
 
 CONFIDENCE = 0.99

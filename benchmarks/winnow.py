@@ -29,8 +29,8 @@ from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
 from audits.race import race_of, run
-from audits.registry import LEARNERS
-from audits.settings import summary
+from audits.registry.players import LEARNERS
+from audits.registry.settings_text import summary
 
 DIMENSIONS = [2**k for k in range(4, 15, 2)]
 MARGINS = [1 / 3, 1 / 5, 1 / 9, 1 / 15, 1 / 25]

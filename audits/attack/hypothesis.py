@@ -14,7 +14,7 @@ from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
 from audits.distribution import Workers
 from audits.race.games import play_all
 from audits.race.plan import Contest, Entrant
-from audits.settings import settings_text, summary
+from audits.registry.settings_text import settings_text, summary
 from audits.statistics.means_and_shares import Middle, Share
 
 GAMES = 400

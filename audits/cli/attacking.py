@@ -12,7 +12,6 @@ from audits.attack import hypothesis, poisoning
 from audits.attack.text import as_json as json_of
 from audits.attack.text import text
 from audits.cli import REFUTED
-from audits.cli.match import Settings
 from audits.cli.options import (
     JSON,
     QUIET,
@@ -31,8 +30,9 @@ from audits.cli.racing import labelled, labels_of
 from audits.distribution import Workers
 from audits.plots import check_plot
 from audits.prediction.plan import ROUNDS
-from audits.registry import ADVERSARIES
-from audits.settings import build, nearest, parsed
+from audits.registry.match import Settings
+from audits.registry.players import ADVERSARIES
+from audits.registry.settings_text import build, nearest, parsed
 
 POISON, HYPOTHESIS = "poison", "hypothesis-learner"
 AIMS = ("crowd", "repeat", "shift")

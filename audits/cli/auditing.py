@@ -16,15 +16,15 @@ from click.core import ParameterSource
 from audits import report
 from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.match import Match
 from audits.cli.options import DELTA, EPSILON, PART, REAL, WHOLE, WORKERS, takes_match, takes_workers
 from audits.cli.progress import bar, counted
 from audits.course import Progress
 from audits.distribution import Workers
 from audits.parts import Part, play_part
 from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
+from audits.registry.match import Match
+from audits.registry.settings_text import under_test
 from audits.run import run
-from audits.settings import under_test
 from audits.stopped import Stopped
 from audits.verdict import Verdict
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import click
 
 from audits.cli import REFUTED
-from audits.cli.match import Match
 from audits.cli.options import REAL, takes_match
 from audits.exact import exact, report
 from audits.files import check_file
-from audits.settings import summary
+from audits.registry.match import Match
+from audits.registry.settings_text import summary
 
 
 @click.command("exact")

@@ -17,8 +17,8 @@ from arena.randomness import block_seed, generator
 from audits.cli.options import JSON, REAL, SEED, WHOLE, columns, settings_of
 from audits.fitting import Fitted, fit
 from audits.one_hot import OneHot, load_one_hot
-from audits.registry import LEARNERS
-from audits.settings import build, claim_of, summary
+from audits.registry.players import LEARNERS
+from audits.registry.settings_text import build, claim_of, summary
 from learners.pate.students.public_points import PublicPoints
 
 PUBLIC = 0.02  # of the data, as in section 5 of the paper of pate-psq and pate-asq

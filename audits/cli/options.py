@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import click
 
 from arena.errors import InvalidArgument
-from audits.cli.match import Data, Settings, match
 from audits.distribution import Workers
 from audits.distribution.workers import LOKY
-from audits.settings import parsed
+from audits.registry.match import Data, Settings, match
+from audits.registry.settings_text import parsed
 
 Command = Callable[..., None]
 Returned = TypeVar("Returned")

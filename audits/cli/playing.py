@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import click
 
-from audits.cli.match import Match
 from audits.cli.options import takes_match
-from audits.settings import summary
+from audits.registry.match import Match
+from audits.registry.settings_text import summary
 from audits.side_by_side import side_by_side
 
 

@@ -8,12 +8,12 @@ import attrs
 import click
 
 from arena import Adversary, InvalidArgument, Learner, Sample
-from audits.cli.match import Data, Settings
 from audits.prediction import PredictorRace, predictor_race
 from audits.prediction.plan import GAMES, ROUNDS, check_rounds
 from audits.race.plan import concepts_of
-from audits.registry import ADVERSARIES
-from audits.settings import build, summary
+from audits.registry.match import Data, Settings
+from audits.registry.players import ADVERSARIES
+from audits.registry.settings_text import build, summary
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.practical_constants import practical

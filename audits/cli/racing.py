@@ -11,7 +11,6 @@ import click
 
 from arena import Adversary, Learner
 from audits.cli import REFUTED, predicting
-from audits.cli.match import Settings
 from audits.cli.options import (
     JSON,
     QUIET,
@@ -38,8 +37,9 @@ from audits.race import chart as race_chart
 from audits.race import run as run_online
 from audits.race import text as race_text
 from audits.race.plan import MARKS
-from audits.registry import ADVERSARIES, LEARNERS
-from audits.settings import build
+from audits.registry.match import Settings
+from audits.registry.players import ADVERSARIES, LEARNERS
+from audits.registry.settings_text import build
 
 GAMES = 1_000
 _LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)

@@ -20,8 +20,8 @@ from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of, takes_workers
 from audits.cli.progress import bar
 from audits.distribution import Workers
-from audits.registry import LEARNERS, as_learner
-from audits.settings import build, claim_of, summary, under_test
+from audits.registry.players import LEARNERS, as_learner
+from audits.registry.settings_text import build, claim_of, summary, under_test
 from audits.side_by_side import side_by_side
 
 # Hypothesis keeps notes on the modules that it meets; not where the user happens to be.

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.settings import nearest
+from audits.registry.settings_text import nearest
 from audits.stopped import Stopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")

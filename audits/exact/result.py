@@ -14,7 +14,7 @@ from arena.engine import check_protocol
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
 from audits.exact.values import Listed
 from audits.exact.views import ViewLaw, view_law
-from audits.settings import claim_of
+from audits.registry.settings_text import claim_of
 
 _TELLING = 10
 

@@ -12,7 +12,7 @@ from arena import InvalidArgument
 from audits.experiment.players import Players
 from audits.one_hot import OneHot
 from audits.plan import versions
-from audits.settings import nearest
+from audits.registry.settings_text import nearest
 
 PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")
 SHARES = (0.8, 0.02)

@@ -11,7 +11,7 @@ from arena import ERROR, Bound, InvalidArgument
 from audits.prediction.plan import PredictorRace, asked
 from audits.race.plan import Entrant
 from audits.race.result import QUANTILES, Held, allowed_games, limit_level, plain_data
-from audits.settings import blamed, claim_of, settings_text, summary
+from audits.registry.settings_text import blamed, claim_of, settings_text, summary
 from audits.statistics.quantiles import Quantile, quantile
 
 _ROUNDING = 1e-9

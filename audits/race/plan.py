@@ -22,7 +22,7 @@ from arena import (
 )
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
-from audits.settings import nearest
+from audits.registry.settings_text import nearest
 
 PROTOCOLS = ("Adaptive", "Oblivious")  # of one world and set rounds, the stronger adversary first
 MARKS = 20

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import ERROR, MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
 from audits.race.plan import Contest, Entrant, Race
-from audits.settings import blamed, claim_of, settings_text, summary
+from audits.registry.settings_text import blamed, claim_of, settings_text, summary
 from audits.statistics.quantiles import Quantile, mean_limit, quantile
 
 QUANTILES = (0.5, 0.95)

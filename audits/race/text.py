@@ -11,8 +11,8 @@ from tabulate import tabulate
 from arena import MISTAKES, Bound
 from audits.race.plan import Entrant, Race
 from audits.race.result import Held, RaceResult
+from audits.registry.settings_text import claim_of, summary
 from audits.report.text import percent
-from audits.settings import claim_of, summary
 from audits.statistics.quantiles import Quantile
 
 _WIDTH = 100

@@ -16,10 +16,10 @@ import attrs
 from arena.errors import InvalidArgument
 from audits.files import check_file, replaced
 from audits.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
+from audits.registry.settings_text import text_of
 from audits.report.charts import charts
 from audits.report.replay import Replay, replay
 from audits.report.text import ceiling, certified, finding, outcome, percent, seed
-from audits.settings import text_of
 
 _NEEDED = ("jinja2", "matplotlib")
 _WIDTH = 90

@@ -10,7 +10,7 @@ from typing import Any
 from tabulate import tabulate
 
 from audits.plan import Plan
-from audits.settings import summary
+from audits.registry.settings_text import summary
 from audits.verdict import Verdict
 
 _WIDTH = 100

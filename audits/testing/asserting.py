@@ -9,12 +9,12 @@ import attrs
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.settings import at_least, whole
 from audits.blocks import usual_witness
-from audits.meeting import opened, protocol_between
 from audits.plan import Plan
-from audits.registry import ADVERSARIES
+from audits.registry.pairing import opened, protocol_between
+from audits.registry.players import ADVERSARIES
+from audits.registry.settings_text import build, claim_of, under_test
 from audits.run import run
 from audits.search import Script, SearchResult, referee_for, search, share_of_error
-from audits.settings import build, claim_of, under_test
 from audits.testing.budget import Budget, budget_of, ceiling_of, check_power, confidence_at, games_needed
 from audits.testing.finding import Finding
 from audits.testing.outcome import NotPrivate, NotRefuted, Outcome

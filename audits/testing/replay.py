@@ -8,12 +8,12 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Adversary, ArenaError, Learner
-from audits.meeting import opened
 from audits.plan import Plan
-from audits.registry import ADVERSARIES, LEARNERS, Registry
+from audits.registry.pairing import opened
+from audits.registry.players import ADVERSARIES, LEARNERS, Registry
+from audits.registry.settings_text import build, default_of, settable, text_of
 from audits.search import Script, SearchResult
 from audits.search.printing import CLASS, audit_line, replay
-from audits.settings import build, default_of, settable, text_of
 
 FILE = "found.py"
 

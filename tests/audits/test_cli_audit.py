@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from arena import PlayerError
 from audits import cli
 from audits.cli import auditing, progress
-from audits.cli.match import match
 from audits.course import Progress
+from audits.registry.match import match
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {

@@ -13,7 +13,7 @@ import pytest
 
 from arena.errors import InvalidArgument
 from audits.cli import arena
-from audits.registry import find_any
+from audits.registry.players import find_any
 
 ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

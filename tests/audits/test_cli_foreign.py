@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from arena import InvalidArgument
 from audits.cli import arena
-from audits.plugins import function_at
-from audits.registry import as_learner
+from audits.registry.players import as_learner
+from audits.registry.user_files import function_at
 
 MINE = """
 import secrets

@@ -120,7 +120,7 @@ def test_list_as_json_is_one_object() -> None:
 
 def test_list_tells_of_a_player_that_cannot_be_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
     from arena import InvalidArgument
-    from audits.registry import ADVERSARIES, Registry
+    from audits.registry.players import ADVERSARIES, Registry
 
     every = Registry.every
 

@@ -27,7 +27,7 @@ from audits.distinguishers.likelihood_ratio import MOST_LEVELS, likelihood_ratio
 from audits.exact.result import exact
 from audits.exact.views import laws_of_values, view_law
 from audits.plan import LIKELIHOOD, Plan
-from audits.registry import LEARNERS
+from audits.registry.players import LEARNERS
 from audits.run import run
 from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor

@@ -6,7 +6,7 @@ import pytest
 
 from adversaries.online.random_sequences import Iid
 from arena import REFEREES, InvalidArgument, Oblivious
-from audits.meeting import opened, protocol_between
+from audits.registry.pairing import opened, protocol_between
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.laplace_count import LaplaceCount
 

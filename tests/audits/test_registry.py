@@ -14,8 +14,8 @@ import pytest
 from arena import Adversary, InvalidArgument, Learner, Sample, setting
 from arena.concepts import ConceptClass, Thresholds
 from arena.settings import at_least, whole
-from audits.registry import ADVERSARIES, LEARNERS, Registry, build, find_any
-from audits.settings import needed, parsed, summary
+from audits.registry.players import ADVERSARIES, LEARNERS, Registry, build, find_any
+from audits.registry.settings_text import needed, parsed, summary
 
 PLAYERS = '''
 from __future__ import annotations

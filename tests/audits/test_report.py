@@ -11,7 +11,7 @@ import pytest
 from arena import TRAINING_EXAMPLE, Claim, Release
 from audits import report
 from audits.plan import Plan
-from audits.registry import ADVERSARIES, LEARNERS
+from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.verdict import Verdict
 
 VERDICT = Verdict(

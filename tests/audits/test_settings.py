@@ -4,7 +4,7 @@ import pytest
 
 from arena import InvalidArgument
 from arena.concepts import ConceptClass, Halfspaces, Thresholds
-from audits.settings import build, parsed
+from audits.registry.settings_text import build, parsed
 from learners.halfspaces.winnow import Winnow
 
 

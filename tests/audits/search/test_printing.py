@@ -16,7 +16,7 @@ from voting_learners import Screened
 
 from arena import Learner, Sample, play
 from audits import cli
-from audits.registry import ADVERSARIES
+from audits.registry.players import ADVERSARIES
 from audits.search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
 from audits.search.printing import replay, script_source, source
 from learners.everlasting.everlasting_v1 import EverlastingV1

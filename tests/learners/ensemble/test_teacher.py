@@ -12,7 +12,7 @@ from adversaries.voting.small_margin import SmallMargin
 from arena import InvalidArgument, Sample, Voting, play
 from arena.concepts import Points, Thresholds
 from audits.cli.players import find_any
-from audits.settings import build
+from audits.registry.settings_text import build
 from learners.pate.ensemble import Classifier, Minimiser, Teacher
 from learners.pate.pate_gaussian import PateGaussian
 

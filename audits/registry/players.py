@@ -21,8 +21,8 @@ import attrs
 
 from arena.errors import RAISED, InvalidArgument
 from arena.players import Adversary, Learner
-from audits.plugins import fault_of, module_of
-from audits.settings import build, nearest
+from audits.registry.settings_text import build, nearest
+from audits.registry.user_files import fault_of, module_of
 
 Kind = type[Learner] | type[Adversary]
 FUNCTION = "function"  # the learner that plays a function, and its setting that is the function

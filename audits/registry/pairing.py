@@ -6,7 +6,7 @@ import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee
 from arena.engine import check_protocol
-from audits.settings import nearest
+from audits.registry.settings_text import nearest
 
 
 def protocol_between(learner: Learner, adversary: Adversary, wanted: str | None = None) -> str:

@@ -6,9 +6,9 @@ import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee, Sample
 from audits.data import load_sample
-from audits.meeting import opened, protocol_between
-from audits.registry import ADVERSARIES, LEARNERS, as_learner
-from audits.settings import blamed, build, claim_of, summary
+from audits.registry.pairing import opened, protocol_between
+from audits.registry.players import ADVERSARIES, LEARNERS, as_learner
+from audits.registry.settings_text import blamed, build, claim_of, summary
 
 Settings = dict[str, dict[str, str]]
 

@@ -22,7 +22,7 @@ from arena.errors import ArenaError, InvalidArgument, told
 from arena.fingerprint import name_of
 from arena.players import Adversary, Learner
 from arena.sample import Sample
-from audits.plugins import function_at
+from audits.registry.user_files import function_at
 
 Player = Learner | Adversary
 P = TypeVar("P", Learner, Adversary)
