@@ -13,8 +13,8 @@ from typing import Any, Protocol
 import numpy as np
 
 from arena import InvalidArgument
+from audits.data.output_files import check_file, replaced
 from audits.distinguishers.view_features import Block
-from audits.files import check_file, replaced
 from audits.ledger import Ledger
 from audits.report.replay import Replay, read_head, replay
 from audits.statistics.score_pairs import PairCounts

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from arena import InvalidArgument
-from audits.files import check_file
+from audits.data.output_files import check_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -32,7 +32,7 @@ from arena.concepts import (
     Stumps,
     Thresholds,
 )
-from audits.data import load_sample, positive_of, read_table
+from audits.data.csv import load_sample, positive_of, read_table
 from audits.prediction import PredictorStanding, predictor_race, run
 from audits.prediction.judge import Exam
 from learners.everlasting.everlasting_counter import EverlastingCounter

@@ -23,8 +23,8 @@ from tabulate import tabulate
 
 from arena import Learner, Sample, Training
 from arena.concepts import DecisionLists, Literals, Variables
-from audits.fitting import Fitted, fit
-from audits.one_hot import OneHot, load_one_hot
+from audits.data.fit import Fitted, fit
+from audits.data.one_hot import OneHot, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 from learners.mechanisms.accounting.bisection import largest

@@ -20,7 +20,7 @@ from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
 from arena import Sample
-from audits.one_hot import load_one_hot
+from audits.data.one_hot import load_one_hot
 from learners.pate.ensemble import Teacher
 from learners.pate.ensemble.ensemble import trained
 from learners.pate.ensemble.margins import HighMargin, Margins

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arena import Sample
+from audits.data.one_hot import OneHot, load_one_hot
 from audits.experiment.players import Learnt, Request
-from audits.one_hot import OneHot, load_one_hot
 
 LINES = 600
 

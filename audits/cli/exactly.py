@@ -6,8 +6,8 @@ import click
 
 from audits.cli import REFUTED
 from audits.cli.options import REAL, takes_match
+from audits.data.output_files import check_file
 from audits.exact import exact, report
-from audits.files import check_file
 from audits.registry.match import Match
 from audits.registry.settings_text import summary
 

@@ -15,8 +15,8 @@ from arena import InvalidArgument, Learner, Release
 from arena.concepts import DecisionLists
 from arena.randomness import block_seed, generator
 from audits.cli.options import JSON, REAL, SEED, WHOLE, columns, settings_of
-from audits.fitting import Fitted, fit
-from audits.one_hot import OneHot, load_one_hot
+from audits.data.fit import Fitted, fit
+from audits.data.one_hot import OneHot, load_one_hot
 from audits.registry.players import LEARNERS
 from audits.registry.settings_text import build, claim_of, summary
 from learners.pate.students.public_points import PublicPoints

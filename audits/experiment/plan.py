@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
+from audits.data.one_hot import OneHot
 from audits.experiment.players import Players
-from audits.one_hot import OneHot
 from audits.plan import versions
 from audits.registry.settings_text import nearest
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee, Sample
-from audits.data import load_sample
+from audits.data.csv import load_sample
 from audits.registry.pairing import opened, protocol_between
 from audits.registry.players import ADVERSARIES, LEARNERS, as_learner
 from audits.registry.settings_text import blamed, build, claim_of, summary

@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.files import check_file, replaced
+from audits.data.output_files import check_file, replaced
 from audits.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
 from audits.registry.settings_text import text_of
 from audits.report.charts import charts

@@ -12,8 +12,8 @@ from scipy import stats
 
 from arena.concepts import DecisionLists, Variables
 from audits import cli
-from audits.fitting import fit, without_dead_rules
-from audits.one_hot import OneHot, load_one_hot
+from audits.data.fit import fit, without_dead_rules
+from audits.data.one_hot import OneHot, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 

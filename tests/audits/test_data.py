@@ -11,7 +11,7 @@ import pytest
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
-from audits.data import load_sample
+from audits.data.csv import load_sample
 
 ADULT = Path(__file__).parents[2] / "examples" / "data" / "adult.csv.gz"
 MUSHROOM = ADULT.with_name("mushroom.csv.gz")

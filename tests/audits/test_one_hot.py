@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.errors import InvalidArgument
-from audits.one_hot import MOST_RANGES, MOST_VALUES, OneHot, _ranges, load_one_hot
+from audits.data.one_hot import MOST_RANGES, MOST_VALUES, OneHot, _ranges, load_one_hot
 
 MUSHROOM = Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz"
 

@@ -15,13 +15,13 @@ from sklearn import metrics
 
 from arena import InvalidArgument
 from audits import report
+from audits.data.one_hot import OneHot
 from audits.experiment import METHODS, Experiment, Row, run
 from audits.experiment.plan import ASQ, PSQ
 from audits.experiment.printed import printed
 from audits.experiment.repetition import confusion, repetition
 from audits.experiment.result import Mean, Result, _accuracy, _balanced, _f1
 from audits.experiment.tally import Book, Tally
-from audits.one_hot import OneHot
 
 
 @pytest.fixture(scope="module")

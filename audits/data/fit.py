@@ -12,7 +12,7 @@ from arena import Adversary, Hypothesis, InvalidArgument, Learner, Moves, Releas
 from arena.concepts import DecisionLists
 from arena.concepts.cube.decision_lists import NO_RULE
 from arena.randomness import block_seed, generator
-from audits.one_hot import OneHot
+from audits.data.one_hot import OneHot
 from audits.statistics.confidence_limits import clopper_pearson
 
 CONFIDENCE = 0.95

@@ -13,7 +13,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.points import frozen
-from audits.data import Table, label_values, positive_of, read_table
+from audits.data.csv import Table, label_values, positive_of, read_table
 
 MOST_VALUES = 64  # of a column
 MOST_RANGES = 64  # that a column is cut into
