@@ -16,7 +16,7 @@ from arena import InvalidArgument
 from audits.data.output_files import check_file, replaced
 from audits.distinguishers.view_features import Block
 from audits.ledger import Ledger
-from audits.report.replay import Replay, read_head, replay
+from audits.reports.replay import Replay, read_head, replay
 from audits.statistics.score_pairs import PairCounts
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")

@@ -14,7 +14,7 @@ from audits.course import Course, Progress
 from audits.ledger import Ledger
 from audits.ledger.finding import running
 from audits.notes import Notes
-from audits.report.replay import named, read_head, verdict_of
+from audits.reports.replay import named, read_head, verdict_of
 from audits.verdict import Verdict
 
 

@@ -16,7 +16,7 @@ from audits.ledger import Ledger
 from audits.ledger.schema import canonical, differences
 from audits.ledger.store import same
 from audits.plan import OWN_COINS
-from audits.report.replay import read_head
+from audits.reports.replay import read_head
 
 Paths = Sequence[str | os.PathLike[str]]
 

@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 from audits.attack.poisoning import NOBODY, PoisoningResult
 from audits.attack.text import rows_of
-from audits.plots import COLOURS, plot
-from audits.report.text import percent
+from audits.reports.plots import COLOURS, plot
+from audits.reports.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -11,7 +11,7 @@ from tabulate import tabulate
 from audits.attack.hypothesis import BOOSTER, LEARNER, Extracted, ExtractionResult, printed_boost
 from audits.attack.poisoning import PoisoningResult, Spoilt
 from audits.race.text import plain, who
-from audits.report.text import percent
+from audits.reports.text import percent
 
 _WIDTH = 100
 

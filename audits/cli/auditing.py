@@ -13,7 +13,7 @@ from typing import Any, NoReturn
 import click
 from click.core import ParameterSource
 
-from audits import report
+from audits import reports as report
 from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import DELTA, EPSILON, PART, REAL, WHOLE, WORKERS, takes_match, takes_workers

@@ -15,7 +15,7 @@ from audits.experiment.chart import draw
 from audits.experiment.plan import SHARES
 from audits.experiment.text import as_json as json_of
 from audits.experiment.text import text
-from audits.plots import check_plot
+from audits.reports.plots import check_plot
 
 
 @click.group("experiment")

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from audits import report
+from audits import reports as report
 
 
 @click.command("report")

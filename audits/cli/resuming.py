@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from audits import report
+from audits import reports as report
 from audits.cli.auditing import carry_out, status_of
 from audits.cli.options import PART, QUIET, takes_workers
 from audits.cli.recalling import recalled

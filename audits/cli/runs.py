@@ -15,7 +15,7 @@ from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
 from audits.following import Follower, Standing
 from audits.ledger.finding import ledgers_in
-from audits.report.text import nats
+from audits.reports.text import nats
 
 _HEAD = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
 Found = Standing | tuple[Path, str]  # how a run stands, or what is wrong with its ledger

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from arena.errors import InvalidArgument
-from audits import report
+from audits import reports as report
 from audits.cli import INTERRUPTED
 from audits.cli.auditing import status_of
 from audits.cli.options import JSON, QUIET, REAL

@@ -10,7 +10,7 @@ import numpy as np
 from audits.experiment.plan import ASQ, ASQ_NP, PSQ, PSQ_NP
 from audits.experiment.result import Mean, Outcome, Result
 from audits.experiment.text import title
-from audits.plots import plot
+from audits.reports.plots import plot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

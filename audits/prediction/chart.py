@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from audits.plots import plot
 from audits.prediction.result import PredictorResult, PredictorStanding
 from audits.prediction.text import title
 from audits.race.chart import Curve, draw_curves
-from audits.report.text import percent
+from audits.reports.plots import plot
+from audits.reports.text import percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,7 +13,7 @@ from audits.prediction.plan import PredictorRace
 from audits.prediction.result import PredictorResult, PredictorStanding
 from audits.race.text import held_text, plain, who
 from audits.registry.settings_text import summary
-from audits.report.text import percent
+from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile
 
 _WIDTH = 100

@@ -8,10 +8,10 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from audits.plots import COLOURS, plot
 from audits.race.result import Held, RaceResult
 from audits.race.text import bound_text, title
-from audits.report.text import percent
+from audits.reports.plots import COLOURS, plot
+from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile
 
 if TYPE_CHECKING:

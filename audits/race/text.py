@@ -12,7 +12,7 @@ from arena import MISTAKES, Bound
 from audits.race.plan import Entrant, Race
 from audits.race.result import Held, RaceResult
 from audits.registry.settings_text import claim_of, summary
-from audits.report.text import percent
+from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile
 
 _WIDTH = 100

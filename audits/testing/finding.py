@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
 from audits.plan import Plan
-from audits.report import rows
+from audits.reports import rows
 from audits.search import Script, SearchResult
 from audits.search.printing import script_source
 from audits.side_by_side import one_of_each, written

@@ -9,7 +9,7 @@ import attrs
 import pytest
 
 from arena import TRAINING_EXAMPLE, Claim, Release
-from audits import report
+from audits import reports as report
 from audits.plan import Plan
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.verdict import Verdict

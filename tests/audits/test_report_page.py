@@ -12,16 +12,17 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
+from audits.reports.replay import replay
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
-from audits import notes, report
+from audits import notes
+from audits import reports as report
 from audits.blocks import play_block
 from audits.course import Progress
 from audits.ledger import Ledger
 from audits.plan import Plan
-from audits.report.replay import replay
 from audits.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount

@@ -14,7 +14,7 @@ from hypothesis.extra import numpy as hnp
 from sklearn import metrics
 
 from arena import InvalidArgument
-from audits import report
+from audits import reports as report
 from audits.data.one_hot import OneHot
 from audits.experiment import METHODS, Experiment, Row, run
 from audits.experiment.plan import ASQ, PSQ

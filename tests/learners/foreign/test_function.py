@@ -20,7 +20,7 @@ from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play
 from arena.testing import check_learner
 from audits.plan import Plan
-from audits.report import text
+from audits.reports import text
 from audits.run import run
 from learners.foreign.function import Function
 

@@ -17,9 +17,9 @@ from arena.errors import InvalidArgument
 from audits.data.output_files import check_file, replaced
 from audits.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
 from audits.registry.settings_text import text_of
-from audits.report.charts import charts
-from audits.report.replay import Replay, replay
-from audits.report.text import ceiling, certified, finding, outcome, percent, seed
+from audits.reports.charts import charts
+from audits.reports.replay import Replay, replay
+from audits.reports.text import ceiling, certified, finding, outcome, percent, seed
 
 _NEEDED = ("jinja2", "matplotlib")
 _WIDTH = 90
@@ -75,7 +75,7 @@ def page_of(found: Replay) -> str:
     """The page on a run."""
     from jinja2 import Environment  # an extra, and slow to import
 
-    template = resources.files("audits.report").joinpath("page.html.j2").read_text(encoding="utf-8")
+    template = resources.files("audits.reports").joinpath("page.html.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
     verdict, notes = found.verdict, found.notes
     return environment.from_string(template).render(

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from audits.report.replay import MOST_POINTS, Replay
-from audits.report.text import nats, percent
+from audits.reports.replay import MOST_POINTS, Replay
+from audits.reports.text import nats, percent
 from audits.statistics.bands import TradeOff
 
 if TYPE_CHECKING:
