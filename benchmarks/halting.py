@@ -8,8 +8,8 @@ import time
 
 from adversaries.figure1.halt_counter import HaltCounter
 from arena import Figure1
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1
 
 

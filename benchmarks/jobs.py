@@ -6,8 +6,8 @@ import time
 
 from adversaries.figure1.query_swap import QuerySwap
 from arena import Figure1
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.everlasting.everlasting_v2 import EverlastingV2
 
 

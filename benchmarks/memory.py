@@ -9,8 +9,8 @@ _CHILD = """
 import resource, sys
 from adversaries.{module} import {adversary}
 from arena import {referee}
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.{learner_module} import {learner}
 learner = {learner}()
 plan = Plan(learner=learner, adversary={adversary}({about}), referee={referee}(),

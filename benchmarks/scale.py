@@ -26,13 +26,13 @@ from tabulate import tabulate
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, Release
-from audits.blocks import play_block
-from audits.course import Course, Numbers
-from audits.distribution import Workers, in_order
-from audits.distribution.pools import DASK_UNWATCHED
-from audits.ledger import Ledger
-from audits.plan import MOST_PAIRS, Plan
-from audits.run import run
+from audits.runs.blocks import play_block
+from audits.runs.estimation import Course, Numbers
+from audits.runs.ledger import Ledger
+from audits.runs.plan import MOST_PAIRS, Plan
+from audits.runs.run import run
+from audits.runs.workers import Workers, in_order
+from audits.runs.workers.pools import DASK_UNWATCHED
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.releases.randomised_response import RandomisedResponse
 

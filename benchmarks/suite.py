@@ -23,9 +23,9 @@ from adversaries.release.statdp import StatDP, inputs
 from arena import Learner, Release
 from audits.exact.values import pure_epsilon
 from audits.exact.views import laws_of_values
-from audits.plan import LIKELIHOOD, Plan
 from audits.registry.players import LEARNERS
-from audits.run import run
+from audits.runs.plan import LIKELIHOOD, Plan
+from audits.runs.run import run
 
 CONFIDENCE = 0.99
 MOST_PAIRS = 300_000_000

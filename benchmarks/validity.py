@@ -13,8 +13,8 @@ from tqdm import tqdm
 
 from adversaries.release.count_swap import CountSwap
 from arena import Release
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.releases.laplace_count import LaplaceCount
 
 SEEDS, GAMES, CONFIDENCE = 2_000, 20_000, 0.95

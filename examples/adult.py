@@ -14,8 +14,8 @@ import numpy as np
 from adversaries.figure1.halt_counter import HaltCounter
 from arena import Figure1, Sample, play
 from audits.data.csv import load_sample
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL

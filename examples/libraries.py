@@ -23,8 +23,8 @@ from tabulate import tabulate
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.low_bits import LowBits
 from arena import Learner, Release
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.foreign.diffprivlib import Diffprivlib
 from learners.foreign.function import Function
 from learners.foreign.opendp import OpenDP

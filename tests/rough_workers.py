@@ -13,8 +13,8 @@ import numpy as np
 
 from adversaries.release.count_swap import CountSwap
 from arena import Release
-from audits.plan import Plan
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.verdict import Verdict
 from learners.releases.laplace_count import LaplaceCount
 
 
@@ -102,7 +102,7 @@ class Garbling:
         if task == 5 and (not self.flag or first(self.flag)):
             if self.how == "value":
                 return -1
-            from audits.distribution import envelope
+            from audits.runs.workers import envelope
 
             right = envelope.Envelope.of
 

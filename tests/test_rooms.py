@@ -50,5 +50,5 @@ def test_files_are_one_thought(path: Path) -> None:
 
 @pytest.mark.parametrize("module", ["scipy", "sklearn", "matplotlib", "networkx", "hypothesis"])
 def test_opening_the_arena_imports_nothing_slow(module: str) -> None:
-    code = f"import arena, audits.run, learners.everlasting.everlasting_v1, sys; sys.exit({module!r} in sys.modules)"
+    code = f"import arena, audits.runs.run, learners.everlasting.everlasting_v1, sys; sys.exit({module!r} in sys.modules)"
     assert subprocess.run([sys.executable, "-c", code], cwd=ROOT).returncode == 0

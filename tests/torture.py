@@ -39,9 +39,9 @@ from waiting import kept  # noqa: E402 - after the path to what it needs
 
 from adversaries.release.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
-from audits.ledger.copying import copy_ledger  # noqa: E402
-from audits.plan import Plan  # noqa: E402
-from audits.run import run  # noqa: E402
+from audits.runs.ledger.copying import copy_ledger  # noqa: E402
+from audits.runs.plan import Plan  # noqa: E402
+from audits.runs.run import run  # noqa: E402
 from learners.releases.laplace_count import LaplaceCount  # noqa: E402
 
 GAMES, BLOCK = 4_000, 40

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from contextlib import closing, suppress
 from pathlib import Path
 
-from audits.ledger.copying import copy_ledger
+from audits.runs.ledger.copying import copy_ledger
 
 
 def until(happened: Callable[[], object], *, seconds: float = 120) -> None:

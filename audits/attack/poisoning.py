@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.distribution import Workers
 from audits.prediction.games import judged
 from audits.prediction.judge import Judge
 from audits.prediction.plan import PredictorRace, asked, predictor_race
 from audits.race.games import play_all
 from audits.registry.settings_text import settings_text, summary
+from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.9)

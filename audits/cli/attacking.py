@@ -27,12 +27,12 @@ from audits.cli.options import (
 from audits.cli.predicting import PROTOCOL, check_points, learner_of
 from audits.cli.progress import counted
 from audits.cli.racing import labelled, labels_of
-from audits.distribution import Workers
 from audits.prediction.plan import ROUNDS
 from audits.registry.match import Settings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, nearest, parsed
 from audits.reports.plots import check_plot
+from audits.runs.workers import Workers
 
 POISON, HYPOTHESIS = "poison", "hypothesis-learner"
 AIMS = ("crowd", "repeat", "shift")

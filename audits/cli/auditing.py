@@ -14,19 +14,19 @@ import click
 from click.core import ParameterSource
 
 from audits import reports as report
-from audits.blocks import usual_witness
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import DELTA, EPSILON, PART, REAL, WHOLE, WORKERS, takes_match, takes_workers
 from audits.cli.progress import bar, counted
-from audits.course import Progress
-from audits.distribution import Workers
-from audits.parts import Part, play_part
-from audits.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
 from audits.registry.match import Match
 from audits.registry.settings_text import under_test
-from audits.run import run
-from audits.stopped import Stopped
-from audits.verdict import Verdict
+from audits.runs.blocks import usual_witness
+from audits.runs.estimation import Progress
+from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
+from audits.runs.run import run
+from audits.runs.shards import Part, play_part
+from audits.runs.stopped import Stopped
+from audits.runs.verdict import Verdict
+from audits.runs.workers import Workers
 
 # Options on which no figure hangs.
 BESIDE = ("quiet", "estimators", *WORKERS, "ledger", "part", "as_json", "html")

@@ -9,13 +9,13 @@ from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns, takes_wo
 from audits.cli.progress import counted
 from audits.cli.teaching import ACTIVE, players
 from audits.data.one_hot import load_one_hot
-from audits.distribution import Workers
 from audits.experiment import METHODS, Experiment, Result, run
 from audits.experiment.chart import draw
 from audits.experiment.plan import SHARES
 from audits.experiment.text import as_json as json_of
 from audits.experiment.text import text
 from audits.reports.plots import check_plot
+from audits.runs.workers import Workers
 
 
 @click.group("experiment")

@@ -10,7 +10,7 @@ import click
 from arena.errors import InvalidArgument
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
-from audits.exporting import check_table, export_blocks, export_figures
+from audits.runs.export import check_table, export_blocks, export_figures
 
 
 @click.command("export")

@@ -9,7 +9,7 @@ from tabulate import tabulate
 
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
-from audits.merging import merge
+from audits.runs.merge import merge
 
 
 @click.command("merge")

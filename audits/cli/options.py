@@ -9,10 +9,10 @@ from typing import Any, TypeVar
 import click
 
 from arena.errors import InvalidArgument
-from audits.distribution import Workers
-from audits.distribution.workers import LOKY
 from audits.registry.match import Data, Settings, match
 from audits.registry.settings_text import parsed
+from audits.runs.workers import Workers
+from audits.runs.workers.workers import LOKY
 
 Command = Callable[..., None]
 Returned = TypeVar("Returned")
@@ -46,7 +46,7 @@ class PartOf(click.ParamType):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        from audits.parts import Part  # with all that plays, which most commands do not need
+        from audits.runs.shards import Part  # with all that plays, which most commands do not need
 
         try:
             return Part.read(value)

@@ -7,7 +7,7 @@ import click
 from audits.cli.options import takes_match
 from audits.registry.match import Match
 from audits.registry.settings_text import summary
-from audits.side_by_side import side_by_side
+from audits.runs.game_transcript import side_by_side
 
 
 @click.command("play")

@@ -24,7 +24,6 @@ from audits.cli.options import (
     takes_workers,
 )
 from audits.cli.progress import counted
-from audits.distribution import Workers
 from audits.prediction import PredictorRace
 from audits.prediction import chart as error_chart
 from audits.prediction import run as run_predictors
@@ -40,6 +39,7 @@ from audits.registry.match import Settings
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.settings_text import build
 from audits.reports.plots import check_plot
+from audits.runs.workers import Workers
 
 GAMES = 1_000
 _LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)

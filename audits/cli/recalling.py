@@ -11,8 +11,8 @@ from click.core import ParameterSource
 from arena.errors import ArenaError, InvalidArgument
 from audits.cli.auditing import BESIDE, audit, planned
 from audits.cli.options import matched
-from audits.ledger import Ledger
-from audits.plan import Plan
+from audits.runs.ledger import Ledger
+from audits.runs.plan import Plan
 
 _BEGUN = ["arena", "audit"]
 

@@ -8,10 +8,10 @@ from audits import reports as report
 from audits.cli.auditing import carry_out, status_of
 from audits.cli.options import PART, QUIET, takes_workers
 from audits.cli.recalling import recalled
-from audits.distribution import Workers
-from audits.following import Follower
-from audits.parts import Part
-from audits.verdict import Verdict
+from audits.runs.follow import Follower
+from audits.runs.shards import Part
+from audits.runs.verdict import Verdict
+from audits.runs.workers import Workers
 
 
 @click.command()

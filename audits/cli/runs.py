@@ -13,9 +13,9 @@ from tqdm import tqdm
 from arena.errors import ArenaError
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
-from audits.following import Follower, Standing
-from audits.ledger.finding import ledgers_in
 from audits.reports.text import nats
+from audits.runs.follow import Follower, Standing
+from audits.runs.ledger.finding import ledgers_in
 
 _HEAD = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
 Found = Standing | tuple[Path, str]  # how a run stands, or what is wrong with its ledger

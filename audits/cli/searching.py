@@ -19,10 +19,10 @@ from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of, takes_workers
 from audits.cli.progress import bar
-from audits.distribution import Workers
 from audits.registry.players import LEARNERS, as_learner
 from audits.registry.settings_text import build, claim_of, summary, under_test
-from audits.side_by_side import side_by_side
+from audits.runs.game_transcript import side_by_side
+from audits.runs.workers import Workers
 
 # Hypothesis keeps notes on the modules that it meets; not where the user happens to be.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))

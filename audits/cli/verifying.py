@@ -10,8 +10,8 @@ from audits.cli import REFUTED
 from audits.cli.options import JSON, QUIET, SEED, WHOLE, takes_workers
 from audits.cli.progress import bar
 from audits.cli.recalling import recalled
-from audits.distribution import Workers
-from audits.verifying import USUAL_BLOCKS, verify
+from audits.runs.verify import USUAL_BLOCKS, verify
+from audits.runs.workers import Workers
 
 
 @click.command("verify")

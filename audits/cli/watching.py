@@ -15,8 +15,8 @@ from audits.cli import INTERRUPTED
 from audits.cli.auditing import status_of
 from audits.cli.options import JSON, QUIET, REAL
 from audits.cli.progress import bar
-from audits.following import Follower, Standing
-from audits.verdict import Verdict
+from audits.runs.follow import Follower, Standing
+from audits.runs.verdict import Verdict
 
 _LONGEST = 86_400.0
 _NONE = "no block of games is finished yet"

@@ -11,8 +11,8 @@ import numpy as np
 from arena import InvalidArgument
 from audits.data.one_hot import OneHot
 from audits.experiment.players import Players
-from audits.plan import versions
 from audits.registry.settings_text import nearest
+from audits.runs.plan import versions
 
 PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")
 SHARES = (0.8, 0.02)

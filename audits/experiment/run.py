@@ -7,11 +7,11 @@ from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 
-from audits.distribution import Workers, in_order
 from audits.experiment.plan import Experiment
 from audits.experiment.repetition import repetition
 from audits.experiment.result import Result
 from audits.experiment.tally import Book, Tally
+from audits.runs.workers import Workers, in_order
 
 
 def run(

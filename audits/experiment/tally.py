@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
-from audits.ledger import Store
+from audits.runs.ledger import Store
 
 _MAGIC = b"pate"
 _HEAD = struct.Struct("<q")

@@ -11,12 +11,12 @@ import attrs
 import numpy as np
 
 from arena import Adversary, Moves, play
-from audits.distribution import Workers
 from audits.prediction.judge import Judge
 from audits.prediction.plan import PredictorRace
 from audits.prediction.result import PredictorResult, bound_of, result_of
 from audits.prediction.watched import Watched
 from audits.race.games import play_all
+from audits.runs.workers import Workers
 
 
 @attrs.frozen

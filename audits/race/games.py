@@ -11,9 +11,9 @@ import numpy as np
 
 from arena import InvalidArgument, Realizable, Referee, play
 from arena.testing import check_adversary
-from audits.distribution import Workers, in_order
 from audits.race.plan import Contest, Entrant, Race
 from audits.race.result import RaceResult, bounds_of, result_of
+from audits.runs.workers import Workers, in_order
 
 _CHECKED = 64  # rounds of the games by which an adversary is checked
 

@@ -15,11 +15,11 @@ import attrs
 
 from arena.errors import InvalidArgument
 from audits.data.output_files import check_file, replaced
-from audits.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
 from audits.registry.settings_text import text_of
 from audits.reports.charts import charts
 from audits.reports.replay import Replay, replay
 from audits.reports.text import ceiling, certified, finding, outcome, percent, seed
+from audits.runs.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
 
 _NEEDED = ("jinja2", "matplotlib")
 _WIDTH = 90

@@ -9,9 +9,9 @@ from typing import Any
 
 from tabulate import tabulate
 
-from audits.plan import Plan
 from audits.registry.settings_text import summary
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.verdict import Verdict
 
 _WIDTH = 100
 _SIDE_BY_SIDE = (

@@ -17,10 +17,10 @@ import numpy as np
 
 from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
-from audits.blocks import play_block
 from audits.distinguishers.learned import learn
 from audits.distinguishers.view_features import ViewCounts
-from audits.plan import LEARNT, Plan, describe
+from audits.runs.blocks import play_block
+from audits.runs.plan import LEARNT, Plan, describe
 from audits.search.score import Score, simple_scores
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts

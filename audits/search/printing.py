@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
-from audits.plan import Plan
+from audits.runs.plan import Plan
 from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHED, Score
 from audits.search.script import (
     AGAINST,

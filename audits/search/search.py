@@ -16,15 +16,15 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
-from audits.distribution import Workers, in_order
-from audits.plan import LEARNT, SCORE, Plan
-from audits.run import run
+from audits.runs.plan import LEARNT, SCORE, Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
+from audits.runs.workers import Workers, in_order
 from audits.search.evidence import DECLINED, Contest, confirming_seed, exploring_seed, play_halves, weighed
 from audits.search.explore import Explored, explore, referee_for
 from audits.search.score import Score, simple_scores
 from audits.search.script import STEPS, Script
 from audits.search.strategies import adversaries
-from audits.verdict import Verdict
 
 ERROR = 1e-6
 EXAMPLES = 1_000

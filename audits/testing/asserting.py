@@ -8,17 +8,17 @@ import attrs
 
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.settings import at_least, whole
-from audits.blocks import usual_witness
-from audits.plan import Plan
 from audits.registry.pairing import opened, protocol_between
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, claim_of, under_test
-from audits.run import run
+from audits.runs.blocks import usual_witness
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from audits.search import Script, SearchResult, referee_for, search, share_of_error
 from audits.testing.budget import Budget, budget_of, ceiling_of, check_power, confidence_at, games_needed
 from audits.testing.finding import Finding
 from audits.testing.outcome import NotPrivate, NotRefuted, Outcome
-from audits.verdict import Verdict
 
 ERROR = 1e-6
 _FEWEST_CONFIRMED, _MOST_CONFIRMED = 20_000, 2_000_000  # games; only what a search hands over plays them

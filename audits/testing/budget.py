@@ -9,7 +9,7 @@ import attrs
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
-from audits.plan import usual_block
+from audits.runs.plan import usual_block
 from audits.statistics.betting import EPSILON_MAX, ceiling
 
 LEAST_ERROR = 1e-12  # below it a confidence in floating point no longer says what it should

@@ -10,13 +10,13 @@ import numpy as np
 from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
-from audits.plan import Plan
 from audits.reports import rows
+from audits.runs.game_transcript import one_of_each, written
+from audits.runs.plan import Plan
+from audits.runs.verdict import Verdict
 from audits.search import Script, SearchResult
 from audits.search.printing import script_source
-from audits.side_by_side import one_of_each, written
 from audits.testing.replay import FILE, replay_line
-from audits.verdict import Verdict
 
 _TOLD = ("claim under test", "certified", "adversary", "protocol", "games")
 _PAIRS = 32  # looked at for one in which the score is right

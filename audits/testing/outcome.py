@@ -5,8 +5,8 @@ from __future__ import annotations
 import attrs
 
 from arena import Adversary, Claim
+from audits.runs.verdict import Verdict
 from audits.testing.finding import Finding
-from audits.verdict import Verdict
 
 
 @attrs.frozen(kw_only=True)

@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Adversary, ArenaError, Learner
-from audits.plan import Plan
 from audits.registry.pairing import opened
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry
 from audits.registry.settings_text import build, default_of, settable, text_of
+from audits.runs.plan import Plan
 from audits.search import Script, SearchResult
 from audits.search.printing import CLASS, audit_line, replay
 
@@ -56,7 +56,7 @@ def _python(plan: Plan) -> str:
     """The plan as Python; an adversary that was found by the name of the class in its source."""
     fields = {field.name: _code(getattr(plan, field.name)) for field in attrs.fields(Plan)}
     arguments = "".join(f"    {name}={code},\n" for name, code in fields.items())
-    return f"audits.run.run(audits.plan.Plan(\n{arguments}))"
+    return f"audits.runs.run.run(audits.runs.plan.Plan(\n{arguments}))"
 
 
 def _code(value: Any) -> str:

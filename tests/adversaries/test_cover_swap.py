@@ -9,8 +9,8 @@ from arena import Finite, InvalidArgument, Release, Sample, play
 from arena.concepts import DecisionLists, Literals, Variables
 from arena.testing import check_adversary
 from audits.exact.views import view_law
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 from learners.releases.laplace_count import LaplaceCount

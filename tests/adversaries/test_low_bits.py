@@ -14,9 +14,9 @@ from adversaries.release.count_swap import CountSwap
 from adversaries.release.low_bits import LowBits, last_bits
 from arena import Adversary, Learner, Release, Sample
 from arena.testing import check_adversary
-from audits.plan import Plan
-from audits.run import run
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.geometric_count import GeometricCount
 from learners.releases.laplace_count import LaplaceCount

@@ -12,8 +12,8 @@ from adversaries.figure1.training_sets import telling_points
 from arena import Figure1, InvalidArgument, Learner, Query, Sample, Training, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2

@@ -35,8 +35,8 @@ from arena import Adversary, InvalidArgument, Learner, Sample, Unsupported, Voti
 from arena.engine import Played
 from arena.testing import check_adversary
 from audits.exact.result import exact
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.mechanisms.noise.gaussian import gaussian_delta
 from learners.pate.distance_to_instability import DistanceToInstability
 from learners.pate.ensemble import Teacher

@@ -172,7 +172,9 @@ def test_players_that_have_no_name_are_replayed_from_python() -> None:
     assert "learner=HalfTheNoise(epsilon=1.0)," in line
     assert "adversary=CountSwap(sample=None)," in line
     line = refuted(LaplaceCount(), claim=(0.5, 0), against=CountSwap(sample=Sample([0.0], [0], [5]))).replay
-    assert line.startswith("audits.run.run(audits.plan.Plan(\n    learner=LaplaceCount(epsilon=1.0),")
+    assert line.startswith(
+        "audits.runs.run.run(audits.runs.plan.Plan(\n    learner=LaplaceCount(epsilon=1.0),"
+    )
 
 
 def test_an_adversary_that_was_found_is_shown_as_source_that_plays(

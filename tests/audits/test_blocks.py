@@ -27,10 +27,10 @@ from arena import (
     Training,
     Unsupported,
 )
-from audits.blocks import coupled, play_block, usual_witness
 from audits.distinguishers.view_features import ViewCounts
-from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
-from audits.run import run
+from audits.runs.blocks import coupled, play_block, usual_witness
+from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 
 

@@ -13,8 +13,8 @@ from click.testing import CliRunner, Result
 from arena import PlayerError
 from audits import cli
 from audits.cli import auditing, progress
-from audits.course import Progress
 from audits.registry.match import match
+from audits.runs.estimation import Progress
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {
@@ -147,7 +147,9 @@ def test_until_refuted_stops_early() -> None:
 
 def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
     seen = []
-    monkeypatch.setattr("audits.run.check_adversary", lambda *p: seen.append([player.name for player in p]))
+    monkeypatch.setattr(
+        "audits.runs.run.check_adversary", lambda *p: seen.append([player.name for player in p])
+    )
     audit(*COUNT, "--games", "10")
     assert seen == [["count-swap", "laplace-count", "Release"]]
 

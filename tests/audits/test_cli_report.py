@@ -8,7 +8,7 @@ import pytest
 from click.testing import CliRunner, Result
 
 from audits import cli
-from audits.ledger import Ledger
+from audits.runs.ledger import Ledger
 
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1e3")
 
@@ -76,7 +76,7 @@ def test_an_audit_without_games_has_no_page(tmp_path: Path, monkeypatch) -> None
     def interrupt(*block: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.blocks.play_block", interrupt)
+    monkeypatch.setattr("audits.runs.blocks.play_block", interrupt)
     done = arena(*COUNT, "--html", str(tmp_path / "report.html"))
     assert (done.exit_code, list(tmp_path.iterdir())) == (130, [])
     assert done.stderr == "arena: note: no block of games was finished, so there is no page\n"

@@ -18,7 +18,7 @@ from click.testing import CliRunner, Result
 from waiting import kept, until
 
 from audits import cli
-from audits.ledger import SCHEMA_VERSION, Ledger
+from audits.runs.ledger import SCHEMA_VERSION, Ledger
 
 ROOT = Path(__file__).parents[2]
 ARENA = (sys.executable, "-m", "audits.cli")
@@ -256,7 +256,7 @@ def test_a_command_that_cannot_be_given_again(tmp_path: Path, command: str, why:
 
 def test_a_plan_that_is_another_today(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without(ledger, "block = 3")
-    monkeypatch.setattr("audits.plan.versions", lambda: {"dp-arena": "9.9", "numpy": "1.0"})
+    monkeypatch.setattr("audits.runs.plan.versions", lambda: {"dp-arena": "9.9", "numpy": "1.0"})
     said = refusal("resume", ledger)
     assert said.startswith(f"the ledger {ledger} holds another plan: versions.dp-arena: ")
     assert '-> "9.9"; versions.numpy: ' in said

@@ -18,7 +18,7 @@ import pytest
 from waiting import until
 
 from arena.errors import InternalError, InvalidArgument
-from audits.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull
+from audits.runs.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull
 from audits.statistics.score_pairs import PairCounts
 
 ROOT = Path(__file__).parents[2]
@@ -32,7 +32,7 @@ PLAY = """
 import os, sys
 from itertools import count
 import numpy as np
-from audits.ledger import Ledger
+from audits.runs.ledger import Ledger
 from audits.statistics.score_pairs import PairCounts
 
 def play(path):
@@ -547,7 +547,7 @@ class TestDisk:
         )
         acked = len(Path("run.ledger.acks").read_text().split())
         assert ended.stderr.splitlines()[-1] == (
-            f"audits.ledger.failures.{LedgerFailed.__name__}: the disk of the ledger {full} failed "
+            f"audits.runs.ledger.failures.{LedgerFailed.__name__}: the disk of the ledger {full} failed "
             "(disk I/O error): "
             f"block {acked} was not stored, every block added before is safe. "
             "Mend it and do the same again: it goes on from there."

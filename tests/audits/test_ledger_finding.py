@@ -11,13 +11,13 @@ from pathlib import Path
 import pytest
 
 from arena import InvalidArgument
-from audits.ledger import Ledger
-from audits.ledger.finding import is_ledger, ledgers_in, running
+from audits.runs.ledger import Ledger
+from audits.runs.ledger.finding import is_ledger, ledgers_in, running
 
 ROOT = Path(__file__).parents[2]
 HOLD = """
 import sys
-from audits.ledger import Ledger
+from audits.runs.ledger import Ledger
 with Ledger.open(sys.argv[1], {"seed": 1}):
     print("open", flush=True)
     sys.stdin.readline()

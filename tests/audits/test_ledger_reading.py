@@ -14,9 +14,10 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from audits.ledger import SCHEMA_VERSION, Ledger, LedgerFull
 
 from arena import InvalidArgument
-from audits.ledger import SCHEMA_VERSION, Ledger, LedgerFull, copying
+from audits.runs.ledger import copying
 from audits.statistics.score_pairs import PairCounts
 
 ROOT = Path(__file__).parents[2]
@@ -28,7 +29,7 @@ WRITER = """
 import sys
 from itertools import count
 import numpy as np
-from audits.ledger import Ledger
+from audits.runs.ledger import Ledger
 from audits.statistics.score_pairs import PairCounts
 
 ledger = Ledger.open(sys.argv[1], {"seed": 1})

@@ -26,9 +26,9 @@ from arena import (
 from audits.distinguishers.likelihood_ratio import MOST_LEVELS, likelihood_ratios, ratio_of
 from audits.exact.result import exact
 from audits.exact.views import laws_of_values, view_law
-from audits.plan import LIKELIHOOD, Plan
 from audits.registry.players import LEARNERS
-from audits.run import run
+from audits.runs.plan import LIKELIHOOD, Plan
+from audits.runs.run import run
 from learners.predictors.above_threshold import AboveThresholdPredictor
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes

@@ -13,7 +13,7 @@ from adversaries.online.contrarian import Contrarian
 from adversaries.release.count_swap import CountSwap
 from arena import Adaptive, Figure1, InvalidArgument, Release, Sample
 from arena.concepts import FiniteClass
-from audits.plan import Plan, describe
+from audits.runs.plan import Plan, describe
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.releases.laplace_count import LaplaceCount

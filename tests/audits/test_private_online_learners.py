@@ -17,9 +17,9 @@ from adversaries.online.contrarian import SpecialSwap, middle_point
 from adversaries.online.update_swap import UpdateSwap
 from arena import Adversary, Learner, SpecialRound
 from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Points, Thresholds
-from audits.plan import Plan
-from audits.run import run
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from learners.halfspaces.dp_winnow import DpWinnow
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts

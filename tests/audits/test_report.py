@@ -10,9 +10,9 @@ import pytest
 
 from arena import TRAINING_EXAMPLE, Claim, Release
 from audits import reports as report
-from audits.plan import Plan
 from audits.registry.players import ADVERSARIES, LEARNERS
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.verdict import Verdict
 
 VERDICT = Verdict(
     learner="laplace-count",

@@ -17,13 +17,13 @@ from audits.reports.replay import replay
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
-from audits import notes
 from audits import reports as report
-from audits.blocks import play_block
-from audits.course import Progress
-from audits.ledger import Ledger
-from audits.plan import Plan
-from audits.run import run
+from audits.runs import description as notes
+from audits.runs.blocks import play_block
+from audits.runs.estimation import Progress
+from audits.runs.ledger import Ledger
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount
 

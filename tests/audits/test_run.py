@@ -32,13 +32,13 @@ from arena import (
     Train,
     Unsupported,
 )
-from audits.blocks import play_block
-from audits.course import Progress
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.blocks import play_block
+from audits.runs.estimation import Progress
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
-from audits.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
@@ -183,7 +183,7 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
 
 
 def test_blocks_that_were_finished_out_of_order_are_used(tmp_path: Path) -> None:
-    from audits.ledger import Ledger
+    from audits.runs.ledger import Ledger
 
     ledger = tmp_path / "run.ledger"
     with Ledger.open(ledger, NUMBERS.describe()) as book:
@@ -215,7 +215,7 @@ CHILD = """
 import sys
 sys.path[:0] = ["{root}", "{root}/tests"]
 from test_run_plan import plan
-from audits.run import run
+from audits.runs.run import run
 import json
 verdict = run(plan(), jobs=int(sys.argv[2]), ledger=sys.argv[1])
 print(json.dumps({{k: v for k, v in verdict.as_json().items() if k not in ("seconds", "games_per_second")}}))
@@ -224,7 +224,7 @@ print(json.dumps({{k: v for k, v in verdict.as_json().items() if k not in ("seco
 PLAN = """
 from adversaries.figure1.query_swap import QuerySwap
 from arena import Figure1
-from audits.plan import Plan
+from audits.runs.plan import Plan
 from learners.everlasting.everlasting_v2 import EverlastingV2
 
 def plan():

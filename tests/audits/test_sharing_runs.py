@@ -15,14 +15,14 @@ from foreign_mechanisms import of_the_system
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Release
-from audits.blocks import play_block
-from audits.ledger import Ledger
-from audits.merging import merge
-from audits.parts import Part, play_part
-from audits.plan import Plan, versions
-from audits.run import run
+from audits.runs.blocks import play_block
+from audits.runs.ledger import Ledger
+from audits.runs.merge import merge
+from audits.runs.plan import Plan, versions
+from audits.runs.run import run
+from audits.runs.shards import Part, play_part
+from audits.runs.verify import verify
 from audits.statistics.score_pairs import PairCounts
-from audits.verifying import verify
 from learners.foreign.function import Function
 from learners.releases.laplace_count import LaplaceCount
 
@@ -179,7 +179,7 @@ def test_different_plans_are_refused(tmp_path: Path, into: str) -> None:
 
 def test_different_versions_are_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     a = ledger_of(tmp_path / "a", [0])
-    monkeypatch.setattr("audits.plan.versions", lambda: {**versions(), "numpy": "1.0"})
+    monkeypatch.setattr("audits.runs.plan.versions", lambda: {**versions(), "numpy": "1.0"})
     b = ledger_of(tmp_path / "b", [1])
     with pytest.raises(InvalidArgument) as refused:
         merge([a, b], tmp_path / "c")
@@ -235,7 +235,7 @@ def test_only_audits_are_merged(tmp_path: Path) -> None:
 
 FULL = """
 import resource, sys
-from audits.merging import merge
+from audits.runs.merge import merge
 resource.setrlimit(resource.RLIMIT_FSIZE, (int(sys.argv[1]), int(sys.argv[1])))
 merge(sys.argv[2:4], sys.argv[4])
 """

@@ -18,10 +18,10 @@ from audits import cli
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
 from audits.distinguishers.view_features import ViewCounts, features
 from audits.exact.result import exact
-from audits.plan import LEARNT, LIKELIHOOD, Plan
-from audits.run import run
+from audits.runs.plan import LEARNT, LIKELIHOOD, Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from audits.search.score import Score, simple_scores
-from audits.verdict import Verdict
 from learners.pate.pate_gaussian import PateGaussian
 
 SCREENED = Screened(teachers=3, queries=5)

@@ -12,11 +12,11 @@ from statistical import Rejected, rejected, statistical
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
-from audits import course
 from audits.distinguishers.learned import Learning, learn
 from audits.distinguishers.view_features import ViewCounts
-from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
-from audits.run import run
+from audits.runs import estimation as course
+from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse

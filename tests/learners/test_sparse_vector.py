@@ -25,8 +25,8 @@ from voting_laws import (
 from arena import Sample, Voting
 from arena.testing import check_learner
 from audits.exact import exact as exactly
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.mechanisms.accounting.composition import composed, optimal
 from learners.pate.ensemble.screening import Screening
 from learners.pate.sparse_vector import SparseVector

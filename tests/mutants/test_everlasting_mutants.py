@@ -18,9 +18,9 @@ from mutants.witnesses import Asks, last
 from adversaries.figure1.stale_thresholds import StaleThresholds
 from adversaries.figure1.training_swap import TrainingSwap
 from arena import Adversary, Figure1, Learner, Sample
-from audits.plan import Plan
-from audits.run import run
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 
 
 def settings(learner: Learner) -> dict:

@@ -12,9 +12,9 @@ from mutants.everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShar
 from adversaries.figure1.training_sets import split_sample
 from adversaries.figure1.unlabelled_swap import UnlabelledSwap
 from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unlabelled
-from audits.plan import Plan
-from audits.run import run
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 
 CONFIDENCE = 1 - 1e-6

@@ -15,9 +15,9 @@ from scipy import stats
 
 from arena import Learner, Sample
 from arena.testing import check_learner
-from audits.plan import Plan
-from audits.run import run
-from audits.verdict import Verdict
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 
 CONFIDENCE = 1 - 1e-6
 

@@ -18,14 +18,14 @@ from joblib import delayed
 from race_players import Drawn, TinySoa
 from rough_workers import Noted, figures, notes, rough_plan
 
-from audits.distribution import Workers, WorkersFailed, in_order
-from audits.distribution.envelope import played
-from audits.distribution.pools import opened
-from audits.ledger import Ledger
 from audits.race import race_of
 from audits.race import run as run_race
 from audits.race.text import as_json
-from audits.run import run
+from audits.runs.ledger import Ledger
+from audits.runs.run import run
+from audits.runs.workers import Workers, WorkersFailed, in_order
+from audits.runs.workers.envelope import played
+from audits.runs.workers.pools import opened
 
 ROOT = Path(__file__).parents[3]
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
@@ -203,7 +203,7 @@ def test_what_is_no_address(address: str) -> None:
 
 
 def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audits.distribution.pools._WAIT", 0.5)
+    monkeypatch.setattr("audits.runs.workers.pools._WAIT", 0.5)
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50) as empty:
         address = empty.scheduler_address
         with (

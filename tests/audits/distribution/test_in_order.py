@@ -16,11 +16,11 @@ import pytest
 from rough_workers import Garbling, Noted, figures, notes, rough_plan, square_fault
 
 from arena import InvalidArgument, PlayerError
-from audits.distribution import Workers, WorkersFailed, in_order
-from audits.distribution.envelope import Envelope, played
-from audits.distribution.pools import opened
-from audits.ledger import Ledger
-from audits.run import run
+from audits.runs.ledger import Ledger
+from audits.runs.run import run
+from audits.runs.workers import Workers, WorkersFailed, in_order
+from audits.runs.workers.envelope import Envelope, played
+from audits.runs.workers.pools import opened
 
 ROOT = Path(__file__).parents[3]
 LOKY, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
@@ -180,7 +180,7 @@ def test_three_times_garbage_is_an_error_that_names_the_block(how: str, told: st
 
 
 def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None:
-    from audits.blocks import fault, play_block
+    from audits.runs.blocks import fault, play_block
 
     plan = rough_plan(tmp_path, "never")
     block = play_block(plan, 0)
@@ -249,7 +249,7 @@ NO_PSUTIL = """
 import sys
 sys.modules["psutil"] = None
 from pathlib import Path
-from audits.run import run
+from audits.runs.run import run
 from rough_workers import rough_plan
 if __name__ == "__main__":
     print(run(rough_plan(Path(sys.argv[1]), "kill"), jobs=2).games)
@@ -343,7 +343,7 @@ def test_workers_that_there_are_not(settings, message: str) -> None:
 
 @pytest.mark.parametrize(("backend", "package"), [("dask", "distributed"), ("ray", "ray")])
 def test_what_is_not_installed_is_told(monkeypatch: pytest.MonkeyPatch, backend: str, package: str) -> None:
-    monkeypatch.setattr("audits.distribution.workers.find_spec", lambda name: None)
+    monkeypatch.setattr("audits.runs.workers.workers.find_spec", lambda name: None)
     with pytest.raises(InvalidArgument) as refusal:
         Workers(backend=backend)
     assert str(refusal.value) == (

@@ -11,12 +11,12 @@ import pytest
 from search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 
 from arena import Claim, InvalidArgument, Learner, Sample
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from audits.search import Ask, Challenge, Progress, Score, Script, SearchResult, search, share_of_error
 from audits.search import explore as exploring
 from audits.search.evidence import confirming_seed, exploring_seed
-from audits.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority

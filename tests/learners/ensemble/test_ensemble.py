@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from adversaries.voting.small_margin import SmallMargin
 from arena import Sample, Training, Unsupported, Voting, play
 from arena.concepts import Thresholds
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.pate.ensemble import Ensemble, Minimiser, Teacher
 from learners.pate.ensemble.ensemble import _trained, parts_of, trained
 from learners.pate.ensemble.teacher import Taught

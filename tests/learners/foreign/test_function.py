@@ -19,9 +19,9 @@ from statistical import statistical
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play
 from arena.testing import check_learner
-from audits.plan import Plan
 from audits.reports import text
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.foreign.function import Function
 
 SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])

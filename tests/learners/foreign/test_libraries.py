@@ -12,8 +12,8 @@ from foreign_mechanisms import Measurement, Mechanism, Profile, released, withou
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Learner, Release, Sample, Unsupported
 from arena.testing import check_learner
-from audits.plan import Plan
-from audits.run import run
+from audits.runs.plan import Plan
+from audits.runs.run import run
 from learners.foreign.diffprivlib import Diffprivlib
 from learners.foreign.opendp import OpenDP
 

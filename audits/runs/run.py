@@ -12,16 +12,16 @@ import attrs
 from arena.testing import check_adversary
 from arena.testing.fresh_coins import check_own_coins
 from arena.testing.independence import check_in_step
-from audits.blocks import coupled, play_blocks
-from audits.course import Course, Numbers, Progress
 from audits.distinguishers.view_features import Block
-from audits.distribution import Workers
-from audits.interrupts import held_back
-from audits.ledger import Ledger
-from audits.notes import Notes
-from audits.plan import Plan
-from audits.stopped import Stopped
-from audits.verdict import Verdict
+from audits.runs.blocks import coupled, play_blocks
+from audits.runs.description import Notes
+from audits.runs.estimation import Course, Numbers, Progress
+from audits.runs.interrupts import held_back
+from audits.runs.ledger import Ledger
+from audits.runs.plan import Plan
+from audits.runs.stopped import Stopped
+from audits.runs.verdict import Verdict
+from audits.runs.workers import Workers
 
 
 def run(

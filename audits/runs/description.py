@@ -11,9 +11,9 @@ from typing import Any, Self
 import attrs
 
 from arena import ArenaError
-from audits.plan import Plan
 from audits.registry.settings_text import summary
-from audits.side_by_side import side_by_side
+from audits.runs.game_transcript import side_by_side
+from audits.runs.plan import Plan
 
 _MOST_LINES = 40
 _LAST_LINES = 12

@@ -20,7 +20,7 @@ from typing import Any
 import attrs
 
 from arena.errors import told
-from audits.plan import versions
+from audits.runs.plan import versions
 
 RESULT, ERROR, UNOPENED = "result", "error", "unopened"
 _MOST_OPENED = 8  # plans of runs that share a worker

@@ -10,12 +10,12 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
-from audits.course import Course, Numbers
-from audits.ledger import Ledger
-from audits.notes import Notes
+from audits.runs.description import Notes
+from audits.runs.estimation import Course, Numbers
+from audits.runs.ledger import Ledger
+from audits.runs.verdict import Verdict
 from audits.statistics.betting import ceilings
 from audits.statistics.estimates import Estimates
-from audits.verdict import Verdict
 
 MOST_POINTS = 400  # more could not be told apart on a page
 

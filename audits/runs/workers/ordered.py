@@ -16,10 +16,10 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.errors import told
-from audits.distribution.envelope import ERROR, RESULT, UNOPENED, Envelope, made_with, played, raised
-from audits.distribution.pools import Pool, opened
-from audits.distribution.workers import Workers, WorkersFailed
-from audits.interrupts import ignored
+from audits.runs.interrupts import ignored
+from audits.runs.workers.envelope import ERROR, RESULT, UNOPENED, Envelope, made_with, played, raised
+from audits.runs.workers.pools import Pool, opened
+from audits.runs.workers.workers import Workers, WorkersFailed
 
 Given = TypeVar("Given")
 Result = TypeVar("Result")

@@ -8,7 +8,7 @@ import attrs
 
 from arena.errors import InvalidArgument
 from audits.registry.settings_text import nearest
-from audits.stopped import Stopped
+from audits.runs.stopped import Stopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
 LOCAL = "local"

@@ -19,7 +19,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.distribution.workers import DASK, LOKY, RAY, Workers, WorkersFailed
+from audits.runs.workers.workers import DASK, LOKY, RAY, Workers, WorkersFailed
 
 _WAIT = 5.0  # seconds for a cluster to answer
 _RAY_SCHEME = "ray://"

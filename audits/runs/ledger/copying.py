@@ -9,7 +9,7 @@ from contextlib import suppress
 from pathlib import Path
 
 from arena.errors import InvalidArgument
-from audits.ledger.failures import READ, LedgerFull
+from audits.runs.ledger.failures import READ, LedgerFull
 
 # Pages of 4 KiB that a log takes before the file takes them over and the log is begun anew. The more there
 # are, the longer a reader has for its copy: 64 MiB are seconds of the fastest run, and copied in a fraction.

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from arena.errors import InvalidArgument
-from audits.ledger.schema import APPLICATION_ID
+from audits.runs.ledger.schema import APPLICATION_ID
 
 _MAGIC = b"SQLite format 3\x00"
 _APPLICATION = slice(68, 72)  # where the header of an SQLite file has the number of the program

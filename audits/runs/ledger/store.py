@@ -27,9 +27,18 @@ import numpy as np
 
 from arena.errors import InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, decoded
-from audits.ledger.copying import LOG_PAGES, copy_ledger
-from audits.ledger.failures import READ, code, damaged, explained
-from audits.ledger.schema import Head, canonical, create, differences, fresh, migrate, stored, transaction
+from audits.runs.ledger.copying import LOG_PAGES, copy_ledger
+from audits.runs.ledger.failures import READ, code, damaged, explained
+from audits.runs.ledger.schema import (
+    Head,
+    canonical,
+    create,
+    differences,
+    fresh,
+    migrate,
+    stored,
+    transaction,
+)
 
 _BATCH = 256
 

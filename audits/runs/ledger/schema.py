@@ -17,7 +17,7 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.ledger.failures import OPENED, damaged
+from audits.runs.ledger.failures import OPENED, damaged
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
 SCHEMA_VERSION = 2  # to be raised whenever the tables, the checksum or the encoding of the scores changes

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.errors import ArenaError, InvalidArgument
-from audits.stopped import Stopped
+from audits.runs.stopped import Stopped
 
 OPENED, READ = "a ledger or a new file", "a ledger"  # what a path should have been of
 _UNREADABLE = "its text cannot be read"

@@ -12,8 +12,8 @@ from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Re
 from arena.randomness import block_seed
 from audits.distinguishers.likelihood_ratio import likelihood_ratios, ratio_of
 from audits.distinguishers.view_features import Block, ViewCounts, features
-from audits.distribution import Workers, in_order
-from audits.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.runs.workers import Workers, in_order
 from audits.statistics.score_pairs import PairCounts
 
 
@@ -27,7 +27,7 @@ def play_blocks(
     """Blocks of a plan in the order of `indices`, by workers; what cannot be its block is played again.
 
     keep: called with every index and block as they come, in any order.
-    Raises what `play_block` and `audits.distribution.in_order` raise.
+    Raises what `play_block` and `audits.runs.workers.in_order` raise.
     """
     return in_order(partial(play_block, plan), indices, workers, keep=keep, fault=partial(fault, plan))
 

@@ -15,10 +15,10 @@ from typing import Any, Self
 import attrs
 
 from arena import InvalidArgument
-from audits.blocks import play_blocks
-from audits.distribution import Workers
-from audits.plan import Plan
-from audits.run import check_players, opened
+from audits.runs.blocks import play_blocks
+from audits.runs.plan import Plan
+from audits.runs.run import check_players, opened
+from audits.runs.workers import Workers
 
 
 @attrs.frozen
@@ -87,7 +87,7 @@ def play_part(
     command: the command line that asks for the plan, for the notes of a new ledger.
 
     Raises: InvalidArgument of a plan that ends when its claim falls, of which a part cannot know; else what
-    `audits.run.run` raises.
+    `audits.runs.run.run` raises.
     """
     if plan.until_refuted:
         raise InvalidArgument(

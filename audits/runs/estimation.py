@@ -11,12 +11,12 @@ import attrs
 from arena import Claim, InvalidArgument
 from audits.distinguishers.learned import Learning
 from audits.distinguishers.view_features import Block, ViewCounts
-from audits.plan import Plan
+from audits.runs.plan import Plan
+from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting, ceiling
 from audits.statistics.clopper_pearson import HeldOut
 from audits.statistics.estimates import Estimates, Estimators
 from audits.statistics.score_pairs import PairCounts
-from audits.verdict import Verdict
 
 
 @attrs.frozen(kw_only=True)

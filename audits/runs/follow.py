@@ -10,12 +10,12 @@ from typing import Any
 import attrs
 
 from arena import InvalidArgument
-from audits.course import Course, Progress
-from audits.ledger import Ledger
-from audits.ledger.finding import running
-from audits.notes import Notes
 from audits.reports.replay import named, read_head, verdict_of
-from audits.verdict import Verdict
+from audits.runs.description import Notes
+from audits.runs.estimation import Course, Progress
+from audits.runs.ledger import Ledger
+from audits.runs.ledger.finding import running
+from audits.runs.verdict import Verdict
 
 
 @attrs.frozen(kw_only=True)

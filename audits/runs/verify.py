@@ -12,11 +12,11 @@ import numpy as np
 
 from arena import InvalidArgument
 from arena.randomness import generator
-from audits.blocks import play_blocks
-from audits.distribution import Workers
-from audits.ledger import Ledger
-from audits.ledger.store import same
-from audits.plan import Plan
+from audits.runs.blocks import play_blocks
+from audits.runs.ledger import Ledger
+from audits.runs.ledger.store import same
+from audits.runs.plan import Plan
+from audits.runs.workers import Workers
 
 USUAL_BLOCKS = 10
 
@@ -49,7 +49,7 @@ def verify(
     watch: called after every block.
 
     Raises: InvalidArgument if the ledger cannot be read, is damaged, holds another plan, or no games, or if
-    the learner draws coins of its own; whatever `audits.blocks.play_block` raises.
+    the learner draws coins of its own; whatever `audits.runs.blocks.play_block` raises.
     """
     if blocks is not None and blocks < 1:
         raise InvalidArgument("at least 1 block must be played", value=blocks)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from arena.errors import ArenaError
 
 if TYPE_CHECKING:
-    from audits.verdict import Verdict
+    from audits.runs.verdict import Verdict
 
 
 class Stopped(ArenaError):
