@@ -9,7 +9,7 @@ import time
 
 from adversaries.online.random_sequences import Iid
 from arena.concepts import Thresholds
-from audits.race import race_of, run
+from audits.races.mistakes import race_of, run
 from learners.online.conservative import Conservative
 from learners.online.halving import Halving
 from learners.online.soa import Soa

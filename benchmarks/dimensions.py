@@ -18,7 +18,7 @@ from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.random_sequences import Iid
 from arena import Adversary
 from arena.concepts import Thresholds
-from audits.race import RaceResult, race_of, run
+from audits.races.mistakes import RaceResult, race_of, run
 from learners.online.realizable import Realizable
 
 ROUNDS, GAMES = 60_000, 100

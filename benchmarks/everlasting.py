@@ -33,8 +33,8 @@ from arena.concepts import (
     Thresholds,
 )
 from audits.data.csv import load_sample, positive_of, read_table
-from audits.prediction import PredictorStanding, predictor_race, run
-from audits.prediction.judge import Exam
+from audits.races.errors import PredictorStanding, predictor_race, run
+from audits.races.errors.exact_errors import Exam
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2

@@ -29,7 +29,7 @@ from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
-from audits.race import Standing, race_of, run
+from audits.races.mistakes import Standing, race_of, run
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
 from learners.mechanisms.counters.binary_counter import BinaryCounter

@@ -35,9 +35,9 @@ from tabulate import tabulate
 from adversaries.online.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
-from audits.race import Quantile, Race, RaceResult, race_of, run
-from audits.race.games import play_block
-from audits.race.result import result_of
+from audits.races.mistakes import Quantile, Race, RaceResult, race_of, run
+from audits.races.mistakes.games import play_block
+from audits.races.mistakes.result import result_of
 from audits.runs.workers import in_order
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import Realizable

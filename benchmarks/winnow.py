@@ -28,7 +28,7 @@ from adversaries.halfspaces.short_lists import ShortLists
 from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
-from audits.race import race_of, run
+from audits.races.mistakes import race_of, run
 from audits.registry.players import LEARNERS
 from audits.registry.settings_text import summary
 

@@ -11,8 +11,8 @@ import attrs
 import numpy as np
 
 from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
-from audits.race.games import play_all
-from audits.race.plan import Contest, Entrant
+from audits.races.mistakes.games import play_all
+from audits.races.mistakes.plan import Contest, Entrant
 from audits.registry.settings_text import settings_text, summary
 from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle, Share

@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.prediction.games import judged
-from audits.prediction.judge import Judge
-from audits.prediction.plan import PredictorRace, asked, predictor_race
-from audits.race.games import play_all
+from audits.races.errors.exact_errors import Judge
+from audits.races.errors.games import judged
+from audits.races.errors.plan import PredictorRace, asked, predictor_race
+from audits.races.mistakes.games import play_all
 from audits.registry.settings_text import settings_text, summary
 from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle
@@ -139,7 +139,7 @@ def run(
     """Play the plan. jobs: processes, or `Workers`; the figures do not depend on them. watch: is told the
     games played.
 
-    Raises: as `audits.prediction.run` does.
+    Raises: as `audits.races.errors.run` does.
     """
     figures = play_all(plan.race, partial(play_block, plan.race), jobs, watch)
     found = [_spoilt(plan, number, one) for number, one in enumerate(figures)]

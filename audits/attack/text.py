@@ -10,7 +10,7 @@ from tabulate import tabulate
 
 from audits.attack.hypothesis import BOOSTER, LEARNER, Extracted, ExtractionResult, printed_boost
 from audits.attack.poisoning import PoisoningResult, Spoilt
-from audits.race.text import plain, who
+from audits.races.mistakes.text import plain, who
 from audits.reports.text import percent
 
 _WIDTH = 100

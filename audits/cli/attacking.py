@@ -24,10 +24,10 @@ from audits.cli.options import (
     takes_data,
     takes_workers,
 )
-from audits.cli.predicting import PROTOCOL, check_points, learner_of
 from audits.cli.progress import counted
 from audits.cli.racing import labelled, labels_of
-from audits.prediction.plan import ROUNDS
+from audits.races.errors.command import PROTOCOL, check_points, learner_of
+from audits.races.errors.plan import ROUNDS
 from audits.registry.match import Settings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, nearest, parsed

@@ -10,7 +10,7 @@ import attrs
 import click
 
 from arena import Adversary, Learner
-from audits.cli import REFUTED, predicting
+from audits.cli import REFUTED
 from audits.cli.options import (
     JSON,
     QUIET,
@@ -24,17 +24,18 @@ from audits.cli.options import (
     takes_workers,
 )
 from audits.cli.progress import counted
-from audits.prediction import PredictorRace
-from audits.prediction import chart as error_chart
-from audits.prediction import run as run_predictors
-from audits.prediction import text as error_text
-from audits.prediction.plan import GAMES as PREDICTED
-from audits.prediction.plan import ROUNDS
-from audits.race import Race, race_of
-from audits.race import chart as race_chart
-from audits.race import run as run_online
-from audits.race import text as race_text
-from audits.race.plan import MARKS
+from audits.races.errors import PredictorRace
+from audits.races.errors import chart as error_chart
+from audits.races.errors import command as predicting
+from audits.races.errors import run as run_predictors
+from audits.races.errors import text as error_text
+from audits.races.errors.plan import GAMES as PREDICTED
+from audits.races.errors.plan import ROUNDS
+from audits.races.mistakes import Race, race_of
+from audits.races.mistakes import chart as race_chart
+from audits.races.mistakes import run as run_online
+from audits.races.mistakes import text as race_text
+from audits.races.mistakes.plan import MARKS
 from audits.registry.match import Settings
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.settings_text import build

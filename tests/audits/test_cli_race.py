@@ -189,5 +189,5 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.race.games.play_block", interrupt)
+    monkeypatch.setattr("audits.races.mistakes.games.play_block", interrupt)
     assert arena(SOA, *SHORT).exit_code == 130

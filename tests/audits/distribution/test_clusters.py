@@ -18,9 +18,9 @@ from joblib import delayed
 from race_players import Drawn, TinySoa
 from rough_workers import Noted, figures, notes, rough_plan
 
-from audits.race import race_of
-from audits.race import run as run_race
-from audits.race.text import as_json
+from audits.races.mistakes import race_of
+from audits.races.mistakes import run as run_race
+from audits.races.mistakes.text import as_json
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
 from audits.runs.workers import Workers, WorkersFailed, in_order

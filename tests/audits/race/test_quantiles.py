@@ -10,8 +10,8 @@ from race_players import Drawn, TinySoa
 from scipy import stats
 from statistical import Rejected, check_counts, rejected, statistical
 
-from audits.race import Race, race_of
-from audits.race.result import result_of
+from audits.races.mistakes import Race, race_of
+from audits.races.mistakes.result import result_of
 from audits.statistics.quantiles import mean_limit, quantile, ranks
 
 RATE = 1e-7  # of a false alarm, of each simulation below
@@ -149,6 +149,6 @@ def test_limits_that_hold_one_by_one_do_not_hold_together(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each limit at the level 0.1: 80 of them miss somewhere far oftener than 0.35."""
-    monkeypatch.setattr("audits.race.result.limit_level", lambda race: ERROR / 2)
+    monkeypatch.setattr("audits.races.mistakes.result.limit_level", lambda race: ERROR / 2)
     with rejected("a limit missed"):
         check_together(race(1 - ERROR), rng)

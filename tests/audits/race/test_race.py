@@ -30,11 +30,11 @@ from arena import (
     play,
 )
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.race import Race, RaceResult, race_of, run, spread_marks
-from audits.race.games import play_block
-from audits.race.plan import _MOST_COUNTS
-from audits.race.result import result_of
-from audits.race.text import _slope, as_json, text
+from audits.races.mistakes import Race, RaceResult, race_of, run, spread_marks
+from audits.races.mistakes.games import play_block
+from audits.races.mistakes.plan import _MOST_COUNTS
+from audits.races.mistakes.result import result_of
+from audits.races.mistakes.text import _slope, as_json, text
 
 
 def planned(*learners: Learner, against: Adversary | None = None, **options: Any) -> Race:

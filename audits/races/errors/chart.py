@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from audits.prediction.result import PredictorResult, PredictorStanding
-from audits.prediction.text import title
-from audits.race.chart import Curve, draw_curves
+from audits.races.errors.result import PredictorResult, PredictorStanding
+from audits.races.errors.text import title
+from audits.races.mistakes.chart import Curve, draw_curves
 from audits.reports.plots import plot
 from audits.reports.text import percent
 

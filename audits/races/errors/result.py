@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from arena import ERROR, Bound, InvalidArgument
-from audits.prediction.plan import PredictorRace, asked
-from audits.race.plan import Entrant
-from audits.race.result import QUANTILES, Held, allowed_games, limit_level, plain_data
+from audits.races.errors.plan import PredictorRace, asked
+from audits.races.mistakes.plan import Entrant
+from audits.races.mistakes.result import QUANTILES, Held, allowed_games, limit_level, plain_data
 from audits.registry.settings_text import blamed, claim_of, settings_text, summary
 from audits.statistics.quantiles import Quantile, quantile
 

@@ -8,9 +8,9 @@ import attrs
 import click
 
 from arena import Adversary, InvalidArgument, Learner, Sample
-from audits.prediction import PredictorRace, predictor_race
-from audits.prediction.plan import GAMES, ROUNDS, check_rounds
-from audits.race.plan import concepts_of
+from audits.races.errors import PredictorRace, predictor_race
+from audits.races.errors.plan import GAMES, ROUNDS, check_rounds
+from audits.races.mistakes.plan import concepts_of
 from audits.registry.match import Data, Settings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, summary

@@ -9,8 +9,8 @@ import textwrap
 from tabulate import tabulate
 
 from arena import MISTAKES, Bound
-from audits.race.plan import Entrant, Race
-from audits.race.result import Held, RaceResult
+from audits.races.mistakes.plan import Entrant, Race
+from audits.races.mistakes.result import Held, RaceResult
 from audits.registry.settings_text import claim_of, summary
 from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile

@@ -1,8 +1,8 @@
 """Races: learners before one adversary, their mistakes or regret by rounds, and bounds beside them."""
 
-from audits.race.games import run
-from audits.race.plan import Entrant, Race, race_of, spread_marks
-from audits.race.result import Held, RaceResult, Standing
+from audits.races.mistakes.games import run
+from audits.races.mistakes.plan import Entrant, Race, race_of, spread_marks
+from audits.races.mistakes.result import Held, RaceResult, Standing
 from audits.statistics.quantiles import Quantile
 
 __all__ = [

@@ -11,11 +11,11 @@ import attrs
 import numpy as np
 
 from arena import Adversary, Moves, play
-from audits.prediction.judge import Judge
-from audits.prediction.plan import PredictorRace
-from audits.prediction.result import PredictorResult, bound_of, result_of
-from audits.prediction.watched import Watched
-from audits.race.games import play_all
+from audits.races.errors.exact_errors import Judge
+from audits.races.errors.plan import PredictorRace
+from audits.races.errors.result import PredictorResult, bound_of, result_of
+from audits.races.errors.watched import Watched
+from audits.races.mistakes.games import play_all
 from audits.runs.workers import Workers
 
 

@@ -11,8 +11,8 @@ import numpy as np
 
 from arena import Adversary, Figure1, InvalidArgument, Learner
 from arena.engine import check_protocol
-from audits.prediction.judge import TEST_POINTS
-from audits.race.plan import Contest, Entrant, check_labels, concepts_of
+from audits.races.errors.exact_errors import TEST_POINTS
+from audits.races.mistakes.plan import Contest, Entrant, check_labels, concepts_of
 
 ROUNDS = 3
 GAMES = 40

@@ -11,8 +11,8 @@ import numpy as np
 
 from arena import InvalidArgument, Realizable, Referee, play
 from arena.testing import check_adversary
-from audits.race.plan import Contest, Entrant, Race
-from audits.race.result import RaceResult, bounds_of, result_of
+from audits.races.mistakes.plan import Contest, Entrant, Race
+from audits.races.mistakes.result import RaceResult, bounds_of, result_of
 from audits.runs.workers import Workers, in_order
 
 _CHECKED = 64  # rounds of the games by which an adversary is checked

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING
 import attrs
 import numpy as np
 
-from audits.race.result import Held, RaceResult
-from audits.race.text import bound_text, title
+from audits.races.mistakes.result import Held, RaceResult
+from audits.races.mistakes.text import bound_text, title
 from audits.reports.plots import COLOURS, plot
 from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile

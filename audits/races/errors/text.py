@@ -9,9 +9,9 @@ import textwrap
 import numpy as np
 from tabulate import tabulate
 
-from audits.prediction.plan import PredictorRace
-from audits.prediction.result import PredictorResult, PredictorStanding
-from audits.race.text import held_text, plain, who
+from audits.races.errors.plan import PredictorRace
+from audits.races.errors.result import PredictorResult, PredictorStanding
+from audits.races.mistakes.text import held_text, plain, who
 from audits.registry.settings_text import summary
 from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile

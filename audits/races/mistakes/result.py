@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena import ERROR, MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
-from audits.race.plan import Contest, Entrant, Race
+from audits.races.mistakes.plan import Contest, Entrant, Race
 from audits.registry.settings_text import blamed, claim_of, settings_text, summary
 from audits.statistics.quantiles import Quantile, mean_limit, quantile
 
