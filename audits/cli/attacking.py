@@ -8,9 +8,9 @@ from typing import Any
 import click
 
 from arena import Adversary, InvalidArgument, Learner, Sample
-from audits.attack import hypothesis, poisoning
-from audits.attack.text import as_json as json_of
-from audits.attack.text import text
+from audits.attacks import hypothesis, poisoning
+from audits.attacks.text import as_json as json_of
+from audits.attacks.text import text
 from audits.cli import REFUTED
 from audits.cli.options import (
     JSON,
@@ -139,7 +139,7 @@ def poison(
     )
     result = _played(poisoning.run, plan, len(plan.race.entrants) * games, jobs, as_json=as_json, quiet=quiet)
     if plot is not None:
-        from audits.attack.chart import draw  # needs an extra
+        from audits.attacks.chart import draw  # needs an extra
 
         draw(result, plot)
 

@@ -12,8 +12,8 @@ import pytest
 from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from arena import InvalidArgument, Learner
 from arena.concepts import Thresholds
-from audits.attack.hypothesis import Extraction, extraction, printed_boost, run
-from audits.attack.text import as_json, text
+from audits.attacks.hypothesis import Extraction, extraction, printed_boost, run
+from audits.attacks.text import as_json, text
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from audits.attack.poisoning import NOBODY, PoisoningResult
-from audits.attack.text import rows_of
+from audits.attacks.poisoning import NOBODY, PoisoningResult
+from audits.attacks.text import rows_of
 from audits.reports.plots import COLOURS, plot
 from audits.reports.text import percent
 

@@ -8,8 +8,8 @@ import textwrap
 import numpy as np
 from tabulate import tabulate
 
-from audits.attack.hypothesis import BOOSTER, LEARNER, Extracted, ExtractionResult, printed_boost
-from audits.attack.poisoning import PoisoningResult, Spoilt
+from audits.attacks.hypothesis import BOOSTER, LEARNER, Extracted, ExtractionResult, printed_boost
+from audits.attacks.poisoning import PoisoningResult, Spoilt
 from audits.races.mistakes.text import plain, who
 from audits.reports.text import percent
 
