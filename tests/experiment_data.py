@@ -9,7 +9,7 @@ import numpy as np
 
 from arena import Sample
 from audits.data.one_hot import OneHot, load_one_hot
-from audits.experiment.players import Learnt, Request
+from audits.experiments.players import Learnt, Request
 
 LINES = 600
 

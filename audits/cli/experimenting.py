@@ -7,13 +7,14 @@ import click
 from audits.cli import INTERRUPTED
 from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns, takes_workers
 from audits.cli.progress import counted
-from audits.cli.teaching import ACTIVE, players
 from audits.data.one_hot import load_one_hot
-from audits.experiment import METHODS, Experiment, Result, run
-from audits.experiment.chart import draw
-from audits.experiment.plan import SHARES
-from audits.experiment.text import as_json as json_of
-from audits.experiment.text import text
+from audits.experiment import METHODS, Experiment, Result
+from audits.experiments import run
+from audits.experiments.chart import draw
+from audits.experiments.pate import ACTIVE, players
+from audits.experiments.plan import SHARES
+from audits.experiments.text import as_json as json_of
+from audits.experiments.text import text
 from audits.reports.plots import check_plot
 from audits.runs.workers import Workers
 

@@ -16,7 +16,7 @@ from waiting import until
 
 from arena import InvalidArgument
 from audits import cli
-from audits.experiment.tally import Book
+from audits.experiments.tally import Book
 
 ROOT = Path(__file__).parents[2]
 SMALL = ("--y", "y", "--repeats", "3", "--shares", "0.8", "0.1", "--teacher-examples", "40")

@@ -7,6 +7,7 @@ import math
 import attrs
 import numpy as np
 import pytest
+from audits.experiment import METHODS, Experiment, Row
 from experiment_data import LINES, Plain, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -16,12 +17,12 @@ from sklearn import metrics
 from arena import InvalidArgument
 from audits import reports as report
 from audits.data.one_hot import OneHot
-from audits.experiment import METHODS, Experiment, Row, run
-from audits.experiment.plan import ASQ, PSQ
-from audits.experiment.printed import printed
-from audits.experiment.repetition import confusion, repetition
-from audits.experiment.result import Mean, Result, _accuracy, _balanced, _f1
-from audits.experiment.tally import Book, Tally
+from audits.experiments import run
+from audits.experiments.plan import ASQ, PSQ
+from audits.experiments.printed import printed
+from audits.experiments.repetition import confusion, repetition
+from audits.experiments.result import Mean, Result, _accuracy, _balanced, _f1
+from audits.experiments.tally import Book, Tally
 
 
 @pytest.fixture(scope="module")

@@ -10,8 +10,8 @@ from experiment_data import load
 from services import Told
 
 from arena import InvalidArgument, Sample, Training
-from audits.cli.teaching import PatePlayers, players
-from audits.experiment.players import Request
+from audits.experiments.pate import PatePlayers, players
+from audits.experiments.players import Request
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
 

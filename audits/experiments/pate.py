@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
-from audits.experiment.players import Learnt, Request
+from audits.experiments.players import Learnt, Request
 from learners.pate.ensemble import Classifier, Ensemble, Teacher
 from learners.pate.ensemble.ensemble import parts_of
 from learners.pate.pate_gaussian import PateGaussian

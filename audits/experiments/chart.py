@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from audits.experiment.plan import ASQ, ASQ_NP, PSQ, PSQ_NP
-from audits.experiment.result import Mean, Outcome, Result
-from audits.experiment.text import title
+from audits.experiments.plan import ASQ, ASQ_NP, PSQ, PSQ_NP
+from audits.experiments.result import Mean, Outcome, Result
+from audits.experiments.text import title
 from audits.reports.plots import plot
 
 if TYPE_CHECKING:

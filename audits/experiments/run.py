@@ -7,10 +7,10 @@ from contextlib import closing, nullcontext
 from functools import partial
 from pathlib import Path
 
-from audits.experiment.plan import Experiment
-from audits.experiment.repetition import repetition
-from audits.experiment.result import Result
-from audits.experiment.tally import Book, Tally
+from audits.experiments.plan import Experiment
+from audits.experiments.repetition import repetition
+from audits.experiments.result import Result
+from audits.experiments.tally import Book, Tally
 from audits.runs.workers import Workers, in_order
 
 

@@ -8,8 +8,8 @@ import textwrap
 
 from tabulate import tabulate
 
-from audits.experiment.printed import NAMES
-from audits.experiment.result import Mean, Outcome, Result
+from audits.experiments.printed import NAMES
+from audits.experiments.result import Mean, Outcome, Result
 
 _WIDTH = 100
 _NOTE = (

@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from audits.experiment.plan import Experiment, Row
-from audits.experiment.printed import Printed, printed
-from audits.experiment.tally import Tally
+from audits.experiments.plan import Experiment, Row
+from audits.experiments.printed import Printed, printed
+from audits.experiments.tally import Tally
 
 NORMAL_95 = 1.96
 _MEASURES = ("accuracy", "balanced_accuracy", "f1")

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import InvalidArgument
 from audits.data.one_hot import OneHot
-from audits.experiment.players import Players
+from audits.experiments.players import Players
 from audits.registry.settings_text import nearest
 from audits.runs.plan import versions
 

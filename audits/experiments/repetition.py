@@ -6,9 +6,9 @@ import numpy as np
 
 from arena import Sample
 from arena.randomness import block_seed, generator
-from audits.experiment.plan import Experiment
-from audits.experiment.players import Request
-from audits.experiment.tally import Tally
+from audits.experiments.plan import Experiment
+from audits.experiments.players import Request
+from audits.experiments.tally import Tally
 
 _SPLITS = 2**32  # seeds of a teachers' split
 
