@@ -18,26 +18,26 @@ from typing import Any, NoReturn
 import click
 
 _COMMANDS = {
-    "list": ("audits.cli.players", "List the learners and adversaries that can play."),
-    "show": ("audits.cli.players", "Show a player: what it is, what it claims, its settings."),
-    "play": ("audits.cli.playing", "Play one pair of games and print the transcript."),
-    "audit": ("audits.cli.auditing", "Play many games and test a privacy claim."),
-    "exact": ("audits.cli.exactly", "Work out what an adversary sees, by the law that a learner tells."),
-    "search": ("audits.cli.searching", "Search for an adversary that refutes a privacy claim."),
-    "race": ("audits.cli.racing", "Play learners many times each, and count mistakes or regret."),
-    "attack": ("audits.cli.attacking", "Attack learners by the queries that they get, and measure it."),
+    "list": ("audits.cli.show", "List the learners and adversaries that can play."),
+    "show": ("audits.cli.show", "Show a player: what it is, what it claims, its settings."),
+    "play": ("audits.cli.play", "Play one pair of games and print the transcript."),
+    "audit": ("audits.cli.audit", "Play many games and test a privacy claim."),
+    "exact": ("audits.cli.exact", "Work out what an adversary sees, by the law that a learner tells."),
+    "search": ("audits.cli.search", "Search for an adversary that refutes a privacy claim."),
+    "race": ("audits.cli.race", "Play learners many times each, and count mistakes or regret."),
+    "attack": ("audits.cli.attack", "Attack learners by the queries that they get, and measure it."),
     "fit": (
-        "audits.cli.fitting",
+        "audits.cli.fit",
         "Train a learner on your data, and print the decision list that it releases.",
     ),
-    "experiment": ("audits.cli.experimenting", "Run an experiment of a paper on your data."),
-    "report": ("audits.cli.reporting", "Write a page on a run, from its ledger."),
-    "runs": ("audits.cli.runs", "List the runs whose ledgers are in a folder."),
-    "resume": ("audits.cli.resuming", "Go on with a run, from its ledger."),
-    "watch": ("audits.cli.watching", "Watch a run that another process plays."),
-    "merge": ("audits.cli.merging", "Make one ledger of those of several machines."),
-    "verify": ("audits.cli.verifying", "Play blocks of a ledger again, and compare."),
-    "export": ("audits.cli.exporting", "Write the games of a ledger as a table."),
+    "experiment": ("audits.cli.experiment", "Run an experiment of a paper on your data."),
+    "report": ("audits.cli.ledgers.report", "Write a page on a run, from its ledger."),
+    "runs": ("audits.cli.ledgers.runs", "List the runs whose ledgers are in a folder."),
+    "resume": ("audits.cli.ledgers.resume", "Go on with a run, from its ledger."),
+    "watch": ("audits.cli.ledgers.watch", "Watch a run that another process plays."),
+    "merge": ("audits.cli.ledgers.merge", "Make one ledger of those of several machines."),
+    "verify": ("audits.cli.ledgers.verify", "Play blocks of a ledger again, and compare."),
+    "export": ("audits.cli.ledgers.export", "Write the games of a ledger as a table."),
 }
 BAD_USE, REFUTED, INTERRUPTED = 2, 3, 130
 

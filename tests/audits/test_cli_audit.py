@@ -12,7 +12,8 @@ from click.testing import CliRunner, Result
 
 from arena import PlayerError
 from audits import cli
-from audits.cli import auditing, progress
+from audits.cli import audit as auditing
+from audits.cli import progress
 from audits.registry.match import match
 from audits.runs.estimation import Progress
 

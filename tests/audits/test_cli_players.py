@@ -66,7 +66,7 @@ def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) ->
 
 def test_a_fault_is_one_line_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ARENA_DEBUG", raising=False)
-    monkeypatch.setattr("audits.cli.players.find_any", lambda name: 1 / 0)
+    monkeypatch.setattr("audits.cli.show.find_any", lambda name: 1 / 0)
     failed = arena("show", "static-erm")
     assert (failed.exit_code, failed.stdout) == (1, "")
     assert failed.stderr == (
@@ -76,7 +76,7 @@ def test_a_fault_is_one_line_without_a_traceback(monkeypatch: pytest.MonkeyPatch
 
 def test_debugging_lets_errors_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARENA_DEBUG", "1")
-    monkeypatch.setattr("audits.cli.players.find_any", lambda name: 1 / 0)
+    monkeypatch.setattr("audits.cli.show.find_any", lambda name: 1 / 0)
     assert isinstance(arena("show", "static-erm").exception, ZeroDivisionError)
     assert arena("show").exit_code == 2
 
@@ -85,7 +85,7 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.cli.players.find_any", interrupt)
+    monkeypatch.setattr("audits.cli.show.find_any", interrupt)
     assert arena("show", "static-erm").exit_code == 130
 
 

@@ -123,7 +123,7 @@ def test_a_race_of_one_round_and_one_game_can_be_drawn(tmp_path: Path) -> None:
 def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audits.cli.racing.run_online", lambda *given, **options: 1 / 0)
+    monkeypatch.setattr("audits.cli.race.run_online", lambda *given, **options: 1 / 0)
     assert refusal(SOA, *SHORT, "--plot", "race.pdf") == (
         "a chart is a PNG or an SVG, got 'race.pdf'. Name a file .png or .svg."
     )

@@ -190,7 +190,7 @@ def test_a_run_that_is_gone_on_with_has_the_figures_of_an_undisturbed_one(ledger
 def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = tmp_path / "run.ledger"
     first = told(*COUNT, "--epsilon", "0.1", "--ledger", ledger, status=3)
-    monkeypatch.setattr("audits.cli.resuming.recalled", None)
+    monkeypatch.setattr("audits.cli.ledgers.resume.recalled", None)
     assert figures(told("resume", ledger, status=3)) == figures(first)
     assert "Refuted: with confidence 95 %" in done("resume", ledger, status=3)
 

@@ -78,7 +78,7 @@ def test_a_fault_is_shown_game_by_game() -> None:
 
 
 def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
-    from audits.cli import searching
+    from audits.cli import search as searching
 
     def stopped(*given, watch, **options):
         def stop(now: Progress) -> None:

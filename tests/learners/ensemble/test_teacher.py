@@ -11,7 +11,7 @@ import pytest
 from adversaries.voting.small_margin import SmallMargin
 from arena import InvalidArgument, Sample, Voting, play
 from arena.concepts import Points, Thresholds
-from audits.cli.players import find_any
+from audits.cli.show import find_any
 from audits.registry.settings_text import build
 from learners.pate.ensemble import Classifier, Minimiser, Teacher
 from learners.pate.pate_gaussian import PateGaussian

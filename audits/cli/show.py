@@ -14,10 +14,10 @@ from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import CLASS_NAMES, ConceptClass, concept_class
-from audits.cli.classes import LEVELS, class_text
 from audits.cli.options import JSON, WHOLE, settings_of
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, find_any
 from audits.registry.settings_text import GIVEN, blamed, build, claim_of, default_of, needed, text_of
+from audits.reports.class_text import LEVELS, class_text
 from learners.everlasting.constants import Paper
 from learners.everlasting.generic_bbl import GenericBBL
 

@@ -9,7 +9,7 @@ import click
 from click.core import ParameterSource
 
 from arena.errors import ArenaError, InvalidArgument
-from audits.cli.auditing import BESIDE, audit, planned
+from audits.cli.audit import BESIDE, audit, planned
 from audits.cli.options import matched
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan

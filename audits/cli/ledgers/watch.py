@@ -12,7 +12,7 @@ import click
 from arena.errors import InvalidArgument
 from audits import reports as report
 from audits.cli import INTERRUPTED
-from audits.cli.auditing import status_of
+from audits.cli.audit import status_of
 from audits.cli.options import JSON, QUIET, REAL
 from audits.cli.progress import bar
 from audits.runs.follow import Follower, Standing

@@ -25,7 +25,7 @@ from audits.cli.options import (
     takes_workers,
 )
 from audits.cli.progress import counted
-from audits.cli.racing import labelled, labels_of
+from audits.cli.race import labelled, labels_of
 from audits.races.errors.command import PROTOCOL, check_points, learner_of
 from audits.races.errors.plan import ROUNDS
 from audits.registry.match import Settings

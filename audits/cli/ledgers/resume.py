@@ -5,9 +5,9 @@ from __future__ import annotations
 import click
 
 from audits import reports as report
-from audits.cli.auditing import carry_out, status_of
+from audits.cli.audit import carry_out, status_of
+from audits.cli.ledgers.recorded_command import recalled
 from audits.cli.options import PART, QUIET, takes_workers
-from audits.cli.recalling import recalled
 from audits.runs.follow import Follower
 from audits.runs.shards import Part
 from audits.runs.verdict import Verdict

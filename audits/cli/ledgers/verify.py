@@ -7,9 +7,9 @@ import json
 import click
 
 from audits.cli import REFUTED
+from audits.cli.ledgers.recorded_command import recalled
 from audits.cli.options import JSON, QUIET, SEED, WHOLE, takes_workers
 from audits.cli.progress import bar
-from audits.cli.recalling import recalled
 from audits.runs.verify import USUAL_BLOCKS, verify
 from audits.runs.workers import Workers
 

@@ -1,0 +1,1 @@
+"""audits/cli/ledgers"""
