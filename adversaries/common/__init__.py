@@ -1,1 +1,1 @@
-"""adversaries/common"""
+"""What adversaries of several protocols share."""

@@ -1,1 +1,1 @@
-"""adversaries/figure1"""
+"""Adversaries of the two-world game of Figure 1."""

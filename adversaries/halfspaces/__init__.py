@@ -1,1 +1,1 @@
-"""adversaries/halfspaces"""
+"""Adversaries of online games on halfspaces with margin."""

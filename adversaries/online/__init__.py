@@ -1,1 +1,1 @@
-"""adversaries/online"""
+"""Adversaries of online games."""

@@ -1,1 +1,1 @@
-"""adversaries/release"""
+"""Adversaries of the release protocol."""

@@ -1,1 +1,1 @@
-"""adversaries/voting"""
+"""Adversaries of the voting protocol."""

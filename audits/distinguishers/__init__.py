@@ -1,1 +1,1 @@
-"""audits/distinguishers"""
+"""Distinguishers: functions that map a view to a score."""

@@ -1,1 +1,1 @@
-"""audits/races"""
+"""Races: several learners against one adversary, compared round by round."""

@@ -1,1 +1,1 @@
-"""audits/registry"""
+"""The registry of players, and players built from text."""

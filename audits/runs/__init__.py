@@ -1,1 +1,1 @@
-"""audits/runs"""
+"""Runs of an audit: the plan, its blocks, the ledger and the verdict."""

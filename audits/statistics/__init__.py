@@ -1,1 +1,1 @@
-"""audits/statistics"""
+"""Tests, confidence limits and estimators."""

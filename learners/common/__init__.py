@@ -1,1 +1,1 @@
-"""learners/common"""
+"""What several families of learners share."""

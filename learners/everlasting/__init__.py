@@ -1,1 +1,1 @@
-"""learners/everlasting"""
+"""Private everlasting prediction: GenericBBL and its variants (Naor, Nissim, Stemmer, Yan)."""

@@ -1,1 +1,1 @@
-"""learners/halfspaces"""
+"""Online learners of halfspaces with margin: Winnow and its private variants (Bun, Fang)."""

@@ -1,1 +1,1 @@
-"""learners/lists"""
+"""Learners of decision lists (Bun, Fang)."""

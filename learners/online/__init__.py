@@ -1,1 +1,1 @@
-"""learners/online"""
+"""Online learners with a mistake or regret bound, private and not (Li, Wang, Ye)."""

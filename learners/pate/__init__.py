@@ -1,1 +1,1 @@
-"""learners/pate"""
+"""Votes of teachers and the students that learn from them (Liu, Zhu, Chaudhuri, Wang)."""

@@ -1,1 +1,1 @@
-"""learners/releases"""
+"""Mechanisms that release one value: noisy counts, randomised response, the exponential mechanism."""

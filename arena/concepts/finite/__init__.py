@@ -1,1 +1,1 @@
-"""arena/concepts/finite"""
+"""Concept classes given as a boolean matrix of concepts by points."""

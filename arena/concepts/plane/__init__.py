@@ -1,1 +1,1 @@
-"""arena/concepts/plane"""
+"""Concept classes on vectors of real numbers: boxes, halfplanes, rectangles and stumps."""

@@ -1,1 +1,1 @@
-"""audits/cli/ledgers"""
+"""The commands that work on ledgers."""

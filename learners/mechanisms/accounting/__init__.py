@@ -1,1 +1,1 @@
-"""learners/mechanisms/accounting"""
+"""Privacy accounting: composition, subsampling, and the largest parameter that a budget allows."""

@@ -1,1 +1,1 @@
-"""learners/mechanisms/counters"""
+"""Private counting: the binary mechanism and histograms."""

@@ -1,1 +1,1 @@
-"""learners/mechanisms/experts"""
+"""Private prediction from expert advice."""

@@ -1,1 +1,1 @@
-"""learners/mechanisms/noise"""
+"""Laplace and Gaussian noise: sampling, densities and quadrature."""

@@ -1,1 +1,1 @@
-"""learners/mechanisms/selection"""
+"""Private selection: the exponential mechanism and covers chosen by it."""

@@ -1,1 +1,1 @@
-"""learners/mechanisms/sparse_vector"""
+"""The sparse vector technique: AboveThreshold, BetweenThresholds and their variants."""
