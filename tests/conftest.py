@@ -8,7 +8,7 @@ from collections.abc import Generator
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, settings
-from statistical import MARK, SUITE_RATE, total_rate
+from support.statistical import MARK, SUITE_RATE, total_rate
 
 from arena.randomness import generator
 

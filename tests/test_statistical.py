@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import numpy as np
 import pytest
 from scipy import stats
-from statistical import (
+from support.statistical import (
     SUITE_RATE,
     Overspent,
     Rejected,

@@ -35,7 +35,7 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from waiting import kept  # noqa: E402 - after the path to what it needs
+from support.waiting import kept  # noqa: E402 - after the path to what it needs
 
 from adversaries.release.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402

@@ -13,7 +13,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
-from foreign_mechanisms import listed
+from support.foreign_mechanisms import listed
 
 from arena.fingerprint import fingerprint, name_of
 

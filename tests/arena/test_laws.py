@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from players import SAMPLE, Echo
 from scipy import stats
+from support.players import SAMPLE, Echo
 
 from arena import Branches, Density, Finite, Independent, InvalidArgument, Unsupported
 

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from halfspace_players import PlainWinnow, SeatedWinnow
-from players import Scripted, script
+from support.halfspace_players import PlainWinnow, SeatedWinnow
+from support.players import Scripted, script
 
 from arena import (
     Adaptive,
@@ -136,7 +136,7 @@ class LearnsNothing(PlainWinnow):
     concepts: Any = Thresholds(range(8))
 
     def seat(self, games: int, rng: np.random.Generator) -> Any:
-        from players import LastLabelSeat
+        from support.players import LastLabelSeat
 
         return LastLabelSeat(games)
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from in_step import check_in_step
+from support.in_step import check_in_step
 
 from arena import Learner, Sample
 from arena.concepts import Thresholds

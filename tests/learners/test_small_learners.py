@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from players import Scripted, script
 from scipy import stats
-from statistical import check_cdf, check_counts, rejected, statistical
+from support.players import Scripted, script
+from support.statistical import check_cdf, check_counts, rejected, statistical
 
 from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap
 from adversaries.release.count_swap import CountSwap

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from players import LastLabel, LastLabelSeat
+from support.players import LastLabel, LastLabelSeat
 
 from arena import (
     QUERY,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mechanism_laws import POWER
 from mutants.mechanisms import MUTANTS, Mutant
-from statistical import rejected, statistical
+from support.mechanism_laws import POWER
+from support.statistical import rejected, statistical
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.name}-{mutant.check.__name__}")

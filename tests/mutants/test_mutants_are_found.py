@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 from mutants.learners import MUTANTS, BrokenLearner
 from scipy.stats import binom
-from small_searches import CORRECT, ERROR, SMALL, Correct
+from support.small_searches import CORRECT, ERROR, SMALL, Correct
 
 from arena import Learner
 from audits.search import SearchResult, search

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from voting_learners import Screened, Silent
+from support.voting_learners import Screened, Silent
 
 from adversaries.common.answer_likelihood import Judge, laws_of
 from arena import NO_LABEL, Adversary, Answer, AnswerLaw, Learner, Moves, Query, Sample, Train, Voting, play

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, rejected, statistical
 
 from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from adversaries.figure1.membership import Membership

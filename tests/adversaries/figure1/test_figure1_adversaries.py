@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from players import Echo
+from support.players import Echo
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.query_swap import QuerySwap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from statistical import check_counts, check_mean, rejected, statistical
+from support.statistical import check_counts, check_mean, rejected, statistical
 
 from adversaries.figure1.honest import Honest
 from adversaries.figure1.populations import Drawn, Listed, population

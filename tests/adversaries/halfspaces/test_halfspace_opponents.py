@@ -7,10 +7,10 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from halfspace_players import PlainWinnow, SeatedWinnow
 from hypothesis import given
 from hypothesis import strategies as st
-from statistical import check_mean, rejected, statistical
+from support.halfspace_players import PlainWinnow, SeatedWinnow
+from support.statistical import check_mean, rejected, statistical
 
 from adversaries.halfspaces.base import balanced
 from adversaries.halfspaces.first_swap import FirstSwap, opposite

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from halfspace_players import PlainWinnow
-from statistical import check_counts, rejected, statistical
+from support.halfspace_players import PlainWinnow
+from support.statistical import check_counts, rejected, statistical
 
 from adversaries.halfspaces.base import HalfspaceStream, biased_bits, fair_bits, subsets
 from adversaries.halfspaces.hidden_coordinate import HiddenCoordinate

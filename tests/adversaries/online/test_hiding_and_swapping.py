@@ -8,10 +8,10 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from online_opponents import Opponent
-from players import LastLabel
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.online_opponents import Opponent
+from support.players import LastLabel
+from support.statistical import check_counts, rejected, statistical
 
 from adversaries.online.contrarian import SpecialSwap
 from adversaries.online.point_functions import PointFunctions, hiding_places, starts

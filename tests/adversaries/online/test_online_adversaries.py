@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 import pytest
-from online_opponents import Forest, Guesser, Lazy
-from statistical import check_counts, rejected, statistical
+from support.online_opponents import Forest, Guesser, Lazy
+from support.statistical import check_counts, rejected, statistical
 
 from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap

@@ -13,8 +13,8 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
-from statistical import check_counts, rejected, statistical
-from voting_learners import Screened, Silent
+from support.statistical import check_counts, rejected, statistical
+from support.voting_learners import Screened, Silent
 
 from adversaries.common import answer_likelihood as judge
 from adversaries.common.answer_likelihood import laws_of

@@ -10,9 +10,9 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pytest
-from concept_laws import TOLD, Told, as_array, halfplanes, separable
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from support.concept_laws import TOLD, Told, as_array, halfplanes, separable
 
 from arena.concepts import (
     Boxes,

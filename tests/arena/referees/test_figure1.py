@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from players import SAMPLE, Echo, EchoSeat, Scripted, script
+from support.players import SAMPLE, Echo, EchoSeat, Scripted, script
 
 from arena import NO_LABEL, Figure1, Moves, PlayerError, ProtocolViolation, Query, Ready, Sample, Train, play
 from arena.errors import InvalidArgument

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from players import SAMPLE, Echo, EchoSeat, Scripted, script
+from support.players import SAMPLE, Echo, EchoSeat, Scripted, script
 
 from arena import (
     NO_LABEL,

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from players import LastLabel, LastLabelSeat, Scripted, script
+from support.players import LastLabel, LastLabelSeat, Scripted, script
 
 from arena import (
     Adaptive,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from players import SAMPLE, Echo, EchoSeat, script
+from support.players import SAMPLE, Echo, EchoSeat, script
 
 from arena import ProtocolViolation, Query, Release, Train, play
 

@@ -12,7 +12,14 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from foreign_mechanisms import SYSTEM, at_home_only, carried, of_the_process, of_the_system, without_coins
+from support.foreign_mechanisms import (
+    SYSTEM,
+    at_home_only,
+    carried,
+    of_the_process,
+    of_the_system,
+    without_coins,
+)
 
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Moves, NotConforming, Release, Sample, Train

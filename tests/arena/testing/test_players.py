@@ -6,7 +6,7 @@ import re
 
 import pytest
 from mutants import players as mutants
-from players import Echo, GameEcho, GameScripted, LastLabel
+from support.players import Echo, GameEcho, GameScripted, LastLabel
 
 from arena import (
     ArenaError,

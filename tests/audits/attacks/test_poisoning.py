@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, rejected, statistical
 
 from adversaries.figure1.poison import Poison
 from arena import Adversary, InvalidArgument, Learner

@@ -6,7 +6,7 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from command_line import Command
+from support.command_line import Command
 
 SMALL = ("--games", "4", "--rounds", "2", "--quiet")
 SIZES = tuple(

@@ -7,12 +7,12 @@ import json
 import math
 from pathlib import Path
 
-import exact_players
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
-from exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
-from players import script
+from support import exact_players
+from support.exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
+from support.players import script
 
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 from click.testing import CliRunner, Result
-from experiment_data import write
-from waiting import until
+from support.experiment_data import write
+from support.waiting import until
 
 from arena import InvalidArgument
 from audits import cli

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import halfspace_players
 import pytest
 from click.testing import CliRunner, Result
+from support import halfspace_players
 
 from audits import cli
 

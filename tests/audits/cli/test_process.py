@@ -10,7 +10,7 @@ import sys
 from pathlib import Path
 
 import pytest
-from waiting import kept, until
+from support.waiting import kept, until
 
 ROOT = Path(__file__).parents[2]
 ARENA = (sys.executable, "-m", "audits.cli")

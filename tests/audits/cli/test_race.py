@@ -5,10 +5,9 @@ from __future__ import annotations
 import importlib.util
 from pathlib import Path
 
-import halfspace_players
 import pytest
-import race_players
-from command_line import Command
+from support import halfspace_players, race_players
+from support.command_line import Command
 
 FILE = race_players.__file__
 SOA, GUESS = f"{FILE}:TinySoa", f"{FILE}:Guess"

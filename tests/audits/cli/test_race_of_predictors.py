@@ -7,7 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from command_line import Command
+from support.command_line import Command
 
 SHORT = (
     *("--rounds", "2", "--games", "4", "--set", "teachers=200", "--set", "chunk=20", "--set", "noise=1"),

@@ -15,7 +15,7 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
-from waiting import kept, until
+from support.waiting import kept, until
 
 from audits import cli
 from audits.runs.ledger import SCHEMA_VERSION, Ledger

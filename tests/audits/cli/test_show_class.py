@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-import race_players
 from click.testing import CliRunner, Result
+from support import race_players
 
 from audits import cli
 

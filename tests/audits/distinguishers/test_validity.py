@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from scipy import stats
-from statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, rejected, statistical
 
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.statdp import StatDP

@@ -8,10 +8,10 @@ from itertools import product
 import attrs
 import numpy as np
 import pytest
-from exact_players import gaussian, laplace, response, uniform
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from support.exact_players import gaussian, laplace, response, uniform
 
 from arena import Branches, Density, Finite, Independent, InvalidArgument, ValueLaw
 from audits.exact import loss_of_values

@@ -7,7 +7,9 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 import pytest
-from exact_players import (
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from support.exact_players import (
     BETWEEN,
     ONE_MORE,
     ZEROS,
@@ -22,11 +24,9 @@ from exact_players import (
     response,
     telling_coin,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
-from mechanism_laws import between_law, check_transcripts
-from players import Echo, GameScripted, Scripted, script
-from statistical import statistical
+from support.mechanism_laws import between_law, check_transcripts
+from support.players import Echo, GameScripted, Scripted, script
+from support.statistical import statistical
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.training_swap import TrainingSwap

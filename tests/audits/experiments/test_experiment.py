@@ -8,11 +8,11 @@ import attrs
 import numpy as np
 import pytest
 from audits.experiment import METHODS, Experiment, Row
-from experiment_data import LINES, Plain, load
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn import metrics
+from support.experiment_data import LINES, Plain, load
 
 from arena import InvalidArgument
 from audits import reports as report

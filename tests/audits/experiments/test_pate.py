@@ -6,8 +6,8 @@ import math
 
 import numpy as np
 import pytest
-from experiment_data import load
-from services import Told
+from support.experiment_data import load
+from support.services import Told
 
 from arena import InvalidArgument, Sample, Training
 from audits.experiments.pate import PatePlayers, players

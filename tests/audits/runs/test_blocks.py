@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from players import SAMPLE, Echo, Fragile, Scripted, script
 from scipy import stats
+from support.players import SAMPLE, Echo, Fragile, Scripted, script
 
 from arena import (
     TRAINING_EXAMPLE,

@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from foreign_mechanisms import of_the_system
+from support.foreign_mechanisms import of_the_system
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Release

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pytest
 from mutants import players as mutants
-from players import Echo
+from support.players import Echo
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.query_swap import QuerySwap

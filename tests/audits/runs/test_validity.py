@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, rejected, statistical
 
 from audits.statistics.betting import Betting
 from audits.statistics.clopper_pearson import HeldOut

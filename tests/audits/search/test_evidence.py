@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
+from support.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
 from arena import BudgetExceeded, Claim, Release, Sample
 from audits.distinguishers.view_features import Features, ViewCounts

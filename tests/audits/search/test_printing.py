@@ -11,8 +11,8 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from mutants.voting_learners import BARE, HALF
-from search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
-from voting_learners import Screened
+from support.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+from support.voting_learners import Screened
 
 from arena import Learner, Sample, play
 from audits import cli

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
-from search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+from support.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 
 from arena import Claim, InvalidArgument, Learner, Sample
 from audits.runs.plan import Plan

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.bands import ALPHAS, DELTAS, EPSILONS, Band, Bands, allowed, separated

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.betting import Betting, _between_choices, _kelly, _returns, ceiling, ceilings

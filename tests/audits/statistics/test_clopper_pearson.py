@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.clopper_pearson import HeldOut

@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics import confidence_limits as limits

@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, rejected, statistical
 
 from benchmarks.coverage import (
     ESTIMATORS,

@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.bands import Band

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from race_players import Drawn, TinySoa
 from scipy import stats
-from statistical import Rejected, check_counts, rejected, statistical
+from support.race_players import Drawn, TinySoa
+from support.statistical import Rejected, check_counts, rejected, statistical
 
 from audits.races.mistakes import Race, race_of
 from audits.races.mistakes.result import result_of

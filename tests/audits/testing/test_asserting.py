@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from hypothesis import given, settings
-from statistical import statistical
+from support.statistical import statistical
 
 from adversaries.figure1.reconstruct import Reconstruct
 from adversaries.figure1.training_swap import TrainingSwap

@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, rejected, statistical
 
 from arena import Sample, Training
 from arena.concepts import FiniteClass, Thresholds

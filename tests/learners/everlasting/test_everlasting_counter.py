@@ -9,8 +9,8 @@ from math import exp, log
 import attrs
 import numpy as np
 import pytest
-from players import script
 from scipy import stats
+from support.players import script
 
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner

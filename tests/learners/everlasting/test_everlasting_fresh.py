@@ -7,9 +7,9 @@ from functools import lru_cache
 import attrs
 import numpy as np
 import pytest
-from plain_bbl import Reference
-from players import script
 from scipy import stats
+from support.plain_bbl import Reference
+from support.players import script
 
 from arena import (
     QUERY,

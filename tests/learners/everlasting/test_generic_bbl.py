@@ -9,10 +9,10 @@ from math import exp, log, sqrt
 import attrs
 import numpy as np
 import pytest
-from plain_bbl import Reference
-from players import Scripted, script
 from scipy import stats
-from statistical import check_counts, statistical
+from support.plain_bbl import Reference
+from support.players import Scripted, script
+from support.statistical import check_counts, statistical
 
 from arena import (
     Figure1,

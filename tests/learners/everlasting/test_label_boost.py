@@ -9,10 +9,10 @@ from itertools import combinations_with_replacement, product
 import attrs
 import numpy as np
 import pytest
-from concept_laws import TOLD, Labelling, Told, as_array
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statistical import check_counts, rejected, statistical
+from support.concept_laws import TOLD, Labelling, Told, as_array
+from support.statistical import check_counts, rejected, statistical
 
 from arena.concepts import Boxes, Thresholds
 from learners.everlasting import label_boost as module

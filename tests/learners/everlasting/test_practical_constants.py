@@ -7,7 +7,7 @@ from math import log
 import attrs
 import numpy as np
 import pytest
-from statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, rejected, statistical
 
 from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds

@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, rejected, statistical
 
 from learners.everlasting import query_subset as module
 from learners.everlasting.query_subset import Collector

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from statistical import statistical
+from support.statistical import statistical
 
 from arena.concepts import (
     Boxes,

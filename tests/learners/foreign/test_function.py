@@ -12,9 +12,9 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from foreign_mechanisms import laplace, laplaces, of_the_process, of_the_system, released
-from players import Scripted
-from statistical import statistical
+from support.foreign_mechanisms import laplace, laplaces, of_the_process, of_the_system, released
+from support.players import Scripted
+from support.statistical import statistical
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from foreign_mechanisms import Measurement, Mechanism, Profile, released, without_the_library
+from support.foreign_mechanisms import Measurement, Mechanism, Profile, released, without_the_library
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Learner, Release, Sample, Unsupported

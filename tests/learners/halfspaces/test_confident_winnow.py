@@ -6,10 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from halfspace_games import KINDS, OneWinnow, pool, products_with, target
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from players import script
+from support.halfspace_games import KINDS, OneWinnow, pool, products_with, target
+from support.players import script
 
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, play
 from arena.concepts import Halfspaces

@@ -9,11 +9,11 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from halfspace_games import OneWinnow, pool
-from players import Scripted, script
 from scipy import stats
-from statistical import check_counts, rejected, statistical
-from winnow_laws import Enumerated, Example, View, compositions, loss
+from support.halfspace_games import OneWinnow, pool
+from support.players import Scripted, script
+from support.statistical import check_counts, rejected, statistical
+from support.winnow_laws import Enumerated, Example, View, compositions, loss
 
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, Unsupported, play
 from arena import Example as Move

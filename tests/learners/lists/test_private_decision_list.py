@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from list_laws import laws, naive_law, neighbours, sample_of, small_samples
-from players import Scripted
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.list_laws import laws, naive_law, neighbours, sample_of, small_samples
+from support.players import Scripted
+from support.statistical import check_counts, rejected, statistical
 
 from arena import (
     Hypothesis,

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from players import Scripted, script
 from scipy import stats
-from statistical import check_mean, statistical
+from support.players import Scripted, script
+from support.statistical import check_mean, statistical
 
 from arena import Adaptive, BudgetExceeded, Commit, Example, Moves, Oblivious, Unsupported, play
 from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds

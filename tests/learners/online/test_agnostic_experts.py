@@ -8,11 +8,11 @@ import math
 import attrs
 import numpy as np
 import pytest
-from mechanism_laws import RATE, SURE
-from move_laws import delta, fresh_law, lazy_law, sets_of_one_end
-from players import Scripted, script
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.mechanism_laws import RATE, SURE
+from support.players import Scripted, script
+from support.statistical import check_counts, rejected, statistical
+from support.transition_laws import delta, fresh_law, lazy_law, sets_of_one_end
 
 from arena import (
     REGRET,

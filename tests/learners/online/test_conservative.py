@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from in_step import check_in_step
-from players import script
+from support.in_step import check_in_step
+from support.players import script
+from tests.arena.littlestone.references import agreeing, concepts_of, halving_label, soa_label
 
 from arena import (
     MISTAKES,
@@ -32,7 +33,6 @@ from learners.online.conservative import Conservative
 from learners.online.halving import Halving
 from learners.online.soa import Soa
 from learners.online.sparse_majority import SparseMajority
-from tests.arena.littlestone.references import agreeing, concepts_of, halving_label, soa_label
 
 EVERY = [Soa, Halving, SparseMajority]
 REFERENCES = {Soa: soa_label, Halving: halving_label}

@@ -8,8 +8,9 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from players import Scripted, script
-from statistical import check_mean, statistical
+from support.players import Scripted, script
+from support.statistical import check_mean, statistical
+from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 
 from arena import Adaptive, BudgetExceeded, Example, InvalidArgument, Moves, Oblivious, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
@@ -21,7 +22,6 @@ from learners.mechanisms.counters.private_histogram import private_histogram
 from learners.mechanisms.noise.laplace import laplace
 from learners.online.golowich_livni import Forests, GolowichLivni
 from learners.online.sequences import sequences
-from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 
 RATE = 1e-7
 SURE = {"rate": RATE, "power": 1 - 1e-7}

@@ -12,9 +12,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from in_step import check_in_step
-from players import script
-from statistical import check_counts, rejected, statistical
+from support.in_step import check_in_step
+from support.players import script
+from support.statistical import check_counts, rejected, statistical
+from tests.arena.littlestone.references import agreeing, concepts_of, dimension, soa_label
 
 from arena import (
     REGRET,
@@ -33,7 +34,6 @@ from learners.online import bps_experts, hedge
 from learners.online.bps_experts import BpsExperts, groups_of, subsets
 from learners.online.hedge import Weights, best_rate, drawn, regret
 from learners.online.weighted_majority import WeightedMajority
-from tests.arena.littlestone.references import agreeing, concepts_of, dimension, soa_label
 
 RATE = 1e-8
 EVERY = [WeightedMajority, BpsExperts]

@@ -10,7 +10,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from players import Scripted, script
+from support.players import Scripted, script
+from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 
 from arena import (
     Adaptive,
@@ -32,7 +33,6 @@ from learners.mechanisms.counters.private_histogram import private_histogram
 from learners.mechanisms.noise.laplace import laplace
 from learners.online.realizable import KEEP, PRINTED, Realizable, paired
 from learners.online.sequences import sequences
-from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 
 SMALL: dict[str, Any] = {"epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}
 PAPER: dict[str, Any] = {

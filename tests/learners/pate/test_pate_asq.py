@@ -7,10 +7,10 @@ import math
 import attrs
 import numpy as np
 import pytest
-from in_step import check_in_step
-from players import script
-from services import PaysForOneAnswer, Told
-from statistical import check_counts, rejected, statistical
+from support.in_step import check_in_step
+from support.players import script
+from support.services import PaysForOneAnswer, Told
+from support.statistical import check_counts, rejected, statistical
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds

@@ -12,10 +12,10 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from players import script
 from scipy.special import ndtr
-from services import PaysForOneAnswer
-from statistical import check_counts, rejected, statistical
+from support.players import script
+from support.services import PaysForOneAnswer
+from support.statistical import check_counts, rejected, statistical
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds

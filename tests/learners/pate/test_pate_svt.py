@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanism_laws import sparse_vector_law
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
-from statistical import rejected, statistical
-from voting_laws import (
+from support.mechanism_laws import sparse_vector_law
+from support.statistical import rejected, statistical
+from support.voting_laws import (
     Views,
     check_views,
     delta,

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.witnesses import AsksTeachers, labels_one_less_zero
-from statistical import rejected, statistical
-from voting_laws import (
+from support.statistical import rejected, statistical
+from support.voting_laws import (
     Views,
     check_views,
     delta,

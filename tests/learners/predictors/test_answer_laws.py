@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from mechanism_laws import above_law, between_law
-from players import script
 from scipy import stats
-from statistical import check_counts, rejected, statistical
-from told_laws import Views, delta_of_views, view_law, views, views_of
+from support.learner_laws import Views, delta_of_views, view_law, views, views_of
+from support.mechanism_laws import above_law, between_law
+from support.players import script
+from support.statistical import check_counts, rejected, statistical
 
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds

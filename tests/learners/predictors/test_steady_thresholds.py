@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from in_step import check_in_step
 from scipy import stats
-from statistical import check_counts, rejected, statistical
-from told_laws import Views, delta_of_views, view_law, views
+from support.in_step import check_in_step
+from support.learner_laws import Views, delta_of_views, view_law, views
+from support.statistical import check_counts, rejected, statistical
 
 from adversaries.figure1.training_swap import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play

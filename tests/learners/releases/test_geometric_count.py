@@ -8,9 +8,9 @@ from math import exp, log
 
 import numpy as np
 import pytest
-from foreign_mechanisms import released
-from in_step import check_in_step
-from statistical import check_counts, rejected, statistical
+from support.foreign_mechanisms import released
+from support.in_step import check_in_step
+from support.statistical import check_counts, rejected, statistical
 
 from arena import InvalidArgument, Sample, Unsupported
 from arena.testing import check_learner

@@ -7,11 +7,11 @@ from math import exp, log, sqrt
 
 import numpy as np
 import pytest
-from mechanism_laws import selection_law
-from players import Scripted, script
 from scipy import stats
-from statistical import check_cdf, check_counts, rejected, statistical
-from told_laws import delta_of_finite, integral
+from support.learner_laws import delta_of_finite, integral
+from support.mechanism_laws import selection_law
+from support.players import Scripted, script
+from support.statistical import check_cdf, check_counts, rejected, statistical
 
 from arena import (
     Density,

@@ -8,8 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from players import script
-from zoo import EVERY, KINDS, LIVELY, alternating, label, spread
+from support.players import script
+from support.zoo import EVERY, KINDS, LIVELY, alternating, label, spread
 
 from adversaries.release.statdp import inputs
 from arena import (

@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from halfspace_players import PlainWinnow
-from race_players import Drawn, Gossip, Guess, TinySoa
 from scipy import stats
+from support.halfspace_players import PlainWinnow
+from support.race_players import Drawn, Gossip, Guess, TinySoa
 
 from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import (

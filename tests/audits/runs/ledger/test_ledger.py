@@ -15,7 +15,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from waiting import until
+from support.waiting import until
 
 from arena.errors import InternalError, InvalidArgument
 from audits.runs.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull

@@ -12,11 +12,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import rough_workers
 from cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 from joblib import delayed
-from race_players import Drawn, TinySoa
-from rough_workers import Noted, figures, notes, rough_plan
+from support import rough_workers
+from support.race_players import Drawn, TinySoa
+from support.rough_workers import Noted, figures, notes, rough_plan
 
 from audits.races.mistakes import race_of
 from audits.races.mistakes import run as run_race

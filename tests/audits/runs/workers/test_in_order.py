@@ -13,7 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from rough_workers import Garbling, Noted, figures, notes, rough_plan, square_fault
+from support.rough_workers import Garbling, Noted, figures, notes, rough_plan, square_fault
 
 from arena import InvalidArgument, PlayerError
 from audits.runs.ledger import Ledger
@@ -250,7 +250,7 @@ import sys
 sys.modules["psutil"] = None
 from pathlib import Path
 from audits.runs.run import run
-from rough_workers import rough_plan
+from support.rough_workers import rough_plan
 if __name__ == "__main__":
     print(run(rough_plan(Path(sys.argv[1]), "kill"), jobs=2).games)
 """

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from mechanism_laws import RATE, SURE
 from scipy import stats
-from statistical import check_cdf, rejected, statistical
+from support.mechanism_laws import RATE, SURE
+from support.statistical import check_cdf, rejected, statistical
 
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.randomness import generator

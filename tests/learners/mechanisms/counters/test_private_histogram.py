@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from statistical import check_cdf, rejected, statistical
+from support.statistical import check_cdf, rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator

@@ -7,12 +7,12 @@ import math
 
 import numpy as np
 import pytest
-from expert_laws import Law, Losses, adaptive, committed, delta, fresh_law, hedge, worst_delta
 from hypothesis import given
 from hypothesis import strategies as st
-from mechanism_laws import RATE, SURE
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.expert_laws import Law, Losses, adaptive, committed, delta, fresh_law, hedge, worst_delta
+from support.mechanism_laws import RATE, SURE
+from support.statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import composed

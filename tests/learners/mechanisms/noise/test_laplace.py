@@ -5,9 +5,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mechanism_laws import RATE, SURE, check_laplace_law
 from scipy import stats
-from statistical import check_cdf, statistical
+from support.mechanism_laws import RATE, SURE, check_laplace_law
+from support.statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from list_laws import deltas, laws, neighbours, small_samples
 from scipy import optimize
-from statistical import check_counts, rejected, statistical
+from support.list_laws import deltas, laws, neighbours, small_samples
+from support.statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.selection.em_cover import (

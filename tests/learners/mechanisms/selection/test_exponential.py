@@ -5,8 +5,8 @@ import math
 
 import numpy as np
 import pytest
-from mechanism_laws import RATE, SURE, check_selection, selection_law
-from statistical import check_counts, statistical
+from support.mechanism_laws import RATE, SURE, check_selection, selection_law
+from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanism_laws import (
+from support.mechanism_laws import (
     ABOVE,
     RATE,
     above_law,
@@ -19,7 +19,7 @@ from mechanism_laws import (
     check_transcripts,
     naive_above,
 )
-from statistical import statistical
+from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mechanism_laws import RATE, Law, check_transcripts, sparse_vector_law
 from scipy import stats
-from statistical import rejected, statistical
+from support.mechanism_laws import RATE, Law, check_transcripts, sparse_vector_law
+from support.statistical import rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator

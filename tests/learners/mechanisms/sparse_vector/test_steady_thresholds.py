@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator

@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from mechanism_laws import RATE, SURE
-from move_laws import delta, sets_of_one_end, sets_of_two_ends
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.mechanism_laws import RATE, SURE
+from support.statistical import check_counts, rejected, statistical
+from support.transition_laws import delta, sets_of_one_end, sets_of_two_ends
 
 from arena.errors import InvalidArgument
 from learners.online.experts import Candidates, most_missed, noise_scale

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners.experts import FreshDraws, LazyDraws, MergedExperts
-from mechanism_laws import RATE, SURE
-from move_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
-from statistical import check_counts, rejected, statistical
+from support.mechanism_laws import RATE, SURE
+from support.statistical import check_counts, rejected, statistical
+from support.transition_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
 
 from arena.concepts import FiniteClass
 from arena.littlestone import START, soa

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from learners.experts import MergedExperts
-from move_laws import all_experts, pair_weights
+from support.transition_laws import all_experts, pair_weights
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Thresholds
 from arena.littlestone import soa

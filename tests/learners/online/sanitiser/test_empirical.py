@@ -7,10 +7,10 @@ import math
 
 import numpy as np
 import pytest
-from mechanism_laws import RATE, SURE
-from sanitiser_laws import furthest, learner_law, subsampled_law
 from scipy import stats
-from statistical import check_counts, statistical
+from support.mechanism_laws import RATE, SURE
+from support.sanitiser_laws import furthest, learner_law, subsampled_law
+from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
 from learners.online.sanitiser import EmpiricalLearner, ExponentialLearner, SubsampledLearner

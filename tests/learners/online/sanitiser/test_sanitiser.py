@@ -20,10 +20,10 @@ from learners.sanitiser import (
     rounded,
     rounding_error,
 )
-from mechanism_laws import RATE, SURE
-from sanitiser_laws import Law, discriminator_law, furthest
 from scipy import stats
-from statistical import check_counts, rejected, statistical
+from support.mechanism_laws import RATE, SURE
+from support.sanitiser_laws import Law, discriminator_law, furthest
+from support.statistical import check_counts, rejected, statistical
 
 from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import binom
-from statistical import check_mean, statistical
+from support.statistical import check_mean, statistical
 
 from arena import InvalidArgument, Sample
 from arena.concepts import FiniteClass, Thresholds

@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from services import Told
-from statistical import check_mean, rejected, statistical
+from support.services import Told
+from support.statistical import check_mean, rejected, statistical
 
 from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from services import Told
+from support.services import Told
 
 from arena import InvalidArgument
 from arena.replies import UNSTABLE

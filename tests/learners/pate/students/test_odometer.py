@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, rejected, statistical
 
 from arena import InvalidArgument
 from learners.mechanisms.noise.gaussian import gaussian_delta

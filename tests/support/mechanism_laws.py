@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 from scipy import stats
-from statistical import check_cdf, check_counts, check_mean
+from support.statistical import check_cdf, check_counts, check_mean
 
 from learners.mechanisms.noise.laplace import laplace
 from learners.mechanisms.selection.exponential import exponential_mechanism

@@ -14,8 +14,8 @@ from functools import lru_cache
 
 import attrs
 import numpy as np
-from mechanism_laws import _laplace_nodes
 from scipy import stats
+from support.mechanism_laws import _laplace_nodes
 
 from learners.halfspaces.dp_winnow import DpWinnow
 

@@ -10,8 +10,8 @@ from math import exp, inf, log
 
 import attrs
 import numpy as np
-from players import script
-from statistical import check_counts
+from support.players import script
+from support.statistical import check_counts
 
 from arena import Learner, Query, Sample, Train, Voting, play
 from learners.pate.ensemble import VotingLaw
