@@ -6,8 +6,8 @@ import re
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 PAGES = [
     (ROOT / "docs" / name).read_text(encoding="utf-8")
     for name in ("theorems.md", "lists_and_halfspaces.md", "voting.md")

@@ -5,11 +5,10 @@ from __future__ import annotations
 import runpy
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 LIBRARIES = ROOT / "examples" / "libraries.py"
 
 

@@ -8,8 +8,8 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-ROOT = Path(__file__).parent.parent
 ROOMS = ("arena", "learners", "adversaries", "audits")
 ALLOWED = {
     "arena": {"arena"},

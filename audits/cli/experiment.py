@@ -8,8 +8,7 @@ from audits.cli import INTERRUPTED
 from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns, takes_workers
 from audits.cli.progress import counted
 from audits.data.one_hot import load_one_hot
-from audits.experiment import METHODS, Experiment, Result
-from audits.experiments import run
+from audits.experiments import METHODS, Experiment, Result, run
 from audits.experiments.chart import draw
 from audits.experiments.pate import ACTIVE, players
 from audits.experiments.plan import SHARES

@@ -11,8 +11,8 @@ from typing import TYPE_CHECKING, Any
 import attrs
 import numpy as np
 
-from audits.reports.replay import MOST_POINTS, Replay
 from audits.reports.text import nats, percent
+from audits.runs.replay import MOST_POINTS, Replay
 from audits.statistics.bands import TradeOff
 
 if TYPE_CHECKING:

@@ -17,9 +17,9 @@ from arena.errors import InvalidArgument
 from audits.data.output_files import check_file, replaced
 from audits.registry.settings_text import text_of
 from audits.reports.charts import charts
-from audits.reports.replay import Replay, replay
 from audits.reports.text import ceiling, certified, finding, outcome, percent, seed
 from audits.runs.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
+from audits.runs.replay import Replay, replay
 
 _NEEDED = ("jinja2", "matplotlib")
 _WIDTH = 90

@@ -15,8 +15,8 @@ import numpy as np
 from arena import InvalidArgument
 from audits.data.output_files import check_file, replaced
 from audits.distinguishers.view_features import Block
-from audits.reports.replay import Replay, read_head, replay
 from audits.runs.ledger import Ledger
+from audits.runs.replay import Replay, read_head, replay
 from audits.statistics.score_pairs import PairCounts
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")

@@ -10,11 +10,11 @@ from typing import Any
 import attrs
 
 from arena import InvalidArgument
-from audits.reports.replay import named, read_head, verdict_of
 from audits.runs.description import Notes
 from audits.runs.estimation import Course, Progress
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.finding import running
+from audits.runs.replay import named, read_head, verdict_of
 from audits.runs.verdict import Verdict
 
 

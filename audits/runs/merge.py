@@ -12,11 +12,11 @@ from typing import Any
 import attrs
 
 from arena import InvalidArgument
-from audits.reports.replay import read_head
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.schema import canonical, differences
 from audits.runs.ledger.store import same
 from audits.runs.plan import OWN_COINS
+from audits.runs.replay import read_head
 
 Paths = Sequence[str | os.PathLike[str]]
 

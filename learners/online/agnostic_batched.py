@@ -18,8 +18,7 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.common.rounds import Rounds
 from learners.mechanisms.experts import exponential_experts
 from learners.mechanisms.selection.exponential import exponential_mechanism
-from learners.online.sanitiser import labelled
-from learners.sanitiser import Sanitiser, rounded, rounding_error
+from learners.online.sanitiser import Sanitiser, labelled, rounded, rounding_error
 
 
 @attrs.frozen

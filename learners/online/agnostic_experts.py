@@ -17,11 +17,19 @@ from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.common.rounds import Rounds
-from learners.experts import Candidates, FreshDraws, LazyDraws, MergedExperts, Moves, most_missed, noise_scale
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.experts import exponential_experts, lazy_experts
 from learners.mechanisms.experts.lazy_experts import Lazy
-from learners.online.experts import transitions as moves
+from learners.online.experts import (
+    Candidates,
+    FreshDraws,
+    LazyDraws,
+    MergedExperts,
+    Moves,
+    most_missed,
+    moves,
+    noise_scale,
+)
 
 MOST_NUMBERS_A_GAME = 2**25
 MOST_NUMBERS = 2**28  # of a table, 8 bytes each

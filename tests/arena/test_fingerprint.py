@@ -7,17 +7,15 @@ import subprocess
 import sys
 from collections.abc import Callable
 from functools import partial
-from pathlib import Path
 from typing import Any
 
 import cloudpickle
 import numpy as np
 import pytest
 from support.foreign_mechanisms import listed
+from support.paths import ROOT
 
 from arena.fingerprint import fingerprint, name_of
-
-ROOT = Path(__file__).parent.parent.parent
 
 
 def adding(what: Any) -> Callable[[float], Any]:

@@ -8,8 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
-
-ROOT = Path(__file__).parent.parent.parent
+from support.paths import ROOT
 
 PRIVACY = """
 import pytest

@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 import attrs
-import mechanism_laws as laws
 import numpy as np
+from support import mechanism_laws as laws
 
 from learners.mechanisms.noise.laplace import laplace
 from learners.mechanisms.selection.exponential import exponential_mechanism

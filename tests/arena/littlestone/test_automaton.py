@@ -10,12 +10,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from support.littlestone_references import agreeing, concepts_of, halving_label, soa_label
 
 from arena import Unsupported
 from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, Automaton, automaton, halving, littlestone_dimension, soa
-
-from .references import agreeing, concepts_of, halving_label, soa_label
 
 CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))
 KINDS = {soa: soa_label, halving: halving_label}

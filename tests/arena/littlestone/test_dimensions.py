@@ -7,12 +7,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
+from support.littlestone_references import concepts_of, dimension, matrices, shattered_depth
 
 from arena import Unsupported
 from arena.concepts import FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import dual_littlestone_dimension, dual_vc_dimension, littlestone_dimension
-
-from .references import concepts_of, dimension, matrices, shattered_depth
 
 CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))
 

@@ -14,6 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import optimize
+from support.littlestone_references import Concepts, agreeing, concepts_of
 
 from arena import Unsupported
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
@@ -21,8 +22,6 @@ from arena.concepts.consistency import labellings
 from arena.littlestone import START, dual_vc_dimension, littlestone_dimension
 from arena.littlestone.concept_sets import ConceptSets
 from arena.littlestone.sparse_majority import _Budgets, _Majorities, majority, sparse_majority
-
-from .references import Concepts, agreeing, concepts_of
 
 SMALL = arrays.arrays(bool, st.tuples(st.integers(1, 5), st.integers(1, 4)))
 CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))

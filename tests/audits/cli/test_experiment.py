@@ -12,13 +12,13 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 from support.experiment_data import write
+from support.paths import ROOT
 from support.waiting import until
 
 from arena import InvalidArgument
 from audits import cli
 from audits.experiments.tally import Book
 
-ROOT = Path(__file__).parents[2]
 SMALL = ("--y", "y", "--repeats", "3", "--shares", "0.8", "0.1", "--teacher-examples", "40")
 QUICK = (*SMALL, "--teacher", "Perceptron", "--epsilon", "1")
 

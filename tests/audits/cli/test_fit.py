@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from scipy import stats
+from support.paths import DATA
 
 from arena.concepts import DecisionLists, Variables
 from audits import cli
@@ -17,7 +17,7 @@ from audits.data.one_hot import OneHot, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 
-MUSHROOM = str(Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz")
+MUSHROOM = str(DATA / "mushroom.csv.gz")
 MUSHROOMS = ("--data", MUSHROOM, "--y", "Poisonous/Edible")
 
 

@@ -10,9 +10,9 @@ import sys
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 from support.waiting import kept, until
 
-ROOT = Path(__file__).parents[2]
 ARENA = (sys.executable, "-m", "audits.cli")
 COUNT = ("audit", "laplace-count", "--against", "count-swap")
 

@@ -15,12 +15,12 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from support.paths import ROOT
 from support.waiting import kept, until
 
 from audits import cli
 from audits.runs.ledger import SCHEMA_VERSION, Ledger
 
-ROOT = Path(__file__).parents[2]
 ARENA = (sys.executable, "-m", "audits.cli")
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}

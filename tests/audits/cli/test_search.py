@@ -10,11 +10,11 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from support.paths import ROOT
 
 from audits import cli
 from audits.search import Progress
 
-ROOT = Path(__file__).parents[3]
 PLAYERS = ROOT / "tests" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
 

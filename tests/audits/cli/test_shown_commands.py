@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 import shlex
 from collections.abc import Iterator
-from pathlib import Path
 
 import attrs
 import click
 import pytest
+from support.paths import ROOT
 
 from arena.errors import InvalidArgument
 from audits.cli import arena
 from audits.registry.players import find_any
 
-ROOT = Path(__file__).parent.parent.parent
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
 

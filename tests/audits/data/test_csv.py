@@ -8,12 +8,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.paths import DATA
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
 from audits.data.csv import load_sample
 
-ADULT = Path(__file__).parents[2] / "examples" / "data" / "adult.csv.gz"
+ADULT = DATA / "adult.csv.gz"
 MUSHROOM = ADULT.with_name("mushroom.csv.gz")
 
 

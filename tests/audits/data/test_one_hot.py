@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from support.paths import DATA
 
 from arena.errors import InvalidArgument
 from audits.data.one_hot import MOST_RANGES, MOST_VALUES, OneHot, _ranges, load_one_hot
 
-MUSHROOM = Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz"
+MUSHROOM = DATA / "mushroom.csv.gz"
 
 
 @pytest.fixture

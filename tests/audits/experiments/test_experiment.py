@@ -7,7 +7,6 @@ import math
 import attrs
 import numpy as np
 import pytest
-from audits.experiment import METHODS, Experiment, Row
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
@@ -17,7 +16,7 @@ from support.experiment_data import LINES, Plain, load
 from arena import InvalidArgument
 from audits import reports as report
 from audits.data.one_hot import OneHot
-from audits.experiments import run
+from audits.experiments import METHODS, Experiment, Row, run
 from audits.experiments.plan import ASQ, PSQ
 from audits.experiments.printed import printed
 from audits.experiments.repetition import confusion, repetition

@@ -12,7 +12,6 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from audits.reports.replay import replay
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.release.count_swap import CountSwap
@@ -23,6 +22,7 @@ from audits.runs.blocks import play_block
 from audits.runs.estimation import Progress
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
+from audits.runs.replay import replay
 from audits.runs.run import run
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount

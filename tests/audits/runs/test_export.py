@@ -8,12 +8,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audits.reports.replay import replay
 
 from arena import InvalidArgument
 from audits.distinguishers.view_features import Features, ViewCounts
 from audits.runs.export import CSV, PARQUET, export_blocks, export_figures
 from audits.runs.ledger import Ledger
+from audits.runs.replay import replay
 from audits.statistics.score_pairs import PairCounts
 
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 40, "until_refuted": False}

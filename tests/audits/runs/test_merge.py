@@ -12,6 +12,7 @@ import attrs
 import numpy as np
 import pytest
 from support.foreign_mechanisms import of_the_system
+from support.paths import ROOT
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Release
@@ -26,7 +27,6 @@ from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
 from learners.releases.laplace_count import LaplaceCount
 
-ROOT = Path(__file__).parents[2]
 PLAN = Plan(
     learner=LaplaceCount(),
     adversary=CountSwap(),

@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 import pytest
 from mutants import players as mutants
+from support.paths import ROOT
 from support.players import Echo
 
 from adversaries.figure1.halt_counter import HaltCounter
@@ -44,7 +45,6 @@ from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 
-ROOT = Path(__file__).parent.parent.parent
 V1 = EverlastingV1()
 
 

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from mutants.voting_learners import BARE, HALF
+from support.paths import ROOT
 from support.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 from support.voting_learners import Screened
 
@@ -25,7 +26,6 @@ from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 
-ROOT = Path(__file__).parents[3]
 V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300, halts=3)
 TIED = Sample([0.5, 0.5], [0, 1], [21, 21])
 ASKED = (Ask(0.5, 3), Challenge(0.0, 0.5), Follow(0.25, 0.5, 4), Ask(0.5, 120))

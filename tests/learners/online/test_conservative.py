@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from support.in_step import check_in_step
+from support.littlestone_references import agreeing, concepts_of, halving_label, soa_label
 from support.players import script
-from tests.arena.littlestone.references import agreeing, concepts_of, halving_label, soa_label
 
 from arena import (
     MISTAKES,

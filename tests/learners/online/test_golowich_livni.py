@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from support.littlestone_references import agreeing, concepts_of, soa_label
 from support.players import Scripted, script
 from support.statistical import check_mean, statistical
-from tests.arena.littlestone.references import agreeing, concepts_of, soa_label
 
 from arena import Adaptive, BudgetExceeded, Example, InvalidArgument, Moves, Oblivious, Unsupported, play
 from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds

@@ -13,9 +13,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from support.in_step import check_in_step
+from support.littlestone_references import agreeing, concepts_of, dimension, soa_label
 from support.players import script
 from support.statistical import check_counts, rejected, statistical
-from tests.arena.littlestone.references import agreeing, concepts_of, dimension, soa_label
 
 from arena import (
     REGRET,

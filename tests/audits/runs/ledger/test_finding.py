@@ -9,12 +9,12 @@ from contextlib import closing
 from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
 from arena import InvalidArgument
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.finding import is_ledger, ledgers_in, running
 
-ROOT = Path(__file__).parents[2]
 HOLD = """
 import sys
 from audits.runs.ledger import Ledger

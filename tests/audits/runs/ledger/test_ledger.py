@@ -15,13 +15,13 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.paths import ROOT
 from support.waiting import until
 
 from arena.errors import InternalError, InvalidArgument
 from audits.runs.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull
 from audits.statistics.score_pairs import PairCounts
 
-ROOT = Path(__file__).parents[2]
 PLAN = {"seed": 1, "games": 8192, "learner": {"name": "Laplace", "epsilon": 1.0}, "points": (0.5, 2.0)}
 GONE = "Restore a copy, or remove it and any run.ledger-wal beside it to play every block again."
 ELSEWHERE = "Give the path of a ledger or a new file."

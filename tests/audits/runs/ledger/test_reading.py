@@ -14,13 +14,12 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audits.ledger import SCHEMA_VERSION, Ledger, LedgerFull
+from support.paths import ROOT
 
 from arena import InvalidArgument
-from audits.runs.ledger import copying
+from audits.runs.ledger import SCHEMA_VERSION, Ledger, LedgerFull, copying
 from audits.statistics.score_pairs import PairCounts
 
-ROOT = Path(__file__).parents[2]
 PLAN = {"seed": 1, "points": (0.5, 2.0)}
 NOTES = {"learner": "Laplace"}
 

@@ -10,10 +10,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from audits.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger
 
 from arena import InvalidArgument
-from audits.runs.ledger import schema
+from audits.runs.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, schema
 from audits.statistics.score_pairs import PairCounts
 
 PLAN = {"points": [0.5, 2.0], "seed": 1}

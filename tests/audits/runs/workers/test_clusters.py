@@ -15,6 +15,7 @@ import pytest
 from cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 from joblib import delayed
 from support import rough_workers
+from support.paths import ROOT
 from support.race_players import Drawn, TinySoa
 from support.rough_workers import Noted, figures, notes, rough_plan
 
@@ -27,7 +28,6 @@ from audits.runs.workers import Workers, WorkersFailed, in_order
 from audits.runs.workers.envelope import played
 from audits.runs.workers.pools import opened
 
-ROOT = Path(__file__).parents[3]
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
 

@@ -13,6 +13,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from support.paths import ROOT
 from support.rough_workers import Garbling, Noted, figures, notes, rough_plan, square_fault
 
 from arena import InvalidArgument, PlayerError
@@ -22,7 +23,6 @@ from audits.runs.workers import Workers, WorkersFailed, in_order
 from audits.runs.workers.envelope import Envelope, played
 from audits.runs.workers.pools import opened
 
-ROOT = Path(__file__).parents[3]
 LOKY, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
 SQUARES = [task * task for task in range(100)]
 

@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learners.experts import FreshDraws, LazyDraws, MergedExperts
 from support.mechanism_laws import RATE, SURE
 from support.statistical import check_counts, rejected, statistical
 from support.transition_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
@@ -18,7 +17,7 @@ from arena.concepts import FiniteClass
 from arena.littlestone import START, soa
 from learners.mechanisms.experts import exponential_experts, lazy_experts
 from learners.mechanisms.experts.lazy_experts import Lazy
-from learners.online.experts import transitions as moves
+from learners.online.experts import FreshDraws, LazyDraws, MergedExperts, moves
 
 ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))
 CLASSES = [ALL, soa(FiniteClass([[0, 0], [0, 1], [1, 1]]))]

@@ -6,13 +6,11 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from learners.experts import MergedExperts
 from support.transition_laws import all_experts, pair_weights
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Thresholds
 from arena.littlestone import soa
-from learners.online.experts import merged
-from learners.online.experts import transitions as moves
+from learners.online.experts import MergedExperts, merged, moves
 
 CLASSES = [
     Thresholds(range(3)),

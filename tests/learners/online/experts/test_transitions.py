@@ -8,7 +8,7 @@ import pytest
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Rectangles, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import START, Automaton, soa
-from learners.online.experts import transitions as moves
+from learners.online.experts import moves
 
 
 def within(automaton: Automaton, points: int, mistakes: int) -> set[int]:

@@ -10,16 +10,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from learners.sanitiser import (
-    WIN,
-    Discriminator,
-    ExponentialLearner,
-    Generator,
-    Sanitiser,
-    SubsampledLearner,
-    rounded,
-    rounding_error,
-)
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
 from support.sanitiser_laws import Law, discriminator_law, furthest
@@ -29,7 +19,17 @@ from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import composed
-from learners.online.sanitiser import labelled
+from learners.online.sanitiser import (
+    WIN,
+    Discriminator,
+    ExponentialLearner,
+    Generator,
+    Sanitiser,
+    SubsampledLearner,
+    labelled,
+    rounded,
+    rounding_error,
+)
 from learners.online.sanitiser.generator import most_updates
 
 FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
