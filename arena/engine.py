@@ -14,7 +14,7 @@ from arena.moves import Move
 from arena.players import Adversary, Learner
 from arena.points import frozen
 from arena.randomness import Streams, block_seed, streams
-from arena.referees import Referee, Seats, Table
+from arena.referees import LearnerStates, Referee, Table
 from arena.replies import Reply
 from arena.scorebook import Noted, Scorebook
 from arena.transcript import Entry, Transcript
@@ -95,7 +95,7 @@ def play(
     if own.shape != (games,):
         raise InvalidArgument(f"{games} games have as many worlds", value=own.shape)
     if not faults and not isinstance(adversary, GameAdversary):
-        return _play_table(learner, adversary, referee, own, coins, root, record, scorebook=scorebook)
+        return _play_batch(learner, adversary, referee, own, coins, root, record, scorebook=scorebook)
     alone = [
         _play_alone(learner, adversary, referee, own, g, root, record, faults, scorebook)
         for g in range(games)
@@ -138,7 +138,7 @@ def pair_worlds(games: int, rng: np.random.Generator) -> np.ndarray:
     return np.column_stack([first, ~first]).ravel()[:games]
 
 
-def _play_table(
+def _play_batch(
     learner: Learner,
     adversary: Adversary,
     referee: Referee,
@@ -151,9 +151,11 @@ def _play_table(
 ) -> Played:
     games = len(worlds)
     log: list[Entry] | None = [] if record else None
-    seat = _seat(learner, games, coins.learner)
-    seats = Seats(seat, learner.name, adversary.name, learner.point_shape, worlds, log, faults, scorebook)
-    table = referee.open(seats)
+    state = _start(learner, games, coins.learner)
+    states = LearnerStates(
+        state, learner.name, adversary.name, learner.point_shape, worlds, log, faults, scorebook
+    )
+    table = referee.open(states)
     replies: list[Reply] | None = [] if record else None
     failed = False
     try:
@@ -179,9 +181,9 @@ def _play_table(
     )
 
 
-def _seat(learner: Learner, games: int, rng: np.random.Generator) -> Any:
+def _start(learner: Learner, games: int, rng: np.random.Generator) -> Any:
     try:
-        return learner.seat(games, rng)
+        return learner.start(games, rng)
     except ArenaError:
         raise
     except RAISED as error:
@@ -266,7 +268,7 @@ def _play_alone(
     own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
     world = frozen(worlds[game : game + 1].copy())
     try:
-        return _play_table(learner, adversary, referee, world, streams(own), own, record, faults, scorebook)
+        return _play_batch(learner, adversary, referee, world, streams(own), own, record, faults, scorebook)
     except ProtocolViolation as error:
         raise error.in_games([game]) from error
 

@@ -31,39 +31,39 @@ class GameLearner(Learner):
     def sit(self, rng: np.random.Generator) -> Any:
         """The state of one game, all coins from `rng`."""
 
-    def seat(self, games: int, rng: np.random.Generator) -> LiftedLearner:
+    def start(self, games: int, rng: np.random.Generator) -> LiftedLearner:
         return LiftedLearner([self.sit(child) for child in rng.spawn(games)], self)
 
 
 class LiftedLearner:
     """n single games behind the interface of a table."""
 
-    def __init__(self, seats: list[Any], spec: GameLearner) -> None:
-        self._seats = seats
+    def __init__(self, states: list[Any], spec: GameLearner) -> None:
+        self._states = states
         self._spec = spec
 
     @property
     def halted(self) -> np.ndarray:
-        return np.array([bool(getattr(seat, "halted", False)) for seat in self._seats], bool)
+        return np.array([bool(getattr(state, "halted", False)) for state in self._states], bool)
 
     def train(self, training: Training) -> None:
-        for seat, which in zip(self._seats, training.which, strict=True):
-            seat.train(training.samples[which])
+        for state, which in zip(self._states, training.which, strict=True):
+            state.train(training.samples[which])
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        return np.array([seat.predict(p) for seat, p in zip(self._seats, x, strict=True)], np.int64)
+        return np.array([state.predict(p) for state, p in zip(self._states, x, strict=True)], np.int64)
 
     def release(self, training: Training) -> np.ndarray:
         samples = (training.samples[which] for which in training.which)
-        return np.array([seat.release(s) for seat, s in zip(self._seats, samples, strict=True)])
+        return np.array([state.release(s) for state, s in zip(self._states, samples, strict=True)])
 
     def hypothesis(self) -> Hypothesis:
         concept_class = getattr(self._spec, "concept_class")  # noqa: B009 - only online learners have one
-        return Hypothesis(concept_class, np.array([seat.hypothesis() for seat in self._seats]))
+        return Hypothesis(concept_class, np.array([state.hypothesis() for state in self._states]))
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        for seat, point, label in zip(self._seats, x, y, strict=True):
-            seat.observe(point, int(label))
+        for state, point, label in zip(self._states, x, y, strict=True):
+            state.observe(point, int(label))
 
 
 @attrs.frozen

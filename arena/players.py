@@ -58,7 +58,7 @@ class Learner(ABC):
         """The privacy it promises, computed from its parameters."""
 
     @abstractmethod
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
+    def start(self, games: int, rng: np.random.Generator) -> Any:
         """The running state of `games` independent games, all coins from `rng`."""
 
     @property
@@ -71,7 +71,7 @@ class Learner(ABC):
         return self
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Whether every game draws the same coins in the same order, whatever it or others are told.
 
         Then two tables with the same coins, one in each world, can be compared game by game, which sharpens
@@ -140,7 +140,7 @@ class Adversary(ABC):
         """Yield one move for all `games` games, be sent one reply; return the score (n,) or None."""
 
 
-class PredictorSeat(Protocol):
+class PredictorState(Protocol):
     """What Figure 1 and Voting ask of a seated learner.
 
     It may also tell `votes(x)`, (n,) in [0, 1]: adversaries that seat the spec at a table of their own ask
@@ -160,14 +160,14 @@ class PredictorSeat(Protocol):
         Voting also of `UNSTABLE`."""
 
 
-class ReleaserSeat(Protocol):
+class ReleaseState(Protocol):
     """What Release asks of a seated learner."""
 
     def release(self, training: Training) -> np.ndarray | Hypothesis:
         """Receive the samples, release one value (n, ...) or one hypothesis a game."""
 
 
-class OnlineSeat(Protocol):
+class OnlineState(Protocol):
     """What the online protocols ask of a seated learner.
 
     One that takes instructions also has `instruct(update)`, (n,) bool, which is called before `observe` in
@@ -185,8 +185,8 @@ __all__ = [
     "Adversary",
     "Learner",
     "Moves",
-    "OnlineSeat",
-    "PredictorSeat",
-    "ReleaserSeat",
+    "OnlineState",
+    "PredictorState",
+    "ReleaseState",
     "Reply",
 ]

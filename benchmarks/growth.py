@@ -2,7 +2,7 @@
 
 Each T is a game of its own, of a learner that is told T: only then are the ln T and the √T of the theorems in
 its noise. The class is that of the points 1 to 16, of Littlestone dimension d = 1: it needs the fewest
-mistakes of all in which there is something to learn. The adversary errs at one point until that is learnt.
+mistakes of all in which there is something to learn. The adversary errs at one point until that is learned.
 
 `realizable` (Theorem 3.1 of Li, Wang, Ye) shows one wrong function, until AboveThreshold has counted
 N_0 + (ln T + 2 ln(6T/β))/ε_0 mistakes, with ε_0 = ε/4. At ε = 4 that is a slope of 3 on ln T, at ε = 2,000

@@ -77,7 +77,7 @@ def seconds(learner: Learner, data: OneHot) -> float:
     best = np.inf
     for seed in range(10):
         start = time.perf_counter()
-        learner.seat(1, np.random.default_rng(seed)).release(training)
+        learner.start(1, np.random.default_rng(seed)).release(training)
         best = min(best, time.perf_counter() - start)
     return best
 
@@ -128,7 +128,7 @@ def accuracy(learner: PrivateDecisionList, size: int, rng: np.random.Generator) 
         points = (rng.random((size + FRESH, variables)) < 2 / variables).astype(np.int8)
         labels = concepts.labels(target, points)[0]
         training = Training.of([Sample(points[:size], labels[:size])], np.zeros(1, int))
-        found = learner.seat(1, rng).release(training).concepts
+        found = learner.start(1, rng).release(training).concepts
         right.append((concepts.labels(found, points[size:])[0] == labels[size:]).mean())
     return float(np.mean(right))
 

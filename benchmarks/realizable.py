@@ -14,13 +14,13 @@ import numpy as np
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
-from learners.online.realizable import Realizable, SeatedRealizable
+from learners.online.realizable import Realizable, RealizableState
 
 ROUNDS, NODES = 10_000, 1_024
 LEARNER = Realizable(concepts=Thresholds(range(16)), rounds=ROUNDS, nodes=NODES, epsilon=16.0)
 
 
-class Timed(SeatedRealizable):
+class Timed(RealizableState):
     """Adds up the time that updates and histograms take."""
 
     spent = 0.0
@@ -56,19 +56,19 @@ def main() -> None:
     for games in (100, 500):
         watch = seconds(lambda n=games: watching(n))  # type: ignore[misc]
         for name, (x, y) in streams(games).items():
-            seat = Timed(LEARNER, games, generator(block_seed(0, 0)))
+            state = Timed(LEARNER, games, generator(block_seed(0, 0)))
 
-            def play(seat: Timed = seat, x: np.ndarray = x, y: np.ndarray = y) -> None:
+            def play(state: Timed = state, x: np.ndarray = x, y: np.ndarray = y) -> None:
                 for x_t, y_t in zip(x, y, strict=True):
-                    seat.hypothesis()
-                    seat.observe(x_t, y_t)
+                    state.hypothesis()
+                    state.observe(x_t, y_t)
 
             total = seconds(play)
             print(
                 f"{games} games, {name}: {1e3 * total / games:.1f} ms a game; "
-                f"AboveThreshold {watch / total:.0%}, updates and histograms {seat.spent / total:.0%}, "
+                f"AboveThreshold {watch / total:.0%}, updates and histograms {state.spent / total:.0%}, "
                 f"drawing pairs, inserting and comparing "
-                f"{(total - watch - seat.spent) / total:.0%}"
+                f"{(total - watch - state.spent) / total:.0%}"
             )
 
 

@@ -90,7 +90,7 @@ def measured(row: Row) -> list[object]:
             games=MOST_PAIRS,
             until_refuted=True,
             seed=seed,
-            witness=LIKELIHOOD,
+            distinguisher=LIKELIHOOD,
             block=BLOCK,
         )
         runs.append((run(plan, jobs=row.jobs), time.perf_counter() - start))

@@ -64,9 +64,9 @@ geometric-count --against count-swap
 geometric-count --against low-bits
 gaussian-count --against low-bits
 laplace-count --against low-bits
-laplace-count --against count-swap --witness learnt
-laplace-count --against count-swap --witness likelihood --estimators
-laplace-count --against count-swap --witness score --until-refuted --set epsilon=3
+laplace-count --against count-swap --distinguisher learned
+laplace-count --against count-swap --distinguisher likelihood --estimators
+laplace-count --against count-swap --distinguisher score --until-refuted --set epsilon=3
 randomised-response --against count-swap --set size=1 --set adversary.size=1
 exponential-choice --against low-bits
 list-choice --against statdp

@@ -55,11 +55,11 @@ class HypothesisLearner(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if not games:
             return np.zeros(0)
-        learnt = yield from self.learn(games, rng)
-        return learnt.errors
+        learned = yield from self.learn(games, rng)
+        return learned.errors
 
-    def learn(self, games: int, rng: np.random.Generator) -> Generator[Any, Any, Learnt]:
-        """Play, and return what was learnt."""
+    def learn(self, games: int, rng: np.random.Generator) -> Generator[Any, Any, Learned]:
+        """Play, and return what was learned."""
         people = self._people(games, rng)
         points = people.points
         yield Train(people.samples(rng, self.sample_size or needed(self.learner), 0.0))
@@ -96,7 +96,7 @@ class HypothesisLearner(Adversary):
         assert isinstance(one, Listed)
         return attrs.evolve(one, games=games)
 
-    def _chosen(self, said: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> Learnt:
+    def _chosen(self, said: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> Learned:
         """Steps 3 to 5, of answers (2, n, |X|)."""
         total = said.sum(axis=0)
         share = said[1] / np.maximum(total, 1)
@@ -105,11 +105,11 @@ class HypothesisLearner(Adversary):
         failed = (total == 0).any(axis=1)
         hypotheses = (rng.random(share.shape) < share) & ~failed[:, None]
         wrong = np.where(truth, said[0], said[1]).sum(axis=1)
-        return Learnt(hypotheses, truth, failed, wrong / np.maximum(total.sum(axis=1), 1))
+        return Learned(hypotheses, truth, failed, wrong / np.maximum(total.sum(axis=1), 1))
 
 
 @attrs.frozen(eq=False)
-class Learnt:
+class Learned:
     """Shapes: hypotheses (n, |X|) bool, truth (|X|,) bool, failed (n,) bool; wrong (n,), the share of the
     answers that were, which is the mean error of the hypotheses that gave them.
     """

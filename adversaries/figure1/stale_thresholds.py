@@ -135,6 +135,6 @@ def _fires(learner: Learner | None, sample: Sample, point: float) -> float:
     if learner is None or "Figure1" not in learner.protocols:
         here = sample.points == point
         return 2 * float(np.average(sample.labels[here], weights=sample.counts[here]))
-    seat = learner.seat(_SIMULATED_GAMES, np.random.default_rng(np.random.SeedSequence(0)))
-    seat.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
-    return float(np.mean(seat.predict(np.full(_SIMULATED_GAMES, point)) == 1))
+    state = learner.start(_SIMULATED_GAMES, np.random.default_rng(np.random.SeedSequence(0)))
+    state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
+    return float(np.mean(state.predict(np.full(_SIMULATED_GAMES, point)) == 1))

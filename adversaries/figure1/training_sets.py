@@ -92,10 +92,10 @@ def _simulated_votes(learner: Learner | None, sample: Sample, points: np.ndarray
     """(points, games) mean votes."""
     if learner is not None and "Figure1" in learner.protocols:
         rng = np.random.default_rng(np.random.SeedSequence(0))
-        seat = learner.seat(_SIMULATED_GAMES, rng)
-        if hasattr(seat, "votes"):
-            seat.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
-            return np.stack([seat.votes(point) for point in points])
+        state = learner.start(_SIMULATED_GAMES, rng)
+        if hasattr(state, "votes"):
+            state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
+            return np.stack([state.votes(point) for point in points])
     return np.array([[_mean_label(sample, point)] for point in points])
 
 

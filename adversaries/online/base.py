@@ -42,7 +42,7 @@ def opening(learner: Learner, points: np.ndarray) -> np.ndarray:
 
     It is that of the learner itself where that starts with one function always, as most do.
     """
-    return on_domain(learner.seat(1, np.random.default_rng(0)).hypothesis(), points)[0]
+    return on_domain(learner.start(1, np.random.default_rng(0)).hypothesis(), points)[0]
 
 
 def first_said(learner: Learner | None, spaces: VersionSpaces, games: int) -> np.ndarray:

@@ -88,12 +88,12 @@ class ShatteredTree(Adversary):
 
 def _tried(learner: Learner, tree: Tree, points: np.ndarray, rounds: int) -> list[np.ndarray]:
     """What a copy of the learner says of every point, round by round on the way down the tree."""
-    seat, walk = learner.seat(1, np.random.default_rng(0)), _Walk(tree, 1)
+    state, walk = learner.start(1, np.random.default_rng(0)), _Walk(tree, 1)
     said = []
     for _ in range(min(tree.depth, rounds)):
-        said.append(on_domain(seat.hypothesis(), points))
+        said.append(on_domain(state.hypothesis(), points))
         column, y = walk.next(said[-1])
-        seat.observe(points[column], y.astype(np.int8))
+        state.observe(points[column], y.astype(np.int8))
     return [one[0] for one in said]
 
 

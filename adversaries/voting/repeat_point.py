@@ -84,12 +84,12 @@ def _apart(learner: Any, swap: Swap, queries: int) -> float:
 
 def _rehearsed(learner: Any, sample: Sample, point: np.ndarray, queries: int) -> np.ndarray:
     """(games,): the scores at a table of nature's own."""
-    seat = learner.seat(_REHEARSED, np.random.default_rng(0))
-    seat.train(Training.of((sample,), np.zeros(_REHEARSED, np.intp)))
+    state = learner.start(_REHEARSED, np.random.default_rng(0))
+    state.train(Training.of((sample,), np.zeros(_REHEARSED, np.intp)))
     asked = np.broadcast_to(point, (_REHEARSED, *point.shape))
     score = np.zeros(_REHEARSED)
     for _ in range(queries):
-        silent = seat.halted
-        label = np.asarray(seat.predict(asked))
+        silent = state.halted
+        label = np.asarray(state.predict(asked))
         score += np.where(silent, 0.0, _worth(label))
     return score

@@ -62,16 +62,16 @@ def votes_of(learner: Learner | None, samples: tuple[Sample, ...], points: np.nd
     Raises: Unsupported if the learner is not known, or tells no votes.
     """
     table = len(samples) * len(points)
-    seat = learner.seat(table, np.random.default_rng(0)) if learner is not None else None
-    if seat is None or not hasattr(seat, "votes"):
+    state = learner.start(table, np.random.default_rng(0)) if learner is not None else None
+    if state is None or not hasattr(state, "votes"):
         raise Unsupported(
             "this adversary looks at the votes of the learner's teachers",
             value="no learner" if learner is None else f"none told by {learner.name}",
             remedy="Let the learner's seat tell votes(x).",
         )
-    seat.train(Training.of(samples, np.repeat(np.arange(len(samples)), len(points))))
+    state.train(Training.of(samples, np.repeat(np.arange(len(samples)), len(points))))
     each = np.tile(points, (len(samples),) + (1,) * (points.ndim - 1))
-    return np.asarray(seat.votes(each)).reshape(len(samples), len(points))
+    return np.asarray(state.votes(each)).reshape(len(samples), len(points))
 
 
 # --- samples and points of nature's own ---------------------------------------------------------------------

@@ -2,7 +2,7 @@
 coins.
 """
 
-from arena.referees.base import Referee, Seats, Table
+from arena.referees.base import LearnerStates, Referee, Table
 from arena.referees.figure1 import Figure1
 from arena.referees.online import Adaptive, Oblivious, SpecialRound
 from arena.referees.realizable import Realizable
@@ -17,11 +17,11 @@ __all__ = [
     "REFEREES",
     "Adaptive",
     "Figure1",
+    "LearnerStates",
     "Oblivious",
     "Realizable",
     "Referee",
     "Release",
-    "Seats",
     "SpecialRound",
     "Table",
     "Voting",

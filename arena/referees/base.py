@@ -31,12 +31,12 @@ class Referee(ABC):
     two_worlds: ClassVar[bool] = True
 
     @abstractmethod
-    def open(self, seats: Seats) -> Table:
+    def open(self, states: LearnerStates) -> Table:
         """Open a table for the players in `seats`."""
 
 
 @attrs.frozen(eq=False)
-class Seats:
+class LearnerStates:
     """Who sits at a table: the seated learner, names for messages, and the games' worlds (n,) bool.
 
     log: where the table notes each step, or None.
@@ -57,15 +57,15 @@ class Seats:
 class Table(ABC):
     """n games of one protocol in lockstep. Only the engine calls it."""
 
-    def __init__(self, seats: Seats) -> None:
-        self._learner = seats.learner
-        self._name = seats.learner_name
-        self._adversary = seats.adversary_name
-        self._point_shape = seats.point_shape
-        self._worlds = seats.worlds
-        self._log = seats.log
-        self._faults = seats.faults
-        self.games = len(seats.worlds)
+    def __init__(self, states: LearnerStates) -> None:
+        self._learner = states.learner
+        self._name = states.learner_name
+        self._adversary = states.adversary_name
+        self._point_shape = states.point_shape
+        self._worlds = states.worlds
+        self._log = states.log
+        self._faults = states.faults
+        self.games = len(states.worlds)
         self.round = 0
         self.flag = np.zeros(self.games, bool)
         self.challenges: set[str] = set()

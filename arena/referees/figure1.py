@@ -13,8 +13,8 @@ from arena.claims import QUERY, UNLABELLED_EXAMPLE
 from arena.errors import InvalidArgument
 from arena.moves import Move, Query, Unlabelled
 from arena.points import frozen, unlike
-from arena.referees.base import Referee, Seats, Table
-from arena.referees.predictor import PredictorTable
+from arena.referees.base import LearnerStates, Referee, Table
+from arena.referees.predictor import PredictorBatch
 from arena.replies import Received, Reply
 from arena.transcript import Handed
 
@@ -48,11 +48,11 @@ class Figure1(Referee):
         if value is not None and value < 1:
             raise InvalidArgument("Figure 1 has t ≥ 1 rounds", value=value)
 
-    def open(self, seats: Seats) -> Table:
-        return _Figure1Table(seats, self.t)
+    def open(self, states: LearnerStates) -> Table:
+        return _Figure1Batch(states, self.t)
 
 
-class _Figure1Table(PredictorTable):
+class _Figure1Batch(PredictorBatch):
     protocol = "Figure 1"
     bound = "t"
     moves = "Train, Query, Queries and Unlabelled"

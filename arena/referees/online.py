@@ -16,7 +16,7 @@ from arena.concepts.consistency import VersionSpaces, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.moves import Commit, Example, Move, Ready
 from arena.points import point_text, unlike
-from arena.referees.base import Referee, Seats, Table
+from arena.referees.base import LearnerStates, Referee, Table
 from arena.replies import Hypothesis, Reply, Shown, Stream
 from arena.scorebook import Noted
 from arena.transcript import Observed
@@ -37,8 +37,8 @@ class Oblivious(Referee):
     two_worlds: ClassVar[bool] = False
     T: int = attrs.field(default=100, validator=_rounds)
 
-    def open(self, seats: Seats) -> OnlineTable:
-        return _ObliviousTable(seats, self.T)
+    def open(self, states: LearnerStates) -> OnlineBatch:
+        return _ObliviousBatch(states, self.T)
 
 
 @attrs.frozen
@@ -49,8 +49,8 @@ class Adaptive(Referee):
     two_worlds: ClassVar[bool] = False
     T: int = attrs.field(default=100, validator=_rounds)
 
-    def open(self, seats: Seats) -> OnlineTable:
-        return _AdaptiveTable(seats, self.T)
+    def open(self, states: LearnerStates) -> OnlineBatch:
+        return _AdaptiveBatch(states, self.T)
 
 
 @attrs.frozen
@@ -61,8 +61,8 @@ class SpecialRound(Referee):
     name: ClassVar[str] = "SpecialRound"
     T: int = attrs.field(default=100, validator=_rounds)
 
-    def open(self, seats: Seats) -> Table:
-        return _SpecialRoundTable(seats, self.T)
+    def open(self, states: LearnerStates) -> Table:
+        return _SpecialRoundBatch(states, self.T)
 
 
 class Allowed:
@@ -105,14 +105,14 @@ class Allowed:
         return self._agreement
 
 
-class OnlineTable(Table):
+class OnlineBatch(Table):
     """What the online protocols share: rounds, mistakes, and what is noted of them."""
 
-    def __init__(self, seats: Seats, rounds: int) -> None:
-        super().__init__(seats)
+    def __init__(self, states: LearnerStates, rounds: int) -> None:
+        super().__init__(states)
         self._T = rounds
         self._mistakes = np.zeros(self.games, np.int64)
-        self._scores = None if seats.scorebook is None else seats.scorebook.open(self.games)
+        self._scores = None if states.scorebook is None else states.scorebook.open(self.games)
         self._allowed: Allowed | None = None
 
     def restrict(self, concepts: ConceptClass) -> None:
@@ -178,7 +178,7 @@ class OnlineTable(Table):
             self._log.append(Observed(round=self.round, x=x, y=y, predicted=predicted))
 
 
-class _ObliviousTable(OnlineTable):
+class _ObliviousBatch(OnlineBatch):
     def take(self, move: Move) -> Reply:
         if not isinstance(move, Commit):
             raise self._refuse(
@@ -242,7 +242,7 @@ class _ObliviousTable(OnlineTable):
             yield example
 
 
-class _AdaptiveTable(OnlineTable):
+class _AdaptiveBatch(OnlineBatch):
     def take(self, move: Move) -> Reply:
         if not isinstance(move, Example):
             raise self._refuse("the adversary's move is an Example", got=type(move).__name__)
@@ -255,9 +255,9 @@ class _AdaptiveTable(OnlineTable):
         return Shown(hypothesis)
 
 
-class _SpecialRoundTable(OnlineTable):
-    def __init__(self, seats: Seats, rounds: int) -> None:
-        super().__init__(seats, rounds)
+class _SpecialRoundBatch(OnlineBatch):
+    def __init__(self, states: LearnerStates, rounds: int) -> None:
+        super().__init__(states, rounds)
         self._presented: Hypothesis | None = None
 
     def take(self, move: Move) -> Reply:

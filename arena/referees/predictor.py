@@ -10,12 +10,12 @@ import numpy as np
 from arena.claims import TRAINING_EXAMPLE
 from arena.moves import Move, Queries, Query, Train
 from arena.points import frozen
-from arena.referees.base import Seats, Table
+from arena.referees.base import LearnerStates, Table
 from arena.replies import NO_LABEL, Answer, Answers, Reply, Trained
 from arena.transcript import Answered, Given
 
 
-class PredictorTable(Table):
+class PredictorBatch(Table):
     """A table of a protocol called `protocol`, whose answers are 0 to `highest`; at most `most` queries.
 
     bound: how the paper calls that bound. words: how a message names the answers. moves: those it knows.
@@ -27,8 +27,8 @@ class PredictorTable(Table):
     words: ClassVar[str] = "0 or 1"
     moves: ClassVar[str] = "Train, Query and Queries"
 
-    def __init__(self, seats: Seats, most: int | None) -> None:
-        super().__init__(seats)
+    def __init__(self, states: LearnerStates, most: int | None) -> None:
+        super().__init__(states)
         self._most = most
         self._trained = False
         self._halted = np.zeros(self.games, bool)  # as the learner knows it

@@ -9,8 +9,8 @@ import attrs
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import check_consistency
 from arena.errors import InvalidArgument
-from arena.referees.base import Referee, Seats
-from arena.referees.online import Adaptive, Oblivious, OnlineTable
+from arena.referees.base import LearnerStates, Referee
+from arena.referees.online import Adaptive, Oblivious, OnlineBatch
 
 
 @attrs.frozen
@@ -58,7 +58,7 @@ class Realizable(Referee):
         """The rounds of a game."""
         return self.referee.T
 
-    def open(self, seats: Seats) -> OnlineTable:
-        table = self.referee.open(seats)
+    def open(self, states: LearnerStates) -> OnlineBatch:
+        table = self.referee.open(states)
         table.restrict(self.concepts)
         return table

@@ -10,7 +10,7 @@ import numpy as np
 from arena.claims import TRAINING_EXAMPLE
 from arena.moves import Move, Train
 from arena.points import frozen
-from arena.referees.base import Referee, Seats, Table
+from arena.referees.base import LearnerStates, Referee, Table
 from arena.replies import Hypothesis, Released, Reply
 from arena.transcript import Given, Let
 
@@ -22,11 +22,11 @@ class Release(Referee):
 
     name: ClassVar[str] = "Release"
 
-    def open(self, seats: Seats) -> Table:
-        return _ReleaseTable(seats)
+    def open(self, states: LearnerStates) -> Table:
+        return _ReleaseBatch(states)
 
 
-class _ReleaseTable(Table):
+class _ReleaseBatch(Table):
     def take(self, move: Move) -> Reply:
         if not isinstance(move, Train):
             raise self._refuse("Release knows one move, Train", got=type(move).__name__)

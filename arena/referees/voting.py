@@ -12,8 +12,8 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.moves import Query
 from arena.points import unlike
-from arena.referees.base import Referee, Seats, Table
-from arena.referees.predictor import PredictorTable
+from arena.referees.base import LearnerStates, Referee, Table
+from arena.referees.predictor import PredictorBatch
 from arena.replies import UNSTABLE
 
 
@@ -37,11 +37,11 @@ class Voting(Referee):
         if value is not None and value < 1:
             raise InvalidArgument("Voting has ℓ ≥ 1 queries", value=value)
 
-    def open(self, seats: Seats) -> Table:
-        return _VotingTable(seats, self.ell)
+    def open(self, states: LearnerStates) -> Table:
+        return _VotingBatch(states, self.ell)
 
 
-class _VotingTable(PredictorTable):
+class _VotingBatch(PredictorBatch):
     protocol = "Voting"
     bound = "ℓ"
     highest = UNSTABLE

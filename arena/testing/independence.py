@@ -83,7 +83,7 @@ def check_told_alike(adversary: Adversary, learner: Learner, referee: Referee) -
         )
 
 
-def check_in_step(learner: Learner, adversary: Adversary, referee: Referee) -> None:
+def check_common_random_numbers(learner: Learner, adversary: Adversary, referee: Referee) -> None:
     """Check, on a small table, that a learner which says it is in step gives a game the same replies whatever
     the world of other games.
 

@@ -66,8 +66,8 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
         else:
             _check_repeats(learner, probe, referee, learner.name)
         _check_games(learner, probe, referee, games)
-        if learner.in_step:
-            _check_in_step(learner, probe, referee)
+        if learner.common_random_numbers:
+            _check_common_random_numbers(learner, probe, referee)
         _check_law(learner, probe, referee, games)
         _check_some_points(learner, name, referee)
 
@@ -177,7 +177,7 @@ def _check_games(learner: Learner, probe: _Probe, referee: Referee, games: int) 
     _compare(learner, features, among_others, "a game does not depend on the other games of its table")
     single = np.concatenate([_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)])
     _compare(learner, features, single, "a table plays the game that a single game plays")
-    if hasattr(learner.seat(1, generator(block_seed(13, 0))), "predict_many"):
+    if hasattr(learner.start(1, generator(block_seed(13, 0))), "predict_many"):
         in_a_row = _features(learner, attrs.evolve(probe, in_a_row=True), referee, games, seed=13)
         _compare(learner, features, in_a_row, "queries in a row are answered as they are one by one")
 
@@ -267,9 +267,9 @@ def _check_some_points(learner: Learner, protocol: str, referee: Referee) -> Non
         raise NotConforming(learner.name, rule, str(error)) from error
 
 
-def _check_in_step(learner: Learner, probe: _Probe, referee: Referee) -> None:
+def _check_common_random_numbers(learner: Learner, probe: _Probe, referee: Referee) -> None:
     """Two tables with the same coins, in one of which every other game is another: bit by bit the same."""
-    for seed in range(_TABLES_IN_STEP):
+    for seed in range(_BATCHES_COMMON):
         replies, states = [], []
         for crowd in (False, True):
             overheard = _Overheard(learner)
@@ -295,9 +295,9 @@ class _Overheard:
     def __getattr__(self, name: str) -> Any:
         return getattr(self._learner, name)
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
+    def start(self, games: int, rng: np.random.Generator) -> Any:
         self._rng = rng
-        return self._learner.seat(games, rng)
+        return self._learner.start(games, rng)
 
     @property
     def state(self) -> str:
@@ -400,7 +400,7 @@ class _Probe(Adversary):
 
 _ROUNDS = 12
 _UNLABELLED = 10  # times that every point is handed over
-_TABLES_IN_STEP = 3
+_BATCHES_COMMON = 3
 _LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
 _REFEREES: dict[str, Referee] = {
     "Figure1": Figure1(),

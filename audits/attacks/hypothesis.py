@@ -43,7 +43,7 @@ class Extracted:
     """What a learner gave away.
 
     queries: R. alpha: what the mean error of a game's hypotheses stays within, but for a share β of games.
-    error: of the learnt hypothesis. exceeding: the share of games in which it is above 8α, which Claim B.1
+    error: of the learned hypothesis. exceeding: the share of games in which it is above 8α, which Claim B.1
     holds to 1/4. failed: the share that failed. boosted: the error of the majority of a table's hypotheses,
     beside 24α.
     """
@@ -100,7 +100,7 @@ class ExtractionResult:
 
 @attrs.frozen
 class Recorded(Adversary):
-    """The adversary, of whose games everything is kept that it learnt."""
+    """The adversary, of whose games everything is kept that it learned."""
 
     protocols = ("Figure1",)
 
@@ -112,9 +112,9 @@ class Recorded(Adversary):
         return self.adversary.name
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        learnt = yield from self.adversary.learn(games, rng)  # type: ignore[attr-defined]
-        self.kept.append(learnt)
-        return np.asarray(learnt.errors)
+        learned = yield from self.adversary.learn(games, rng)  # type: ignore[attr-defined]
+        self.kept.append(learned)
+        return np.asarray(learned.errors)
 
 
 def extraction(
@@ -164,15 +164,15 @@ def run(
 
 
 def play_block(plan: Extraction, task: tuple[int, int]) -> np.ndarray:
-    """(4, n): of the games of a table, the error of the learnt hypothesis, the share of wrong answers,
+    """(4, n): of the games of a table, the error of the learned hypothesis, the share of wrong answers,
     whether it failed, and the error of the majority of all. task: (number of the entrant, block).
     """
     entrant = plan.entrants[task[0]]
     recorded = Recorded(entrant.adversary)
     play(entrant.learner, recorded, entrant.referee, games=plan.games_in(task[1]), seed=plan.seed_of(*task))
-    learnt = recorded.kept[0]
-    boosted = np.full(len(learnt.failed), learnt.boosted)
-    return np.stack([learnt.errors, learnt.wrong, learnt.failed.astype(float), boosted])
+    learned = recorded.kept[0]
+    boosted = np.full(len(learned.failed), learned.boosted)
+    return np.stack([learned.errors, learned.wrong, learned.failed.astype(float), boosted])
 
 
 def printed_boost(beta: float) -> int:

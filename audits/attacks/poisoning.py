@@ -156,9 +156,9 @@ class Surgeon(Judge):
         super().opens(people, games, rng)
         self.moved = np.full((self._rounds, games), np.nan)
 
-    def answered(self, seat: Any, x: np.ndarray, labels: np.ndarray, silent: np.ndarray) -> None:
-        super().answered(seat, x, labels, silent)
-        index, concepts = seat.round.index, seat.labelling
+    def answered(self, state: Any, x: np.ndarray, labels: np.ndarray, silent: np.ndarray) -> None:
+        super().answered(state, x, labels, silent)
+        index, concepts = state.round.index, state.labelling
         if concepts is None or index > self._rounds or not np.isnan(self.moved[index - 1]).all():
             return
         exam = self._exam

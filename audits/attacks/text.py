@@ -89,7 +89,7 @@ def _extraction(result: ExtractionResult) -> str:
     rows = [_learner(one) for one in result.found]
     parts = [
         plain([(one.label, who(entrant)) for one, entrant in zip(result.found, plan.entrants, strict=True)]),
-        f"Hypotheses learnt from answers alone, in {plan.games:,} games of each learner (seed {plan.seed}):",
+        f"Hypotheses learned from answers alone, in {plan.games:,} games of each learner (seed {plan.seed}):",
         str(tabulate(rows, headers, tablefmt="simple", disable_numparse=True)),
         textwrap.fill(_meant(result), _WIDTH),
     ]

@@ -19,9 +19,9 @@ from audits.cli.options import DELTA, EPSILON, PART, REAL, WHOLE, WORKERS, takes
 from audits.cli.progress import bar, counted
 from audits.registry.match import Match
 from audits.registry.settings_text import under_test
-from audits.runs.blocks import usual_witness
+from audits.runs.blocks import choose_distinguisher
 from audits.runs.estimation import Progress
-from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, WITNESSES, Plan
+from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.shards import Part, play_part
 from audits.runs.stopped import Stopped
@@ -33,7 +33,7 @@ BESIDE = ("quiet", "estimators", *WORKERS, "ledger", "part", "as_json", "html")
 GAMES = 100_000
 MOST_GAMES = 10_000_000
 _WITHOUT_SCORE = {
-    LEARNT: "{} returns no score, so a witness is learnt from the games",
+    LEARNED: "{} returns no score, so a distinguisher is learned from the games",
     LIKELIHOOD: "{} returns no score, so the worlds are told apart by the likelihood ratio",
 }
 
@@ -61,9 +61,9 @@ _WITHOUT_SCORE = {
     help="The audit errs with a chance of at most 1 - this.",
 )
 @click.option(
-    "--witness",
-    type=click.Choice(WITNESSES),
-    help="What tells the worlds apart: the adversary's score, a witness learnt from the games as they are "
+    "--distinguisher",
+    type=click.Choice(DISTINGUISHERS),
+    help="What tells the worlds apart: the adversary's score, a distinguisher learned from the games as they are "
     "played, or the likelihood ratio. Default: the score if there is one, else the best of the others.",
 )
 @click.option(
@@ -136,14 +136,14 @@ def planned(
     games: int | None,
     until_refuted: bool,
     confidence: float,
-    witness: str | None,
+    distinguisher: str | None,
     faults: bool,
 ) -> Plan:
     """The plan that the options of `arena audit` ask for."""
-    if witness is None:
-        witness = usual_witness(found.learner, found.adversary, found.referee)
-        if witness != SCORE and not quiet:
-            click.echo(f"arena: note: {_WITHOUT_SCORE[witness].format(found.adversary.name)}", err=True)
+    if distinguisher is None:
+        distinguisher = choose_distinguisher(found.learner, found.adversary, found.referee)
+        if distinguisher != SCORE and not quiet:
+            click.echo(f"arena: note: {_WITHOUT_SCORE[distinguisher].format(found.adversary.name)}", err=True)
     epsilon, delta = under_test(found.learner, epsilon, delta)
     return Plan(
         learner=found.learner,
@@ -155,7 +155,7 @@ def planned(
         games=(MOST_GAMES if until_refuted else GAMES) if games is None else games,
         until_refuted=until_refuted,
         seed=seed,
-        witness=witness,
+        distinguisher=distinguisher,
         faults=faults,
     )
 

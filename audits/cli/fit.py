@@ -108,9 +108,9 @@ def fit_data(
         if value is not None and name in texts:
             raise click.UsageError(f"{name} is set twice.")
         texts |= {} if value is None else {name: repr(value)}
-    seated = _built(learner, texts, len(encoded.names), features)
-    seated, encoded = _with_public_points(seated, encoded, public, seed)
-    found = fit(seated, encoded, holdout=holdout, splits=splits, seed=seed)
+    running = _built(learner, texts, len(encoded.names), features)
+    running, encoded = _with_public_points(running, encoded, public, seed)
+    found = fit(running, encoded, holdout=holdout, splits=splits, seed=seed)
     click.echo(_json(found) if as_json else _text(found))
 
 

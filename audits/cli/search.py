@@ -110,13 +110,13 @@ def find(
     if texts["adversary"]:
         raise click.UsageError("A search makes its own adversary, which has no settings.")
     name, also = as_learner(learner)
-    seated: Learner = build(LEARNERS.find(name), also | texts["learner"])
-    epsilon, delta = under_test(seated, epsilon, delta, purpose="refute")
-    claim = attrs.evolve(claim_of(seated), epsilon=epsilon, delta=delta)
+    running: Learner = build(LEARNERS.find(name), also | texts["learner"])
+    epsilon, delta = under_test(running, epsilon, delta, purpose="refute")
+    claim = attrs.evolve(claim_of(running), epsilon=epsilon, delta=delta)
     _check_output(output)
     with _bar(hidden=quiet or as_json) as watch:
         result = search(
-            seated,
+            running,
             protocol=protocol,
             claim=claim,
             error=error,

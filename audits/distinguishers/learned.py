@@ -1,7 +1,7 @@
-"""A witness learnt from games: a score that tells the worlds apart better the more blocks it has seen.
+"""A distinguisher learned from games: a score that tells the worlds apart better the more blocks it has seen.
 
-Validity asks one thing of a witness, that it come from *earlier* blocks. So a block is scored by what was
-learnt before it and learnt from afterwards. Blocks of even place teach the witness; those of odd place are
+Validity asks one thing of a distinguisher, that it come from *earlier* blocks. So a block is scored by what was
+learned before it and learned from afterwards. Blocks of even place teach the distinguisher; those of odd place are
 scored by it, to choose events and stakes from scores that it has not fitted.
 """
 
@@ -18,55 +18,55 @@ from arena.errors import InvalidArgument
 from audits.distinguishers.view_features import ViewCounts
 from audits.statistics.score_pairs import PairCounts, distinct
 
-MOST_LEARNT = 65_536  # pairs; more would cost time and memory and hardly sharpen a witness
+MOST_LEARNED = 65_536  # pairs; more would cost time and memory and hardly sharpen a distinguisher
 _MOST_ROWS = 1_024  # distinct views up to which they are counted one by one
 _FEWEST_A_LEAF = 64
 
-Witness = Callable[[ViewCounts], np.ndarray]
+Distinguisher = Callable[[ViewCounts], np.ndarray]
 
 
 class Learning:
     """Turns blocks of views into blocks of scores.
 
-    pairs: it learns from about so many pairs, and then keeps the witness that it has.
+    pairs: it learns from about so many pairs, and then keeps the distinguisher that it has.
     """
 
     def __init__(self, *, pairs: int) -> None:
-        self._most = min(pairs, MOST_LEARNT)
+        self._most = min(pairs, MOST_LEARNED)
         self._seen: list[ViewCounts] = []
-        self._learnt_from = 0
+        self._learned_from = 0
         self._done = False
-        self.witness: Witness | None = None
+        self.distinguisher: Distinguisher | None = None
 
     @property
     def done(self) -> bool:
-        """Whether the witness is final."""
+        """Whether the distinguisher is final."""
         return self._done
 
     def scored(self, block: ViewCounts) -> PairCounts | None:
-        """The block's scores by what was learnt from the blocks before it; None before there is anything."""
-        return None if self.witness is None else block.scored(self.witness(block))
+        """The block's scores by what was learned from the blocks before it; None before there is anything."""
+        return None if self.distinguisher is None else block.scored(self.distinguisher(block))
 
     def learn(self, block: ViewCounts) -> list[PairCounts] | None:
-        """Take in a block. If the witness changes, the scores that the new one gives to seen blocks which it
+        """Take in a block. If the distinguisher changes, the scores that the new one gives to seen blocks which it
         did not learn from; else None."""
         if self._done:
             return None
         self._seen.append(block)
         pairs = sum(one.pairs for one in self._seen)
-        due = pairs >= min(2 * self._learnt_from, self._most)
+        due = pairs >= min(2 * self._learned_from, self._most)
         if len(self._seen) < 2 or not due:
             return None
-        self._learnt_from = pairs
-        self.witness = learn(self._seen[::2])
-        scores = [one.scored(self.witness(one)) for one in self._seen[1::2]]
+        self._learned_from = pairs
+        self.distinguisher = learn(self._seen[::2])
+        scores = [one.scored(self.distinguisher(one)) for one in self._seen[1::2]]
         if pairs >= self._most:
             self._done, self._seen = True, []
         return scores
 
 
-def learn(blocks: Sequence[ViewCounts]) -> Witness:
-    """A witness from blocks of views: where few views occur, how often each did in either world; otherwise
+def learn(blocks: Sequence[ViewCounts]) -> Distinguisher:
+    """A distinguisher from blocks of views: where few views occur, how often each did in either world; otherwise
     boosted trees (scikit-learn) on their features.
 
     Raises: InvalidArgument if there are many views and scikit-learn is missing.
@@ -113,7 +113,7 @@ class BoostedTrees:
 def _boosted(names: tuple[str, ...], rows: np.ndarray, seen: np.ndarray) -> BoostedTrees:
     if importlib.util.find_spec("sklearn") is None:
         raise InvalidArgument(
-            "a witness for so many different views needs scikit-learn",
+            "a distinguisher for so many different views needs scikit-learn",
             value=len(rows),
             remedy="Run pip install dp-arena[learning], or let the adversary return a score.",
         )

@@ -1,4 +1,4 @@
-"""The log-likelihood ratio of a view: no witness tells the worlds apart better.
+"""The log-likelihood ratio of a view: no distinguisher tells the worlds apart better.
 
 It takes a learner that tells its law, and an adversary without coins. The ratio is worked out once, for
 every view or for the cells of a fine grid of values, and sorted into at most 512 levels: to play a block then
@@ -95,7 +95,7 @@ def ratio_of(learner: Learner, adversary: Adversary, referee: Referee) -> Ratio:
     if referee.name != "Release":
         raise Unsupported(
             f"a likelihood ratio is to be had under Figure1, Voting and Release, not under {referee.name}",
-            remedy="Let a witness be learnt, or return a score.",
+            remedy="Let a distinguisher be learned, or return a score.",
         )
     return _of_values(*laws_of_values(learner, adversary, referee))
 

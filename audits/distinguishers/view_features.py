@@ -1,4 +1,4 @@
-"""Views as numbers: what a witness that is learnt from games, rather than written by a person, works from.
+"""Views as numbers: what a distinguisher that is learned from games, rather than written by a person, works from.
 
 A view becomes a row of features: the label of every answer, how many answers were 1, whether and when the
 learner fell silent, the numbers that it released. Rows say nothing that the adversary did not see.

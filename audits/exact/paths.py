@@ -102,7 +102,7 @@ class Laws:
         return InvalidArgument(f"the law of {self._learner.name}: {rule}", value=value)
 
 
-class WalkingSeat:
+class WalkingState:
     """n games, each on a path of its own.
 
     outcomes: of each game, also beyond its path. masses: of the paths so walked.

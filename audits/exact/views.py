@@ -23,7 +23,7 @@ from arena import (
 from arena.concepts import ConceptClass
 from arena.randomness import block_seed, generator
 from audits.exact.privacy_loss import PrivacyLoss
-from audits.exact.seats import Seated, without_coins
+from audits.exact.states import FixedState, without_coins
 from audits.exact.values import Listed, views_of_values
 from audits.exact.walk import ANSWERING, PRUNE, Walk, text_of_view
 
@@ -120,10 +120,12 @@ def _read(
     concepts = None
     challenges: frozenset[str] = frozenset()
     for world in (False, True):
-        seat = _SampleReader(learner)
-        played = play(Seated.of(learner, seat), watched, referee, games=1, seed=0, worlds=np.array([world]))
-        samples += seat.samples
-        concepts = seat.concepts
+        state = _SampleReader(learner)
+        played = play(
+            FixedState.of(learner, state), watched, referee, games=1, seed=0, worlds=np.array([world])
+        )
+        samples += state.samples
+        concepts = state.concepts
         challenges |= played.challenges
     return [_value_law(learner, sample) for sample in samples], challenges, concepts
 
@@ -164,10 +166,12 @@ def _score_of_values(
     values = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
     if len(values) > _MOST_SCORED:
         return None
-    seats = [_Releasing(value, concepts) for value in values]
+    states = [_Releasing(value, concepts) for value in values]
     scores = []
-    for seat in seats:
-        played = play(Seated.of(learner, seat), watched, referee, games=1, seed=0, worlds=np.zeros(1, bool))
+    for state in states:
+        played = play(
+            FixedState.of(learner, state), watched, referee, games=1, seed=0, worlds=np.zeros(1, bool)
+        )
         if played.score is None:
             return None
         scores.append(float(played.score[0]))
@@ -192,7 +196,7 @@ class _SampleReader:
 
     def release(self, training: Training) -> Any:
         self.samples = [training.samples[which] for which in training.which]
-        released = self._learner.seat(1, generator(block_seed(0, 0))).release(training)
+        released = self._learner.start(1, generator(block_seed(0, 0))).release(training)
         self.concepts = released.concept_class if isinstance(released, Hypothesis) else None
         return released
 

@@ -9,9 +9,9 @@ import numpy as np
 
 from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
 from arena.replies import each_answer
-from audits.exact.paths import Laws, Path, Pruned, WalkingSeat
+from audits.exact.paths import Laws, Path, Pruned, WalkingState
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
-from audits.exact.seats import Seated, without_coins
+from audits.exact.states import FixedState, without_coins
 
 ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 PRUNE = 1e-15
@@ -118,9 +118,9 @@ class Walk:
         """Walk these paths to the end of their games; the paths that branch off."""
         alone = isinstance(self._adversary, GameAdversary)
         groups = [[path] for path in paths] if alone else [paths]
-        seats = [WalkingSeat(group, self._laws, self._prune) for group in groups]
+        states = [WalkingState(group, self._laws, self._prune) for group in groups]
         played = play(
-            Seated.of(self._learner, *seats),
+            FixedState.of(self._learner, *states),
             self._adversary,
             self._referee,
             games=len(paths),
@@ -130,22 +130,22 @@ class Walk:
         )
         self.challenges |= played.challenges
         self._rounds = max(self._rounds, played.rounds)
-        for seat, part in zip(seats, played.alone or (played,), strict=True):
-            seat.check_ended()
-            self._add(seat, part)
-        return [branch for seat in seats for branch in seat.branches]
+        for state, part in zip(states, played.alone or (played,), strict=True):
+            state.check_ended()
+            self._add(state, part)
+        return [branch for state in states for branch in state.branches]
 
-    def _add(self, seat: WalkingSeat, played: Played) -> None:
+    def _add(self, state: WalkingState, played: Played) -> None:
         letters = letters_of(played)
         world = played.worlds.astype(np.intp)
-        for game in np.flatnonzero(seat.alive):
-            self._views[_view(letters[:, game])][world[game]] += seat.masses[game]
+        for game in np.flatnonzero(state.alive):
+            self._views[_view(letters[:, game])][world[game]] += state.masses[game]
             if played.score is None:
                 self._scored = False
             else:
-                self._scores[float(played.score[game])][world[game]] += seat.masses[game]
-        for branch in seat.pruned:
-            view = _view(_letters_of(branch, letters[:, branch.game], seat))
+                self._scores[float(played.score[game])][world[game]] += state.masses[game]
+        for branch in state.pruned:
+            view = _view(_letters_of(branch, letters[:, branch.game], state))
             self._pruned[view][world[branch.game]] += branch.mass
 
     def _check_views(self) -> None:
@@ -194,11 +194,11 @@ def letters_of(played: Played) -> np.ndarray:
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 
 
-def _letters_of(branch: Pruned, letters: np.ndarray, seat: WalkingSeat) -> np.ndarray:
+def _letters_of(branch: Pruned, letters: np.ndarray, state: WalkingState) -> np.ndarray:
     """The letters (rounds,) of the game that a branch left, as they would have been on it."""
     found = letters[: branch.query + 1].copy()
     if found[branch.query] % _HALTED:  # shown, so that the outcome would have been
-        label, halts = seat.outcome(branch.game, branch.outcome, branch.query)
+        label, halts = state.outcome(branch.game, branch.outcome, branch.query)
         found[branch.query] = label + 1 + _HALTED * halts
     return found
 

@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Sample
-from audits.experiments.players import Learnt, Request
+from audits.experiments.players import Learned, Request
 from learners.pate.ensemble import Classifier, Ensemble, Teacher
 from learners.pate.ensemble.ensemble import parts_of
 from learners.pate.pate_gaussian import PateGaussian
@@ -44,14 +44,14 @@ class PatePlayers:
             parts = parts_of(sample, teachers, split)
             return Ensemble(tuple(self.teacher.train(part) for part in parts)).ones(points)
 
-    def learn(self, request: Request) -> Learnt:
+    def learn(self, request: Request) -> Learned:
         with _calmly():
             service = self._service(request)
             if request.active:
                 lesson = learn(self.active, service, request.points)[0]
-                return Learnt(lesson.rule.label, len(lesson.asked))
+                return Learned(lesson.rule.label, len(lesson.asked))
             rule = taught(self.student, request.points, answers_of(service, request.points))[0]
-            return Learnt(rule.label, len(request.points))
+            return Learned(rule.label, len(request.points))
 
     def spent(self, answers: int, *, of: int, epsilon: float, delta: float) -> float:
         sigma = PateGaussian(queries=of, epsilon=epsilon, delta=delta).sigma_run
@@ -81,7 +81,7 @@ class PatePlayers:
             epsilon=request.epsilon,
             delta=request.delta,
         )
-        service = spec.seat(1, request.noise)
+        service = spec.start(1, request.noise)
         service.hear([counted], np.zeros(1, np.intp))
         return service
 

@@ -32,8 +32,8 @@ class Request:
 
 
 @attrs.frozen(eq=False)
-class Learnt:
-    """What a student has learnt: label, points (m, d) -> (m,) bool; and how many answers it was given."""
+class Learned:
+    """What a student has learned: label, points (m, d) -> (m,) bool; and how many answers it was given."""
 
     label: Callable[[np.ndarray], np.ndarray]
     answers: int
@@ -48,7 +48,7 @@ class Players(Protocol):
         split: the seed of the parts.
         """
 
-    def learn(self, request: Request) -> Learnt:
+    def learn(self, request: Request) -> Learned:
         """What the student learns. It draws no coins but those of the noise."""
 
     def spent(self, answers: int, *, of: int, epsilon: float, delta: float) -> float:

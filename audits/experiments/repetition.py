@@ -37,7 +37,7 @@ def repetition(experiment: Experiment, index: int) -> Tally:
     )
     answers, told = [], []
     for row in experiment.rows:
-        learnt = experiment.players.learn(
+        learned = experiment.players.learn(
             Request(
                 active=row.active,
                 epsilon=row.epsilon,
@@ -49,8 +49,8 @@ def repetition(experiment: Experiment, index: int) -> Tally:
                 noise=generator(seeds[2]),
             )
         )
-        answers.append(learnt.answers)
-        told.append(confusion(truth, learnt.label(tried)))
+        answers.append(learned.answers)
+        told.append(confusion(truth, learned.label(tried)))
     told.append(confusion(truth, 2 * ones[len(asked) :] >= experiment.teachers))
     return Tally(np.array(answers, np.int64), np.array(told, np.int64))
 

@@ -60,16 +60,16 @@ def match(
             f"{adversary_class.name} chooses its own training set and takes no data",
             remedy="Leave out --data, or choose an adversary that has a setting `sample`.",
         )
-    seated: Learner = build(learner_class, settings["learner"], sample=sample)
+    running: Learner = build(learner_class, settings["learner"], sample=sample)
     notes: tuple[str, ...] = ()
     if sample is not None:
-        seated, notes = _fitted(seated, sample, set(settings["learner"]))
-    adversary: Adversary = build(adversary_class, settings["adversary"], sample=sample, learner=seated)
-    if seated.own_coins:
-        notes += (f"{seated.name} draws coins of its own, so that no seed repeats these games",)
-    name = protocol_between(seated, adversary, protocol)
+        running, notes = _fitted(running, sample, set(settings["learner"]))
+    adversary: Adversary = build(adversary_class, settings["adversary"], sample=sample, learner=running)
+    if running.own_coins:
+        notes += (f"{running.name} draws coins of its own, so that no seed repeats these games",)
+    name = protocol_between(running, adversary, protocol)
     adversary, referee = opened(REFEREES[name], adversary, rounds, chosen="rounds" in settings["adversary"])
-    return Match(learner=seated, adversary=adversary, referee=referee, notes=notes)
+    return Match(learner=running, adversary=adversary, referee=referee, notes=notes)
 
 
 def _fitted(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner, tuple[str, ...]]:

@@ -18,14 +18,14 @@ from audits.data.output_files import check_file, replaced
 from audits.registry.settings_text import text_of
 from audits.reports.charts import charts
 from audits.reports.text import ceiling, certified, finding, outcome, percent, seed
-from audits.runs.plan import LEARNT, LIKELIHOOD, OWN_COINS, SCORE
+from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
 from audits.runs.replay import Replay, replay
 
 _NEEDED = ("jinja2", "matplotlib")
 _WIDTH = 90
-_WITNESSES = {
+_DISTINGUISHERS = {
     SCORE: "the adversary's score",
-    LEARNT: "learnt from earlier blocks of games",
+    LEARNED: "learned from earlier blocks of games",
     LIKELIHOOD: "the likelihood ratio of what is released",
 }
 
@@ -158,7 +158,10 @@ def _settings(found: Replay) -> Iterator[tuple[str, str]]:
             yield "protocol" if role == "referee" else role, _spec(name, spec, plan.get("learner"))
     numbers = found.numbers
     most = "at most, until the claim falls, " if numbers.until_refuted else ""
-    yield "told apart by", _WITNESSES.get(plan.get("witness", ""), str(plan.get("witness")))
+    yield (
+        "told apart by",
+        _DISTINGUISHERS.get(plan.get("distinguisher", ""), str(plan.get("distinguisher"))),
+    )
     yield "games", f"{most}{numbers.games:,} in each world, in blocks of {plan.get('block', 0):,} pairs"
     yield "confidence", percent(numbers.confidence)
     yield "failures", "shown to the adversary" if plan.get("faults") else "end the audit"

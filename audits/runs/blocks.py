@@ -12,7 +12,7 @@ from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Re
 from arena.randomness import block_seed
 from audits.distinguishers.likelihood_ratio import likelihood_ratios, ratio_of
 from audits.distinguishers.view_features import Block, ViewCounts, features
-from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, in_order
 from audits.statistics.score_pairs import PairCounts
 
@@ -33,7 +33,7 @@ def play_blocks(
 
 
 def play_block(plan: Plan, index: int) -> Block:
-    """Play the pairs of block `index` and count their scores, or their views where a witness is learnt.
+    """Play the pairs of block `index` and count their scores, or their views where a distinguisher is learned.
 
     Raises what `arena.play` raises; Unsupported if the adversary gives no score where one is needed;
     InvalidArgument if the worlds differ in something that the learner's claim does not speak of.
@@ -47,9 +47,9 @@ def play_block(plan: Plan, index: int) -> Block:
         # The referee's coin says which game of a pair is in which world.
         of_world_0 = played.worlds[games[:, 0]].astype(int)
         both = [told[games[np.arange(pairs), of_world_0 ^ w]] for w in range(2)]
-    if plan.witness == LEARNT:
+    if plan.distinguisher == LEARNED:
         return ViewCounts.of(*both)
-    if plan.witness == LIKELIHOOD:
+    if plan.distinguisher == LIKELIHOOD:
         return PairCounts.of_levels(both[0].levels, both[0].of_game, both[1].of_game)
     return PairCounts.of(*both)
 
@@ -68,7 +68,11 @@ def coupled(plan: Plan) -> bool:
     Any link between the two games of a pair keeps a bet fair, as long as pairs are independent. With the
     same coins they differ where the mechanism makes them differ, and far fewer pairs show it.
     """
-    return plan.learner.in_step and not plan.faults and not isinstance(plan.adversary, GameAdversary)
+    return (
+        plan.learner.common_random_numbers
+        and not plan.faults
+        and not isinstance(plan.adversary, GameAdversary)
+    )
 
 
 def _played(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.ndarray | None) -> Played:
@@ -80,39 +84,39 @@ def _played(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.nda
         seed=seed,
         worlds=worlds,
         faults=plan.faults,
-        record=plan.witness != SCORE,
+        record=plan.distinguisher != SCORE,
     )
     check_audited(plan, played)
     return played
 
 
 def _told(plan: Plan, played: Played) -> Any:
-    """What each game says: its score (n,), or the features of its view where a witness is learnt."""
-    if plan.witness == LEARNT:
+    """What each game says: its score (n,), or the features of its view where a distinguisher is learned."""
+    if plan.distinguisher == LEARNED:
         return features(played)
-    if plan.witness == LIKELIHOOD:
+    if plan.distinguisher == LIKELIHOOD:
         return likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
     return played.score
 
 
-def usual_witness(learner: Learner, adversary: Adversary, referee: Referee) -> str:
-    """The adversary's score if it gives one; else the likelihood ratio if it is told; else a learnt one."""
+def choose_distinguisher(learner: Learner, adversary: Adversary, referee: Referee) -> str:
+    """The adversary's score if it gives one; else the likelihood ratio if it is told; else a learned one."""
     if not referee.two_worlds or play(learner, adversary, referee, games=2, seed=0).score is not None:
         return SCORE
     try:
         ratio_of(learner, adversary, referee)
     except Unsupported:
-        return LEARNT
+        return LEARNED
     return LIKELIHOOD
 
 
 def check_audited(plan: Plan, played: Played) -> None:
     """Refuse a table whose outcome cannot speak about the claim."""
-    if played.score is None and plan.witness == SCORE:
+    if played.score is None and plan.distinguisher == SCORE:
         raise Unsupported(
             f"{plan.adversary.name} returns no score, so an audit has nothing to tell the worlds by",
             remedy="Let play() return one number a game, higher where it looks like world 1, or have a "
-            "witness learnt.",
+            "distinguisher learned.",
         )
     strays = sorted(played.challenges - set(plan.learner.claim.protects))
     if strays:

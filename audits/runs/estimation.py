@@ -90,21 +90,21 @@ class Course:
             self._count([result])
 
     def _learn(self, views: ViewCounts) -> None:
-        """Bet on a block with the witness learnt before it, then learn from it."""
+        """Bet on a block with the distinguisher learned before it, then learn from it."""
         scores, settled = self.learning.scored(views), self.learning.done
         if scores is not None:
             self.betting.update(scores)
         if settled:
             assert scores is not None
             self._count([scores])
-        relearnt = self.learning.learn(views)
-        if relearnt is not None:
-            self.betting.start_again(relearnt)
+        relearned = self.learning.learn(views)
+        if relearned is not None:
+            self.betting.start_again(relearned)
             if self.learning.done:
-                self._count(relearnt)
+                self._count(relearned)
 
     def _count(self, blocks: list[PairCounts]) -> None:
-        """Feed what holds at a number of games fixed beforehand: its games have one witness, which did not
+        """Feed what holds at a number of games fixed beforehand: its games have one distinguisher, which did not
         learn from them. How many they will be follows from the sizes of blocks alone."""
         if self._every and self._fixed is None:
             to_come = self.numbers.games - self.games

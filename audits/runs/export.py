@@ -65,7 +65,7 @@ def export_blocks(
     """Write a row for each block and distinct pair of scores in it; how many rows there are.
 
     The columns: `block`, `count`, then `score_0` and `score_1`, of the games in world 0 and in world 1; where
-    a witness is learnt, the features of the pair's views instead, each with the world as its suffix (-2 where
+    a distinguisher is learned, the features of the pair's views instead, each with the world as its suffix (-2 where
     a view has nothing of the kind). A number read back from CSV is the same to the bit.
 
     watch: called after every block. The file appears whole or not at all.

@@ -16,7 +16,7 @@ from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
 
 MOST_PAIRS = 4_096  # a block of 8,192 games keeps a table's arrays in cache
-SCORE, LEARNT, LIKELIHOOD = WITNESSES = ("score", "learnt", "likelihood")
+SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 _FEWEST_BLOCKS = 10  # bets and thresholds are chosen from earlier blocks, so a short run needs several
 
@@ -31,7 +31,7 @@ class Plan:
     games: games in each world (with `until_refuted`, at most so many).
     seed: of every coin.
     block: pairs of games in a block; default 4,096, fewer in short runs.
-    witness: what the worlds are told apart by: the adversary's "score"; a witness "learnt" from the views of
+    distinguisher: what the worlds are told apart by: the adversary's "score"; a distinguisher "learned" from the views of
         earlier blocks; or the log "likelihood" ratio of the view, if the learner tells its law.
     faults: the adversary sees that the learner fails, so a learner that raises does not end the audit.
     """
@@ -45,7 +45,7 @@ class Plan:
     games: int = 100_000
     until_refuted: bool = False
     seed: int = 0
-    witness: str = SCORE
+    distinguisher: str = SCORE
     faults: bool = False
     block: int = attrs.field()
 
@@ -70,11 +70,11 @@ class Plan:
             raise InvalidArgument("the claim under test has a δ in [0, 1)", value=self.delta)
         if not 0 < self.confidence < 1:
             raise InvalidArgument("a confidence lies strictly between 0 and 1", value=self.confidence)
-        if self.witness not in WITNESSES:
+        if self.distinguisher not in DISTINGUISHERS:
             raise InvalidArgument(
-                "there is no witness of that name",
-                value=self.witness,
-                remedy=f"There are: {', '.join(WITNESSES)}.",
+                "there is no distinguisher of that name",
+                value=self.distinguisher,
+                remedy=f"There are: {', '.join(DISTINGUISHERS)}.",
             )
         for name in ("games", "block"):
             value = getattr(self, name)
@@ -107,7 +107,7 @@ class Plan:
             "games": self.games,
             "until_refuted": self.until_refuted,
             "seed": self.seed,
-            "witness": self.witness,
+            "distinguisher": self.distinguisher,
             "faults": self.faults,
             "block": self.block,
             "versions": versions(),

@@ -11,7 +11,7 @@ import attrs
 
 from arena.testing import check_adversary
 from arena.testing.fresh_coins import check_own_coins
-from arena.testing.independence import check_in_step
+from arena.testing.independence import check_common_random_numbers
 from audits.distinguishers.view_features import Block
 from audits.runs.blocks import coupled, play_blocks
 from audits.runs.description import Notes
@@ -104,7 +104,7 @@ def check_players(plan: Plan) -> None:
     if not plan.faults:  # with faults, every game is played alone
         check_adversary(plan.adversary, plan.learner, plan.referee)
     if coupled(plan):
-        check_in_step(plan.learner, plan.adversary, plan.referee)
+        check_common_random_numbers(plan.learner, plan.adversary, plan.referee)
 
 
 def opened(path: str | Path, plan: Plan, command: str | None) -> Ledger:

@@ -20,7 +20,7 @@ from arena.randomness import block_seed, generator
 from audits.distinguishers.learned import learn
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block
-from audits.runs.plan import LEARNT, Plan, describe
+from audits.runs.plan import LEARNED, Plan, describe
 from audits.search.score import Score, simple_scores
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
@@ -64,7 +64,7 @@ class Evidence:
     nats: the log of the wealth won against the claim, at least 0.
     climb: what a search climbs: `nats`, and below them how far the games tell the worlds apart at all.
     doubts: by how many standard deviations, at the event that was chosen, the claim fails.
-    score: the simple score that was bet on, or None if it was a learnt one or nothing was bet.
+    score: the simple score that was bet on, or None if it was a learned one or nothing was bet.
     games: played in each world. faults: the adversary saw that the learner fails.
     """
 
@@ -111,7 +111,7 @@ def play_halves(
         games=2 * max(1, pairs // 2),
         block=2 * max(1, pairs // 2),
         seed=exploring_seed(contest.seed, stage, describe(adversary)),
-        witness=LEARNT,
+        distinguisher=LEARNED,
     )
     try:
         return _halves(plan), False
@@ -156,7 +156,7 @@ def weighed(
 ) -> Evidence:
     """The evidence in two halves of games.
 
-    scores: the simple scores to bet on, without a learnt one; None: all that there are, and a learnt one.
+    scores: the simple scores to bet on, without a learned one; None: all that there are, and a learned one.
     """
     there, back = (
         _Crossed.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
@@ -206,7 +206,7 @@ class _Crossed:
         )
         sides = [_Side.of_score(score, chosen_on, other) for score in scores[:_MOST_FEATURES]]
         if learning and 1 < len(chosen_on.rows) <= min(_MOST_VIEWS, chosen_on.pairs):
-            sides.append(_Side.learnt(folds, chosen_on, other))
+            sides.append(_Side.learned(folds, chosen_on, other))
         return cls._best(sides, chosen_on.counts, other.counts, claim)
 
     @classmethod
@@ -258,7 +258,7 @@ class _Side:
         return cls(score, *(score.column(half)[half.which].T for half in (chosen_on, other)))
 
     @classmethod
-    def learnt(cls, folds: Halves, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
+    def learned(cls, folds: Halves, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
         """Views by how often they were seen in either world; those of either fold of the half by what the
         other fold teaches, since a view that taught looks better than it is."""
         scores = [learn([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]

@@ -65,7 +65,7 @@ def audit_line(plan: Plan, *, learner: str, adversary: str) -> str:
     options = [
         f"--against {adversary} --protocol {plan.referee.name}",
         f"--epsilon {plan.epsilon!r} --delta {plan.delta!r} --confidence {plan.confidence!r}",
-        f"--games {plan.games}{until_refuted} --seed {plan.seed} --witness {plan.witness}",
+        f"--games {plan.games}{until_refuted} --seed {plan.seed} --distinguisher {plan.distinguisher}",
         *(["--faults"] if plan.faults else []),
     ]
     return " \\\n    ".join([f"arena audit {learner}", *options])

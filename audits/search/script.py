@@ -128,7 +128,7 @@ class Script(Adversary):
     protocol: Figure1, Release, Voting or SpecialRound.
     world_0, world_1: the training set in each world, but before SpecialRound; world_1 None: the same.
     handed: unlabelled points of Figure1, before the steps. steps: what follows, in order.
-    score: what it makes of its view, or None: that is left to a witness that is learnt.
+    score: what it makes of its view, or None: that is left to a distinguisher that is learned.
     """
 
     name = "script"

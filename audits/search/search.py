@@ -16,7 +16,7 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
-from audits.runs.plan import LEARNT, SCORE, Plan
+from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, in_order
@@ -161,7 +161,7 @@ def told(script: Script) -> list[str]:
             lines[0] = f"training in world 0: {script.world_0.describe()}"
             lines.append(f"training in world 1: {other.describe()}")
     lines += [str(step) for step in script.steps]
-    return [*lines, f"score: {script.score}" if script.score is not None else "score: learnt"]
+    return [*lines, f"score: {script.score}" if script.score is not None else "score: learned"]
 
 
 @attrs.frozen(kw_only=True)
@@ -276,7 +276,7 @@ class _Search:
     # --- confirming -------------------------------------------------------------------------------
 
     def _handed_over(self, explored: Explored) -> tuple[Script, bool]:
-        """What was found with a score that can be read, if one says nearly as much as a learnt witness; and
+        """What was found with a score that can be read, if one says nearly as much as a learned distinguisher; and
         whether the learner's failures are part of its view."""
         script, evidence = explored.found, explored.evidence
         assert script is not None
@@ -332,7 +332,7 @@ class _Search:
             games=min(self.confirm_games, _ALONE_GAMES) if faults else self.confirm_games,
             until_refuted=True,
             seed=confirming_seed(self.seed, number),
-            witness=LEARNT if script.score is None else SCORE,
+            distinguisher=LEARNED if script.score is None else SCORE,
             faults=faults,
         )
 

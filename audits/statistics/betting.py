@@ -116,7 +116,7 @@ class Betting:
             self._choose()
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
-        """Go on with another witness: forget all scores but those that it gives to `blocks`, seen before.
+        """Go on with another distinguisher: forget all scores but those that it gives to `blocks`, seen before.
 
         The wealth stays what it is.
         """

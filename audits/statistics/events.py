@@ -1,4 +1,4 @@
-"""Witnesses: the events of the score on which tests rest, and the histogram from which they are chosen.
+"""Distinguishers: the events of the score on which tests rest, and the histogram from which they are chosen.
 
 An event is a half-line of scores: those at or above a threshold, or those below it. A test may choose its
 event from blocks it has seen and use it on blocks that follow; the histogram is what it remembers of the

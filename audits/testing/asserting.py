@@ -11,7 +11,7 @@ from arena.settings import at_least, whole
 from audits.registry.pairing import opened, protocol_between
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, claim_of, under_test
-from audits.runs.blocks import usual_witness
+from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -37,7 +37,7 @@ def assert_private(
     error: float = ERROR,
     games: int | None = None,
     budget: str | Budget = "usual",
-    witness: str | None = None,
+    distinguisher: str | None = None,
     seed: int = 0,
     allow_underpowered: bool = False,
 ) -> Outcome:
@@ -49,7 +49,7 @@ def assert_private(
     error: the chance, at most, that a true claim fails the test, all adversaries together.
     budget: "quick", "usual", "long" or a `Budget`. games: in each world, in place of the budget's; of a
         search, those that confirm what it finds.
-    witness: what tells the worlds apart, as a `Plan` has it; default: the adversary's score, else the best
+    distinguisher: what tells the worlds apart, as a `Plan` has it; default: the adversary's score, else the best
         of the others.
     seed: of every coin: the same test always has the same outcome.
     allow_underpowered: play though the games could not refute the claim of a learner without privacy.
@@ -65,7 +65,7 @@ def assert_private(
         error=error,
         games=games,
         budget=budget_of(budget),
-        witness=witness,
+        distinguisher=distinguisher,
         seed=seed,
         allow_underpowered=allow_underpowered,
     )
@@ -84,7 +84,7 @@ def assert_refuted(
     error: float = ERROR,
     games: int | None = None,
     budget: str | Budget = "usual",
-    witness: str | None = None,
+    distinguisher: str | None = None,
     seed: int = 0,
 ) -> Finding:
     """Fail unless the claim is refuted: for learners that are known to be broken. It stops once it is.
@@ -101,7 +101,7 @@ def assert_refuted(
         error=error,
         games=games,
         budget=budget_of(budget),
-        witness=witness,
+        distinguisher=distinguisher,
         seed=seed,
         until_refuted=True,
     )
@@ -121,7 +121,7 @@ class _Asked:
     error: float
     games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
     budget: Budget
-    witness: str | None
+    distinguisher: str | None
     seed: int
     allow_underpowered: bool = False
     until_refuted: bool = False
@@ -158,7 +158,7 @@ class _Asked:
             games=games,
             until_refuted=self.until_refuted,
             seed=self.seed,
-            witness=self.witness or usual_witness(self.learner, adversary, referee),
+            distinguisher=self.distinguisher or choose_distinguisher(self.learner, adversary, referee),
         )
 
     def _opponent(self, opponent: Opponent) -> tuple[Adversary, Referee]:
@@ -176,10 +176,10 @@ class _Asked:
     # --- adversaries that are searched for ----------------------------------------------------------
 
     def _sought(self) -> Outcome:
-        if self.witness is not None or isinstance(self.protocol, Referee):
+        if self.distinguisher is not None or isinstance(self.protocol, Referee):
             raise InvalidArgument(
-                "a search chooses its witness and its referee itself",
-                value=self.witness or self.protocol,
+                "a search chooses its distinguisher and its referee itself",
+                value=self.distinguisher or self.protocol,
                 remedy="Name the protocol, or say whom to play against.",
             )
         share = share_of_error(self.error, 1)

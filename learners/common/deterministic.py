@@ -29,7 +29,7 @@ class FittedLearner(Learner):
         return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """It draws no coins."""
         return True
 
@@ -42,12 +42,12 @@ class FittedLearner(Learner):
     def fit(self, sample: Sample) -> np.ndarray:
         """The concept that is released for a sample."""
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedFitted:
-        return SeatedFitted(self)
+    def start(self, games: int, rng: np.random.Generator) -> FittedState:
+        return FittedState(self)
 
 
 @attrs.frozen(eq=False)
-class SeatedFitted:
+class FittedState:
     """A yardstick at a table: each sample is fitted once."""
 
     spec: FittedLearner

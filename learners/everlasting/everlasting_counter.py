@@ -14,7 +14,7 @@ from arena.bounds import Bound
 from arena.errors import InvalidArgument
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.generic_bbl_state import SeatedHalting
+from learners.everlasting.generic_bbl_state import HaltingState
 from learners.mechanisms.accounting.bisection import largest
 from learners.mechanisms.accounting.composition import Guarantee, advanced, composed
 from learners.mechanisms.counters.binary_counter import BinaryCounter, lag
@@ -85,8 +85,8 @@ class EverlastingCounter(GenericBBL):
         found = super().bound(rounds)
         return None if found is None else attrs.evolve(found, promised=False)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedCounter:
-        return SeatedCounter(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> CounterState:
+        return CounterState(self, games, rng)
 
     # --- what is run ------------------------------------------------------------------------------
 
@@ -155,7 +155,7 @@ class EverlastingCounter(GenericBBL):
         )
 
 
-class SeatedCounter(SeatedHalting):
+class CounterState(HaltingState):
     """everlasting-counter at a table."""
 
     _spec: EverlastingCounter

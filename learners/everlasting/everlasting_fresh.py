@@ -13,7 +13,7 @@ from arena.claims import QUERY, TRAINING_EXAMPLE, UNLABELLED_EXAMPLE
 from arena.errors import BudgetExceeded
 from arena.points import shared
 from arena.settings import at_least, setting, whole
-from learners.everlasting.everlasting_v2 import EverlastingV2, SeatedV2
+from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
 from learners.mechanisms.accounting.composition import Guarantee
 
 
@@ -53,8 +53,8 @@ class EverlastingFresh(EverlastingV2):
         check=[whole, at_least(1)],
     )
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedFresh:
-        return SeatedFresh(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> FreshState:
+        return FreshState(self, games, rng)
 
     def unlabelled(self, index: int) -> int:
         """F_i = |D_i|: the fresh points of round `index`."""
@@ -73,7 +73,7 @@ class EverlastingFresh(EverlastingV2):
         return Guarantee(0.0, 0.0)
 
 
-class SeatedFresh(SeatedV2):
+class FreshState(V2State):
     """everlasting-fresh at a table."""
 
     _spec: EverlastingFresh

@@ -11,7 +11,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.settings import at_least, setting, whole
 from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.generic_bbl_state import SeatedHalting
+from learners.everlasting.generic_bbl_state import HaltingState
 from learners.mechanisms.accounting.composition import composed
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
 
@@ -38,8 +38,8 @@ class EverlastingV1(GenericBBL):
 
     halts: int = setting(8, help="c, outcomes ⊤ in a round before it halts", check=[whole, at_least(1)])
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedV1:
-        return SeatedV1(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> V1State:
+        return V1State(self, games, rng)
 
     def _noise(self, index: int, answers: int) -> float:
         """Step 3(c): ε′ = 1/(3 √(c ln(2/δ)))."""
@@ -80,7 +80,7 @@ class EverlastingV1(GenericBBL):
         return attrs.evolve(self, halts=1, noise=0.99, teachers=teachers, chunk=odd, training_rate=rate)
 
 
-class SeatedV1(SeatedHalting):
+class V1State(HaltingState):
     """everlasting-v1 at a table."""
 
     _spec: EverlastingV1

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.settings import at_least, setting, whole
 from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.generic_bbl_state import SeatedBBL
+from learners.everlasting.generic_bbl_state import BBLState
 from learners.mechanisms.accounting.composition import advanced, composed
 from learners.mechanisms.noise.laplace import laplace
 
@@ -36,8 +36,8 @@ class EverlastingV2(GenericBBL):
         4_000, help="R_1, quadrupled every round; None: what round 2 needs", check=[whole, at_least(1)]
     )
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedV2:
-        return SeatedV2(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> V2State:
+        return V2State(self, games, rng)
 
     def _noise(self, index: int, answers: int) -> float:
         """Step 3(c): ε′ = 1/(3 √(R ln(2/δ)))."""
@@ -55,7 +55,7 @@ class EverlastingV2(GenericBBL):
         return each(round.answers, round.noise, 0.0, slack=self.delta / 2)
 
 
-class SeatedV2(SeatedBBL):
+class V2State(BBLState):
     """everlasting-v2 at a table."""
 
     def _open_round(self, round: Round) -> None:

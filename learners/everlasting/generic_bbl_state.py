@@ -17,7 +17,7 @@ from learners.everlasting.labelled_runs import Runs, boosted_concepts, labels_of
 from learners.everlasting.query_subset import Collector
 
 
-class SeatedBBL(ABC):
+class BBLState(ABC):
     """GenericBBL at a table of n games. A version gives `_open_round`, `_answer`, `_answer_many` and `cuts`;
     one that learns from other points than queries also `_open_pool`, `_keep` and `_chosen`.
 
@@ -199,7 +199,7 @@ class SeatedBBL(ABC):
         """
 
 
-class SeatedHalting(SeatedBBL):
+class HaltingState(BBLState):
     """GenericBBL at a table, its answers given by a mechanism that halts games, anew for every round."""
 
     _mechanism: Any = None

@@ -69,12 +69,12 @@ class Foreign(Learner):
     def point_shape(self) -> tuple[int, ...]:
         return () if self.dimension is None else (self.dimension,)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedForeign:
-        return SeatedForeign(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ForeignState:
+        return ForeignState(self, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedForeign:
+class ForeignState:
     """A mechanism of others at a table: it is handed the games of one sample after those of another."""
 
     spec: Foreign

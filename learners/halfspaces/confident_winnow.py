@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, less_than, one_of, setting
-from learners.halfspaces.winnow import SeatedWinnow, Winnow
+from learners.halfspaces.winnow import Winnow, WinnowState
 
 ALWAYS, NEVER = "always", "never"
 
@@ -45,11 +45,11 @@ class ConfidentWinnow(Winnow):
         """By how much the target's product with y'·x exceeds the learner's at an update: (1 − c)ρ."""
         return (1 - self.c) * self.concepts.margin
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedConfidentWinnow:
-        return SeatedConfidentWinnow(self, games)
+    def start(self, games: int, rng: np.random.Generator) -> ConfidentWinnowState:
+        return ConfidentWinnowState(self, games)
 
 
-class SeatedConfidentWinnow(SeatedWinnow):
+class ConfidentWinnowState(WinnowState):
     """confident-winnow at a table."""
 
     def __init__(self, spec: ConfidentWinnow, games: int) -> None:

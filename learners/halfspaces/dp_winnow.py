@@ -278,7 +278,7 @@ class DpWinnow(HalfspaceLearner):
             return None
         return Bound(mistakes, MISTAKES, self.beta, "Theorem 4.5 of Bun and Fang", oblivious=True)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedDpWinnow:
+    def start(self, games: int, rng: np.random.Generator) -> DpWinnowState:
         """Raises: Unsupported if so many games need too much memory."""
         numbers = 3 * self.concepts.dimension
         if games * numbers > MOST_NUMBERS:
@@ -286,10 +286,10 @@ class DpWinnow(HalfspaceLearner):
                 f"{games:,} games of {numbers:,} numbers each are over {MOST_NUMBERS:,} numbers",
                 remedy=f"Play {MOST_NUMBERS // numbers:,} games at a time.",
             )
-        return SeatedDpWinnow(self, games, rng)
+        return DpWinnowState(self, games, rng)
 
 
-class SeatedDpWinnow:
+class DpWinnowState:
     """dp-winnow at a table."""
 
     def __init__(self, spec: DpWinnow, games: int, rng: np.random.Generator) -> None:

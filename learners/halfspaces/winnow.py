@@ -45,7 +45,7 @@ class Winnow(HalfspaceLearner):
         return Claim(epsilon=math.inf, delta=0, protects=(STREAM_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """It draws no coins."""
         return True
 
@@ -64,11 +64,11 @@ class Winnow(HalfspaceLearner):
         most = most_updates(self.concepts.dimension, self.eta, self.lead)
         return None if math.isinf(most) else Bound(most, MISTAKES, 0, self.theorem)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedWinnow:
-        return SeatedWinnow(self, games)
+    def start(self, games: int, rng: np.random.Generator) -> WinnowState:
+        return WinnowState(self, games)
 
 
-class SeatedWinnow:
+class WinnowState:
     """winnow at a table."""
 
     def __init__(self, spec: Winnow, games: int) -> None:

@@ -45,7 +45,7 @@ class ListChoice(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number."""
         return True
 
@@ -60,12 +60,12 @@ class ListChoice(Learner):
         weights = np.exp(-self.epsilon * (wrong - wrong.min()) / 2)
         return Finite(lists, weights / weights.sum())
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedListChoice:
-        return SeatedListChoice(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ListChoiceState:
+        return ListChoiceState(self, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedListChoice:
+class ListChoiceState:
     """list-choice at a table."""
 
     spec: ListChoice

@@ -87,7 +87,7 @@ class PrivateDecisionList(Learner):
         return other_costs(self.rounds, self.chosen_rate, delta=self.delta)
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number a round, whatever comes of it."""
         return True
 
@@ -124,8 +124,8 @@ class PrivateDecisionList(Learner):
         held = np.concatenate([held, np.ones((len(held), 1), bool)], axis=1)
         return held, sample.counts[:, None] * (sample.labels[:, None] != [0, 1])
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedPrivateDecisionList:
-        return SeatedPrivateDecisionList(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
+        return PrivateDecisionListState(self, rng)
 
     @property
     def _lists(self) -> DecisionLists:
@@ -143,7 +143,7 @@ class PrivateDecisionList(Learner):
         return frozen(weights / weights.sum(axis=1, keepdims=True))
 
 
-class SeatedPrivateDecisionList:
+class PrivateDecisionListState:
     """private-decision-list at a table."""
 
     def __init__(self, spec: PrivateDecisionList, rng: np.random.Generator) -> None:

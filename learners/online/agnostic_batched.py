@@ -114,11 +114,11 @@ class AgnosticBatched(Learner):
         regret = self.batch * hedge + 2 * error * full * self.batch + 1 + rounds % self.batch
         return Bound(regret, REGRET, beta=None, theorem=self.theorem)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedAgnosticBatched:
-        return SeatedAgnosticBatched(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> AgnosticBatchedState:
+        return AgnosticBatchedState(self, games, rng)
 
 
-class SeatedAgnosticBatched:
+class AgnosticBatchedState:
     """agnostic-batched at a table."""
 
     def __init__(self, spec: AgnosticBatched, games: int, rng: np.random.Generator) -> None:

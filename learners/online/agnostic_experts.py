@@ -262,7 +262,7 @@ class AgnosticExperts(Learner):
         moves = min(self._mistakes, ends)
         return max(ends * stays, (ends - moves) * stays - moves * math.log(self.change / self.moves.points))
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedAgnosticExperts:
+    def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
         """Raises: Unsupported if so many games need too much memory."""
         numbers = (len(self.moves.states) + self.moves.points) * (self.ends + 1)
         if games * numbers > MOST_NUMBERS:
@@ -270,15 +270,15 @@ class AgnosticExperts(Learner):
                 f"{games:,} games of {numbers:,} numbers each are over {MOST_NUMBERS:,} numbers",
                 remedy=f"Play {MOST_NUMBERS // numbers:,} games at a time.",
             )
-        return SeatedAgnosticExperts(self, games, rng)
+        return AgnosticExpertsState(self, games, rng)
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Fresh draws are coins of every game and round, and so is the counters' noise."""
         return self.draws == FRESH
 
 
-class SeatedAgnosticExperts:
+class AgnosticExpertsState:
     """agnostic-experts at a table."""
 
     def __init__(self, spec: AgnosticExperts, games: int, rng: np.random.Generator) -> None:

@@ -75,11 +75,11 @@ class BpsExperts(WithoutPrivacy):
             return None
         return Bound(regret(self.log_experts, self.eta, rounds), REGRET, None, self.theorem)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedBpsExperts:
-        return SeatedBpsExperts(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> BpsExpertsState:
+        return BpsExpertsState(self, games, rng)
 
 
-class SeatedBpsExperts:
+class BpsExpertsState:
     """bps-experts at a table: a weight for every group of experts in every game."""
 
     def __init__(self, spec: BpsExperts, games: int, rng: np.random.Generator) -> None:

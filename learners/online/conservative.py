@@ -33,11 +33,11 @@ class Conservative(WithoutPrivacy):
         """The most mistakes of a realizable game of any length: the longest way through the automaton."""
         return Bound(self.automaton().mistakes, MISTAKES, 0, self.theorem)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedConservative:
-        return SeatedConservative(self.automaton(), games)
+    def start(self, games: int, rng: np.random.Generator) -> ConservativeState:
+        return ConservativeState(self.automaton(), games)
 
 
-class SeatedConservative:
+class ConservativeState:
     """A conservative learner at a table: one state a game."""
 
     def __init__(self, automaton: Automaton, games: int) -> None:

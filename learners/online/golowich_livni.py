@@ -151,7 +151,7 @@ class GolowichLivni(Learner):
         """δ of one instance."""
         return self.delta / (2 * self.rounds) if self.reduction else self.delta
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedGolowichLivni:
+    def start(self, games: int, rng: np.random.Generator) -> GolowichLivniState:
         if self.nodes < 2**self.soa.depth:
             raise InvalidArgument(
                 f"a tree of depth d = {self.soa.depth} has {2**self.soa.depth} leaves",
@@ -165,7 +165,7 @@ class GolowichLivni(Learner):
                 value=rows * self.nodes,
                 remedy="Play fewer games at a table, fewer rounds, or set fewer nodes.",
             )
-        return SeatedGolowichLivni(self, games, rng)
+        return GolowichLivniState(self, games, rng)
 
 
 def _each(k: int, epsilon: float, *, slack: float) -> float:
@@ -173,7 +173,7 @@ def _each(k: int, epsilon: float, *, slack: float) -> float:
     return largest(lambda each: composed(k, each, slack=slack).epsilon, epsilon)
 
 
-class SeatedGolowichLivni:
+class GolowichLivniState:
     """golowich-livni at a table.
 
     A row is an instance. Without the reduction row g is game g. With it there are rounds x games rows, round

@@ -34,15 +34,15 @@ class NoisyMajority(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(STREAM_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number a round."""
         return True
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedNoisyMajority:
-        return SeatedNoisyMajority(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> NoisyMajorityState:
+        return NoisyMajorityState(self, games, rng)
 
 
-class SeatedNoisyMajority:
+class NoisyMajorityState:
     """noisy-majority at a table."""
 
     def __init__(self, spec: NoisyMajority, games: int, rng: np.random.Generator) -> None:

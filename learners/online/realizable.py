@@ -175,17 +175,17 @@ class Realizable(Learner):
         )
         return printed and few and self.size >= enough
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedRealizable:
+    def start(self, games: int, rng: np.random.Generator) -> RealizableState:
         if self.size < 2 ** (self.soa.depth + 1):
             raise InvalidArgument(
                 f"nodes must leave a pair in layer d = {self.soa.depth}",
                 value=self.size,
                 remedy=f"Set nodes to at least {2 ** (self.soa.depth + 1)}.",
             )
-        return SeatedRealizable(self, games, rng)
+        return RealizableState(self, games, rng)
 
 
-class SeatedRealizable:
+class RealizableState:
     """realizable at a table."""
 
     def __init__(self, spec: Realizable, games: int, rng: np.random.Generator) -> None:

@@ -75,11 +75,11 @@ class WeightedMajority(WithoutPrivacy):
             return None
         return Bound(regret(math.log(len(self.distinct)), self.eta, rounds), REGRET, None, self.theorem)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedWeightedMajority:
-        return SeatedWeightedMajority(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> WeightedMajorityState:
+        return WeightedMajorityState(self, games, rng)
 
 
-class SeatedWeightedMajority:
+class WeightedMajorityState:
     """weighted-majority at a table: a weight for every concept in every game."""
 
     def __init__(self, spec: WeightedMajority, games: int, rng: np.random.Generator) -> None:

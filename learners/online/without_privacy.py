@@ -41,6 +41,6 @@ class WithoutPrivacy(Learner):
         return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """It draws no coins, or one number a round in every game."""
         return True

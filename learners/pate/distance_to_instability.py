@@ -13,7 +13,7 @@ from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.accounting.composition import optimal
 from learners.mechanisms.noise.laplace import laplace, laplace_cdf
-from learners.pate.ensemble import SeatedVoters, Voters, VotingLaw
+from learners.pate.ensemble import Voters, VotersState, VotingLaw
 from learners.pate.ensemble.screening import check_reach, distances, majorities
 
 
@@ -73,18 +73,18 @@ class DistanceToInstability(Voters):
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number an answer."""
         return True
 
     def law(self, sample: Sample) -> DistancesLaw:
         return DistancesLaw(self, sample)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedDistanceToInstability:
-        return SeatedDistanceToInstability(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> DistanceToInstabilityState:
+        return DistanceToInstabilityState(self, games, rng)
 
 
-class SeatedDistanceToInstability(SeatedVoters):
+class DistanceToInstabilityState(VotersState):
     """distance-to-instability at a table."""
 
     def __init__(self, spec: DistanceToInstability, games: int, rng: np.random.Generator) -> None:

@@ -14,7 +14,7 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_points
 from arena.sample import Sample
 from arena.settings import at_least, more_than, setting, whole
-from learners.common.deterministic import FittedLearner, SeatedFitted
+from learners.common.deterministic import FittedLearner, FittedState
 
 
 @attrs.frozen
@@ -100,10 +100,10 @@ class Logistic(FittedLearner):
         model.fit(sample.points, sample.labels, sample_weight=sample.counts)
         return np.append(model.coef_[0], model.intercept_)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedFitted:
+    def start(self, games: int, rng: np.random.Generator) -> FittedState:
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
                 "logistic needs scikit-learn, which is not installed",
                 remedy="Run pip install dp-arena[learning].",
             )
-        return super().seat(games, rng)
+        return super().start(games, rng)

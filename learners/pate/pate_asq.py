@@ -29,7 +29,7 @@ _MOST_STRINGS = 2**12  # of answers that a law goes through, each a student
 @attrs.frozen
 class PateAsq(StudentLearner):
     """Trains K teachers on parts of the sample; a student goes through the public points in a public random
-    order, asks about those that it is unsure of, ℓ at most, and releases what it has learnt.
+    order, asks about those that it is unsure of, ℓ at most, and releases what it has learned.
 
     Algorithm 5 (PATE-ASQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning: the
     labelling service is pate-gaussian with ℓ answers, the student `Disagreement` (Algorithm 4) or
@@ -69,7 +69,7 @@ class PateAsq(StudentLearner):
     )
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number for each of ℓ answers, asked for or not."""
         return True
 
@@ -140,10 +140,10 @@ class PateAsq(StudentLearner):
                 remedy="Audit it by playing, or set queries.",
             )
         every = _EveryAnswer(service.law(sample), service.queries)
-        values, which = np.unique(concepts_of(self.learner_run, self.learnt(every)), return_inverse=True)
+        values, which = np.unique(concepts_of(self.learner_run, self.learned(every)), return_inverse=True)
         return Finite(values, np.bincount(which.ravel(), weights=every.chances))
 
-    def learnt(self, service: Service) -> list[Rule]:
+    def learned(self, service: Service) -> list[Rule]:
         stream = self.stream
         lessons = learn(self.method_run, service, stream)
         while not service.halted.all():  # the coins of answers that nobody asked for keep games in step

@@ -12,7 +12,7 @@ from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
 from learners.mechanisms.accounting.composition import concentrated
 from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
-from learners.pate.ensemble import SeatedVoters, Voters, VotingLaw
+from learners.pate.ensemble import Voters, VotersState, VotingLaw
 
 ANALYTIC, PRINTED = "analytic", "printed"
 
@@ -64,15 +64,15 @@ class PateGaussian(Voters):
         return concentrated(self.queries / (2 * self.sigma_run**2), slack=self.delta).epsilon
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number an answer."""
         return True
 
     def law(self, sample: Sample) -> GaussianVotes:
         return GaussianVotes(self, sample)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedPateGaussian:
-        return SeatedPateGaussian(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
+        return PateGaussianState(self, games, rng)
 
 
 def printed_sigma(*, epsilon: float, delta: float, answers: int) -> float:
@@ -86,7 +86,7 @@ def printed_sigma(*, epsilon: float, delta: float, answers: int) -> float:
     return sqrt(answers / 2) / root
 
 
-class SeatedPateGaussian(SeatedVoters):
+class PateGaussianState(VotersState):
     """pate-gaussian at a table."""
 
     def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:

@@ -52,9 +52,9 @@ class PatePsq(StudentLearner):
     )
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """If its aggregator is."""
-        return self.aggregator_run.in_step
+        return self.aggregator_run.common_random_numbers
 
     @property
     def aggregator_run(self) -> Voters:
@@ -71,7 +71,7 @@ class PatePsq(StudentLearner):
             **given,
         )
 
-    def learnt(self, service: Service) -> list[Rule]:
+    def learned(self, service: Service) -> list[Rule]:
         return taught(self.learner_run, self.points, answers_of(service, self.points))
 
     def law(self, sample: Sample) -> Finite:

@@ -14,7 +14,7 @@ from arena.settings import at_least, setting, whole
 from learners.mechanisms.noise.laplace import NoisyValues, laplace
 from learners.mechanisms.sparse_vector.above_threshold import HaltBudget
 from learners.pate.ensemble.screening import Screening, ScreeningLaw, distances, farthest, threshold_nodes
-from learners.pate.ensemble.voters import SeatedVoters
+from learners.pate.ensemble.voters import VotersState
 
 
 @attrs.frozen
@@ -51,7 +51,7 @@ class SparseVectorPrinted(Screening):
         return farthest(self.teachers) / 2
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one threshold, and one number an answer."""
         return True
 
@@ -59,11 +59,11 @@ class SparseVectorPrinted(Screening):
         bare = np.ones(1), np.ones(1)
         return ScreeningLaw(self, sample, first=threshold_nodes(self), later=bare, halts=self.unstable + 1)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedSparseVectorPrinted:
-        return SeatedSparseVectorPrinted(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> SparseVectorPrintedState:
+        return SparseVectorPrintedState(self, games, rng)
 
 
-class SeatedSparseVectorPrinted(SeatedVoters):
+class SparseVectorPrintedState(VotersState):
     """sparse-vector-printed at a table."""
 
     def __init__(self, spec: SparseVectorPrinted, games: int, rng: np.random.Generator) -> None:

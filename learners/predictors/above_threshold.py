@@ -11,7 +11,7 @@ from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.mechanisms.accounting.composition import basic
 from learners.mechanisms.noise.laplace import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.predictors.base import HaltingLaw, SeatedSparseVotes, VotePredictor
+from learners.predictors.base import HaltingLaw, SparseVotesState, VotePredictor
 
 
 @attrs.frozen
@@ -39,7 +39,7 @@ class AboveThresholdPredictor(VotePredictor):
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Where it halts at its first 1: then no game draws a second threshold."""
         return self.halts == 1
 
@@ -59,7 +59,7 @@ class AboveThresholdPredictor(VotePredictor):
             halts=self.halts,
         )
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedSparseVotes:
+    def start(self, games: int, rng: np.random.Generator) -> SparseVotesState:
         mechanism = AboveThreshold(
             games,
             rng,
@@ -68,4 +68,4 @@ class AboveThresholdPredictor(VotePredictor):
             sensitivity=1 / self.size,
             halts=self.halts,
         )
-        return SeatedSparseVotes(self, games, mechanism)
+        return SparseVotesState(self, games, mechanism)

@@ -1,7 +1,7 @@
 """Predictors that answer from the mean vote of teachers, one trained on each example: what they share.
 
-An `Electorate` counts the teachers of one sample by concept. `VotePredictor` and `SeatedVotes` are the bases
-of specs and seats, `SeatedSparseVotes` is a seat and `HaltingLaw` the law of answers where noisy votes are
+An `Electorate` counts the teachers of one sample by concept. `VotePredictor` and `VotesState` are the bases
+of specs and seats, `SparseVotesState` is a seat and `HaltingLaw` the law of answers where noisy votes are
 compared with hidden, noisy thresholds.
 """
 
@@ -126,7 +126,7 @@ class VotePredictor(Learner):
         return Electorate.of(self.name, sample, self.concepts, self.size)
 
 
-class SeatedVotes:
+class VotesState:
     """Base of the seats: trains teachers, tells their votes. An algorithm gives `predict` and `halted`."""
 
     def __init__(self, spec: VotePredictor, games: int) -> None:
@@ -148,7 +148,7 @@ class SeatedVotes:
         return self._teachers.votes(np.broadcast_to(x, (self._games, *self._spec.point_shape)))
 
 
-class SeatedSparseVotes(SeatedVotes):
+class SparseVotesState(VotesState):
     """A predictor at a table whose mean votes go through the sparse vector, with its halts."""
 
     def __init__(

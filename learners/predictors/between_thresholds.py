@@ -11,7 +11,7 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.mechanisms.accounting.composition import composed
 from learners.mechanisms.noise.laplace import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap
-from learners.predictors.base import HaltingLaw, SeatedSparseVotes, VotePredictor
+from learners.predictors.base import HaltingLaw, SparseVotesState, VotePredictor
 
 
 @attrs.frozen
@@ -44,7 +44,7 @@ class BetweenThresholdsPredictor(VotePredictor):
         return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Where it halts at its first ⊤: then no game draws a second μ."""
         return self.halts == 1
 
@@ -65,7 +65,7 @@ class BetweenThresholdsPredictor(VotePredictor):
             halts=self.halts,
         )
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedSparseVotes:
+    def start(self, games: int, rng: np.random.Generator) -> SparseVotesState:
         mechanism = BetweenThresholds(
             games,
             rng,
@@ -75,4 +75,4 @@ class BetweenThresholdsPredictor(VotePredictor):
             size=self.size,
             halts=self.halts,
         )
-        return SeatedSparseVotes(self, games, mechanism)
+        return SparseVotesState(self, games, mechanism)

@@ -11,7 +11,7 @@ from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.accounting.composition import composed
 from learners.mechanisms.noise.laplace import laplace, laplace_cdf
-from learners.predictors.base import Electorate, SeatedVotes, VotePredictor
+from learners.predictors.base import Electorate, VotePredictor, VotesState
 
 
 @attrs.frozen
@@ -39,15 +39,15 @@ class NoisyVotes(VotePredictor):
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number a query, whatever it is told."""
         return True
 
     def law(self, sample: Sample) -> NoisyVotesLaw:
         return NoisyVotesLaw(self, self.electorate(sample))
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedNoisyVotes:
-        return SeatedNoisyVotes(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> NoisyVotesState:
+        return NoisyVotesState(self, games, rng)
 
 
 class NoisyVotesLaw(AnswerLaw):
@@ -70,7 +70,7 @@ class NoisyVotesLaw(AnswerLaw):
         return np.stack([measure * laplace_cdf(ahead), measure * laplace_cdf(-ahead)])
 
 
-class SeatedNoisyVotes(SeatedVotes):
+class NoisyVotesState(VotesState):
     """noisy-votes at a table."""
 
     def __init__(self, spec: NoisyVotes, games: int, rng: np.random.Generator) -> None:

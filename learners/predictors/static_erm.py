@@ -33,7 +33,7 @@ class StaticErm(Learner):
         return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """It draws no coins."""
         return True
 
@@ -41,8 +41,8 @@ class StaticErm(Learner):
         """One state, and every answer is certain."""
         return StaticErmLaw(self.concepts, self.concepts.erm(sample.points, sample.labels, sample.counts))
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedStaticErm:
-        return SeatedStaticErm(self.concepts, games)
+    def start(self, games: int, rng: np.random.Generator) -> StaticErmState:
+        return StaticErmState(self.concepts, games)
 
 
 class StaticErmLaw(AnswerLaw):
@@ -60,7 +60,7 @@ class StaticErmLaw(AnswerLaw):
         return np.stack([measure * ~ones, measure * ones])
 
 
-class SeatedStaticErm:
+class StaticErmState:
     """static-erm at a table."""
 
     def __init__(self, concepts: ConceptClass, games: int) -> None:

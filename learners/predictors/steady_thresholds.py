@@ -11,7 +11,7 @@ from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.mechanisms.noise.laplace import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_cost
-from learners.predictors.base import Electorate, SeatedVotes, VotePredictor
+from learners.predictors.base import Electorate, VotePredictor, VotesState
 
 
 @attrs.frozen
@@ -41,15 +41,15 @@ class SteadyThresholdsPredictor(VotePredictor):
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number a query, whatever it is told."""
         return True
 
     def law(self, sample: Sample) -> SteadyThresholdsLaw:
         return SteadyThresholdsLaw(self, self.electorate(sample))
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedSteadyThresholds:
-        return SeatedSteadyThresholds(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
+        return SteadyThresholdsState(self, games, rng)
 
 
 class SteadyThresholdsLaw(AnswerLaw):
@@ -78,7 +78,7 @@ class SteadyThresholdsLaw(AnswerLaw):
         return after
 
 
-class SeatedSteadyThresholds(SeatedVotes):
+class SteadyThresholdsState(VotesState):
     """steady-thresholds at a table."""
 
     def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:

@@ -55,7 +55,7 @@ class ExponentialChoice(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number a concept."""
         return True
 
@@ -74,12 +74,12 @@ class ExponentialChoice(Learner):
         ]
         return options, np.stack(wrong)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedExponentialChoice:
-        return SeatedExponentialChoice(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ExponentialChoiceState:
+        return ExponentialChoiceState(self, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedExponentialChoice:
+class ExponentialChoiceState:
     """exponential-choice at a table."""
 
     spec: ExponentialChoice

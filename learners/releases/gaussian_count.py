@@ -52,7 +52,7 @@ class GaussianCount(Learner):
         return Claim(epsilon=self.epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number."""
         return True
 
@@ -66,12 +66,12 @@ class GaussianCount(Learner):
             scale=sigma,
         )
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedGaussianCount:
-        return SeatedGaussianCount(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> GaussianCountState:
+        return GaussianCountState(self, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedGaussianCount:
+class GaussianCountState:
     """gaussian-count at a table."""
 
     spec: GaussianCount

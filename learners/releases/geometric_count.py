@@ -57,7 +57,7 @@ class GeometricCount(Learner):
         return Claim(epsilon=float(np.abs(ratios).max()), delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one coin."""
         return True
 
@@ -66,12 +66,12 @@ class GeometricCount(Learner):
         row = chances(self.size, self.epsilon)[sample.counts @ sample.labels]
         return Finite(np.arange(self.size + 1), row / _ALL)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedGeometricCount:
-        return SeatedGeometricCount(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> GeometricCountState:
+        return GeometricCountState(self, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedGeometricCount:
+class GeometricCountState:
     """geometric-count at a table."""
 
     spec: GeometricCount

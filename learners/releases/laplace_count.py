@@ -35,19 +35,19 @@ class LaplaceCount(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one number."""
         return True
 
     def law(self, sample: Sample) -> Density:
         return laplace_density(float(sample.counts @ sample.labels), 1 / self.epsilon)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedLaplaceCount:
-        return SeatedLaplaceCount(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> LaplaceCountState:
+        return LaplaceCountState(self, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedLaplaceCount:
+class LaplaceCountState:
     """laplace-count at a table."""
 
     spec: LaplaceCount

@@ -53,7 +53,7 @@ class RandomisedResponse(Learner):
         return attrs.evolve(self, size=sample_size)
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """Every game draws one coin an example."""
         return True
 
@@ -72,12 +72,12 @@ class RandomisedResponse(Learner):
         answers = (np.arange(2**self.size)[:, None] >> np.arange(self.size)) & 1
         return Finite(answers, np.where(answers == 1, ones, 1 - ones).prod(axis=1))
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedRandomisedResponse:
-        return SeatedRandomisedResponse(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> RandomisedResponseState:
+        return RandomisedResponseState(self, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedRandomisedResponse:
+class RandomisedResponseState:
     """randomised-response at a table."""
 
     spec: RandomisedResponse

@@ -60,7 +60,7 @@ class CountingLearner(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True
 
     def counts(self, sample: Sample) -> np.ndarray:
@@ -84,8 +84,8 @@ class CountingLearner(Learner):
             )
         return sample.counts @ points.astype(np.float64)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedCounting:
-        return SeatedCounting(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> CountingState:
+        return CountingState(self, rng)
 
 
 @attrs.frozen(eq=False)
@@ -114,7 +114,7 @@ class Values:
 
 
 @attrs.frozen(eq=False)
-class SeatedCounting:
+class CountingState:
     """A learner of the zoo at a table."""
 
     spec: CountingLearner

@@ -65,9 +65,9 @@ def test_an_adversary_that_draws_more_changes_no_coin_of_the_learner() -> None:
 
     @attrs.frozen
     class Drawing(Echo):
-        def seat(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+        def start(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
             drawn.append(rng.random())
-            return super().seat(games, rng)
+            return super().start(games, rng)
 
     play(Drawing(), Scripted(noisy), Figure1(), games=10, seed=5)
     play(Drawing(), script(Train(SAMPLE)), Figure1(), games=10, seed=5)

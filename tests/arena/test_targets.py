@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.halfspace_players import PlainWinnow, SeatedWinnow
+from support.halfspace_players import PlainWinnow, WinnowState
 from support.players import Scripted, script
 
 from arena import (
@@ -135,10 +135,10 @@ def test_targets_of_other_classes_are_checked_too() -> None:
 class LearnsNothing(PlainWinnow):
     concepts: Any = Thresholds(range(8))
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
-        from support.players import LastLabelSeat
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        from support.players import LastLabelState
 
-        return LastLabelSeat(games)
+        return LastLabelState(games)
 
 
 def test_nobody_asks_for_targets_where_games_need_not_be_realizable() -> None:
@@ -236,15 +236,15 @@ def test_an_iterator_plays_the_game_that_arrays_play() -> None:
 def test_examples_are_asked_for_one_at_a_time_and_before_the_hypothesis() -> None:
     events: list[str] = []
 
-    class Seat(SeatedWinnow):
+    class State(WinnowState):
         def hypothesis(self) -> Any:
             events.append("h")
             return super().hypothesis()
 
     @attrs.frozen
     class Watched(PlainWinnow):
-        def seat(self, games: int, rng: np.random.Generator) -> Seat:
-            return Seat(CLASS, games, 0.0)
+        def start(self, games: int, rng: np.random.Generator) -> State:
+            return State(CLASS, games, 0.0)
 
     def examples() -> Iterator[Example]:
         for t in range(2):
@@ -319,16 +319,16 @@ def test_an_adversary_that_commits_to_an_iterator_can_be_checked() -> None:
 
 
 def updates(adversary: Scripted, confidence: float, referee: Any) -> list[int]:
-    seats: list[SeatedWinnow] = []
+    states: list[WinnowState] = []
 
     @attrs.frozen
     class Kept(PlainWinnow):
-        def seat(self, games: int, rng: np.random.Generator) -> SeatedWinnow:
-            seats.append(super().seat(games, rng))
-            return seats[-1]
+        def start(self, games: int, rng: np.random.Generator) -> WinnowState:
+            states.append(super().start(games, rng))
+            return states[-1]
 
     play(Kept(CLASS, confidence), adversary, referee, games=GAMES, seed=1)
-    return seats[0].updates.tolist()
+    return states[0].updates.tolist()
 
 
 def test_learners_that_take_instructions_get_them_before_the_example() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from support.in_step import check_in_step
+from support.common_random_numbers import check_common_random_numbers
 
 from arena import Learner, Sample
 from arena.concepts import Thresholds
@@ -22,7 +22,7 @@ CLEAR = Sample([0.0], [0], [20])
 TIED = Sample([0.0, 0.0], [0, 1], [10, 10])
 POINTS = [0.0, 1.0, 0.0, 0.0, 2.0, 0.0, 0.0, 1.0]
 
-IN_STEP = [
+COMMON_RANDOM_NUMBERS = [
     LaplaceCount(),
     GaussianCount(),
     RandomisedResponse(size=20),
@@ -35,12 +35,12 @@ IN_STEP = [
 ]
 
 
-@pytest.mark.parametrize("learner", IN_STEP, ids=lambda learner: learner.name)
+@pytest.mark.parametrize("learner", COMMON_RANDOM_NUMBERS, ids=lambda learner: learner.name)
 @pytest.mark.parametrize("turned", [False, True], ids=["", "turned"])
 def test_learners_that_say_so_are_in_step(learner: Learner, turned: bool) -> None:
-    assert learner.in_step
+    assert learner.common_random_numbers
     first, second = (TIED, CLEAR) if turned else (CLEAR, TIED)
-    check_in_step(learner, first, second, POINTS)
+    check_common_random_numbers(learner, first, second, POINTS)
 
 
 @pytest.mark.parametrize(
@@ -49,15 +49,15 @@ def test_learners_that_say_so_are_in_step(learner: Learner, turned: bool) -> Non
     ids=lambda learner: learner.name,
 )
 def test_a_second_halt_puts_games_out_of_step(learner: Learner) -> None:
-    assert not learner.in_step
+    assert not learner.common_random_numbers
     with pytest.raises(AssertionError, match=f"{learner.name}: "):
-        check_in_step(learner, CLEAR, TIED, POINTS)
+        check_common_random_numbers(learner, CLEAR, TIED, POINTS)
 
 
 def test_what_shows_nowhere_checks_nothing() -> None:
     with pytest.raises(AssertionError, match="shows nowhere"):
-        check_in_step(LaplaceCount(), CLEAR, CLEAR)
+        check_common_random_numbers(LaplaceCount(), CLEAR, CLEAR)
 
 
 def test_a_learner_that_does_not_say_so_is_not_taken_to_be_in_step() -> None:
-    assert not EverlastingV1().in_step
+    assert not EverlastingV1().common_random_numbers

@@ -15,11 +15,11 @@ from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
 from learners.mechanisms.noise.laplace import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.pate.distance_to_instability import DistanceToInstability, SeatedDistanceToInstability
+from learners.pate.distance_to_instability import DistanceToInstability, DistanceToInstabilityState
 from learners.pate.ensemble import Ensemble, Voters, VotingLaw
 from learners.pate.ensemble.ensemble import parts_of
-from learners.pate.ensemble.screening import SeatedScreening, distances, threshold_nodes
-from learners.pate.pate_gaussian import PateGaussian, SeatedPateGaussian
+from learners.pate.ensemble.screening import ScreeningState, distances, threshold_nodes
+from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
 from learners.pate.pate_svt import PateSvt
 
 
@@ -28,7 +28,7 @@ class Broken(Voters):
     """What the broken aggregators share. None tells a law."""
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return False
 
     def law(self, sample: Sample) -> AnswerLaw:
@@ -48,7 +48,7 @@ class Broken(Voters):
 class BrokenSvt(Broken, PateSvt):
     """One ⊥ and six answers; a run is (2, 0.0872)-DP."""
 
-    seat_class = SeatedScreening
+    state_class = ScreeningState
 
     teachers: int = 9
     queries: int = 6
@@ -56,8 +56,8 @@ class BrokenSvt(Broken, PateSvt):
     scale: float | None = 1.0
     threshold: float | None = 4.0
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedScreening:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
+        return self.state_class(self, games, rng)
 
 
 @attrs.frozen
@@ -66,8 +66,8 @@ class NeverStops(BrokenSvt):
 
     name = "never-stops"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedScreening:
-        return SeatedScreening(attrs.evolve(self, unstable=self.queries + 1), games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
+        return ScreeningState(attrs.evolve(self, unstable=self.queries + 1), games, rng)
 
 
 @attrs.frozen
@@ -76,11 +76,11 @@ class OneUnstableMore(BrokenSvt):
 
     name = "one-unstable-more"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedScreening:
-        return SeatedScreening(attrs.evolve(self, unstable=self.unstable + 1), games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ScreeningState:
+        return ScreeningState(attrs.evolve(self, unstable=self.unstable + 1), games, rng)
 
 
-class SeatedTellsTheVote(SeatedScreening):
+class TellsTheVoteState(ScreeningState):
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         super()._answer(ones)
         return self._told[ones]
@@ -91,10 +91,10 @@ class TellsTheVote(BrokenSvt):
     """The slip: ⊥ is counted, and answered with the vote. No ε holds."""
 
     name = "tells-the-vote"
-    seat_class = SeatedTellsTheVote
+    state_class = TellsTheVoteState
 
 
-class SeatedCountsTheStable(SeatedScreening):
+class CountsTheStableState(ScreeningState):
     def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._screen = AboveThreshold(
@@ -115,10 +115,10 @@ class CountsTheStable(BrokenSvt):
     """
 
     name = "counts-the-stable"
-    seat_class = SeatedCountsTheStable
+    state_class = CountsTheStableState
 
 
-class SeatedTooFarByOne(SeatedScreening):
+class TooFarByOneState(ScreeningState):
     def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._nearness -= 1
@@ -129,13 +129,13 @@ class TooFarByOne(BrokenSvt):
     """The slip: ⌈Δ/2⌉ for dist, so that it is 1 where one vote may change the label. No ε holds at δ."""
 
     name = "too-far-by-one"
-    seat_class = SeatedTooFarByOne
+    state_class = TooFarByOneState
 
 
 # --- distance-to-instability --------------------------------------------------------------------------------
 
 
-class SeatedBareDistance(SeatedDistanceToInstability):
+class BareDistanceState(DistanceToInstabilityState):
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         return np.where(self._limits[ones] < 0, self._majority[ones], np.int8(UNSTABLE))
 
@@ -149,8 +149,8 @@ class BareDistance(Broken, DistanceToInstability):
     teachers: int = 9
     threshold: float | None = 3.5
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedBareDistance:
-        return SeatedBareDistance(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> BareDistanceState:
+        return BareDistanceState(self, games, rng)
 
 
 # --- pate-gaussian ------------------------------------------------------------------------------------------
@@ -171,8 +171,8 @@ class PaysForOneVote(BrokenGaussian):
 
     name = "pays-for-one-vote"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedPateGaussian:
-        return SeatedPateGaussian(attrs.evolve(self, sigma=self.sigma_run / 4), games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
+        return PateGaussianState(attrs.evolve(self, sigma=self.sigma_run / 4), games, rng)
 
 
 @attrs.frozen
@@ -190,7 +190,7 @@ class TwoTeachersEach(BrokenGaussian):
         return Ensemble((*taught, *taught))
 
 
-class SeatedOneNumber(SeatedPateGaussian):
+class OneNumberState(PateGaussianState):
     def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._kept_noise = self._sigma * rng.standard_normal(games)
@@ -209,8 +209,8 @@ class OneNumber(BrokenGaussian):
 
     queries: int = 2
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedOneNumber:
-        return SeatedOneNumber(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> OneNumberState:
+        return OneNumberState(self, games, rng)
 
 
 # --- one that keeps its claim -------------------------------------------------------------------------------
@@ -225,7 +225,7 @@ class OneThreshold(AboveThreshold):
         self._drawn = True
 
 
-class SeatedKeepsThreshold(SeatedScreening):
+class KeepsThresholdState(ScreeningState):
     def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._screen = OneThreshold(
@@ -252,14 +252,14 @@ class KeepsThreshold(PateSvt):
     threshold: float | None = 4.0
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True
 
     def law(self, sample: Sample) -> KeptThreshold:
         return KeptThreshold(self, sample)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedKeepsThreshold:
-        return SeatedKeepsThreshold(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> KeepsThresholdState:
+        return KeepsThresholdState(self, games, rng)
 
 
 class KeptThreshold(VotingLaw):

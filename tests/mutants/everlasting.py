@@ -7,11 +7,11 @@ import numpy as np
 
 from adversaries.figure1.training_sets import telling_points, tied_sample
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
-from learners.everlasting.everlasting_counter import EverlastingCounter, SeatedCounter
+from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.generic_bbl import Round
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
-from learners.predictors.steady_thresholds import SeatedSteadyThresholds, SteadyThresholdsPredictor
+from learners.predictors.steady_thresholds import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
@@ -21,7 +21,7 @@ STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
 # --- queries ------------------------------------------------------------------------------------------------
 
 
-class SeatedRefreshes(SeatedCounter):
+class RefreshesState(CounterState):
     """counter-refreshes at a table."""
 
     def _open_round(self, round: Round) -> None:
@@ -58,8 +58,8 @@ class CounterRefreshes(EverlastingCounter):
 
     name = "counter-refreshes"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedRefreshes:
-        return SeatedRefreshes(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> RefreshesState:
+        return RefreshesState(self, games, rng)
 
 
 @attrs.frozen
@@ -83,7 +83,7 @@ class CountsHalf(EverlastingCounter):
 # --- training examples --------------------------------------------------------------------------------------
 
 
-class SeatedNeverHalts(SeatedSteadyThresholds):
+class NeverHaltsState(SteadyThresholdsState):
     """never-halts at a table."""
 
     def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
@@ -99,8 +99,8 @@ class NeverHalts(SteadyThresholdsPredictor):
     def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
         return super(SteadyThresholdsPredictor, self).law(sample)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedNeverHalts:
-        return SeatedNeverHalts(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> NeverHaltsState:
+        return NeverHaltsState(self, games, rng)
 
 
 class TrueTops(SteadyThresholds):
@@ -113,7 +113,7 @@ class TrueTops(SteadyThresholds):
         return answers
 
 
-class SeatedTrueTops(SeatedSteadyThresholds):
+class TrueTopsState(SteadyThresholdsState):
     """true-tops at a table."""
 
     def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
@@ -132,8 +132,8 @@ class TrueTopsPredictor(NeverHalts):
 
     halts: int = 1
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedTrueTops:
-        return SeatedTrueTops(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> TrueTopsState:
+        return TrueTopsState(self, games, rng)
 
 
 # --- adversaries --------------------------------------------------------------------------------------------

@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from learners.everlasting.everlasting_fresh import EverlastingFresh, SeatedFresh
+from learners.everlasting.everlasting_fresh import EverlastingFresh, FreshState
 from learners.everlasting.query_subset import Collector
 
-# A thousandth of the points is learnt from, by one teacher, whose 32 answers tell it apart.
+# A thousandth of the points is learned from, by one teacher, whose 32 answers tell it apart.
 RARE = EverlastingFresh(
     teachers=40_000,
     chunk=1,
@@ -22,7 +22,7 @@ RARE = EverlastingFresh(
 )
 # Nothing but a halt tells much.
 QUIET = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=0.2, answers=2, noise=0.01, pool=10)
-# Every point is learnt from, and answers tell of it.
+# Every point is learned from, and answers tell of it.
 EVERY = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=1.0, answers=2, noise=1.0, pool=2)
 
 
@@ -38,7 +38,7 @@ class FirstOnes(Collector):
         return np.concatenate(self._kept_points, axis=1)
 
 
-class SeatedFirstShare(SeatedFresh):
+class FirstShareState(FreshState):
     def _collector(self, index: int) -> Collector:
         usual = super()._collector(index)
         return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
@@ -47,16 +47,16 @@ class SeatedFirstShare(SeatedFresh):
 @attrs.frozen
 class FirstShare(EverlastingFresh):
     """The slip: D̂_i are the first points of D_i, and no random part of them, so that no chance of being left
-    out protects a point. Whoever comes first is learnt from for certain.
+    out protects a point. Whoever comes first is learned from for certain.
     """
 
     name = "first-share"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedFirstShare:
-        return SeatedFirstShare(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> FirstShareState:
+        return FirstShareState(self, games, rng)
 
 
-class SeatedCountsKinds(SeatedFresh):
+class CountsKindsState(FreshState):
     def fresh(self, x: np.ndarray) -> None:
         super().fresh(x)
         self.came = np.concatenate([getattr(self, "came", x[:, :0]), x], axis=1)
@@ -73,20 +73,20 @@ class CountsKinds(EverlastingFresh):
 
     name = "counts-kinds"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedCountsKinds:
-        return SeatedCountsKinds(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> CountsKindsState:
+        return CountsKindsState(self, games, rng)
 
 
-class SeatedLeaks(SeatedFresh):
+class LeaksState(FreshState):
     def _keep(self, x: np.ndarray) -> None:
         self.fresh(x)
 
 
 @attrs.frozen
 class LeaksQueries(EverlastingFresh):
-    """The slip: queries are points like others, so they are learnt from too, and cost (0, 0) no longer."""
+    """The slip: queries are points like others, so they are learned from too, and cost (0, 0) no longer."""
 
     name = "leaks-queries"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedLeaks:
-        return SeatedLeaks(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> LeaksState:
+        return LeaksState(self, games, rng)

@@ -11,13 +11,13 @@ from mutants.release_learners import for_each_game, laplace_noise
 
 from arena import QUERY, TRAINING_EXAMPLE, Claim, InvalidArgument, Learner, Sample, Training, Unsupported
 from arena.randomness import generator
-from learners.everlasting.everlasting_v2 import EverlastingV2, SeatedV2
+from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 
 # --- votes of the examples at a point -----------------------------------------------------------------------
 
 
-class SeatedVotes:
+class VotesState:
     """Point votes at a table."""
 
     def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
@@ -63,7 +63,7 @@ class PointVotes(Learner):
 
     name = "point-votes"
     protocols = ("Figure1",)
-    seat_class = SeatedVotes
+    state_class = VotesState
 
     epsilon: float = 1.0
     answers: int = 2
@@ -73,7 +73,7 @@ class PointVotes(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True
 
     @property
@@ -81,11 +81,11 @@ class PointVotes(Learner):
         """The scale of the noise of an answer."""
         return 2 * self.answers / self.epsilon
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedVotes:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> VotesState:
+        return self.state_class(self, games, rng)
 
 
-class SeatedStale(SeatedVotes):
+class StaleState(VotesState):
     def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self.drawn = laplace_noise(rng, (games,), spec.scale)
@@ -103,7 +103,7 @@ class StaleNoise(PointVotes):
     """
 
     name = "stale-noise"
-    seat_class = SeatedStale
+    state_class = StaleState
 
     answers: int = 8
 
@@ -125,7 +125,7 @@ class PaysForOneAnswer(PointVotes):
         return 2 / self.epsilon
 
 
-class SeatedOneMore(SeatedVotes):
+class OneMoreState(VotesState):
     def charge(self, x: np.ndarray) -> None:
         self.halted = np.full(self.games, self.asked > self.spec.answers)
 
@@ -135,12 +135,12 @@ class OneAnswerMore(PointVotes):
     """The slip: it stops after its budget is overdrawn, not spent. Loses ε (answers + 1)/answers = 2ε."""
 
     name = "one-answer-more"
-    seat_class = SeatedOneMore
+    state_class = OneMoreState
 
     answers: int = 1
 
 
-class SeatedStopsEarly(SeatedVotes):
+class StopsEarlyState(VotesState):
     def train(self, training: Training) -> None:
         super().train(training)
         self.one_sided = for_each_game(training, lambda s: s.labels.min() == s.labels.max()).astype(bool)
@@ -159,10 +159,10 @@ class NothingToLearn(PointVotes):
     """
 
     name = "nothing-to-learn"
-    seat_class = SeatedStopsEarly
+    state_class = StopsEarlyState
 
 
-class SeatedMemory(SeatedVotes):
+class MemoryState(VotesState):
     def noise(self, x: np.ndarray) -> np.ndarray:
         known = np.zeros(self.games, bool)
         for sample, games in self.training.groups():
@@ -175,10 +175,10 @@ class Memorises(PointVotes):
     """The slip: points of the training set are answered from memory, without noise. No ε holds."""
 
     name = "memorises"
-    seat_class = SeatedMemory
+    state_class = MemoryState
 
 
-class SeatedLookup(SeatedVotes):
+class LookupState(VotesState):
     def answer(self, x: np.ndarray) -> np.ndarray:
         for sample, games in self.training.groups():
             unknown = ~np.isin(x[games], sample.points)
@@ -195,10 +195,10 @@ class UnknownPoint(PointVotes):
     """
 
     name = "unknown-point"
-    seat_class = SeatedLookup
+    state_class = LookupState
 
 
-class SeatedRefusal(SeatedLookup):
+class RefusalState(LookupState):
     def answer(self, x: np.ndarray) -> np.ndarray:
         try:
             return super().answer(x)
@@ -214,10 +214,10 @@ class RefusesUnknownPoint(PointVotes):
     """
 
     name = "refuses-unknown-point"
-    seat_class = SeatedRefusal
+    state_class = RefusalState
 
 
-class SeatedNoiseOfPoint(SeatedVotes):
+class NoiseOfPointState(VotesState):
     def noise(self, x: np.ndarray) -> np.ndarray:
         points, which = np.unique(x, return_inverse=True)
         return np.array([noise_of_point(point, self.spec.scale) for point in points] or [0.0])[which]
@@ -238,10 +238,10 @@ class NoiseSeededByQuery(PointVotes):
     """
 
     name = "noise-seeded-by-query"
-    seat_class = SeatedNoiseOfPoint
+    state_class = NoiseOfPointState
 
 
-class SeatedCache(SeatedVotes):
+class CacheState(VotesState):
     def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self.cache: list[tuple[np.ndarray, np.ndarray]] = []
@@ -269,13 +269,13 @@ class FreeRepeats(PointVotes):
     """
 
     name = "free-repeats"
-    seat_class = SeatedCache
+    state_class = CacheState
 
 
 # --- sparse vector ------------------------------------------------------------------------------------------
 
 
-class SeatedSparse:
+class SparseState:
     """Sparse count at a table."""
 
     def __init__(self, spec: SparseCount, games: int, rng: np.random.Generator) -> None:
@@ -309,7 +309,7 @@ class SparseCount(Learner):
 
     name = "sparse-count"
     protocols = ("Figure1",)
-    seat_class = SeatedSparse
+    state_class = SparseState
 
     epsilon: float = 2.0
     threshold: float = 1.0
@@ -319,14 +319,14 @@ class SparseCount(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True  # with one halt no threshold is drawn anew
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedSparse:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> SparseState:
+        return self.state_class(self, games, rng)
 
 
-class SeatedBareThreshold(SeatedSparse):
+class BareThresholdState(SparseState):
     def above(self, count: np.ndarray) -> np.ndarray:
         noise = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
         return count + noise >= self.spec.threshold
@@ -341,10 +341,10 @@ class BareThreshold(SparseCount):
     """
 
     name = "bare-threshold"
-    seat_class = SeatedBareThreshold
+    state_class = BareThresholdState
 
 
-class SeatedTrueHalt(SeatedSparse):
+class TrueHaltState(SparseState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         count = ones_at(self.training, x)
         self.halted = self.halted | (count >= self.spec.threshold)
@@ -356,13 +356,13 @@ class HaltsOnTrueCount(SparseCount):
     """The slip: the noisy comparison gives the answer, the exact one decides whether to stop. No ε holds."""
 
     name = "halts-on-true-count"
-    seat_class = SeatedTrueHalt
+    state_class = TrueHaltState
 
 
 # --- teachers -----------------------------------------------------------------------------------------------
 
 
-class SeatedTeachers:
+class TeachersState:
     """Teachers at a table. A teacher holds a threshold: the first point with a one among its examples."""
 
     def __init__(self, spec: Disjoint, games: int, rng: np.random.Generator) -> None:
@@ -387,7 +387,7 @@ class Disjoint(Learner):
 
     name = "disjoint"
     protocols = ("Figure1",)
-    seat_class = SeatedTeachers
+    state_class = TeachersState
 
     epsilon: float = 1.0
     teachers: int = 4
@@ -401,18 +401,18 @@ class Disjoint(Learner):
         return 2 * self.teachers
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedTeachers:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> TeachersState:
+        return self.state_class(self, games, rng)
 
     def chunks(self) -> np.ndarray:
         """(teachers, λ): the places of each teacher's examples."""
         return np.arange(self.sample_size).reshape(self.teachers, 2)
 
     def taught(self, sample: Sample) -> np.ndarray:
-        """(teachers,): the thresholds learnt from a sample."""
+        """(teachers,): the thresholds learned from a sample."""
         if sample.size < self.sample_size:
             raise Unsupported(f"{self.name} needs {self.sample_size} examples", value=sample.size)
         points, labels = sample.rows()
@@ -431,7 +431,7 @@ class SharedExample(Disjoint):
         return (starts[:, None] + np.arange(3)) % self.sample_size
 
 
-class SeatedUnanimous(SeatedTeachers):
+class UnanimousState(TeachersState):
     def noisy(self, votes: np.ndarray) -> np.ndarray:
         unanimous = (votes == 0) | (votes == self.spec.teachers)
         return np.where(unanimous, votes, super().noisy(votes))
@@ -445,7 +445,7 @@ class NoNoiseIfUnanimous(Disjoint):
     """
 
     name = "no-noise-if-unanimous"
-    seat_class = SeatedUnanimous
+    state_class = UnanimousState
 
 
 # --- GenericBBL ---------------------------------------------------------------------------------------------
@@ -480,5 +480,5 @@ class WholeSample(Learner):
     def sample_size(self) -> int:
         return self.run.sample_size
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedV2:
-        return self.run.seat(games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> V2State:
+        return self.run.start(games, rng)

@@ -13,7 +13,7 @@ from mutants.online_realizable import BareSum, SumAtMistakes
 from arena import Claim
 from arena.concepts import Halfspaces
 from learners.halfspaces.base import Multiplicative
-from learners.halfspaces.dp_winnow import DpWinnow, SeatedDpWinnow
+from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
 
 FIRES_EVERY_ROUND = -1e6
@@ -23,7 +23,7 @@ FIRES_EVERY_ROUND = -1e6
 class EveryRound(DpWinnow):
     """What the broken learners share: settings, a claim, and a seat of their own."""
 
-    seat_class = SeatedDpWinnow
+    state_class = DpWinnowState
 
     concepts: Halfspaces = Halfspaces(2, 0.5)
     rounds: int = 12
@@ -43,8 +43,8 @@ class EveryRound(DpWinnow):
     def claim(self) -> Claim:
         return self.twin.claim
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedDpWinnow:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> DpWinnowState:
+        return self.state_class(self, games, rng)
 
 
 # --- draws --------------------------------------------------------------------------------------------------
@@ -52,7 +52,7 @@ class EveryRound(DpWinnow):
 DRAWS = 60
 
 
-class SeatedOneForAll(SeatedDpWinnow):
+class OneForAllState(DpWinnowState):
     def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._draws = DRAWS
@@ -66,12 +66,12 @@ class DrawsForOne(EveryRound):
     """
 
     name = "draws-for-one"
-    seat_class = SeatedOneForAll
+    state_class = OneForAllState
 
     draws: int | None = 1
 
 
-class SeatedSum(SeatedDpWinnow):
+class SumState(DpWinnowState):
     def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._scores = Multiplicative(games, spec.concepts.dimension, rate=spec.eta)
@@ -83,13 +83,13 @@ class SumForMean(EveryRound):
     ten times as much."""
 
     name = "sum-for-mean"
-    seat_class = SeatedSum
+    state_class = SumState
 
     rate: float | None = 0.4
     cached: int | None = 10
 
 
-class SeatedLongMemory(SeatedDpWinnow):
+class LongMemoryState(DpWinnowState):
     def _update(self, rows: np.ndarray) -> None:
         cache, cached = self._cache[rows], self._cached[rows]
         super()._update(rows)
@@ -104,14 +104,14 @@ class CacheStays(EveryRound):
     """
 
     name = "cache-stays"
-    seat_class = SeatedLongMemory
+    state_class = LongMemoryState
 
     delta: float = 0.01
     updates: int | None = 11
     rate: float | None = 0.075
 
 
-class SeatedShowsCache(SeatedDpWinnow):
+class ShowsCacheState(DpWinnowState):
     def _update(self, rows: np.ndarray) -> None:
         cache = self._cache[rows]
         super()._update(rows)
@@ -127,12 +127,12 @@ class CacheShows(EveryRound):
     mistakes. No ε holds."""
 
     name = "cache-shows"
-    seat_class = SeatedShowsCache
+    state_class = ShowsCacheState
 
     rate: float | None = 0.02
 
 
-class SeatedNothingNew(SeatedDpWinnow):
+class NothingNewState(DpWinnowState):
     def _update(self, rows: np.ndarray) -> None:
         some = self._cached[rows] > 0
         shown = self._shown
@@ -152,7 +152,7 @@ class NothingNew(EveryRound):
     """
 
     name = "nothing-new"
-    seat_class = SeatedNothingNew
+    state_class = NothingNewState
 
     rate: float | None = 0.02
 
@@ -160,7 +160,7 @@ class NothingNew(EveryRound):
 # --- AboveThreshold -----------------------------------------------------------------------------------------
 
 
-class SeatedWatching(SeatedDpWinnow):
+class WatchingState(DpWinnowState):
     watch_class = RunningSum
 
     def __init__(self, spec: Brink, games: int, rng: np.random.Generator) -> None:
@@ -172,7 +172,7 @@ class SeatedWatching(SeatedDpWinnow):
 class Brink(EveryRound):
     """One update after about four mistakes, which shows: a count of one draw is not uniform."""
 
-    seat_class = SeatedWatching
+    state_class = WatchingState
 
     watching: float = 0.5
     rate: float | None = 0.005
@@ -180,7 +180,7 @@ class Brink(EveryRound):
     threshold: float | None = 4.0
 
 
-class SeatedAtMistakes(SeatedWatching):
+class AtMistakesState(WatchingState):
     watch_class = SumAtMistakes
 
 
@@ -192,10 +192,10 @@ class WatchesMistakes(Brink):
     """
 
     name = "watches-mistakes"
-    seat_class = SeatedAtMistakes
+    state_class = AtMistakesState
 
 
-class SeatedBareSum(SeatedWatching):
+class BareSumState(WatchingState):
     watch_class = BareSum
 
 
@@ -204,4 +204,4 @@ class BareMistakes(Brink):
     """The slip: AboveThreshold has a noisy threshold, but compares it with the exact sum. No ε holds."""
 
     name = "bare-mistakes"
-    seat_class = SeatedBareSum
+    state_class = BareSumState

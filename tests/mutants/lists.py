@@ -12,7 +12,7 @@ import numpy as np
 
 from arena import Claim, Finite, Sample, Unsupported
 from arena.concepts import ConceptClass, DecisionLists, Variables
-from learners.lists.private_decision_list import PrivateDecisionList, SeatedPrivateDecisionList
+from learners.lists.private_decision_list import PrivateDecisionList, PrivateDecisionListState
 from learners.mechanisms.selection.em_cover import EMCover
 
 
@@ -20,7 +20,7 @@ from learners.mechanisms.selection.em_cover import EMCover
 class BrokenList(PrivateDecisionList):
     """What the broken learners share: settings, and a seat of their own. None tells a law."""
 
-    seat_class = SeatedPrivateDecisionList
+    state_class = PrivateDecisionListState
 
     concepts: ConceptClass = DecisionLists(Variables(1))
     epsilon: float = 1.0
@@ -30,8 +30,8 @@ class BrokenList(PrivateDecisionList):
     def law(self, sample: Sample) -> Finite:
         raise Unsupported(f"{self.name} tells no law")
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedPrivateDecisionList:
-        return self.seat_class(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
+        return self.state_class(self, rng)
 
     @property
     def twin(self) -> PrivateDecisionList:
@@ -40,7 +40,7 @@ class BrokenList(PrivateDecisionList):
         return PrivateDecisionList(**{field.name: getattr(self, field.name) for field in fields})
 
 
-class SeatedWithoutTheTwo(SeatedPrivateDecisionList):
+class WithoutTheTwoState(PrivateDecisionListState):
     def _scores(self, cover: EMCover) -> np.ndarray:
         return 2 * super()._scores(cover)
 
@@ -50,10 +50,10 @@ class WithoutTheTwo(BrokenList):
     """The slip: exp(−ε₀·m) for exp(−ε₀·m/2). It loses what twice the rate does."""
 
     name = "without-the-two"
-    seat_class = SeatedWithoutTheTwo
+    state_class = WithoutTheTwoState
 
 
-class SeatedShareOfCovered(SeatedPrivateDecisionList):
+class ShareOfCoveredState(PrivateDecisionListState):
     def _scores(self, cover: EMCover) -> np.ndarray:
         covered = cover.sums.sum(axis=2, keepdims=True)
         return -covered[:, -1:] * cover.sums / np.maximum(covered, 1)
@@ -66,7 +66,7 @@ class ShareOfCovered(BrokenList):
     """
 
     name = "share-of-covered"
-    seat_class = SeatedShareOfCovered
+    state_class = ShareOfCoveredState
 
 
 class KeepingCover(EMCover):
@@ -74,7 +74,7 @@ class KeepingCover(EMCover):
         self.left, self.sums = self.left[parents], self.sums[parents]
 
 
-class SeatedKeepsCovered(SeatedPrivateDecisionList):
+class KeepsCoveredState(PrivateDecisionListState):
     def _cover(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> EMCover:
         return KeepingCover(held, wrong, coins, rate=self._spec.chosen_rate, whole=held.shape[1] - 1)
 
@@ -86,12 +86,12 @@ class KeepsCovered(BrokenList):
     """
 
     name = "keeps-covered"
-    seat_class = SeatedKeepsCovered
+    state_class = KeepsCoveredState
 
     concepts: ConceptClass = DecisionLists(Variables(6))
 
 
-class SeatedStopsWhenEmpty(SeatedPrivateDecisionList):
+class StopsWhenEmptyState(PrivateDecisionListState):
     def _drawn(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> np.ndarray:
         cover = self._cover(held, wrong, coins)
         lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
@@ -109,10 +109,10 @@ class StopsWhenEmpty(BrokenList):
     """The slip: a list ends when no example is left. No ε holds: it ends early, or cannot."""
 
     name = "stops-when-empty"
-    seat_class = SeatedStopsWhenEmpty
+    state_class = StopsWhenEmptyState
 
 
-class SeatedSkipsUseless(SeatedPrivateDecisionList):
+class SkipsUselessState(PrivateDecisionListState):
     def _scores(self, cover: EMCover) -> np.ndarray:
         useless = cover.sums.sum(axis=2, keepdims=True) == 0
         useless[:, -1] = False  # "true" may always come
@@ -124,10 +124,10 @@ class SkipsUseless(BrokenList):
     """The slip: features that cover no example left are not offered. No ε holds: x0 is drawn, or never."""
 
     name = "skips-useless"
-    seat_class = SeatedSkipsUseless
+    state_class = SkipsUselessState
 
 
-class SeatedExactEnd(SeatedPrivateDecisionList):
+class ExactEndState(PrivateDecisionListState):
     def _scores(self, cover: EMCover) -> np.ndarray:
         scores = super()._scores(cover)
         rarer = cover.sums[:, -1] > cover.sums[:, -1].min(axis=1, keepdims=True)
@@ -140,7 +140,7 @@ class ExactEnd(BrokenList):
     """The slip: a list ends with the commoner label of what is left, not a noisy one. No ε holds."""
 
     name = "exact-end"
-    seat_class = SeatedExactEnd
+    state_class = ExactEndState
 
 
 @attrs.frozen

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
-from learners.online.agnostic_batched import AgnosticBatched, SeatedAgnosticBatched
+from learners.online.agnostic_batched import AgnosticBatched, AgnosticBatchedState
 from learners.online.sanitiser import Discriminator, ExponentialLearner, Sanitiser
 
 
@@ -37,7 +37,7 @@ class SmallBatches(AgnosticBatched):
         return self.twin.claim
 
 
-class SeatedKeepsBatches(SeatedAgnosticBatched):
+class KeepsBatchesState(AgnosticBatchedState):
     def _deal(self, hands: np.ndarray) -> None:
         before = self._counts.copy()
         super()._deal(hands)
@@ -53,8 +53,8 @@ class KeepsBatches(SmallBatches):
     rounds: int = 60
     alpha: float = 0.7  # tells the worlds apart best
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedAgnosticBatched:
-        return SeatedKeepsBatches(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> AgnosticBatchedState:
+        return KeepsBatchesState(self, games, rng)
 
 
 class NoiseOfMeansSanitiser(Sanitiser):

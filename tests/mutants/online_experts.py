@@ -12,7 +12,7 @@ import numpy as np
 from arena import Claim
 from arena.concepts import ConceptClass, FiniteClass, Thresholds
 from learners.mechanisms.experts import exponential_experts
-from learners.online.agnostic_experts import LAZY, AgnosticExperts, SeatedAgnosticExperts
+from learners.online.agnostic_experts import LAZY, AgnosticExperts, AgnosticExpertsState
 from learners.online.experts import Candidates, FreshDraws, LazyDraws
 
 ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
@@ -25,7 +25,7 @@ class HalfMoves(AgnosticExperts):
     Experts may move halfway through the game, and one in two does.
     """
 
-    seat_class = SeatedAgnosticExperts
+    state_class = AgnosticExpertsState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 12
@@ -44,14 +44,14 @@ class HalfMoves(AgnosticExperts):
     def claim(self) -> Claim:
         return self.twin.claim
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedAgnosticExperts:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> AgnosticExpertsState:
+        return self.state_class(self, games, rng)
 
 
 # --- candidates ---------------------------------------------------------------------------------------------
 
 
-class SeatedWithCandidates(SeatedAgnosticExperts):
+class WithCandidatesState(AgnosticExpertsState):
     """With candidates of a class of its own."""
 
     candidates_class = Candidates
@@ -77,7 +77,7 @@ class ExactCandidates(Candidates):
         return self._told[:, self._end, None] - self._told[:, : self._end] >= self._threshold
 
 
-class SeatedExactCandidates(SeatedWithCandidates):
+class ExactCandidatesState(WithCandidatesState):
     candidates_class = ExactCandidates
 
 
@@ -89,7 +89,7 @@ class BareCandidates(HalfMoves):
     """
 
     name = "bare-candidates"
-    seat_class = SeatedExactCandidates
+    state_class = ExactCandidatesState
 
     threshold: float = 1.375  # scales of 4: between 5 and 6 occurrences
 
@@ -108,7 +108,7 @@ class StruckOut(Candidates):
         return told & (now[:, None] > self._exact[:, : self._end])
 
 
-class SeatedStruckOut(SeatedWithCandidates):
+class StruckOutState(WithCandidatesState):
     candidates_class = StruckOut
 
 
@@ -120,7 +120,7 @@ class StrikesOut(HalfMoves):
     """
 
     name = "strikes-out"
-    seat_class = SeatedStruckOut
+    state_class = StruckOutState
 
     threshold: float = -1.0
 
@@ -131,7 +131,7 @@ class OneLevel(Candidates):
         self._counter.scale /= self._counter.levels
 
 
-class SeatedOneLevel(SeatedWithCandidates):
+class OneLevelState(WithCandidatesState):
     candidates_class = OneLevel
 
 
@@ -145,7 +145,7 @@ class NoiseOfOneLevel(HalfMoves):
     """
 
     name = "noise-of-one-level"
-    seat_class = SeatedOneLevel
+    state_class = OneLevelState
 
     concepts: ConceptClass = ALL
     rounds: int = 60
@@ -180,7 +180,7 @@ class BestState(FreshDraws):
         return self._experts.scores().argmax(axis=1)
 
 
-class SeatedBestState(SeatedAgnosticExperts):
+class BestStateState(AgnosticExpertsState):
     def __init__(self, spec: HalfMoves, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._draws = BestState(self._experts, games, rng)
@@ -191,7 +191,7 @@ class ShowsTheBest(HalfMoves):
     """The slip: the best expert is shown, as if candidates from noisy counts made it private. No ε holds."""
 
     name = "shows-the-best"
-    seat_class = SeatedBestState
+    state_class = BestStateState
 
     concepts: ConceptClass = Thresholds(range(1))
     threshold: float = 0.0
@@ -212,7 +212,7 @@ class PaysForOneDraw(HalfMoves):
         return exponential_experts.largest_rate(2, epsilon=self.epsilon, delta=self.delta)
 
 
-class SeatedAtMistakes(SeatedAgnosticExperts):
+class AtMistakesState(AgnosticExpertsState):
     def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
@@ -223,7 +223,7 @@ class SeatedAtMistakes(SeatedAgnosticExperts):
 class AtMistakes(HalfMoves):
     """What the lazy ones share: an expert is kept with probability exp(−leaving·loss)."""
 
-    seat_class = SeatedAtMistakes
+    state_class = AtMistakesState
 
     concepts: ConceptClass = Thresholds(range(1))
     share: float = 0.0

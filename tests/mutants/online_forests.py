@@ -16,7 +16,7 @@ from mutants.online_realizable import InTurn
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
-from learners.online.golowich_livni import Forests, GolowichLivni, SeatedGolowichLivni
+from learners.online.golowich_livni import Forests, GolowichLivni, GolowichLivniState
 
 
 @attrs.frozen
@@ -42,7 +42,7 @@ class FewTrees(GolowichLivni):
         return self.twin.claim
 
 
-class SeatedBareForest(SeatedGolowichLivni):
+class BareForestState(GolowichLivniState):
     def _switch(self, rows: np.ndarray) -> None:
         counts = self._forests.counts(rows)
         best = np.where(counts.any(axis=1), counts.argmax(axis=1), self._forests.function[rows])
@@ -58,8 +58,8 @@ class BareForest(FewTrees):
 
     name = "bare-forest"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedGolowichLivni:
-        return SeatedBareForest(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> GolowichLivniState:
+        return BareForestState(self, games, rng)
 
 
 @attrs.frozen
@@ -95,7 +95,7 @@ class ForestsInTurn(Forests):
         self._turn += mistakes
 
 
-class SeatedLeavesInTurn(SeatedGolowichLivni):
+class LeavesInTurnState(GolowichLivniState):
     def __init__(self, spec: FewTrees, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._forests = ForestsInTurn(spec, games, rng)
@@ -115,5 +115,5 @@ class LeavesInTurn(FewTrees):
     nodes: int = 128
     level: float | None = 8.0
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedLeavesInTurn:
-        return SeatedLeavesInTurn(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> LeavesInTurnState:
+        return LeavesInTurnState(self, games, rng)

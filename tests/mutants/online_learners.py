@@ -10,7 +10,7 @@ from arena import STREAM_EXAMPLE, BudgetExceeded, Claim, Hypothesis, Learner
 from arena.concepts import Thresholds
 
 
-class SeatedMajority:
+class MajorityState:
     """A majority learner at a table: h_t is constant, 1 where (ones seen) - (zeros seen) + noise ≥ 0."""
 
     def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
@@ -36,7 +36,7 @@ class Majority(Learner):
     """What the broken learners share with `noisy-majority`."""
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
-    seat_class = SeatedMajority
+    state_class = MajorityState
 
     epsilon: float = 1.0
     rounds: int = 100
@@ -46,14 +46,14 @@ class Majority(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(STREAM_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedMajority:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> MajorityState:
+        return self.state_class(self, games, rng)
 
 
-class SeatedStaleMajority(SeatedMajority):
+class StaleMajorityState(MajorityState):
     def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self.drawn = laplace_noise(rng, (games,), 2 / spec.epsilon)
@@ -71,10 +71,10 @@ class StaleMajority(Majority):
     """
 
     name = "stale-majority"
-    seat_class = SeatedStaleMajority
+    state_class = StaleMajorityState
 
 
-class SeatedNoisyStart(SeatedMajority):
+class NoisyStartState(MajorityState):
     def noise(self) -> np.ndarray:
         drawn = laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
         return drawn if self.round == 1 else np.zeros(self.games)
@@ -85,10 +85,10 @@ class NoisyStart(Majority):
     """The slip: only the first round has noise, and the count of all others is exact. No ε holds."""
 
     name = "noisy-start"
-    seat_class = SeatedNoisyStart
+    state_class = NoisyStartState
 
 
-class SeatedOneRoundPaid(SeatedMajority):
+class OneRoundPaidState(MajorityState):
     def noise(self) -> np.ndarray:
         return laplace_noise(self.rng, (self.games,), 2 / self.spec.epsilon)
 
@@ -98,6 +98,6 @@ class PaysForOneRound(Majority):
     """The slip: every round has the noise of a single one. Loses ε (rounds - 1): h_1 is before the data."""
 
     name = "pays-for-one-round"
-    seat_class = SeatedOneRoundPaid
+    state_class = OneRoundPaidState
 
     rounds: int = 12

@@ -17,14 +17,14 @@ from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
 from learners.mechanisms.counters.private_histogram import HistogramNoise
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
-from learners.online.realizable import Realizable, SeatedRealizable
+from learners.online.realizable import Realizable, RealizableState
 
 
 @attrs.frozen
 class Shorter(Realizable):
     """What the broken learners share: settings, a claim, and a seat of their own."""
 
-    seat_class = SeatedRealizable
+    state_class = RealizableState
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40
@@ -35,8 +35,8 @@ class Shorter(Realizable):
     watching: float = 0.8
     patience: float = 0.25
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedRealizable:
-        return self.seat_class(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> RealizableState:
+        return self.state_class(self, games, rng)
 
     @property
     def twin(self) -> Realizable:
@@ -44,7 +44,7 @@ class Shorter(Realizable):
         return Realizable(**{field.name: getattr(self, field.name) for field in attrs.fields(Realizable)})
 
 
-class SeatedBareCounts(SeatedRealizable):
+class BareCountsState(RealizableState):
     def _frequent(self, game: int) -> list[int]:
         soa, sequences = self._soa, 2 * self._pairs[game]
         counts = np.bincount(soa.function[self._states[game, :sequences]], minlength=soa.nothing + 1)
@@ -60,7 +60,7 @@ class BareCounts(Shorter):
     """
 
     name = "bare-counts"
-    seat_class = SeatedBareCounts
+    state_class = BareCountsState
 
     nodes: int | None = 4
 
@@ -82,7 +82,7 @@ class SumAtMistakes(RunningSum):
         return self._shown
 
 
-class SeatedBareSum(SeatedRealizable):
+class BareSumState(RealizableState):
     watch_class: type[RunningSum] = BareSum
 
     def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
@@ -98,10 +98,10 @@ class NoiseOfThresholdAlone(Shorter):
     """
 
     name = "noise-of-threshold-alone"
-    seat_class = SeatedBareSum
+    state_class = BareSumState
 
 
-class SeatedSumAtMistakes(SeatedBareSum):
+class SumAtMistakesState(BareSumState):
     watch_class = SumAtMistakes
 
 
@@ -110,7 +110,7 @@ class ComparesAtMistakes(Shorter):
     """The slip: the sum is compared with the threshold only in rounds in which it grew. No ε holds."""
 
     name = "compares-at-mistakes"
-    seat_class = SeatedSumAtMistakes
+    state_class = SumAtMistakesState
 
     rounds: int = 35
     delta: float = 0.05
@@ -125,7 +125,7 @@ class GoingOn(RunningSum):
         self._sums[rows] = sums
 
 
-class SeatedGoingOn(SeatedBareSum):
+class GoingOnState(BareSumState):
     watch_class = GoingOn
 
 
@@ -139,7 +139,7 @@ class SumGoesOn(Shorter):
     """
 
     name = "sum-goes-on"
-    seat_class = SeatedGoingOn
+    state_class = GoingOnState
 
     concepts: ConceptClass = Points(range(6))
     rounds: int = 300
@@ -199,7 +199,7 @@ class InTurn:
         return np.arange(size)
 
 
-class SeatedPairsInTurn(SeatedRealizable):
+class PairsInTurnState(RealizableState):
     def __init__(self, spec: Shorter, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._turn = np.zeros(games, np.intp)
@@ -220,7 +220,7 @@ class PairsInTurn(Shorter):
     """
 
     name = "pairs-in-turn"
-    seat_class = SeatedPairsInTurn
+    state_class = PairsInTurnState
 
     concepts: ConceptClass = Thresholds(range(3))
     rounds: int = 64

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players import LastLabel, LastLabelSeat
+from support.players import LastLabel, LastLabelState
 
 from arena import (
     QUERY,
@@ -33,7 +33,7 @@ from arena import (
 SAMPLE = Sample([0.0, 1.0], [0, 1], [2, 2])
 
 
-class CoinSeat:
+class CoinState:
     """Answers 1 with probability 1/4 below 1/2 and 3/4 from there on."""
 
     def __init__(self, games: int, rng: np.random.Generator) -> None:
@@ -56,14 +56,14 @@ class Coin(Learner):
 
     name = "coin"
     protocols = ("Figure1",)
-    seat_class = CoinSeat
+    state_class = CoinState
 
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
-        return self.seat_class(games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        return self.state_class(games, rng)
 
 
 @attrs.define(frozen=False, eq=True, unsafe_hash=True)
@@ -106,74 +106,74 @@ class Boaster(Coin):
         return 1.0
 
 
-class GlobalNumpySeat(CoinSeat):
+class GlobalNumpyState(CoinState):
     def coins(self) -> np.ndarray:
         return np.random.rand(self.games)  # noqa: NPY002 - this is the mutation
 
 
-class GlobalPythonSeat(CoinSeat):
+class GlobalPythonState(CoinState):
     def coins(self) -> np.ndarray:
         return np.array([random.random() for _ in range(self.games)])
 
 
-class UnseededSeat(CoinSeat):
+class UnseededState(CoinState):
     def __init__(self, games: int, rng: np.random.Generator) -> None:
         super().__init__(games, np.random.default_rng())
 
 
-class SharedCoinSeat(CoinSeat):
+class SharedCoinState(CoinState):
     def coins(self) -> np.ndarray:
         return np.full(self.games, self.rng.random())
 
 
-class CrossTalkSeat(CoinSeat):
+class CrossTalkState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         return super().predict(np.full(self.games, x.mean() if self.games else 0.0))
 
 
-class LonelySeat(CoinSeat):
+class LonelyState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         return super().predict(x if self.games > 1 else 1 - x)
 
 
-class ScribblerSeat(CoinSeat):
+class ScribblerState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         x[:] = 0.0
         return super().predict(x)
 
 
-class PairOnlySeat(CoinSeat):
+class PairOnlyState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         return super().predict(x) if self.games else np.zeros(1, bool)
 
 
-def seated(kind: type[CoinSeat]) -> Coin:
+def running(kind: type[CoinState]) -> Coin:
     """A coin whose seat is of this kind."""
     return attrs.make_class(
-        kind.__name__.removesuffix("Seat"),
+        kind.__name__.removesuffix("State"),
         {},
         bases=(Coin,),
         frozen=True,
-        class_body={"seat_class": kind, "__module__": __name__},
+        class_body={"state_class": kind, "__module__": __name__},
     )()
 
 
 GlobalNumpy, GlobalPython, Unseeded, SharedCoin, CrossTalk, Lonely, Scribbler, PairOnly = (
-    type(seated(kind))
+    type(running(kind))
     for kind in (
-        GlobalNumpySeat,
-        GlobalPythonSeat,
-        UnseededSeat,
-        SharedCoinSeat,
-        CrossTalkSeat,
-        LonelySeat,
-        ScribblerSeat,
-        PairOnlySeat,
+        GlobalNumpyState,
+        GlobalPythonState,
+        UnseededState,
+        SharedCoinState,
+        CrossTalkState,
+        LonelyState,
+        ScribblerState,
+        PairOnlyState,
     )
 )
 
 
-class UnseededGuessSeat(LastLabelSeat):
+class UnseededGuessState(LastLabelState):
     """Its hypotheses are fresh coins of a generator of its own."""
 
     def hypothesis(self) -> Hypothesis:
@@ -183,8 +183,8 @@ class UnseededGuessSeat(LastLabelSeat):
 
 @attrs.frozen
 class UnseededGuess(LastLabel):
-    def seat(self, games: int, rng: np.random.Generator) -> UnseededGuessSeat:
-        return UnseededGuessSeat(games)
+    def start(self, games: int, rng: np.random.Generator) -> UnseededGuessState:
+        return UnseededGuessState(games)
 
 
 # --- what a learner says of itself --------------------------------------------------------------------------
@@ -194,10 +194,10 @@ class UnseededGuess(LastLabel):
 class InStep(Coin):
     """In step, and says so."""
 
-    in_step = True
+    common_random_numbers = True
 
 
-class PlanarSeat(CoinSeat):
+class PlanarState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         return super().predict(x[:, 0])
 
@@ -207,10 +207,10 @@ class Planar(InStep):
     """In step, and of points in the plane."""
 
     point_shape = (2,)
-    seat_class = PlanarSeat
+    state_class = PlanarState
 
 
-class SparingSeat(CoinSeat):
+class SparingState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         label = np.zeros(self.games, bool)
         asked = np.flatnonzero(x >= 0.5)
@@ -222,10 +222,10 @@ class SparingSeat(CoinSeat):
 class Sparing(InStep):
     """Throws coins only where it needs them."""
 
-    seat_class = SparingSeat
+    state_class = SparingState
 
 
-class WastefulSeat(CoinSeat):
+class WastefulState(CoinState):
     def release(self, training: Training) -> np.ndarray:
         coins = self.coins()
         for sample, games in training.groups():
@@ -238,7 +238,7 @@ class Wasteful(InStep):
     """Throws more coins in some games once the others have theirs."""
 
     protocols = ("Release",)
-    seat_class = WastefulSeat
+    state_class = WastefulState
 
 
 @attrs.frozen
@@ -256,7 +256,7 @@ class Listed(Coin):
     some_points = (0.0, 1.0)
 
 
-class NarrowSeat(CoinSeat):
+class NarrowState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         if ((x > 0) & (x < 1)).any():
             raise ValueError("between")
@@ -267,7 +267,7 @@ class NarrowSeat(CoinSeat):
 class Narrow(Coin):
     """Cannot be asked about one of its points."""
 
-    seat_class = NarrowSeat
+    state_class = NarrowState
 
 
 # --- laws of answers ----------------------------------------------------------------------------------------
@@ -304,7 +304,7 @@ class ToldCoin(Coin):
         return self.told
 
 
-class HaltingSeat(CoinSeat):
+class HaltingState(CoinState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         label = super().predict(x)
         self.halted = self.halted | label
@@ -315,10 +315,10 @@ class HaltingSeat(CoinSeat):
 class Halting(ToldCoin):
     """Stops after its first 1, of which its law says nothing."""
 
-    seat_class = HaltingSeat
+    state_class = HaltingState
 
 
-class BudgetSeat(CoinSeat):
+class BudgetState(CoinState):
     asked = 0
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -331,7 +331,7 @@ class BudgetSeat(CoinSeat):
 class Budget(ToldCoin):
     """Stops after four answers, which its law need not say."""
 
-    seat_class = BudgetSeat
+    state_class = BudgetState
 
 
 class HaltingLaw(CoinLaw):
@@ -349,7 +349,7 @@ class LastLaw(HaltingLaw):
         return self.answers
 
 
-class HaltingBudgetSeat(HaltingSeat):
+class HaltingBudgetState(HaltingState):
     asked = 0
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -363,11 +363,11 @@ class HaltingBudgetSeat(HaltingSeat):
 class HaltingBudget(ToldCoin):
     """Stops after its first 1, and after four answers, which its law says."""
 
-    seat_class = HaltingBudgetSeat
+    state_class = HaltingBudgetState
     told: AnswerLaw = LastLaw()
 
 
-class StuckSeat(CoinSeat):
+class StuckState(CoinState):
     def __init__(self, games: int, rng: np.random.Generator) -> None:
         super().__init__(games, rng)
         self.thrown = rng.random(games)
@@ -380,7 +380,7 @@ class StuckSeat(CoinSeat):
 class Stuck(ToldCoin):
     """Throws one coin for all answers, each of which has the law that it tells."""
 
-    seat_class = StuckSeat
+    state_class = StuckState
 
 
 # --- laws of values -----------------------------------------------------------------------------------------
@@ -413,7 +413,7 @@ class Impossible(ValueLaw):
 
 
 @attrs.frozen(eq=False)
-class ValueSeat:
+class ValueState:
     """Releases Exp(1), a pair of them, one for both of a pair, a bit of chance 1/4, or -1 with chance 1/4 and
     else Exp(1)."""
 
@@ -447,8 +447,8 @@ class Value(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
 
-    def seat(self, games: int, rng: np.random.Generator) -> ValueSeat:
-        return ValueSeat(self.kind, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ValueState:
+        return ValueState(self.kind, games, rng)
 
     def law(self, sample: Sample) -> ValueLaw:
         return self.tell()

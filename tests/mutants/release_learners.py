@@ -49,11 +49,11 @@ class Releaser(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedReleaser:
-        return SeatedReleaser(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ReleaseState:
+        return ReleaseState(self, rng)
 
     @abstractmethod
     def statistic(self, sample: Sample) -> Any:
@@ -65,7 +65,7 @@ class Releaser(Learner):
 
 
 @attrs.frozen(eq=False)
-class SeatedReleaser:
+class ReleaseState:
     """A releaser at a table."""
 
     spec: Releaser

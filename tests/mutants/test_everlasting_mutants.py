@@ -13,7 +13,7 @@ from mutants.everlasting import (
     TrueTopsPredictor,
     WaitsForTheHalt,
 )
-from mutants.witnesses import Asks, last
+from mutants.refuting_adversaries import Asks, last
 
 from adversaries.figure1.stale_thresholds import StaleThresholds
 from adversaries.figure1.training_swap import TrainingSwap

@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from mutants.learners import MUTANTS, BrokenLearner
+from mutants.refuting_adversaries import REFUTING
 from mutants.release_learners import VarianceForDeviation
-from mutants.witnesses import WITNESSES
 from scipy import stats
 
 from arena import Learner, Sample
@@ -26,7 +26,7 @@ def audited(mutant: BrokenLearner, learner: Learner) -> Verdict:
     """The verdict on a learner by the adversary that is meant for the mutant, against the mutant's claim."""
     plan = Plan(
         learner=learner,
-        adversary=attrs.evolve(WITNESSES[mutant.name], learner=learner),
+        adversary=attrs.evolve(REFUTING[mutant.name], learner=learner),
         referee=mutant.referee,
         epsilon=mutant.spec.claim.epsilon,
         delta=mutant.spec.claim.delta,
@@ -84,7 +84,7 @@ def test_the_twin_claims_no_less(mutant: BrokenLearner) -> None:
 
 def test_names_tell_mutants_apart() -> None:
     assert len({mutant.name for mutant in MUTANTS}) == len(MUTANTS)
-    assert set(WITNESSES) == {mutant.name for mutant in MUTANTS}
+    assert set(REFUTING) == {mutant.name for mutant in MUTANTS}
 
 
 def test_what_the_gaussian_mean_loses() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena import UNSTABLE, Claim
 from learners.mechanisms.noise.gaussian import gaussian_sigma
-from learners.pate.pate_gaussian import PateGaussian, SeatedPateGaussian
+from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
 
 VOTES = PateGaussian(teachers=3, queries=8, epsilon=1.0, delta=0.05)
 
@@ -33,7 +33,7 @@ class HalfOfAVote(PateGaussian):
         return VOTES.claim
 
 
-class SeatedBareScreen(SeatedPateGaussian):
+class BareScreenState(PateGaussianState):
     """bare-screen at a table."""
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
@@ -53,8 +53,8 @@ class BareScreen(PateGaussian):
     def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
         return super(PateGaussian, self).law(sample)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedPateGaussian:
-        return SeatedBareScreen(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
+        return BareScreenState(self, games, rng)
 
 
 def settings() -> dict[str, object]:

@@ -85,11 +85,11 @@ class Releasing(Learner):
     def law(self, sample: Sample) -> ValueLaw:
         return self.told(ones(sample))
 
-    def seat(self, games: int, rng: np.random.Generator) -> ReleasingSeat:
-        return ReleasingSeat()
+    def start(self, games: int, rng: np.random.Generator) -> ReleasingState:
+        return ReleasingState()
 
 
-class ReleasingSeat:
+class ReleasingState:
     """Releases the count itself: exact audits never look at it."""
 
     def release(self, training: Training) -> np.ndarray:
@@ -133,7 +133,7 @@ class Predicting(Learner):
     def law(self, sample: Sample) -> AnswerLaw:
         return self.told(ones(sample))
 
-    def seat(self, games: int, rng: np.random.Generator) -> None:
+    def start(self, games: int, rng: np.random.Generator) -> None:
         raise AssertionError("an exact audit seats no learner before Figure1")
 
 
@@ -211,11 +211,11 @@ class TableOfVotes(Learner):
     def law(self, sample: Sample) -> BetweenLaw:
         return BetweenLaw(ones(sample) % 2 / 40, self.halts)
 
-    def seat(self, games: int, rng: np.random.Generator) -> VotesSeat:
-        return VotesSeat(BetweenThresholds(games, rng, **BETWEEN, halts=self.halts))
+    def start(self, games: int, rng: np.random.Generator) -> VotesState:
+        return VotesState(BetweenThresholds(games, rng, **BETWEEN, halts=self.halts))
 
 
-class VotesSeat:
+class VotesState:
     def __init__(self, mechanism: BetweenThresholds) -> None:
         self.mechanism = mechanism
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from arena import Sample
 from audits.data.one_hot import OneHot, load_one_hot
-from audits.experiments.players import Learnt, Request
+from audits.experiments.players import Learned, Request
 
 LINES = 600
 
@@ -41,12 +41,12 @@ class Plain:
             raise KeyboardInterrupt
         return np.where(points[:, 0] == 1, teachers // 10, teachers - teachers // 10)
 
-    def learn(self, request: Request) -> Learnt:
+    def learn(self, request: Request) -> Learned:
         self.seen.append(request)
         asked = request.answers if request.active else len(request.points)
         noise = request.noise.standard_normal(asked) / request.epsilon
         upright = (2 * request.ones[:asked] + noise >= request.teachers) == (request.points[:asked, 0] == 0)
-        return Learnt(lambda points: (points[:, 0] == 0) == (upright.mean() > 0.5), asked)
+        return Learned(lambda points: (points[:, 0] == 0) == (upright.mean() > 0.5), asked)
 
     def spent(self, answers: int, *, of: int, epsilon: float, delta: float) -> float:
         return epsilon * answers / of

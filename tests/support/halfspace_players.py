@@ -26,12 +26,12 @@ class PlainWinnow(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedWinnow:
+    def start(self, games: int, rng: np.random.Generator) -> WinnowState:
         assert isinstance(self.concepts, Halfspaces)
-        return SeatedWinnow(self.concepts, games, self.confidence)
+        return WinnowState(self.concepts, games, self.confidence)
 
 
-class SeatedWinnow:
+class WinnowState:
     """updates: (n,), how many there were."""
 
     def __init__(self, concepts: Halfspaces, games: int, confidence: float) -> None:

@@ -12,7 +12,9 @@ from arena.randomness import generator
 GAMES = 60
 
 
-def check_in_step(learner: Learner, sample: Sample, other: Sample, points: Sequence[float] = ()) -> None:
+def check_common_random_numbers(
+    learner: Learner, sample: Sample, other: Sample, points: Sequence[float] = ()
+) -> None:
     """Two tables with the same coins; in the second, every third game is told something else.
 
     What all other games show must be the same, bit for bit, and the generator must be in the same state after
@@ -40,23 +42,23 @@ def _play(
 ) -> Iterator[tuple[np.ndarray, str]]:
     """What each game shows (GAMES, ...) and the state of the generator, step by step."""
     rng = generator(np.random.SeedSequence(5))
-    seat = learner.seat(GAMES, rng)
+    state = learner.start(GAMES, rng)
     training = Training.of(samples, told.astype(np.intp))
     if "Release" in learner.protocols:
-        released = seat.release(training)
+        released = state.release(training)
         shown = _concepts(released) if isinstance(released, Hypothesis) else released
         yield shown, str(rng.bit_generator.state)
         return
     if "Figure1" in learner.protocols:
-        seat.train(training)
-        yield seat.halted.copy(), str(rng.bit_generator.state)
+        state.train(training)
+        yield state.halted.copy(), str(rng.bit_generator.state)
     for x, reverse in zip(points, reversed(points), strict=True):
         own = np.where(told, reverse, x)
         if "Figure1" in learner.protocols:
-            yield np.column_stack([seat.predict(own), seat.halted]), str(rng.bit_generator.state)
+            yield np.column_stack([state.predict(own), state.halted]), str(rng.bit_generator.state)
         else:
-            yield _concepts(seat.hypothesis()), str(rng.bit_generator.state)
-            seat.observe(own, told.astype(np.int8))
+            yield _concepts(state.hypothesis()), str(rng.bit_generator.state)
+            state.observe(own, told.astype(np.int8))
 
 
 def _concepts(hypothesis: Hypothesis) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from arena import STREAM_EXAMPLE, Claim, Hypothesis, Learner
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.littlestone import START, Automaton, soa
-from learners.online.conservative import SeatedConservative
+from learners.online.conservative import ConservativeState
 
 
 @attrs.frozen
@@ -33,11 +33,11 @@ class Lazy(Opponent):
     name = "lazy"
     chance: float = 0.3
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedLazy:
-        return SeatedLazy(soa(self.concepts), games, self.chance, rng)
+    def start(self, games: int, rng: np.random.Generator) -> LazyState:
+        return LazyState(soa(self.concepts), games, self.chance, rng)
 
 
-class SeatedLazy(SeatedConservative):
+class LazyState(ConservativeState):
     def __init__(self, automaton: Automaton, games: int, chance: float, rng: np.random.Generator) -> None:
         super().__init__(automaton, games)
         self.chance, self.rng = chance, rng
@@ -54,11 +54,11 @@ class Guesser(Opponent):
 
     name = "guesser"
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedGuesser:
-        return SeatedGuesser(self.concepts, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> GuesserState:
+        return GuesserState(self.concepts, games, rng)
 
 
-class SeatedGuesser:
+class GuesserState:
     def __init__(self, concepts: ConceptClass, games: int, rng: np.random.Generator) -> None:
         self.rng = rng
         assert concepts.domain is not None
@@ -83,11 +83,11 @@ class Forest(Opponent):
     name = "forest"
     trees: int = 32
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedForest:
-        return SeatedForest(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ForestState:
+        return ForestState(self, games, rng)
 
 
-class SeatedForest:
+class ForestState:
     def __init__(self, spec: Forest, games: int, rng: np.random.Generator) -> None:
         self.automaton = soa(spec.concepts)
         self.games = [OneForest(self.automaton, spec.trees, child) for child in rng.spawn(games)]

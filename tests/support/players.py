@@ -27,7 +27,7 @@ from arena.concepts import Thresholds
 SAMPLE = Sample([0.0, 1.0], [0, 1], [3, 2])
 
 
-class EchoSeat:
+class EchoState:
     """Remembers what it received; answers 1 for points of at least 0.5; halts when asked `halt_at`."""
 
     def __init__(self, games: int, halt_at: float) -> None:
@@ -56,19 +56,19 @@ class Echo(Learner):
     name = "echo"
     protocols = ("Figure1", "Release")
     halt_at: float = 9.0
-    seats: list[EchoSeat] = attrs.field(factory=list, eq=False, repr=False)
+    states: list[EchoState] = attrs.field(factory=list, eq=False, repr=False)
 
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
 
-    def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
-        seat = EchoSeat(games, self.halt_at)
-        self.seats.append(seat)
-        return seat
+    def start(self, games: int, rng: np.random.Generator) -> EchoState:
+        state = EchoState(games, self.halt_at)
+        self.states.append(state)
+        return state
 
 
-class FragileSeat(EchoSeat):
+class FragileState(EchoState):
     """Raises when it is asked 7."""
 
     error: type[Exception] = RuntimeError
@@ -86,13 +86,13 @@ class Fragile(Echo):
     name = "fragile"
     error: type[Exception] = RuntimeError
 
-    def seat(self, games: int, rng: np.random.Generator) -> FragileSeat:
-        seat = FragileSeat(games, self.halt_at)
-        seat.error = self.error
-        return seat
+    def start(self, games: int, rng: np.random.Generator) -> FragileState:
+        state = FragileState(games, self.halt_at)
+        state.error = self.error
+        return state
 
 
-class LastLabelSeat:
+class LastLabelState:
     """h_t labels everything as the last example was labelled."""
 
     def __init__(self, games: int) -> None:
@@ -114,8 +114,8 @@ class LastLabel(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
 
-    def seat(self, games: int, rng: np.random.Generator) -> LastLabelSeat:
-        return LastLabelSeat(games)
+    def start(self, games: int, rng: np.random.Generator) -> LastLabelState:
+        return LastLabelState(games)
 
 
 @attrs.frozen

@@ -25,7 +25,7 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone import START, soa
 
 
-class SeatedSoa:
+class SoaState:
     def __init__(self, concepts: ConceptClass, games: int) -> None:
         self._automaton = soa(concepts)
         self._states = np.full(games, START)
@@ -61,11 +61,11 @@ class TinySoa(Learner):
         most = soa(self.concepts).mistakes if self.at_most is None else self.at_most
         return Bound(most, self.of, self.beta, self.theorem, self.oblivious)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedSoa:
-        return SeatedSoa(self.concepts, games)
+    def start(self, games: int, rng: np.random.Generator) -> SoaState:
+        return SoaState(self.concepts, games)
 
 
-class SeatedGuess:
+class GuessState:
     def __init__(self, games: int, rng: np.random.Generator) -> None:
         self._games, self._rng = games, rng
 
@@ -89,8 +89,8 @@ class Guess(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(STREAM_EXAMPLE,))
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedGuess:
-        return SeatedGuess(games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> GuessState:
+        return GuessState(games, rng)
 
 
 @attrs.frozen

@@ -31,7 +31,7 @@ class Rough(LaplaceCount):
     how: str = "kill"
     client: int = attrs.field(factory=os.getpid)
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
+    def start(self, games: int, rng: np.random.Generator) -> Any:
         if os.getpid() != self.client and int(np.sum(rng.bit_generator.state["state"]["state"])) % 7 == 0:
             if self.how == "always":
                 os._exit(3)
@@ -39,7 +39,7 @@ class Rough(LaplaceCount):
                 os.kill(os.getpid(), signal.SIGKILL)
             if self.how == "hang" and first(self.flag):
                 time.sleep(600)
-        return LaplaceCount.seat(self, games, rng)
+        return LaplaceCount.start(self, games, rng)
 
 
 def rough_plan(folder: Path, how: str, **settings: Any) -> Plan:

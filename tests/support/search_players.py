@@ -32,7 +32,7 @@ class Mutant(Learner):
         return Claim(epsilon=1.0, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
 
 
-class CountSeat:
+class CountState:
     """Releases the count of labels 1 with Laplace noise."""
 
     def __init__(self, rng: np.random.Generator, scale: float) -> None:
@@ -49,11 +49,11 @@ class HalfTheNoise(Mutant):
     name = "half-the-noise"
     protocols = ("Release",)
 
-    def seat(self, games: int, rng: np.random.Generator) -> CountSeat:
-        return CountSeat(rng, 0.5)
+    def start(self, games: int, rng: np.random.Generator) -> CountState:
+        return CountState(rng, 0.5)
 
 
-class HaltSeat:
+class HaltState:
     """Answers 0, and halts when it has been asked as often as its sample has labels 1, plus `after`."""
 
     def __init__(self, games: int, after: int) -> None:
@@ -77,11 +77,11 @@ class HaltsOnTheCount(Mutant):
     name = "halts-on-the-count"
     protocols = ("Figure1",)
 
-    def seat(self, games: int, rng: np.random.Generator) -> HaltSeat:
-        return HaltSeat(games, 2)
+    def start(self, games: int, rng: np.random.Generator) -> HaltState:
+        return HaltState(games, 2)
 
 
-class RaisingSeat(HaltSeat):
+class RaisingState(HaltState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         if (self.ones >= 2).any():
             raise RuntimeError("too many")
@@ -95,11 +95,11 @@ class RaisesOnLabels(Mutant):
     name = "raises-on-labels"
     protocols = ("Figure1",)
 
-    def seat(self, games: int, rng: np.random.Generator) -> RaisingSeat:
-        return RaisingSeat(games, 0)
+    def start(self, games: int, rng: np.random.Generator) -> RaisingState:
+        return RaisingState(games, 0)
 
 
-class DecliningSeat(HaltSeat):
+class DecliningState(HaltState):
     def predict(self, x: np.ndarray) -> np.ndarray:
         if (self.ones >= self.after).any():
             raise BudgetExceeded("too many")
@@ -114,11 +114,11 @@ class DeclinesOnLabels(Mutant):
     protocols = ("Figure1",)
     most: int = 2
 
-    def seat(self, games: int, rng: np.random.Generator) -> DecliningSeat:
-        return DecliningSeat(games, self.most)
+    def start(self, games: int, rng: np.random.Generator) -> DecliningState:
+        return DecliningState(games, self.most)
 
 
-class CopyingSeat:
+class CopyingState:
     """Its hypothesis is the last label, now and then the other one."""
 
     def __init__(self, games: int, rng: np.random.Generator) -> None:
@@ -142,8 +142,8 @@ class Copying(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=1.0, delta=0, protects=(STREAM_EXAMPLE,))
 
-    def seat(self, games: int, rng: np.random.Generator) -> CopyingSeat:
-        return CopyingSeat(games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> CopyingState:
+        return CopyingState(games, rng)
 
 
 @attrs.frozen
@@ -157,11 +157,11 @@ class OnePoint(Mutant):
     def point_shape(self) -> tuple[int, ...]:
         return (2,)
 
-    def seat(self, games: int, rng: np.random.Generator) -> LookupSeat:
-        return LookupSeat(games)
+    def start(self, games: int, rng: np.random.Generator) -> LookupState:
+        return LookupState(games)
 
 
-class LookupSeat:
+class LookupState:
     def __init__(self, games: int) -> None:
         self.halted = np.zeros(games, bool)
 

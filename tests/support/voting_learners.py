@@ -7,7 +7,7 @@ import numpy as np
 from scipy.special import ndtr
 
 from arena import TRAINING_EXAMPLE, UNSTABLE, AnswerLaw, Claim, Sample, Unsupported
-from learners.pate.ensemble import SeatedVoters, Voters, VotingLaw
+from learners.pate.ensemble import Voters, VotersState, VotingLaw
 from learners.pate.pate_gaussian import PateGaussian
 
 OUTCOMES = ((0, False), (1, False), (UNSTABLE, False), (UNSTABLE, True))
@@ -29,11 +29,11 @@ class Screened(Voters):
     def law(self, sample: Sample) -> AnswerLaw:
         return ScreenedLaw(self, sample)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedScreened:
-        return SeatedScreened(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> ScreenedState:
+        return ScreenedState(self, games, rng)
 
 
-class SeatedScreened(SeatedVoters):
+class ScreenedState(VotersState):
     """screened at a table."""
 
     def __init__(self, spec: Screened, games: int, rng: np.random.Generator) -> None:

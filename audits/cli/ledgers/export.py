@@ -23,7 +23,7 @@ def export_run(run: str, file: str, *, figures: str | None, as_json: bool, quiet
     """Write the games of RUN, the ledger of an audit, to FILE, a table that ends in .csv or .parquet.
 
     A row stands for the pairs of games of one block that scored alike: block, count, score_0 and score_1, in
-    world 0 and in world 1; where a witness is learnt, what was seen in each world instead. CSV keeps every
+    world 0 and in world 1; where a distinguisher is learned, what was seen in each world instead. CSV keeps every
     bit. With --figures: block, games, epsilon_lower, log_wealth, log_evidence.
 
     \b

@@ -99,14 +99,14 @@ class Judge:
         """(n,): the error of the best concept of the class."""
         return self._exam.least
 
-    def answered(self, seat: Any, x: np.ndarray, labels: np.ndarray, silent: np.ndarray) -> None:
-        index = seat.round.index
+    def answered(self, state: Any, x: np.ndarray, labels: np.ndarray, silent: np.ndarray) -> None:
+        index = state.round.index
         if silent.all() or index > self._rounds:
             return
         if index != self._at:
-            self._errors = self._exam.errors(seat.votes_in_a_row(self._exam.points))
+            self._errors = self._exam.errors(state.votes_in_a_row(self._exam.points))
             self._at = index
-        errors = self._errors.at(np.reshape(seat.cuts, labels.shape))
+        errors = self._errors.at(np.reshape(state.cuts, labels.shape))
         wrong = np.count_nonzero((labels == 1) != (self._people.truth(x) == 1), axis=1)
         live, here = ~silent, index - 1
         self.answers[here] += live * labels.shape[1]

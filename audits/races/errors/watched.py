@@ -15,7 +15,7 @@ TOLD = ("cuts", "round", "votes_in_a_row")  # what a seat tells, beyond what Fig
 class Listener(Protocol):
     """What hears of the answers of a seat, which stands open to it."""
 
-    def answered(self, seat: Any, x: np.ndarray, labels: np.ndarray, silent: np.ndarray) -> None:
+    def answered(self, state: Any, x: np.ndarray, labels: np.ndarray, silent: np.ndarray) -> None:
         """The seat has answered queries x (n, j, ...) with labels (n, j), but for games that had halted
         before the first of them, silent (n,). Its `cuts`, `round` and votes are those of these answers.
         """
@@ -50,44 +50,44 @@ class Watched(Learner):
     def point_shape(self) -> tuple[int, ...]:
         return self.learner.point_shape
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedWatched:
+    def start(self, games: int, rng: np.random.Generator) -> WatchedState:
         """Raises: InvalidArgument if the learner's seat does not tell its hypotheses."""
-        seat = self.learner.seat(games, rng)
+        state = self.learner.start(games, rng)
         # A class's own attributes: of a seat that has not been trained, properties may not be asked yet.
-        lacking = [name for name in TOLD if not hasattr(type(seat), name)]
+        lacking = [name for name in TOLD if not hasattr(type(state), name)]
         if lacking:
             raise InvalidArgument(
                 f"{self.learner.name} does not tell its hypotheses",
                 remedy=f"Its seat needs {' and '.join(lacking)}, as GenericBBL's has.",
             )
-        return SeatedWatched(seat, self.listener)
+        return WatchedState(state, self.listener)
 
 
-class SeatedWatched:
+class WatchedState:
     """A seat and who listens to it. Whatever else it is asked for, it passes on."""
 
-    def __init__(self, seat: Any, listener: Listener) -> None:
-        self._seat = seat
+    def __init__(self, state: Any, listener: Listener) -> None:
+        self._state = state
         self._listener = listener
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        silent = self._seat.halted.copy()
-        labels = np.asarray(self._seat.predict(x))
-        self._listener.answered(self._seat, x[:, None], labels[:, None], silent)
+        silent = self._state.halted.copy()
+        labels = np.asarray(self._state.predict(x))
+        self._listener.answered(self._state, x[:, None], labels[:, None], silent)
         return labels
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
-        if not hasattr(self._seat, "predict_many"):
+        if not hasattr(self._state, "predict_many"):
             return self.predict(x[:, 0])[:, None]
-        silent = self._seat.halted.copy()
-        labels = np.asarray(self._seat.predict_many(x))
-        self._listener.answered(self._seat, x[:, : labels.shape[1]], labels, silent)
+        silent = self._state.halted.copy()
+        labels = np.asarray(self._state.predict_many(x))
+        self._listener.answered(self._state, x[:, : labels.shape[1]], labels, silent)
         return labels
 
     def train(self, training: Training) -> None:
-        self._seat.train(training)
+        self._state.train(training)
 
     def __getattr__(self, name: str) -> Any:
         if name.startswith("_"):  # while it is copied or unpickled there is no seat yet
             raise AttributeError(name)
-        return getattr(self._seat, name)
+        return getattr(self._state, name)

@@ -35,7 +35,7 @@ class EmpiricalLearner(Protocol):
         """A row of `functions` for each game.
 
         Shapes: functions (F, D) bool; zeros, ones (n, D): how often each point comes with each label, as many
-        examples in every game; allowed (n, F) bool: the class that is learnt, the same for neighbours;
+        examples in every game; allowed (n, F) bool: the class that is learned, the same for neighbours;
         returns (n,).
         """
 
@@ -150,14 +150,14 @@ class SubsampledLearner:
         score = (apart * (size / drawn) + errors).min(axis=1)
         chosen = exponential_mechanism(rng, -score[None], epsilon=self.rate, sensitivity=1)[0]
         relabelled = matrix[first[chosen]]
-        learnt = self.inner.learn(
+        learned = self.inner.learn(
             rng,
             matrix,
             (part * ~relabelled)[None],
             (part * relabelled)[None],
             np.ones((1, len(matrix)), bool),
         )
-        return int(of_class[learnt[0]])
+        return int(of_class[learned[0]])
 
     def _drawn(self, size: int) -> int:
         if size * self.rate < 1:

@@ -81,8 +81,8 @@ class Sanitiser:
         if self.learner is None:
             return _composed(_STEPS * self.most_calls, self.step, 0.0, self.delta)
         steps = _composed((_STEPS - 1) * self.most_calls, self.step, 0.0, self.delta / 2)
-        learnt = _composed(self.most_calls, *self.learner.guarantee(size), self.delta / 2)
-        return Guarantee(steps.epsilon + learnt.epsilon, steps.delta + learnt.delta)
+        learned = _composed(self.most_calls, *self.learner.guarantee(size), self.delta / 2)
+        return Guarantee(steps.epsilon + learned.epsilon, steps.delta + learned.delta)
 
     def sample_size(self, beta: float) -> float:
         """The examples from which on every error is at most `alpha`, but with probability `beta` at most.

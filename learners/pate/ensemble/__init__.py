@@ -2,6 +2,6 @@
 
 from learners.pate.ensemble.ensemble import Ensemble
 from learners.pate.ensemble.teacher import Classifier, Minimiser, Teacher
-from learners.pate.ensemble.voters import SeatedVoters, Voters, VotingLaw
+from learners.pate.ensemble.voters import Voters, VotersState, VotingLaw
 
-__all__ = ["Classifier", "Ensemble", "Minimiser", "SeatedVoters", "Teacher", "Voters", "VotingLaw"]
+__all__ = ["Classifier", "Ensemble", "Minimiser", "Teacher", "Voters", "VotersState", "VotingLaw"]

@@ -15,7 +15,7 @@ from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.noise.laplace import laplace_cdf
 from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.pate.ensemble.voters import SeatedVoters, Voters, VotingLaw
+from learners.pate.ensemble.voters import Voters, VotersState, VotingLaw
 
 _MOST_KINKS = 64
 
@@ -114,7 +114,7 @@ class Screening(Voters):
     def _default_threshold(self) -> float: ...
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         """With one ⊥ a game draws one threshold, and one number an answer."""
         return self.unstable == 1
 
@@ -122,11 +122,11 @@ class Screening(Voters):
         nodes = threshold_nodes(self)
         return ScreeningLaw(self, sample, first=nodes, later=nodes, halts=self.runs)
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
-        return SeatedScreening(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        return ScreeningState(self, games, rng)
 
 
-class SeatedScreening(SeatedVoters):
+class ScreeningState(VotersState):
     """A screened vote at a table."""
 
     def __init__(self, spec: Screening, games: int, rng: np.random.Generator) -> None:

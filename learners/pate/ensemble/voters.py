@@ -124,7 +124,7 @@ def _keys(points: np.ndarray) -> np.ndarray:
     return numbers if numbers.ndim == 1 else row_hashes(numbers.reshape(len(numbers), prod(points.shape[1:])))
 
 
-class SeatedVoters:
+class VotersState:
     """Base of the seats: trains teachers and counts their votes. An algorithm gives `_answer`."""
 
     def __init__(self, spec: Voters, games: int) -> None:

@@ -1,4 +1,4 @@
-"""Students: what is learnt from labels that an aggregator of votes releases for public points.
+"""Students: what is learned from labels that an aggregator of votes releases for public points.
 
 A student is a function of a labelling service (anything with `predict` and `halted`, for instance a seated
 aggregator) and of public points, so that learners before Release and experiments can use it alike.

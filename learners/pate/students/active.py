@@ -16,7 +16,7 @@ from learners.pate.students.rules import Rule
 
 @attrs.frozen(eq=False)
 class Lesson:
-    """What an active student has learnt.
+    """What an active student has learned.
 
     asked: the places of the points that it asked about, in order. answers: what it was told, 0, 1 or ⊥.
     seen: how many points of the stream it looked at. cut: it wanted to ask more than the service answers.
@@ -39,7 +39,7 @@ class ActiveStudent(ABC):
 
     @abstractmethod
     def questions(self, points: np.ndarray) -> Questions:
-        """The questions of one game about points (m, ...), and what was learnt."""
+        """The questions of one game about points (m, ...), and what was learned."""
 
 
 def learn(student: ActiveStudent, service: Service, points: np.ndarray) -> list[Lesson]:
@@ -47,7 +47,7 @@ def learn(student: ActiveStudent, service: Service, points: np.ndarray) -> list[
 
     The games ask together, each its own question. One that has done asks about the first point and ignores
     the answer: what nobody is told costs nothing. A student who wants more answers than the service gives is
-    told that there are no more, and returns what it has learnt so far.
+    told that there are no more, and returns what it has learned so far.
     """
     prepared(service, points)
     games = [_Game(student.questions(points)) for _ in range(len(service.halted))]

@@ -85,16 +85,16 @@ class StudentLearner(EnsembleLearner):
             )
 
     @abstractmethod
-    def learnt(self, service: Service) -> list[Rule]:
+    def learned(self, service: Service) -> list[Rule]:
         """What the student of each game learns from a trained aggregator at its table."""
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedStudents:
+    def start(self, games: int, rng: np.random.Generator) -> StudentsState:
         rule_class(self.learner_run)  # refuses what cannot be released before anything is asked
-        return SeatedStudents(self, games, rng)
+        return StudentsState(self, games, rng)
 
 
 @attrs.frozen(eq=False)
-class SeatedStudents:
+class StudentsState:
     """Students at a table, each with a labelling service of its own."""
 
     spec: StudentLearner
@@ -102,7 +102,7 @@ class SeatedStudents:
     rng: np.random.Generator
 
     def release(self, training: Training) -> Hypothesis:
-        service = self.spec.aggregator_run.seat(self.games, self.rng)
+        service = self.spec.aggregator_run.start(self.games, self.rng)
         service.train(training)
         student = self.spec.learner_run
-        return Hypothesis(rule_class(student), concepts_of(student, self.spec.learnt(service)))
+        return Hypothesis(rule_class(student), concepts_of(student, self.spec.learned(service)))

@@ -48,7 +48,7 @@ def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
     ℓ answers, as in the `printed` calibration of pate-gaussian. It is an odometer (Rogers, Roth, Ullman,
     Vadhan, 2016); the argument is that of Whitehouse, Ramdas, Rogers, Wu (2023).
 
-    So if c is released with what was learnt, v: P_S[(v, c) ∈ E] ≤ Σ_k e^ε(k)·P_S'[(v, c) ∈ E, c = k] + δ for
+    So if c is released with what was learned, v: P_S[(v, c) ∈ E] ≤ Σ_k e^ε(k)·P_S'[(v, c) ∈ E, c = k] + δ for
     every set E. Even no answers have ε(0) = √(ℓ·ln(1/δ)/2)/σ: the price of being free to go on.
 
     Raises: InvalidArgument if a parameter is out of range.

@@ -21,7 +21,7 @@ _MOST_KEPT = 4_096  # rules
 
 @attrs.frozen(eq=False)
 class Rule:
-    """What a student has learnt.
+    """What a student has learned.
 
     label: points (m, ...) -> their labels (m,) bool.
     concept: the same as a concept of `rule_class`; None if there is no such class.

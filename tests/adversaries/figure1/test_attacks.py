@@ -1,4 +1,4 @@
-"""Attacks beside the swaps: poison, membership, reconstruction of labels, hypotheses learnt from answers."""
+"""Attacks beside the swaps: poison, membership, reconstruction of labels, hypotheses learned from answers."""
 
 from __future__ import annotations
 
@@ -207,11 +207,11 @@ class Wrong(StaticErm):
     name = "wrong"
     rate: float = 0.1
 
-    def seat(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
-        seat = super().seat(games, rng)
-        right = seat.predict
-        seat.predict = lambda x: right(x) ^ (rng.random(games) < self.rate)  # type: ignore[method-assign]
-        return seat
+    def start(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+        state = super().start(games, rng)
+        right = state.predict
+        state.predict = lambda x: right(x) ^ (rng.random(games) < self.rate)  # type: ignore[method-assign]
+        return state
 
 
 def test_a_predictor_that_never_changes_gives_its_hypothesis_away() -> None:
@@ -262,9 +262,9 @@ def _failures(adversary: HypothesisLearner, learner: Learner, seed: int) -> np.n
     @attrs.frozen
     class Keeps(HypothesisLearner):
         def play(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
-            learnt = yield from self.learn(games, rng)
-            kept.append(learnt.failed.astype(float))
-            return learnt.errors
+            learned = yield from self.learn(games, rng)
+            kept.append(learned.failed.astype(float))
+            return learned.errors
 
     same = {field.name: getattr(adversary, field.name) for field in attrs.fields(HypothesisLearner)}
     play(learner, Keeps(**same), Figure1(), games=3_000, seed=seed)

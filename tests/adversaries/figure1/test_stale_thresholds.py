@@ -48,9 +48,9 @@ def test_it_finds_a_border_near_the_lower_threshold_and_a_tie(learner: Learner) 
 
 
 def _votes(learner: Learner, sample: Sample, point: float) -> float:
-    seat = learner.seat(4, np.random.default_rng(2))
-    seat.train(Training.of((sample,), np.zeros(4, np.intp)))
-    return float(seat.votes(point).mean())
+    state = learner.start(4, np.random.default_rng(2))
+    state.train(Training.of((sample,), np.zeros(4, np.intp)))
+    return float(state.votes(point).mean())
 
 
 def test_it_finds_a_border_in_data() -> None:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.halfspace_players import PlainWinnow, SeatedWinnow
+from support.halfspace_players import PlainWinnow, WinnowState
 from support.statistical import check_mean, rejected, statistical
 
 from adversaries.halfspaces.base import balanced
@@ -143,18 +143,18 @@ def test_winnow_errs_in_most_rounds_until_it_has_learned() -> None:
 
 
 def updates_and_mistakes(adversary: Adversary, confidence: float, rounds: int) -> tuple[float, float]:
-    seats: list[SeatedWinnow] = []
+    states: list[WinnowState] = []
 
     @attrs.frozen
     class Kept(PlainWinnow):
-        def seat(self, games: int, rng: np.random.Generator) -> SeatedWinnow:
-            seats.append(super().seat(games, rng))
-            return seats[-1]
+        def start(self, games: int, rng: np.random.Generator) -> WinnowState:
+            states.append(super().start(games, rng))
+            return states[-1]
 
     learner = Kept(CLASS, confidence)
     played = play(learner, adversary, Realizable(Adaptive(rounds), CLASS), games=10, seed=1)
     assert played.mistakes is not None
-    return seats[0].updates.mean(), played.mistakes.mean()
+    return states[0].updates.mean(), played.mistakes.mean()
 
 
 def test_a_confident_winnow_updates_where_it_is_right() -> None:
@@ -170,7 +170,7 @@ def test_a_confident_winnow_updates_where_it_is_right() -> None:
 # --- first-swap ---------------------------------------------------------------------------------------------
 
 
-class SeatedDraws:
+class DrawsState:
     """A small dp-winnow without AboveThreshold: `every` mistakes make an update by the first of them, `draws`
     coordinates drawn by the weights are shown."""
 
@@ -205,8 +205,8 @@ class Draws(PlainWinnow):
     draws: int = 16
     every: int = 3
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
-        return SeatedDraws(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        return DrawsState(self, games, rng)
 
 
 @given(st.integers(2, 40), st.data())
@@ -279,11 +279,11 @@ class Patient(Draws):
 
     name = "patient"
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
-        return SeatedPatient(games, self.every)
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        return PatientState(games, self.every)
 
 
-class SeatedPatient:
+class PatientState:
     def __init__(self, games: int, every: int) -> None:
         self.every, self.seen = every, np.zeros(games, int)
 

@@ -195,7 +195,7 @@ def test_special_swap_counts_the_hypotheses_that_follow() -> None:
     assert scores(LastLabel(), SpecialSwap(rounds=4), 4) == ({1.0}, {2.0})
 
 
-class SeatedPatient:
+class PatientState:
     def __init__(self, games: int, patience: int) -> None:
         self.left = np.full(games, patience)
 
@@ -213,8 +213,8 @@ class Patient(Opponent):
     name = "patient"
     patience: int = 4
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedPatient:
-        return SeatedPatient(games, self.patience)
+    def start(self, games: int, rng: np.random.Generator) -> PatientState:
+        return PatientState(games, self.patience)
 
 
 @pytest.mark.parametrize("score", ["first-change", "stays"])

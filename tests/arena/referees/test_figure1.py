@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players import SAMPLE, Echo, EchoSeat, Scripted, script
+from support.players import SAMPLE, Echo, EchoState, Scripted, script
 
 from arena import NO_LABEL, Figure1, Moves, PlayerError, ProtocolViolation, Query, Ready, Sample, Train, play
 from arena.errors import InvalidArgument
@@ -67,7 +67,7 @@ def test_each_game_may_have_training_sets_of_its_own() -> None:
     learner = Echo()
     played = play(learner, script(Train(own, other)), Figure1(), games=GAMES, seed=1)
     assert played.flag.tolist() == [False, False, True, False, False, False]
-    training = learner.seats[0].training
+    training = learner.states[0].training
     assert training is not None
     received = [training.samples[w] for w in training.which]
     assert received == [other[g] if played.worlds[g] else own[g] for g in range(GAMES)]
@@ -126,7 +126,7 @@ def test_the_flag_is_each_games_own() -> None:
 def test_the_learner_gets_its_worlds_training_set() -> None:
     learner, other = Echo(), SAMPLE.replaced(0, 0.0, 1)
     played = play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
-    training = learner.seats[0].training
+    training = learner.states[0].training
     assert training is not None
     received = [training.samples[w] for w in training.which]
     assert received == [other if world else SAMPLE for world in played.worlds]
@@ -136,7 +136,7 @@ def test_the_order_of_the_samples_does_not_tell_the_worlds() -> None:
     learner, other = Echo(), SAMPLE.replaced(0, 0.0, 1)
     play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
     play(learner, script(Train(other, SAMPLE)), Figure1(), games=GAMES, seed=1)
-    first, second = (seat.training for seat in learner.seats)
+    first, second = (state.training for state in learner.states)
     assert first is not None
     assert second is not None
     assert first.samples == second.samples
@@ -145,7 +145,7 @@ def test_the_order_of_the_samples_does_not_tell_the_worlds() -> None:
 def test_the_learner_gets_its_worlds_query() -> None:
     learner = Echo()
     played = play(learner, script(Train(SAMPLE), Query(0.0, 1.0)), Figure1(), games=GAMES, seed=1)
-    assert learner.seats[0].queries[0].tolist() == played.worlds.astype(float).tolist()
+    assert learner.states[0].queries[0].tolist() == played.worlds.astype(float).tolist()
 
 
 # --- step 4(c): what the adversary sees -------------------------------------------------------------------
@@ -258,7 +258,7 @@ def test_a_point_may_be_given_once_or_for_each_game() -> None:
 # --- learners that break the protocol -------------------------------------------------------------
 
 
-class Broken(EchoSeat):
+class Broken(EchoState):
     answer: object = None
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -269,10 +269,10 @@ class Broken(EchoSeat):
 def broken(answer: object) -> Echo:
     @attrs.frozen
     class BrokenEcho(Echo):
-        def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
-            seat = Broken(games, 9.0)
-            seat.answer = answer
-            return seat
+        def start(self, games: int, rng: np.random.Generator) -> EchoState:
+            state = Broken(games, 9.0)
+            state.answer = answer
+            return state
 
     return BrokenEcho()
 
@@ -297,7 +297,7 @@ def with_halts(halts: list[object]) -> Echo:
     """A learner whose `halted` reads as the next of `halts` every time."""
     reads = iter(halts)
 
-    class Seat:
+    class State:
         halted = property(lambda self: next(reads))
 
         def train(self, training: object) -> None:
@@ -308,8 +308,8 @@ def with_halts(halts: list[object]) -> Echo:
 
     @attrs.frozen
     class Halting(Echo):
-        def seat(self, games: int, rng: np.random.Generator) -> Seat:  # type: ignore[override]
-            return Seat()
+        def start(self, games: int, rng: np.random.Generator) -> State:  # type: ignore[override]
+            return State()
 
     return Halting()
 
@@ -329,14 +329,14 @@ def test_a_learner_that_raises_is_named() -> None:
 
 
 def raising(error: Exception) -> Echo:
-    class Seat(EchoSeat):
+    class State(EchoState):
         def predict(self, x: np.ndarray) -> np.ndarray:
             raise error
 
     @attrs.frozen
     class Raising(Echo):
-        def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
-            return Seat(games, 9.0)
+        def start(self, games: int, rng: np.random.Generator) -> EchoState:
+            return State(games, 9.0)
 
     return Raising()
 

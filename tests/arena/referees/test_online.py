@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players import LastLabel, LastLabelSeat, Scripted, script
+from support.players import LastLabel, LastLabelState, Scripted, script
 
 from arena import (
     Adaptive,
@@ -112,14 +112,14 @@ def test_special_round_presents_each_hypothesis_before_the_example() -> None:
 def test_special_round_swaps_points_too() -> None:
     received = []
 
-    class Seat(LastLabelSeat):
+    class State(LastLabelState):
         def observe(self, x: np.ndarray, y: np.ndarray) -> None:
             received.append((x.copy(), y.copy()))
 
     @attrs.frozen
     class Watching(LastLabel):
-        def seat(self, games: int, rng: np.random.Generator) -> Seat:
-            return Seat(games)
+        def start(self, games: int, rng: np.random.Generator) -> State:
+            return State(games)
 
     played = play(
         Watching(), special(Example(0.0, 0, other_x=1.0, other_y=1)), SpecialRound(1), games=GAMES, seed=1
@@ -156,7 +156,7 @@ def test_t_is_a_whole_number_of_at_least_one(referee: type, rounds: object) -> N
 
 @pytest.mark.parametrize("released", [None, np.zeros(GAMES), "short"])
 def test_hypotheses_are_checked(released: object) -> None:
-    class Seat(LastLabelSeat):
+    class State(LastLabelState):
         def hypothesis(self) -> Hypothesis:
             if isinstance(released, str):
                 return Hypothesis(super().hypothesis().concept_class, np.zeros(GAMES - 1))
@@ -164,8 +164,8 @@ def test_hypotheses_are_checked(released: object) -> None:
 
     @attrs.frozen
     class Odd(LastLabel):
-        def seat(self, games: int, rng: np.random.Generator) -> Seat:
-            return Seat(games)
+        def start(self, games: int, rng: np.random.Generator) -> State:
+            return State(games)
 
     with pytest.raises(ProtocolViolation, match="learner last-label, round 1"):
         play(Odd(), script(Example(0.5, 1)), Adaptive(1), games=GAMES, seed=1)

@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players import SAMPLE, Echo, EchoSeat, Scripted, script
+from support.players import SAMPLE, Echo, EchoState, Scripted, script
 
 from arena import (
     NO_LABEL,
@@ -31,7 +31,7 @@ GAMES = 4
 ASKED = (0.0, 1.0, 0.7, 3.0, 0.2, 1.0)  # 3.0 halts
 
 
-class InStretches(EchoSeat):
+class InStretches(EchoState):
     """Answers at most three queries at a time, and none behind a halt."""
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
@@ -43,11 +43,11 @@ class InStretches(EchoSeat):
 @attrs.frozen
 class Stretches(Echo):
     name = "stretches"
-    seat_class: type[EchoSeat] = InStretches
+    state_class: type[EchoState] = InStretches
 
-    def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
-        self.seats.append(self.seat_class(games, self.halt_at))
-        return self.seats[-1]
+    def start(self, games: int, rng: np.random.Generator) -> EchoState:
+        self.states.append(self.state_class(games, self.halt_at))
+        return self.states[-1]
 
 
 def played(learner: Echo, *moves: Any, t: int | None = None) -> Any:
@@ -73,8 +73,8 @@ def test_they_are_answered_as_they_are_one_by_one(learner: Echo) -> None:
     assert together.transcript.table(0, 1) == apart.transcript.table(0, 1)
     assert features(together).names == features(apart).names
     assert np.array_equal(features(together).rows, features(apart).rows)
-    seats = learner.seats[-2:]
-    assert np.array_equal(*(np.array(seat.queries) for seat in seats))
+    states = learner.states[-2:]
+    assert np.array_equal(*(np.array(state.queries) for state in states))
 
 
 def test_games_halt_apart() -> None:
@@ -143,7 +143,7 @@ def test_what_a_learner_answers_is_checked(said: Any, rule: str) -> None:
         def predict_many(self, x: np.ndarray) -> np.ndarray:
             return said  # type: ignore[no-any-return]
 
-    error = refused(Stretches(seat_class=Liar), Train(SAMPLE), Queries([0.0, 1.0]))
+    error = refused(Stretches(state_class=Liar), Train(SAMPLE), Queries([0.0, 1.0]))
     assert error.rule.startswith(rule)
     assert error.player == "learner stretches"
 

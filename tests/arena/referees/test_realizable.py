@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.players import LastLabel, LastLabelSeat, Scripted, script
+from support.players import LastLabel, LastLabelState, Scripted, script
 
 from arena import (
     Adaptive,
@@ -48,10 +48,10 @@ class Watched(LastLabel):
     asked: list[int] = attrs.field(factory=list, eq=False)
     seen: list[tuple[list[float], list[int]]] = attrs.field(factory=list, eq=False)
 
-    def seat(self, games: int, rng: np.random.Generator) -> LastLabelSeat:
+    def start(self, games: int, rng: np.random.Generator) -> LastLabelState:
         spec = self
 
-        class Seat(LastLabelSeat):
+        class State(LastLabelState):
             def hypothesis(self) -> Any:
                 spec.asked.append(1)
                 return super().hypothesis()
@@ -60,7 +60,7 @@ class Watched(LastLabel):
                 spec.seen.append((x.tolist(), y.tolist()))
                 super().observe(x, y)
 
-        return Seat(games)
+        return State(games)
 
 
 def test_a_label_that_no_concept_explains_is_refused_before_the_learner_sees_it() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players import SAMPLE, Echo, EchoSeat, script
+from support.players import SAMPLE, Echo, EchoState, script
 
 from arena import ProtocolViolation, Query, Release, Train, play
 
@@ -33,14 +33,14 @@ def test_samples_are_neighbours() -> None:
 
 @pytest.mark.parametrize("value", [3.0, np.zeros(3), None, [1.0, 2.0]])
 def test_values_are_checked(value: object) -> None:
-    class Seat(EchoSeat):
+    class State(EchoState):
         def release(self, training: object) -> np.ndarray:
             return value  # type: ignore[return-value]
 
     @attrs.frozen
     class Odd(Echo):
-        def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
-            return Seat(games, 9.0)
+        def start(self, games: int, rng: np.random.Generator) -> EchoState:
+            return State(games, 9.0)
 
     with pytest.raises(ProtocolViolation, match="release returns one value a game"):
         play(Odd(), script(Train(SAMPLE)), Release(), games=2, seed=1)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players import SAMPLE, Echo, EchoSeat, Scripted, script
+from support.players import SAMPLE, Echo, EchoState, Scripted, script
 
 from arena import (
     NO_LABEL,
@@ -26,7 +26,7 @@ POINTS = np.array([0.1, 0.2, 0.3])
 OTHERS = np.array([0.1, 0.9, 0.3])
 
 
-class TakingSeat(EchoSeat):
+class TakingState(EchoState):
     """Keeps what it is handed; halts when handed `halt_at`."""
 
     def fresh(self, x: np.ndarray) -> None:
@@ -38,10 +38,10 @@ class TakingSeat(EchoSeat):
 class Taking(Echo):
     name = "taking"
 
-    def seat(self, games: int, rng: np.random.Generator) -> TakingSeat:
-        seat = TakingSeat(games, self.halt_at)
-        self.seats.append(seat)
-        return seat
+    def start(self, games: int, rng: np.random.Generator) -> TakingState:
+        state = TakingState(games, self.halt_at)
+        self.states.append(state)
+        return state
 
 
 def played(*moves: object, learner: Echo | None = None) -> Played:
@@ -63,7 +63,7 @@ def test_a_learner_that_takes_none_is_told_what_to_do() -> None:
 def test_each_game_gets_the_points_of_its_world() -> None:
     learner = Taking()
     found = played(Train(SAMPLE), Unlabelled(POINTS, OTHERS), learner=learner)
-    handed = learner.seats[0].handed  # type: ignore[attr-defined]
+    handed = learner.states[0].handed  # type: ignore[attr-defined]
     assert (handed == np.where(found.worlds[:, None], OTHERS, POINTS)).all()
     assert found.challenges == {"an unlabelled example"}
     assert found.flag.all()
@@ -74,7 +74,7 @@ def test_points_may_be_given_for_each_game() -> None:
     learner = Taking()
     own = np.arange(GAMES * 2.0).reshape(GAMES, 2)
     played(Train(SAMPLE), Unlabelled(own), learner=learner)
-    assert (learner.seats[0].handed == own).all()  # type: ignore[attr-defined]
+    assert (learner.states[0].handed == own).all()  # type: ignore[attr-defined]
 
 
 def test_points_that_are_equal_raise_no_flag() -> None:

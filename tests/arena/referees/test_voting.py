@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players import SAMPLE, EchoSeat, Scripted, script
+from support.players import SAMPLE, EchoState, Scripted, script
 
 from arena import (
     NO_LABEL,
@@ -28,7 +28,7 @@ from arena.engine import Played
 GAMES = 6
 
 
-class UnsureSeat(EchoSeat):
+class UnsureState(EchoState):
     """Answers 0 below 1/3, 1 above 2/3, ⊥ between; halts when asked `halt_at`."""
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -40,18 +40,18 @@ class UnsureSeat(EchoSeat):
 class Unsure(Learner):
     name = "unsure"
     protocols = ("Voting",)
-    kind: type = UnsureSeat
+    kind: type = UnsureState
     halt_at: float = 9.0
-    seats: list[EchoSeat] = attrs.field(factory=list, eq=False, repr=False)
+    states: list[EchoState] = attrs.field(factory=list, eq=False, repr=False)
 
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
 
-    def seat(self, games: int, rng: np.random.Generator) -> EchoSeat:
-        seat = self.kind(games, self.halt_at)
-        self.seats.append(seat)
-        return seat
+    def start(self, games: int, rng: np.random.Generator) -> EchoState:
+        state = self.kind(games, self.halt_at)
+        self.states.append(state)
+        return state
 
 
 def asks(*moves: object) -> Scripted:
@@ -104,7 +104,7 @@ def test_training_sets_differ_in_one_place_at_most_and_have_one_length() -> None
 def test_the_learner_gets_its_worlds_training_set() -> None:
     learner, other = Unsure(), SAMPLE.replaced(0, 0.0, 1)
     outcome = played(Train(SAMPLE, other), learner=learner)
-    training = learner.seats[0].training
+    training = learner.states[0].training
     assert training is not None
     received = [training.samples[w] for w in training.which]
     assert received == [other if world else SAMPLE for world in outcome.worlds]
@@ -124,7 +124,7 @@ def test_points_are_public() -> None:
 def test_a_point_may_be_said_once_or_for_both_worlds(x: object) -> None:
     learner = Unsure()
     played(Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1)), Query(x, x), Query(x), learner=learner)
-    first, second = learner.seats[0].queries
+    first, second = learner.states[0].queries
     assert first.tolist() == second.tolist() == np.broadcast_to(x, GAMES).tolist()
 
 
@@ -180,12 +180,12 @@ def test_an_answer_is_0_1_or_unstable() -> None:
 def test_bools_are_labels_too() -> None:
     @attrs.frozen
     class Sure(Unsure):
-        kind: type = EchoSeat
+        kind: type = EchoState
 
     assert replies(Train(SAMPLE), Query(0.7), learner=Sure())[1].label.tolist() == [1] * GAMES
 
 
-class Broken(EchoSeat):
+class Broken(EchoState):
     answer: object = None
 
     def predict(self, x: np.ndarray) -> np.ndarray:
@@ -233,7 +233,7 @@ def test_a_halt_shows_with_its_answer_and_then_as_silence_in_its_games_alone() -
 
 
 def test_a_halt_while_training_is_silence_from_the_first_question_on() -> None:
-    class Refuses(UnsureSeat):
+    class Refuses(UnsureState):
         def train(self, training: object) -> None:
             self.halted = np.ones(GAMES, bool)
 
@@ -243,7 +243,7 @@ def test_a_halt_while_training_is_silence_from_the_first_question_on() -> None:
 
 
 def test_what_a_halted_game_is_given_for_a_label_does_not_matter() -> None:
-    class Noisy(UnsureSeat):
+    class Noisy(UnsureState):
         def predict(self, x: np.ndarray) -> np.ndarray:
             label = super().predict(x)
             return label if len(self.queries) < 2 else np.full(GAMES, 77)
@@ -253,7 +253,7 @@ def test_what_a_halted_game_is_given_for_a_label_does_not_matter() -> None:
 
 
 def test_a_halted_learner_stays_halted() -> None:
-    class Wakes(UnsureSeat):
+    class Wakes(UnsureState):
         def predict(self, x: np.ndarray) -> np.ndarray:
             label = super().predict(x)
             self.halted = np.full(GAMES, len(self.queries) == 1)
@@ -267,7 +267,7 @@ def test_a_halted_learner_stays_halted() -> None:
 
 
 def test_a_learner_that_raises_is_named() -> None:
-    class Raises(UnsureSeat):
+    class Raises(UnsureState):
         def predict(self, x: np.ndarray) -> np.ndarray:
             raise TypeError("no")
 

@@ -1,4 +1,4 @@
-"""Hypotheses learnt from answers: the figures of Theorem 3.3."""
+"""Hypotheses learned from answers: the figures of Theorem 3.3."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ class Wrong(StaticErm):
 
     name = "wrong"
 
-    def seat(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
-        seat = super().seat(games, rng)
-        right = seat.predict
-        seat.predict = lambda x: right(x) ^ (rng.random(games) < 0.1)  # type: ignore[method-assign]
-        return seat
+    def start(self, games: int, rng: np.random.Generator):  # type: ignore[no-untyped-def]
+        state = super().start(games, rng)
+        right = state.predict
+        state.predict = lambda x: right(x) ^ (rng.random(games) < 0.1)  # type: ignore[method-assign]
+        return state
 
 
 def planned(*learners: Learner, settings: dict | None = None, **others: Any) -> Extraction:

@@ -59,7 +59,7 @@ def test_chosen_queries_move_the_next_round_of_v2_only(result: PoisoningResult) 
     alone, _, repeat, fresh, _, fresh_repeat = result.doses
     assert alone.mean[1].upper < repeat.mean[1].lower
     assert fresh_repeat.mean[1].median < 2 * fresh.mean[1].median
-    assert repeat.mean[0].median < 2 * alone.mean[0].median  # round 1 has learnt from no query
+    assert repeat.mean[0].median < 2 * alone.mean[0].median  # round 1 has learned from no query
     assert result.sharpest()["everlasting-v2"].dose.fraction == 0.9
 
 

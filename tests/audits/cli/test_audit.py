@@ -227,7 +227,7 @@ def test_a_terminal_shows_progress_unless_told_not_to(monkeypatch, hidden: bool)
         games=200,
         until_refuted=False,
         confidence=0.95,
-        witness=None,
+        distinguisher=None,
         faults=False,
     )
     with auditing._bar(plan, hidden=hidden) as show:
@@ -266,7 +266,7 @@ def test_training_swap_plays_every_predictor(name: str) -> None:
     assert status == (3 if found["refuted"] else 0)
 
 
-# --- witnesses and estimators -------------------------------------------------------------------------------
+# --- distinguishers and estimators -------------------------------------------------------------------------------
 
 
 def test_every_estimator_speaks_on_the_same_games() -> None:
@@ -288,8 +288,8 @@ def test_without_a_score_the_likelihood_ratio_is_used_and_said() -> None:
     assert "statdp returns no score, so the worlds are told apart by the likelihood ratio" in done.stderr
 
 
-@pytest.mark.parametrize("witness", ["score", "learnt", "likelihood"])
-def test_any_witness_may_be_asked_for(witness: str) -> None:
-    status, figures = audit(*COUNT, "--games", "20000", "--epsilon", "0.3", "--witness", witness)
+@pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
+def test_any_distinguisher_may_be_asked_for(distinguisher: str) -> None:
+    status, figures = audit(*COUNT, "--games", "20000", "--epsilon", "0.3", "--distinguisher", distinguisher)
     assert status == 3
     assert 0.3 < figures["epsilon_lower"] <= 1

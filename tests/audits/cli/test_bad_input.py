@@ -285,7 +285,7 @@ class Mine(Learner):
     def claim(self):
         {claim}
 
-    def seat(self, games, rng):
+    def start(self, games, rng):
         return Seat(games)
 """
 CLAIM = "return Claim(epsilon=1, delta=0, protects=('a training example', 'a query'))"
@@ -354,10 +354,10 @@ def test_an_adversary_that_breaks_the_rules_is_named(
 def test_an_adversary_without_a_score_cannot_audit(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(ADVERSARY.format(play="yield Train(SAMPLE)"))
-    against = ("--against", f"{path}:Mine", "--epsilon", "1", "--witness", "score")
+    against = ("--against", f"{path}:Mine", "--epsilon", "1", "--distinguisher", "score")
     assert refusal("audit", "static-erm", *against) == (
         "mine returns no score, so an audit has nothing to tell the worlds by. Let play() return one number "
-        "a game, higher where it looks like world 1, or have a witness learnt."
+        "a game, higher where it looks like world 1, or have a distinguisher learned."
     )
 
 

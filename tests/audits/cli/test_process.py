@@ -122,11 +122,11 @@ from learners.releases.laplace_count import LaplaceCount
 class Deadly(LaplaceCount):
     name = "deadly"
 
-    def seat(self, games, rng):
+    def start(self, games, rng):
         worker = multiprocessing.current_process().name != "MainProcess"
         if worker and rng.bit_generator.state["state"]["state"].sum() % 7 == 0:
             os._exit(3)
-        return LaplaceCount.seat(self, games, rng)
+        return LaplaceCount.start(self, games, rng)
 """
 
 

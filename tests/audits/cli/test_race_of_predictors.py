@@ -45,7 +45,7 @@ def test_honest_is_the_usual_adversary_and_a_note_says_what_is_practical() -> No
     assert arena("everlasting-v2", *SHORT, "--quiet").stderr == ""
 
 
-def test_labellings_are_those_of_what_is_learnt_from() -> None:
+def test_labellings_are_those_of_what_is_learned_from() -> None:
     """Of fresh points 400 are, and 100 examples; the 10,000 queries of the round are answered only."""
     small = ("--set", "teachers=5", "--set", "chunk=20", "--rounds", "2", "--games", "1")
     assert arena("everlasting-fresh", "--set", "concepts=intervals", *small).exit_code == 0

@@ -1,4 +1,4 @@
-"""Witnesses learnt from games."""
+"""Distinguishers learned from games."""
 
 from __future__ import annotations
 
@@ -22,39 +22,39 @@ def coins(rng: np.random.Generator, pairs: int, chance: float) -> ViewCounts:
 
 
 def test_few_views_are_counted(rng: np.random.Generator) -> None:
-    witness = learn([coins(rng, 4_000, 0.9)])
-    assert isinstance(witness, CountedViews)
+    distinguisher = learn([coins(rng, 4_000, 0.9)])
+    assert isinstance(distinguisher, CountedViews)
     asked = block(np.array([[0.0, 1, 0]]), np.array([[0.0, 0, 0]]))
-    middle0, middle1 = witness(asked)[asked.which[0]][::-1]
+    middle0, middle1 = distinguisher(asked)[asked.which[0]][::-1]
     assert middle0 == pytest.approx(np.log(0.1 / 0.5), abs=0.3)
     assert middle1 == pytest.approx(np.log(0.9 / 0.5), abs=0.3)
 
 
 def test_a_view_never_seen_says_nothing(rng: np.random.Generator) -> None:
-    witness = learn([coins(rng, 100, 0.9)])
-    assert witness(block(np.array([[7.0, 7, 7]]), np.array([[7.0, 7, 7]]))).tolist() == [0.0]
+    distinguisher = learn([coins(rng, 100, 0.9)])
+    assert distinguisher(block(np.array([[7.0, 7, 7]]), np.array([[7.0, 7, 7]]))).tolist() == [0.0]
 
 
 def test_a_view_seen_once_in_one_world_has_a_finite_score() -> None:
-    witness = learn([block(np.array([[0.0]]), np.array([[1.0]]))])
-    assert witness(block(np.array([[0.0]]), np.array([[1.0]]))).tolist() == pytest.approx(
+    distinguisher = learn([block(np.array([[0.0]]), np.array([[1.0]]))])
+    assert distinguisher(block(np.array([[0.0]]), np.array([[1.0]]))).tolist() == pytest.approx(
         [-np.log(3), np.log(3)]
     )
 
 
-def test_many_views_are_learnt_by_trees(rng: np.random.Generator) -> None:
+def test_many_views_are_learned_by_trees(rng: np.random.Generator) -> None:
     noise = rng.normal(size=(2, 6_000, 2))
     noise[1, :, 1] += 2.0
-    witness = learn([block(*noise)])
-    assert isinstance(witness, BoostedTrees)
+    distinguisher = learn([block(*noise)])
+    assert isinstance(distinguisher, BoostedTrees)
     fresh = rng.normal(size=(2, 1_000, 2))
     fresh[1, :, 1] += 2.0
     asked = block(*fresh)
-    scores = witness(asked)[asked.which]
+    scores = distinguisher(asked)[asked.which]
     assert np.mean(scores[:, 1] > scores[:, 0]) > 0.85
 
 
-def test_equal_games_teach_equal_witnesses() -> None:
+def test_equal_games_teach_equal_distinguishers() -> None:
     noise = np.random.default_rng(1).normal(size=(2, 3_000, 2))
     first, second = learn([block(*noise)]), learn([block(*noise)])
     asked = block(*noise)
@@ -72,18 +72,18 @@ def test_scikit_learn_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, rng:
 def test_a_block_is_scored_by_what_came_before_it(rng: np.random.Generator) -> None:
     learning = Learning(pairs=4_000)
     blocks = [coins(rng, 500, 0.9) for _ in range(12)]
-    learnt_after = []
+    learned_after = []
     for number, one in enumerate(blocks):
         scores = learning.scored(one)
         assert (scores is None) == (number < 2)
         if learning.learn(one) is not None:
-            learnt_after.append(number + 1)
-    assert learnt_after == [2, 4, 8]
+            learned_after.append(number + 1)
+    assert learned_after == [2, 4, 8]
     assert learning.done
 
 
 def test_the_scores_that_bets_start_from_are_not_those_it_was_fitted_to() -> None:
-    """Views that never occur twice: a block that taught the witness would look perfectly separated."""
+    """Views that never occur twice: a block that taught the distinguisher would look perfectly separated."""
     learning = Learning(pairs=1_000)
     values = np.arange(400.0).reshape(4, 100, 1)
     assert learning.learn(block(*values[:2])) is None
@@ -92,7 +92,7 @@ def test_the_scores_that_bets_start_from_are_not_those_it_was_fitted_to() -> Non
     assert [one.scores.tolist() for one in seen] == [[[0.0, 0.0]]]
 
 
-def test_witnesses_with_other_columns_meet(rng: np.random.Generator) -> None:
+def test_distinguishers_with_other_columns_meet(rng: np.random.Generator) -> None:
     wide = ViewCounts.of(Features(np.zeros((3, 2)), ("a", "b")), Features(np.ones((3, 2)), ("a", "b")))
     narrow = ViewCounts.of(Features(np.zeros((3, 1)), ("a",)), Features(np.ones((3, 1)), ("a",)))
     assert learn([wide, narrow])(narrow).shape == (2,)

@@ -128,7 +128,7 @@ def test_what_is_certified_does_not_exceed_the_exact_loss() -> None:
         delta=0.0,
         confidence=1 - 1e-6,
         games=60_000,
-        witness=LIKELIHOOD,
+        distinguisher=LIKELIHOOD,
     )
     verdict = run(plan)
     assert 0.6 * truth < verdict.epsilon_lower <= truth

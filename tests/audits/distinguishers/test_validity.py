@@ -1,6 +1,6 @@
-"""Whole runs of learners that lose just what they claim: with any witness, and shared coins, few claim more.
+"""Whole runs of learners that lose just what they claim: with any distinguisher, and shared coins, few claim more.
 
-A witness that learnt from the block it scores, or pairs that hang together, would show here.
+A distinguisher that learned from the block it scores, or pairs that hang together, would show here.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from arena import Adversary, Learner, Release
 from audits.distinguishers.learned import Learning, learn
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs import estimation as course
-from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
@@ -33,7 +33,7 @@ COUNT = (LaplaceCount(), CountSwap(), 1.0)
 HISTOGRAM = (NoisyHist1(epsilon=1.0), StatDP(pattern="one-above", queries=5), 1.0)
 
 
-def check(learner: Learner, adversary: Adversary, epsilon: float, witness: str, *, games: int) -> None:
+def check(learner: Learner, adversary: Adversary, epsilon: float, distinguisher: str, *, games: int) -> None:
     """Reject if so many of the audits claim more than is true that it has probability RATE at rate LEVEL.
 
     At 300 audits that is above 0.327; a rate of 0.48 is missed with probability 1e-7.
@@ -49,7 +49,7 @@ def check(learner: Learner, adversary: Adversary, epsilon: float, witness: str, 
             confidence=1 - LEVEL,
             games=games,
             seed=seed,
-            witness=witness,
+            distinguisher=distinguisher,
         )
         wrong += run(plan).epsilon_lower > epsilon
     most = int(stats.binom.isf(RATE, AUDITS, LEVEL))
@@ -58,24 +58,26 @@ def check(learner: Learner, adversary: Adversary, epsilon: float, witness: str, 
 
 
 @statistical(rate=RATE)
-@pytest.mark.parametrize("witness", [SCORE, LEARNT, LIKELIHOOD])
+@pytest.mark.parametrize("distinguisher", [SCORE, LEARNED, LIKELIHOOD])
 @pytest.mark.parametrize("match", [RESPONSE, COUNT, HISTOGRAM], ids=lambda match: match[0].name)
-def test_few_runs_claim_more_than_is_lost(match: tuple[Learner, Adversary, float], witness: str) -> None:
-    if witness == SCORE and match is HISTOGRAM:
+def test_few_runs_claim_more_than_is_lost(
+    match: tuple[Learner, Adversary, float], distinguisher: str
+) -> None:
+    if distinguisher == SCORE and match is HISTOGRAM:
         pytest.skip("statdp gives no score")
-    # Values with many digits are learnt by trees, which takes longer.
-    check(*match, witness, games=400 if witness == LEARNT and match is not RESPONSE else 1_000)
+    # Values with many digits are learned by trees, which takes longer.
+    check(*match, distinguisher, games=400 if distinguisher == LEARNED and match is not RESPONSE else 1_000)
 
 
 class Cheating(Learning):
-    """Scores a block by what it learnt from that very block."""
+    """Scores a block by what it learned from that very block."""
 
     def scored(self, block: ViewCounts) -> PairCounts:
         return block.scored(learn([block])(block))
 
 
 @statistical(rate=RATE)
-def test_a_witness_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(course, "Learning", Cheating)
     with rejected("claim too much"):
-        check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNT, games=200)
+        check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

@@ -81,10 +81,10 @@ def test_a_table_must_be_recorded() -> None:
 
 def test_what_is_not_finite_becomes_a_number_of_its_own() -> None:
     class Odd(Echo):
-        def seat(self, games: int, rng: np.random.Generator) -> object:
-            seat = super().seat(games, rng)
-            seat.release = lambda training: np.array([np.nan, np.inf, -np.inf, -0.0])
-            return seat
+        def start(self, games: int, rng: np.random.Generator) -> object:
+            state = super().start(games, rng)
+            state.release = lambda training: np.array([np.nan, np.inf, -np.inf, -0.0])
+            return state
 
     told = features(play(Odd(), script(Train(SAMPLE)), Release(), games=4, seed=1, record=True))
     assert np.isfinite(told.rows).all()

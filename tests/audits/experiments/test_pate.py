@@ -52,9 +52,9 @@ def aggregator(players, answers: int, epsilon: float) -> PateGaussian:
 
 def test_votes_are_those_of_the_seated_teachers(perceptrons, data) -> None:
     sample, public, _ = data
-    seat = aggregator(perceptrons, PUBLIC, 1.0).seat(1, np.random.default_rng(0))
-    seat.train(Training.of([sample], np.zeros(1, int)))
-    ones = [round(float(seat.votes(point)[0] * TEACHERS)) for point in public]
+    state = aggregator(perceptrons, PUBLIC, 1.0).start(1, np.random.default_rng(0))
+    state.train(Training.of([sample], np.zeros(1, int)))
+    ones = [round(float(state.votes(point)[0] * TEACHERS)) for point in public]
     assert perceptrons.ones(sample, TEACHERS, 7, public).tolist() == ones
 
 
@@ -64,14 +64,14 @@ def test_students_of_counted_votes_learn_what_those_of_teachers_do(
     perceptrons, data, epsilon: float, active: bool
 ) -> None:
     sample, public, fresh = data
-    seat = aggregator(perceptrons, BUDGET if active else PUBLIC, epsilon).seat(1, np.random.default_rng(3))
-    seat.train(Training.of([sample], np.zeros(1, int)))
+    state = aggregator(perceptrons, BUDGET if active else PUBLIC, epsilon).start(1, np.random.default_rng(3))
+    state.train(Training.of([sample], np.zeros(1, int)))
     found = perceptrons.learn(request(perceptrons, data, active=active, epsilon=epsilon, seed=3))
     if active:
-        lesson = learn(ForcedLabel(student=perceptrons.student, constant=0.1), seat, public)[0]
+        lesson = learn(ForcedLabel(student=perceptrons.student, constant=0.1), state, public)[0]
         rule, answers = lesson.rule, len(lesson.asked)
     else:
-        rule, answers = taught(perceptrons.student, public, answers_of(seat, public))[0], PUBLIC
+        rule, answers = taught(perceptrons.student, public, answers_of(state, public))[0], PUBLIC
     assert (found.label(fresh) == rule.label(fresh)).all()
     assert found.answers == answers
 

@@ -51,7 +51,7 @@ class Dull(Learner):
     @property
     def claim(self):
         return Claim(epsilon=1, delta=0, protects=("a query",))
-    def seat(self, games, rng):
+    def start(self, games, rng):
         raise NotImplementedError
 
 number = 3

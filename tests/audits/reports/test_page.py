@@ -299,9 +299,9 @@ def test_a_long_run_is_drawn_on_a_logarithmic_scale(ledger: Path) -> None:
 # --- the figures are those of the run -----------------------------------------------------------------
 
 
-@pytest.mark.parametrize("witness", ["score", "learnt", "likelihood"])
-def test_a_replay_finds_what_the_run_found(ledger: Path, witness: str) -> None:
-    plan = attrs.evolve(COUNT, witness=witness, epsilon=0.6)
+@pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
+def test_a_replay_finds_what_the_run_found(ledger: Path, distinguisher: str) -> None:
+    plan = attrs.evolve(COUNT, distinguisher=distinguisher, epsilon=0.6)
     history: list[Progress] = []
     verdict = run(plan, ledger=ledger, watch=history.append)
     found = replay(ledger)
@@ -314,8 +314,8 @@ def test_a_replay_finds_what_the_run_found(ledger: Path, witness: str) -> None:
     assert all(row.value is not None for row in found.estimates.rows if row.certified)
 
 
-def test_games_counted_after_a_witness_was_learnt_are_told(ledger: Path) -> None:
-    run(attrs.evolve(COUNT, witness="learnt"), ledger=ledger)
+def test_games_counted_after_a_distinguisher_was_learned_are_told(ledger: Path) -> None:
+    run(attrs.evolve(COUNT, distinguisher="learned"), ledger=ledger)
     found = replay(ledger)
     assert found.estimates.pairs == found.estimates.games
     assert found.estimates.games < 5_000

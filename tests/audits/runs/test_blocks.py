@@ -1,4 +1,4 @@
-"""Blocks: pairs that share their coins, and the three witnesses."""
+"""Blocks: pairs that share their coins, and the three distinguishers."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ from arena import (
     Unsupported,
 )
 from audits.distinguishers.view_features import ViewCounts
-from audits.runs.blocks import coupled, play_block, usual_witness
-from audits.runs.plan import LEARNT, LIKELIHOOD, SCORE, Plan
+from audits.runs.blocks import choose_distinguisher, coupled, play_block
+from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 
 
 @attrs.frozen
-class CountSeat:
+class CountState:
     spec: Any
     rng: np.random.Generator
 
@@ -53,7 +53,7 @@ class NoisyCount(Learner):
 
     name = "noisy-count"
     protocols = ("Release",)
-    seat_class = CountSeat
+    state_class = CountState
     scale: float = 1.0
 
     @property
@@ -61,11 +61,11 @@ class NoisyCount(Learner):
         return Claim(epsilon=1 / self.scale, delta=0, protects=(TRAINING_EXAMPLE,))
 
     @property
-    def in_step(self) -> bool:
+    def common_random_numbers(self) -> bool:
         return True
 
-    def seat(self, games: int, rng: np.random.Generator) -> CountSeat:
-        return self.seat_class(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> CountState:
+        return self.state_class(self, rng)
 
     def law(self, sample: Sample) -> Density:
         count = float(sample.counts @ sample.labels)
@@ -78,7 +78,7 @@ class NoisyCount(Learner):
         )
 
 
-class OutOfStepSeat(CountSeat):
+class OutOfStepState(CountState):
     def noise(self, training: Training, games: int) -> np.ndarray:
         noise = np.zeros(games)
         more = training.which == training.which.max()
@@ -91,7 +91,7 @@ class OutOfStepSeat(CountSeat):
 class OutOfStep(NoisyCount):
     """Says that it is in step, and draws for one kind of games first."""
 
-    seat_class = OutOfStepSeat
+    state_class = OutOfStepState
 
 
 @attrs.frozen
@@ -119,7 +119,7 @@ def plan(learner: Learner, adversary: Any, referee: Any = None, **options: Any) 
 
 
 def test_the_games_of_a_pair_share_their_coins() -> None:
-    block = play_block(plan(NoisyCount(), Giver(), witness=LEARNT), 0)
+    block = play_block(plan(NoisyCount(), Giver(), distinguisher=LEARNED), 0)
     assert isinstance(block, ViewCounts)
     values = block.rows[block.which, 0]
     assert values[:, 1] - values[:, 0] == pytest.approx(1.0)
@@ -134,45 +134,47 @@ def test_only_learners_in_step_share_coins_and_only_where_the_table_is_one() -> 
 
 def test_a_learner_that_is_out_of_step_is_refused() -> None:
     with pytest.raises(NotConforming, match="draws the same coins whatever other games are told"):
-        run(plan(OutOfStep(), Giver(), witness=LEARNT))
+        run(plan(OutOfStep(), Giver(), distinguisher=LEARNED))
 
 
 def test_shared_coins_certify_more_and_not_too_much() -> None:
-    alone = attrs.make_class("Alone", [], bases=(NoisyCount,), frozen=True, class_body={"in_step": False})
+    alone = attrs.make_class(
+        "Alone", [], bases=(NoisyCount,), frozen=True, class_body={"common_random_numbers": False}
+    )
     found = [
-        run(plan(learner, Giver(), witness=LIKELIHOOD, games=100_000)).epsilon_lower
+        run(plan(learner, Giver(), distinguisher=LIKELIHOOD, games=100_000)).epsilon_lower
         for learner in (NoisyCount(scale=10.0), alone(scale=10.0))
     ]
     assert 0.093 < found[0] <= 0.1
     assert found[1] < 0.092
 
 
-# --- witnesses ------------------------------------------------------------------------------------------
+# --- distinguishers ------------------------------------------------------------------------------------------
 
 
 def test_the_likelihood_ratio_is_that_of_the_law() -> None:
-    block = play_block(plan(NoisyCount(), Giver(), witness=LIKELIHOOD), 0)
+    block = play_block(plan(NoisyCount(), Giver(), distinguisher=LIKELIHOOD), 0)
     assert isinstance(block, PairCounts)
     assert np.abs(block.scores).max() == pytest.approx(1.0)
     assert block.scores.min() == pytest.approx(-1.0)
 
 
-def test_without_a_score_a_witness_is_learnt_or_told() -> None:
+def test_without_a_score_a_distinguisher_is_learned_or_told() -> None:
     scored = script(Train(SAMPLE), score=np.zeros(2))
-    assert usual_witness(Echo(), scored, Release()) == SCORE
-    assert usual_witness(Echo(), Giver(), Release()) == LEARNT
-    assert usual_witness(NoisyCount(), Giver(), Release()) == LIKELIHOOD
-    assert usual_witness(Echo(), Giver(asks=((0.5,),)), Figure1()) == LEARNT
+    assert choose_distinguisher(Echo(), scored, Release()) == SCORE
+    assert choose_distinguisher(Echo(), Giver(), Release()) == LEARNED
+    assert choose_distinguisher(NoisyCount(), Giver(), Release()) == LIKELIHOOD
+    assert choose_distinguisher(Echo(), Giver(asks=((0.5,),)), Figure1()) == LEARNED
 
 
 def test_a_score_that_is_missing_is_missed() -> None:
-    with pytest.raises(Unsupported, match="or have a witness learnt"):
+    with pytest.raises(Unsupported, match="or have a distinguisher learned"):
         play_block(plan(Echo(), Giver()), 0)
 
 
 def test_a_learner_that_tells_no_law_has_no_likelihood() -> None:
     with pytest.raises(Unsupported, match="echo does not tell its law"):
-        play_block(plan(Echo(), Giver(), witness=LIKELIHOOD), 0)
+        play_block(plan(Echo(), Giver(), distinguisher=LIKELIHOOD), 0)
 
 
 def test_adversaries_with_coins_have_no_likelihood() -> None:
@@ -181,18 +183,18 @@ def test_adversaries_with_coins_have_no_likelihood() -> None:
 
     adversary = Scripted(moves)
     with pytest.raises(Unsupported, match="without coins, and scripted draws some"):
-        play_block(plan(NoisyCount(), adversary, witness=LIKELIHOOD), 0)
+        play_block(plan(NoisyCount(), adversary, distinguisher=LIKELIHOOD), 0)
 
 
-def test_a_learnt_witness_refutes_what_has_no_privacy() -> None:
-    verdict = run(plan(Echo(), Giver(), witness=LEARNT, epsilon=3.0))
+def test_a_learned_distinguisher_refutes_what_has_no_privacy() -> None:
+    verdict = run(plan(Echo(), Giver(), distinguisher=LEARNED, epsilon=3.0))
     assert verdict.refuted
     assert verdict.clopper_pearson is not None
     assert verdict.clopper_pearson > 3
 
 
-def test_a_learnt_witness_is_the_same_for_any_jobs_and_after_interruptions(tmp_path: Path) -> None:
-    what = plan(NoisyCount(), Giver(), witness=LEARNT, games=6_000, block=500)
+def test_a_learned_distinguisher_is_the_same_for_any_jobs_and_after_interruptions(tmp_path: Path) -> None:
+    what = plan(NoisyCount(), Giver(), distinguisher=LEARNED, games=6_000, block=500)
     alone = run(what).as_json()
     ledger = tmp_path / "run.ledger"
     stopped = 0
@@ -213,5 +215,7 @@ def test_a_learnt_witness_is_the_same_for_any_jobs_and_after_interruptions(tmp_p
 
 def test_a_learner_that_fails_in_one_world_is_refuted_by_its_failing() -> None:
     adversary = Giver(other=None, asks=((0.0, 7.0), (0.0,)))
-    verdict = run(plan(Fragile(), adversary, Figure1(), witness=LEARNT, faults=True, epsilon=2.0, games=400))
+    verdict = run(
+        plan(Fragile(), adversary, Figure1(), distinguisher=LEARNED, faults=True, epsilon=2.0, games=400)
+    )
     assert verdict.refuted

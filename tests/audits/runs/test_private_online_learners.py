@@ -138,12 +138,12 @@ def test_updates_come_within_its_games(name: str) -> None:
     """Audits of a learner that never moves would say nothing."""
     learner, _ = MOVING[name]
     point = middle_point(learner)
-    seat = learner.seat(400, np.random.default_rng(1))
-    first = seat.hypothesis()
+    state = learner.start(400, np.random.default_rng(1))
+    first = state.hypothesis()
     left = np.zeros(400, bool)
     for _ in range(learner.rounds - 1):
-        seat.observe(np.repeat(np.asarray(point, float)[None], 400, axis=0), ~first(point))
-        moved = seat.hypothesis().concepts != first.concepts
+        state.observe(np.repeat(np.asarray(point, float)[None], 400, axis=0), ~first(point))
+        moved = state.hypothesis().concepts != first.concepts
         left |= moved.reshape(400, -1).any(axis=1)
     assert left.mean() >= 0.25
 

@@ -1,4 +1,4 @@
-"""Audits under Voting: features with ⊥, learnt witnesses, likelihood ratios, exact audits, commands."""
+"""Audits under Voting: features with ⊥, learned distinguishers, likelihood ratios, exact audits, commands."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from audits import cli
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
 from audits.distinguishers.view_features import ViewCounts, features
 from audits.exact.result import exact
-from audits.runs.plan import LEARNT, LIKELIHOOD, Plan
+from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.search.score import Score, simple_scores
@@ -29,7 +29,7 @@ SCREENED = Screened(teachers=3, queries=5)
 
 @attrs.frozen
 class Mute(Adversary):
-    """counts-unstable, which leaves what it saw to a witness."""
+    """counts-unstable, which leaves what it saw to a distinguisher."""
 
     name = "mute"
     protocols = ("Voting",)
@@ -41,7 +41,7 @@ class Mute(Adversary):
             yield Query(0.5)
 
 
-def audited(learner: Learner, adversary: Adversary, witness: str, games: int = 20_000) -> Verdict:
+def audited(learner: Learner, adversary: Adversary, distinguisher: str, games: int = 20_000) -> Verdict:
     claim = learner.claim
     return run(
         Plan(
@@ -51,7 +51,7 @@ def audited(learner: Learner, adversary: Adversary, witness: str, games: int = 2
             epsilon=claim.epsilon,
             delta=claim.delta,
             games=games,
-            witness=witness,
+            distinguisher=distinguisher,
         )
     )
 
@@ -84,19 +84,19 @@ def test_scores_can_look_for_unstable_answers() -> None:
     }
 
 
-# --- witnesses ----------------------------------------------------------------------------------------
+# --- distinguishers ----------------------------------------------------------------------------------------
 
 
-def test_a_learnt_witness_sees_what_a_bare_screen_gives_away() -> None:
-    verdict = audited(BARE, Mute(), LEARNT, games=8_000)
+def test_a_learned_distinguisher_sees_what_a_bare_screen_gives_away() -> None:
+    verdict = audited(BARE, Mute(), LEARNED, games=8_000)
     assert verdict.refuted
-    assert not audited(VOTES, Mute(), LEARNT, games=8_000).refuted
+    assert not audited(VOTES, Mute(), LEARNED, games=8_000).refuted
 
 
-def test_a_learnt_witness_comes_near_the_score_written_by_hand() -> None:
+def test_a_learned_distinguisher_comes_near_the_score_written_by_hand() -> None:
     by_hand = audited(SCREENED, SmallMargin(learner=SCREENED), "score", games=40_000).epsilon_lower
-    learnt = audited(SCREENED, Mute(), LEARNT, games=40_000).epsilon_lower
-    assert learnt > 0.3 * by_hand > 0
+    learned = audited(SCREENED, Mute(), LEARNED, games=40_000).epsilon_lower
+    assert learned > 0.3 * by_hand > 0
 
 
 @pytest.mark.parametrize("learner", [SCREENED, PateGaussian(teachers=3, queries=5)], ids=lambda one: one.name)
@@ -108,7 +108,7 @@ def test_the_likelihood_ratio_is_the_score_of_an_adversary_that_knows_the_law(le
     assert found.levels[found.of_game] == pytest.approx(played.score, abs=2e-9)
 
 
-def test_a_likelihood_witness_certifies_no_more_than_the_exact_loss() -> None:
+def test_a_likelihood_distinguisher_certifies_no_more_than_the_exact_loss() -> None:
     learner = PateGaussian(teachers=3, queries=8)
     truth = exact(learner, Mute(queries=8), Voting()).epsilon_at
     verdict = audited(learner, Mute(queries=8), LIKELIHOOD)

@@ -61,7 +61,7 @@ def test_a_difference_below_the_claim_can_be_climbed() -> None:
     assert 0.5 < found.climb < 3
 
 
-def test_views_that_no_single_feature_tells_apart_are_learnt() -> None:
+def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
     rng = np.random.default_rng(np.random.SFC64(1))
     halves = []
     for _ in range(2):

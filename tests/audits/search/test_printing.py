@@ -137,7 +137,7 @@ def check_same_games(learner: Learner, script: Script, text: str, folder: Path) 
 
 
 @pytest.mark.parametrize(
-    ("learner", "script"), CASES, ids=lambda case: str(getattr(case, "score", "")) or "learnt"
+    ("learner", "script"), CASES, ids=lambda case: str(getattr(case, "score", "")) or "learned"
 )
 def test_the_source_plays_the_same_games(learner: Learner, script: Script, tmp_path: Path) -> None:
     check_same_games(learner, script, script_source(script, about="Found."), tmp_path)

@@ -1,4 +1,4 @@
-"""The betting test where the games of a pair hang together, where the witness changes, and its grid."""
+"""The betting test where the games of a pair hang together, where the distinguisher changes, and its grid."""
 
 from __future__ import annotations
 
@@ -131,10 +131,10 @@ def test_both_directions_tell_more_than_one(rng: np.random.Generator) -> None:
     assert both > max(alone, other)
 
 
-# --- another witness ----------------------------------------------------------------------------------------
+# --- another distinguisher ----------------------------------------------------------------------------------------
 
 
-def test_the_wealth_survives_another_witness_and_the_old_scores_do_not() -> None:
+def test_the_wealth_survives_another_distinguisher_and_the_old_scores_do_not() -> None:
     test = Betting(delta=0.0, confidence=0.95, epsilon_claim=0.5)
     for _ in range(3):
         test.update(PairCounts(np.array([[0.0, 1.0]]), np.array([100])))
@@ -148,7 +148,7 @@ def test_the_wealth_survives_another_witness_and_the_old_scores_do_not() -> None
     assert test.log_wealth[stands] > wealth[stands]
 
 
-def test_a_witness_that_separates_nothing_bets_nothing() -> None:
+def test_a_distinguisher_that_separates_nothing_bets_nothing() -> None:
     test = Betting(delta=0.0, confidence=0.95, epsilon_claim=0.5)
     test.start_again([PairCounts(np.array([[1.0, 1.0]]), np.array([50]))])
     test.update(PairCounts(np.array([[0.0, 1.0]]), np.array([50])))

@@ -198,7 +198,7 @@ def test_what_was_found_may_be_played_again() -> None:
 
 def test_the_likelihood_ratio_serves_where_there_is_no_score() -> None:
     failure = refuted(StaticErm(), claim=(1, 0), against=Scoreless(), budget="quick")
-    assert failure.finding.plan.witness == "likelihood"
+    assert failure.finding.plan.distinguisher == "likelihood"
     assert "no score" in failure.finding.game
 
 
@@ -318,11 +318,15 @@ def test_claims_beyond_any_number_of_games() -> None:
         (LaplaceCount(), {"against": "count-swap", "protocol": "Figure1"}, "does not play Figure1"),
         (LaplaceCount(), {"against": "count-swap", "protocol": Figure1()}, "does not play Figure1"),
         (LaplaceCount(), {"against": "halt-counter"}, "play no protocol in common"),
-        (LaplaceCount(), {"witness": "score"}, "a search chooses its witness and its referee itself"),
+        (
+            LaplaceCount(),
+            {"distinguisher": "score"},
+            "a search chooses its distinguisher and its referee itself",
+        ),
         (
             NoisyMajority(),
             {"protocol": SpecialRound(5)},
-            "a search chooses its witness and its referee itself",
+            "a search chooses its distinguisher and its referee itself",
         ),
     ],
 )

@@ -147,11 +147,11 @@ BEHIND = attrs.evolve(SMALL, delta=0.9)  # so that the chance of a hard stop, 0.
 def test_the_count_is_seldom_too_late(closer: int, holds: bool) -> None:
     games, chance = 40_000, 0.01 * 0.9
     settings = {field.name: getattr(BEHIND, field.name) for field in attrs.fields(EverlastingCounter)}
-    seat = NoHardStop(**settings).seat(games, np.random.default_rng(3))
-    seat.train(Training.of((TIED,), np.zeros(games, np.intp)))
+    state = NoHardStop(**settings).start(games, np.random.default_rng(3))
+    state.train(Training.of((TIED,), np.zeros(games, np.intp)))
     for _ in range(BEHIND.halts - closer):
-        seat.predict(np.full(games, 0.5))
-    late = np.count_nonzero(~seat.halted)
+        state.predict(np.full(games, 0.5))
+    late = np.count_nonzero(~state.halted)
     assert (late <= stats.binom.isf(1e-9, games, chance)) == holds
 
 

@@ -94,7 +94,7 @@ def test_it_conforms(spec: EverlastingFresh) -> None:
     check_learner(spec, games=1_000)
 
 
-def test_vectors_are_learnt_from() -> None:
+def test_vectors_are_learned_from() -> None:
     spec = attrs.evolve(SMALL, concepts=Rectangles((2, 2)))
     corners = np.array([[0, 0], [0, 1], [1, 0], [1, 1]])
     asked = script(
@@ -176,7 +176,7 @@ class FreshReference(Reference):
         super().next_round()
 
 
-class AloneSeat:
+class AloneState:
     """One game of the reference as a table of games."""
 
     def __init__(self, spec: EverlastingFresh, games: int, rng: np.random.Generator) -> None:
@@ -199,8 +199,8 @@ class AloneSeat:
 class FreshReferenceLearner(EverlastingFresh):
     name = "reference"
 
-    def seat(self, games: int, rng: np.random.Generator) -> AloneSeat:  # type: ignore[override]
-        return AloneSeat(self, games, rng)
+    def start(self, games: int, rng: np.random.Generator) -> AloneState:  # type: ignore[override]
+        return AloneState(self, games, rng)
 
 
 PROBES = (0.0, 1.0, 1.5, 2.0, 3.0)

@@ -412,16 +412,16 @@ def test_queries_in_a_row_have_the_law_of_queries_one_by_one(spec: GenericBBL) -
 
 @pytest.mark.parametrize("spec", SPECS, ids=NAMES)
 def test_answers_are_cuts_of_the_votes(spec: GenericBBL, rng: np.random.Generator) -> None:
-    seat = spec.seat(500, rng)
-    seat.train(Training.of((SPREAD,), np.zeros(500, np.intp)))
+    state = spec.start(500, rng)
+    state.train(Training.of((SPREAD,), np.zeros(500, np.intp)))
     for x in (1.0, 2.0, 1.5):
-        label = seat.predict(np.full(500, x))
-        assert seat.cuts.shape == (500,)
-        assert np.array_equal(label, seat.votes(x) >= seat.cuts)
+        label = state.predict(np.full(500, x))
+        assert state.cuts.shape == (500,)
+        assert np.array_equal(label, state.votes(x) >= state.cuts)
     at = np.array([1.0, 2.0, 3.0])
-    labels = seat.predict_many(np.broadcast_to(at, (500, 3)))
-    votes = np.stack([seat.votes(x) for x in at], axis=1)[:, : labels.shape[1]]
-    assert np.array_equal(labels, votes >= seat.cuts)
+    labels = state.predict_many(np.broadcast_to(at, (500, 3)))
+    votes = np.stack([state.votes(x) for x in at], axis=1)[:, : labels.shape[1]]
+    assert np.array_equal(labels, votes >= state.cuts)
 
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
@@ -451,10 +451,10 @@ def test_a_noisy_sample_is_labelled_by_one_concept_of_the_right_law(rng: np.rand
     """Every teacher has one example, so the votes tell which threshold labelled S_1, which is the sample."""
     learner = EverlastingV2(agnostic=True, teachers=9, chunk=1, training_rate=1.0, rounds=1)
     games = 100_000
-    seat = learner.seat(games, rng)
-    seat.train(Training.of((NOISY,), np.zeros(games, np.intp)))
+    state = learner.start(games, rng)
+    state.train(Training.of((NOISY,), np.zeros(games, np.intp)))
     ones = {9: 0.0, 6: 1.0, 4: 2.0, 0: np.inf}  # how many of the nine are at or beyond the threshold
-    found = np.round(seat.votes(2.0) * 9).astype(int)
+    found = np.round(state.votes(2.0) * 9).astype(int)
     points, labels = NOISY.rows()
     weight = np.array([np.exp(-((points >= t) != labels).sum() / 2) for t in ones.values()])
     counts = [(found == k).sum() for k in ones]
@@ -466,9 +466,9 @@ def test_two_samples_are_labelled_apart(rng: np.random.Generator) -> None:
     flipped = Sample(NOISY.points, 1 - NOISY.labels, 1_000 * NOISY.counts)
     clear = Sample(NOISY.points, NOISY.labels, 1_000 * NOISY.counts)
     learner = EverlastingV2(agnostic=True, teachers=9_000, chunk=1, training_rate=1.0, rounds=1)
-    seat = learner.seat(6, rng)
-    seat.train(Training.of((clear, flipped), np.array([0, 1, 0, 1, 0, 1])))
-    assert np.allclose(seat.votes(2.0), [6 / 9, 0, 6 / 9, 0, 6 / 9, 0])
+    state = learner.start(6, rng)
+    state.train(Training.of((clear, flipped), np.array([0, 1, 0, 1, 0, 1])))
+    assert np.allclose(state.votes(2.0), [6 / 9, 0, 6 / 9, 0, 6 / 9, 0])
 
 
 def test_the_agnostic_claim_pays_for_the_new_labels() -> None:

@@ -28,19 +28,19 @@ def test_it_conforms(update: str) -> None:
 def test_a_table_is_so_many_naive_games(kind: str, rng: np.random.Generator) -> None:
     games, rounds, dimension = 6, 50, 5
     learner = ConfidentWinnow(concepts=Halfspaces(dimension, 0.5), c=0.6, rate=0.3)
-    seat = learner.seat(games, rng)
+    state = learner.start(games, rng)
     naive = [OneWinnow(dimension, rate=0.3, unsure=0.6 * 0.5) for _ in range(games)]
     points = pool(rng, np.full(dimension, 1 / dimension), 0.0, kind=kind)[0]
     for t in range(rounds):
         np.testing.assert_allclose(
-            seat.hypothesis().concepts, [one.weights for one in naive], rtol=1e-9, atol=1e-12
+            state.hypothesis().concepts, [one.weights for one in naive], rtol=1e-9, atol=1e-12
         )
         x, y = np.array([one.generic(rng, points) for one in naive]), rng.integers(2, size=games)
         bits = None
         if t % 3:  # in other rounds the adversary gives none
             bits = rng.random(games) < 0.5
-            seat.instruct(bits)
-        seat.observe(x, y)
+            state.instruct(bits)
+        state.observe(x, y)
         for game, one in enumerate(naive):
             one.observe(x[game], y[game], bit=True if bits is None else bool(bits[game]))
     assert min(one.updates for one in naive) > 10
@@ -71,17 +71,17 @@ def test_no_bits_bring_more_updates_than_lemma_4_2_allows(
     assert bound.at_most == most_updates(dimension, learner.eta, (1 - c) * margin)
     if not len(points):
         return
-    seat, updates = learner.seat(1, rng), 0
+    state, updates = learner.start(1, rng), 0
     for _ in range(2 * math.floor(bound.at_most) + 60):
-        before = seat.hypothesis().concepts
+        before = state.hypothesis().concepts
         confidence = np.where(labels == 1, 1, -1) * products_with(before[0], points)
         unsure = np.flatnonzero(confidence <= c * margin)
         if not len(unsure):
             break
         place = unsure[[rng.integers(len(unsure))]] if rng.random() < eager else [confidence.argmin()]
-        seat.instruct(np.array([rng.random() < 0.9]))
-        seat.observe(points[place], labels[place])
-        updates += seat.hypothesis().concepts is not before
+        state.instruct(np.array([rng.random() < 0.9]))
+        state.observe(points[place], labels[place])
+        updates += state.hypothesis().concepts is not before
     assert updates <= bound.at_most
 
 

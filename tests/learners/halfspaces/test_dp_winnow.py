@@ -23,7 +23,7 @@ from arena.randomness import generator
 from arena.testing import check_learner
 from learners.everlasting.constants import winnow_constants
 from learners.halfspaces.base import most_updates
-from learners.halfspaces.dp_winnow import DpWinnow, SeatedDpWinnow
+from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.mechanisms.accounting.bounded_range import composed_draws
 from learners.mechanisms.accounting.composition import advanced
 from learners.mechanisms.noise.laplace import laplace
@@ -91,21 +91,21 @@ def test_one_game_is_the_naive_reference(cached: int, updates: int) -> None:
         draws = np.random.default_rng(seed)
         points = draws.uniform(-1, 1, (120, 5)) if seed % 2 else draws.integers(-1, 2, (120, 5)) + 0.0
         coins, same_coins = (generator(np.random.SeedSequence(seed)) for _ in range(2))
-        seat, game = spec.seat(1, coins), OneGame(spec, same_coins)
+        state, game = spec.start(1, coins), OneGame(spec, same_coins)
         for x in points:
-            assert seat.hypothesis().concepts[0].tolist() == game.shown
+            assert state.hypothesis().concepts[0].tolist() == game.shown
             y = int(draws.integers(2))
-            seat.observe(x[None], np.array([y]))
+            state.observe(x[None], np.array([y]))
             game.observe(x, y)
         reached = max(reached, game.hidden.updates)
     assert reached == updates or updates > 30
 
 
-def fired(seat: SeatedDpWinnow, scores: np.ndarray) -> np.ndarray:
+def fired(state: DpWinnowState, scores: np.ndarray) -> np.ndarray:
     """(n, d): what every game shows after an update, drawn from the weights of these scores."""
-    seat._scores.sums[:] = scores
-    seat._update(np.arange(len(seat._left)))
-    return seat.hypothesis().concepts
+    state._scores.sums[:] = scores
+    state._update(np.arange(len(state._left)))
+    return state.hypothesis().concepts
 
 
 @statistical(rate=3 * RATE)
@@ -113,7 +113,7 @@ def test_counts_are_those_of_independent_draws(rng: np.random.Generator) -> None
     games, draws = 400_000, 3
     learner = DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"cached": 1}))
     scores = np.array([1.0, 0.0, -1.0])
-    shown = fired(learner.seat(games, rng), scores)
+    shown = fired(learner.start(games, rng), scores)
     cells = list(compositions(draws, 3))
     observed = [int((shown == cell).all(axis=1).sum()) for cell in cells]
 
@@ -135,7 +135,7 @@ def test_signs_flip_as_seldom_as_lemma_4_6_has_it(rng: np.random.Generator, draw
     learner = DpWinnow(concepts=Halfspaces(2, 1.0), **(SOON | {"draws": draws, "cached": 1}))
     # Weights (1 + c)/2 and (1 - c)/2.
     scores = np.array([math.log((1 + c) / (1 - c)), 0.0]) / learner.eta
-    shown = fired(learner.seat(games, rng), scores)
+    shown = fired(learner.start(games, rng), scores)
     for point, agrees in (([1.0, -1.0], True), ([-1.0, 1.0], False)):
         flipped = int((learner.concepts.label(shown, np.array(point)) != agrees).sum())
         most = (draws - 1) // 2 if agrees else draws // 2  # ties are labelled 1
@@ -148,18 +148,18 @@ def test_the_first_mistakes_are_averaged_and_missing_ones_count_as_0() -> None:
     learner = DpWinnow(
         concepts=Halfspaces(2, 0.5), rounds=20, epsilon=1e6, updates=2, cached=4, rate=1.0, threshold=5.5
     )
-    seat = learner.seat(2, np.random.default_rng(0))  # with next to no noise
+    state = learner.start(2, np.random.default_rng(0))  # with next to no noise
     wrong = np.array([[1.0, 0.5], [0.25, 1.0]])
     for _ in range(5):
-        seat.hypothesis()
-        seat.observe(wrong, np.array([0, 0]))
-    assert (seat._scores.sums == 0).all()
-    assert (seat._cache == -4 * wrong).all()
-    seat.observe(wrong, np.array([0, 1]))  # in the second game no mistake
-    assert (seat._scores.sums == [[-4, -2], [0, 0]]).all()
-    assert (seat._cache == [[0, 0], [-1, -4]]).all()
+        state.hypothesis()
+        state.observe(wrong, np.array([0, 0]))
+    assert (state._scores.sums == 0).all()
+    assert (state._cache == -4 * wrong).all()
+    state.observe(wrong, np.array([0, 1]))  # in the second game no mistake
+    assert (state._scores.sums == [[-4, -2], [0, 0]]).all()
+    assert (state._cache == [[0, 0], [-1, -4]]).all()
     np.testing.assert_allclose(
-        seat._scores.weights(np.array([0])), [np.exp([-1, -0.5]) / np.exp([-1, -0.5]).sum()]
+        state._scores.weights(np.array([0])), [np.exp([-1, -0.5]) / np.exp([-1, -0.5]).sum()]
     )
 
 
@@ -167,12 +167,12 @@ def test_an_empty_cache_draws_anew_from_the_same_weights(rng: np.random.Generato
     learner = DpWinnow(
         concepts=Halfspaces(8, 0.5), **(SOON | {"threshold": -1e9, "rounds": 50, "updates": 6})
     )
-    seat = learner.seat(30, rng)
+    state = learner.start(30, rng)
     shown = []
     for _ in range(9):
-        shown.append(seat.hypothesis().concepts)
-        seat.observe(np.ones((30, 8)), np.ones(30))  # no mistake
-    assert (seat._scores.sums == 0).all()
+        shown.append(state.hypothesis().concepts)
+        state.observe(np.ones((30, 8)), np.ones(30))  # no mistake
+    assert (state._scores.sums == 0).all()
     for before, after in pairwise(shown[:7]):
         assert (before != after).any(axis=1).mean() > 0.9
     # After K updates nothing changes.
@@ -180,13 +180,13 @@ def test_an_empty_cache_draws_anew_from_the_same_weights(rng: np.random.Generato
 
 
 def test_what_was_shown_stays_and_is_copied_only_for_updates(rng: np.random.Generator) -> None:
-    seat = DpWinnow(concepts=Halfspaces(4, 0.5), **(SOON | {"rounds": 400})).seat(20, rng)
+    state = DpWinnow(concepts=Halfspaces(4, 0.5), **(SOON | {"rounds": 400})).start(20, rng)
     shown, kept = [], []
     for _ in range(400):
-        shown.append(seat.hypothesis().concepts)
+        shown.append(state.hypothesis().concepts)
         kept.append(shown[-1].copy())
         x = rng.integers(-1, 2, (20, 4))
-        seat.observe(x, rng.integers(0, 2, 20))
+        state.observe(x, rng.integers(0, 2, 20))
     assert all((one == other).all() for one, other in zip(shown, kept, strict=True))
     assert all((one != other).any() or one is other for one, other in pairwise(shown))
     assert len({id(one) for one in shown}) > 32
@@ -199,7 +199,7 @@ def test_what_was_shown_stays_and_is_copied_only_for_updates(rng: np.random.Gene
 def test_counts_are_exact_also_where_they_are_large() -> None:
     for draws, kind in ((2**24, np.float32), (2**24 + 1, np.float64), (2**53, np.float64)):
         learner = DpWinnow(concepts=Halfspaces(3, 0.5), **(SOON | {"draws": draws, "cached": 1}))
-        shown = fired(learner.seat(4, np.random.default_rng(1)), np.zeros(3))
+        shown = fired(learner.start(4, np.random.default_rng(1)), np.zeros(3))
         assert shown.dtype == kind
         assert (shown.astype(np.int64).sum(axis=1) == draws).all()
 
@@ -209,11 +209,11 @@ def test_equal_and_constant_coordinates_do_no_harm(dull: float, rng: np.random.G
     points, labels = pool(rng, np.array([1.0, 0, 0]), 0.5)
     points = np.column_stack([points, points, np.full(len(points), dull)])
     learner = DpWinnow(concepts=Halfspaces(7, 0.5), rounds=3_001, epsilon=60.0)
-    seat = learner.seat(10, rng)
+    state = learner.start(10, rng)
     for t in range(3_000):
-        seat.hypothesis()
-        seat.observe(points[[t % len(points)] * 10], labels[[t % len(points)] * 10])
-    said = learner.concepts.labels(seat.hypothesis().concepts, points)
+        state.hypothesis()
+        state.observe(points[[t % len(points)] * 10], labels[[t % len(points)] * 10])
+    said = learner.concepts.labels(state.hypothesis().concepts, points)
     assert (said == labels).mean() > 0.95
 
 
@@ -385,13 +385,13 @@ def test_the_law_that_was_enumerated_is_the_learner_s(rng: np.random.Generator) 
             counts.append(last)
         seen[tuple(counts)] = seen.get(tuple(counts), 0.0) + chance
     games = 400_000
-    seat = learner.seat(games, rng)
+    state = learner.start(games, rng)
     shown = np.empty((games, 3, 2), int)
     for t in range(3):
-        counts_now = seat.hypothesis().concepts
+        counts_now = state.hypothesis().concepts
         first = counts_now[:, 0] >= counts_now[:, 1]
-        seat.observe(np.where(first[:, None], [1.0, -1.0], [-0.5, 1.0]), np.zeros(games))
-        shown[:, t] = seat._shown
+        state.observe(np.where(first[:, None], [1.0, -1.0], [-0.5, 1.0]), np.zeros(games))
+        shown[:, t] = state._shown
     cells = [*seen]
     observed = [int((shown == np.array(cell)).all(axis=(1, 2)).sum()) for cell in cells]
     assert sum(observed) == games
@@ -462,13 +462,13 @@ def test_updates_are_as_few_as_lemma_4_7_has_it() -> None:
         cached=proved.batch,
         threshold=proved.fires_at,
     )
-    seat = learner.seat(400, np.random.default_rng(4))
+    state = learner.start(400, np.random.default_rng(4))
     label = point_function(dimension, 3).weights > 0
     for t in range(rounds):
-        seat.hypothesis()
+        state.hypothesis()
         place = np.full(400, t % 2 * 3)  # its own point and another, by turns
-        seat.observe((2 * np.eye(dimension) - 1)[place], label[place])
-    made = learner.most_updates - seat._left
+        state.observe((2 * np.eye(dimension) - 1)[place], label[place])
+    made = learner.most_updates - state._left
     assert made.min() >= 1
     assert int((made > proved.most_updates).sum()) <= stats.binom.isf(1e-9, 400, beta)
 
@@ -498,14 +498,14 @@ def test_at_the_defaults_it_learns_at_four_nats(rng: np.random.Generator) -> Non
     """Half of the labels are 1. Of a game's last rounds it errs in few."""
     dimension, rounds, games = 32, 6_000, 20
     learner = DpWinnow(concepts=Halfspaces(dimension, disjunction(31, [0, 1]).margin), epsilon=4.0)
-    seat = learner.seat(games, rng)
+    state = learner.start(games, rng)
     late = 0
     for t in range(rounds):
         x = (rng.random((games, dimension)) < 0.3).astype(np.int8)
         x[:, -1] = -1
         y = x[:, :2].any(axis=1)
-        late += int((seat.hypothesis()(x) != y).sum()) if t >= rounds - 1_000 else 0
-        seat.observe(x, y)
+        late += int((state.hypothesis()(x) != y).sum()) if t >= rounds - 1_000 else 0
+        state.observe(x, y)
     assert late <= 0.1 * 1_000 * games
 
 
@@ -548,13 +548,13 @@ def test_settings_that_do_not_fit_are_refused(bad: dict[str, Any], message: str)
 def test_a_table_that_is_too_large_is_refused() -> None:
     learner = DpWinnow(concepts=Halfspaces(10**6, 0.2))
     with pytest.raises(Unsupported, match=r"100 games of 3,000,000 numbers .* Play 89 games at a time\."):
-        learner.seat(100, np.random.default_rng(0))
+        learner.start(100, np.random.default_rng(0))
 
 
 def test_a_point_outside_the_cube_is_refused_and_leaves_no_trace(rng: np.random.Generator) -> None:
     """Privacy rests on it: what is added to the scores is at most 1."""
-    seat = DpWinnow(concepts=Halfspaces(2, 0.5), **SOON).seat(1, rng)
-    seat.hypothesis()
+    state = DpWinnow(concepts=Halfspaces(2, 0.5), **SOON).start(1, rng)
+    state.hypothesis()
     with pytest.raises(InvalidArgument, match=r"a point lies in the cube \[-1, 1\]\^d, got 1\.5"):
-        seat.observe(np.array([[0.5, 1.5]]), np.array([0]))
-    assert not seat._cache.any()
+        state.observe(np.array([[0.5, 1.5]]), np.array([0]))
+    assert not state._cache.any()

@@ -17,7 +17,7 @@ from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import decision_list, doubled, point_function, with_constant
 from arena.testing import check_learner
 from learners.halfspaces.base import most_updates
-from learners.halfspaces.winnow import SeatedWinnow, Winnow
+from learners.halfspaces.winnow import Winnow, WinnowState
 
 
 @pytest.mark.parametrize("dimension", [1, 3, 64])
@@ -50,15 +50,15 @@ def test_a_table_is_so_many_naive_games(kind: str, rate: float | None) -> None:
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
-def hunted(seat: SeatedWinnow, points: np.ndarray, labels: np.ndarray, *, most: int) -> int:
+def hunted(state: WinnowState, points: np.ndarray, labels: np.ndarray, *, most: int) -> int:
     """Mistakes of a table of one game before an adversary that shows where it errs, and worst, if it does."""
     for mistakes in range(most + 1):
-        product = products_with(seat.hypothesis().concepts[0], points)
+        product = products_with(state.hypothesis().concepts[0], points)
         wrong = (product >= 0) != labels
         if not wrong.any():
             return mistakes
         worst = np.where(wrong, np.abs(product), -1).argmax()
-        seat.observe(points[[worst]], labels[[worst]])
+        state.observe(points[[worst]], labels[[worst]])
     return most + 1
 
 
@@ -81,8 +81,8 @@ def test_no_realizable_game_has_more_mistakes_than_its_bound(
     assert bound is not None
     assert bound.at_most == most_updates(dimension, share * margin, margin)
     if len(points):
-        seat = learner.seat(1, rng)
-        assert hunted(seat, points, labels, most=math.floor(bound.at_most) + 1) <= bound.at_most
+        state = learner.start(1, rng)
+        assert hunted(state, points, labels, most=math.floor(bound.at_most) + 1) <= bound.at_most
 
 
 def test_the_bound_is_that_of_the_book() -> None:
@@ -101,12 +101,12 @@ def test_a_point_among_many_is_found_after_the_logarithm_of_their_number(dimensi
     learner = Winnow(concepts=Halfspaces(dimension, 1.0))
     wanted = point_function(dimension, dimension // 2).weights
     points = 2 * np.eye(dimension) - 1
-    mistakes = hunted(learner.seat(1, np.random.default_rng(0)), points, (wanted > 0).astype(int), most=99)
+    mistakes = hunted(learner.start(1, np.random.default_rng(0)), points, (wanted > 0).astype(int), most=99)
     assert mistakes <= math.log(dimension) / 2 + 1
     assert mistakes <= learner.bound(99).at_most
 
 
-def test_weights_of_both_signs_are_learnt_through_doubled_points() -> None:
+def test_weights_of_both_signs_are_learned_through_doubled_points() -> None:
     """A decision list with alternations: x_0 says 1, x_1 says 0, x_2 says 1, else 0."""
     rng = np.random.default_rng(5)
     wanted = decision_list(5, [(0, 1), (1, 0), (2, 1)], 0)
@@ -115,10 +115,10 @@ def test_weights_of_both_signs_are_learnt_through_doubled_points() -> None:
     firsts = [1 if p[0] else 0 if p[1] else 1 if p[2] else 0 for p in points]
     assert labels.tolist() == firsts
     learner = Winnow(concepts=Halfspaces(12, wanted.margin))
-    seat = learner.seat(1, rng)
-    mistakes = hunted(seat, points, labels, most=10_000)
+    state = learner.start(1, rng)
+    mistakes = hunted(state, points, labels, most=10_000)
     assert 0 < mistakes <= learner.bound(1).at_most
-    w = seat.hypothesis().concepts[0]
+    w = state.hypothesis().concepts[0]
     signed = w[:6] - w[6:]
     assert signed[0] > 0 > signed[1]
     assert ((products_with(w, points) >= 0) == labels).all()
@@ -130,9 +130,9 @@ def test_equal_and_constant_coordinates_do_no_harm(dull: float) -> None:
     points, labels = pool(rng, np.array([1.0, 0, 0, 0]), 0.5)
     points = np.column_stack([points, points, np.full(len(points), dull)])
     learner = Winnow(concepts=Halfspaces(9, 0.5))
-    seat = learner.seat(1, rng)
-    assert hunted(seat, points, labels, most=200) <= learner.bound(1).at_most
-    w = seat.hypothesis().concepts[0]
+    state = learner.start(1, rng)
+    assert hunted(state, points, labels, most=200) <= learner.bound(1).at_most
+    w = state.hypothesis().concepts[0]
     np.testing.assert_allclose(w[:4], w[4:8])
 
 
@@ -140,14 +140,14 @@ def test_equal_and_constant_coordinates_do_no_harm(dull: float) -> None:
 
 
 def test_what_was_shown_stays_and_is_copied_only_for_updates() -> None:
-    seat = Winnow(concepts=Halfspaces(2, 0.5)).seat(3, np.random.default_rng(0))
-    first = seat.hypothesis().concepts
+    state = Winnow(concepts=Halfspaces(2, 0.5)).start(3, np.random.default_rng(0))
+    first = state.hypothesis().concepts
     kept = first.copy()
     right = np.array([1, 1, 1])
-    seat.observe(np.ones((3, 2)), right)
-    assert seat.hypothesis().concepts is first
-    seat.observe(np.array([[1.0, -1], [-1, 0], [1, 1]]), right)  # the first is a tie, and labelled 1
-    second = seat.hypothesis().concepts
+    state.observe(np.ones((3, 2)), right)
+    assert state.hypothesis().concepts is first
+    state.observe(np.array([[1.0, -1], [-1, 0], [1, 1]]), right)  # the first is a tie, and labelled 1
+    second = state.hypothesis().concepts
     assert second is not first
     assert (first == kept).all()
     assert (second != first).any(axis=1).tolist() == [False, True, False]
@@ -157,17 +157,17 @@ def test_what_was_shown_stays_and_is_copied_only_for_updates() -> None:
 
 @pytest.mark.parametrize("rate", [1.0, 700.0, 1e300])
 def test_very_many_updates_overflow_nowhere(rate: float) -> None:
-    seat = Winnow(concepts=Halfspaces(3, 0.5), rate=rate).seat(1, np.random.default_rng(0))
+    state = Winnow(concepts=Halfspaces(3, 0.5), rate=rate).start(1, np.random.default_rng(0))
     x = np.array([[-1, 1, 0]], np.int8)
     for label in (1, 0):  # so far that weights vanish, and all the way back, one step beyond
-        seat._scores.sums += 1e6 * (2 * label - 1) * np.array([1, -1, 0])
+        state._scores.sums += 1e6 * (2 * label - 1) * np.array([1, -1, 0])
         for _ in range(3):
-            seat.observe(x, np.array([label]))
-            seat.observe(x, np.array([1 - label]))
-            w = seat.hypothesis().concepts
+            state.observe(x, np.array([label]))
+            state.observe(x, np.array([1 - label]))
+            w = state.hypothesis().concepts
             assert np.isfinite(w).all()
             assert w.sum() == pytest.approx(1)
-        seat._scores.sums[:] = 0
+        state._scores.sums[:] = 0
 
 
 def test_points_may_come_as_small_integers(rng: np.random.Generator) -> None:
@@ -209,6 +209,6 @@ def test_a_margin_that_is_none_is_refused(margin: float) -> None:
 def test_a_point_outside_the_cube_is_refused_and_leaves_no_trace(point: list[Any]) -> None:
     learner = Winnow(concepts=Halfspaces(2, 0.5))
     with pytest.raises(InvalidArgument, match=r"lies in the cube|must be finite"):
-        learner.seat(1, np.random.default_rng(0)).observe(np.array([point]), np.array([0]))
+        learner.start(1, np.random.default_rng(0)).observe(np.array([point]), np.array([0]))
     with pytest.raises(Exception, match=r"lies in the cube|must be finite"):
         play(learner, script(Example(point, 0)), Adaptive(1), games=2, seed=1)

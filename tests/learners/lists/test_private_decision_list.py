@@ -46,8 +46,8 @@ def private(variables: int, **settings: float) -> PrivateDecisionList:
 def released(learner: Learner, *samples: Sample, games: int = 1, seed: int = 0) -> Hypothesis:
     """The hypotheses of `games` games of each sample."""
     which = np.repeat(np.arange(len(samples)), games)
-    seat = learner.seat(len(which), np.random.Generator(np.random.SFC64(seed)))
-    return seat.release(Training.of(samples, which))
+    state = learner.start(len(which), np.random.Generator(np.random.SFC64(seed)))
+    return state.release(Training.of(samples, which))
 
 
 @st.composite
@@ -217,7 +217,7 @@ def test_lemma_a4_adds_up_the_rounds() -> None:
 @pytest.mark.parametrize(
     "learner", [private(6, epsilon=20), Rivest(concepts=DecisionLists(Variables(6)))], ids=str
 )
-def test_a_list_is_learnt(learner: Learner) -> None:
+def test_a_list_is_learned(learner: Learner) -> None:
     rng = np.random.default_rng(4)
     for seed in range(20):
         sample = labelled_by_a_list(rng, 6, 3_000)
@@ -231,7 +231,7 @@ def test_a_list_is_learnt(learner: Learner) -> None:
 
 @pytest.mark.parametrize("learner", [private(3, rate=400.0), Rivest(), ListChoice(epsilon=400.0)], ids=str)
 @pytest.mark.parametrize("label", [0, 1])
-def test_one_label_is_learnt_everywhere(learner: Learner, label: int) -> None:
+def test_one_label_is_learned_everywhere(learner: Learner, label: int) -> None:
     sample = Sample(np.eye(3), [label] * 3, [5] * 3)
     found = released(learner, sample, games=40)
     assert (learner.concepts.labels(found.concepts, np.eye(3)) == label).all()
@@ -315,7 +315,7 @@ def test_logistic_learns_a_variable_and_one_label() -> None:
 def test_logistic_says_what_is_missing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None)
     with pytest.raises(InvalidArgument, match=r"needs scikit-learn, which is not installed. Run pip install"):
-        Logistic().seat(1, np.random.default_rng(0))
+        Logistic().start(1, np.random.default_rng(0))
 
 
 def test_linear_rules_refuse_what_they_cannot_tell() -> None:

@@ -47,11 +47,11 @@ def test_a_batch_that_no_round_follows_is_not_sanitised(rounds: int, batches: in
     learner = AgnosticBatched(rounds=rounds, batch=4)
     assert learner.batches == batches
     assert (learner.claim.epsilon > 0) == (batches > 0)
-    seat = learner.seat(2, np.random.default_rng(1))
+    state = learner.start(2, np.random.default_rng(1))
     for _ in range(rounds):
-        seat.hypothesis()
-        seat.observe(np.zeros(2), np.ones(2, np.int8))
-    assert seat._counts.sum() == 2 * (rounds - 4 * batches)
+        state.hypothesis()
+        state.observe(np.zeros(2), np.ones(2, np.int8))
+    assert state._counts.sum() == 2 * (rounds - 4 * batches)
 
 
 def test_hypotheses_before_a_batch_ends_know_nothing_of_it() -> None:
@@ -68,18 +68,18 @@ def test_hypotheses_before_a_batch_ends_know_nothing_of_it() -> None:
 def test_every_sequence_is_dealt_one_synthetic_example_of_each_batch() -> None:
     """With so much ε, synthetic data have the means of the real, up to alpha and the rounding."""
     learner = AgnosticBatched(rounds=121, batch=40, epsilon=1e4, alpha=0.1, calls=None)
-    seat = learner.seat(3, np.random.default_rng(2))
+    state = learner.start(3, np.random.default_rng(2))
     rng = np.random.default_rng(3)
     x, y = rng.integers(0, 16, size=(120, 3)), rng.integers(0, 2, size=(120, 3))
     for row, labels in zip(x, y, strict=True):
-        seat.hypothesis()
-        seat.observe(row.astype(float), labels)
+        state.hypothesis()
+        state.observe(row.astype(float), labels)
     functions, error = learner.functions, 0.1 + rounding_error(learner.functions, 40)
     for batch in range(3):
         for game in range(3):
             part = slice(40 * batch, 40 * batch + 40)
             real = functions[:, 16 * y[part, game] + x[part, game]].mean(axis=1)
-            dealt = functions[:, seat._dealt[batch, game]].mean(axis=1)
+            dealt = functions[:, state._dealt[batch, game]].mean(axis=1)
             assert np.abs(real - dealt).max() <= error
 
 
@@ -87,10 +87,10 @@ def test_every_sequence_is_dealt_one_synthetic_example_of_each_batch() -> None:
 def test_hands_are_dealt_in_random_order(rng: np.random.Generator) -> None:
     """The first sequence is dealt an example at a low point as often as any, whatever was found."""
     learner = AgnosticBatched(rounds=5, batch=4, epsilon=1e4, alpha=0.05, calls=None)
-    seat = learner.seat(5_000, rng)
+    state = learner.start(5_000, rng)
     for t in range(4):
-        seat.observe(np.full(5_000, float(t % 2) * 15), np.zeros(5_000, np.int8))
-    low = seat._dealt[0] < 8
+        state.observe(np.full(5_000, float(t % 2) * 15), np.zeros(5_000, np.int8))
+    low = state._dealt[0] < 8
     assert 0.2 < low.mean() < 0.8
     apart = low[:, 0] - low.mean(axis=1)
     check_mean(apart, 0, bounds=(-1, 1), rate=1e-8, effect=0.2, power=1 - 1e-8)
@@ -101,11 +101,11 @@ def test_draws_are_hedge_on_the_sequence_that_is_drawn(rng: np.random.Generator)
     """Two sequences of one example each; the law of the next concept is worked out by hand."""
     learner = AgnosticBatched(concepts=Thresholds([0.0, 1.0]), rounds=3, batch=2, rate=1.0)
     games = 100_000
-    seat = learner.seat(games, rng)
+    state = learner.start(games, rng)
     for _ in range(2):
-        seat.observe(np.zeros(games), np.ones(games, np.int8))
-    seat._dealt[0] = [2, 1]  # (0, label 1) and (1, label 0): columns 2·1 + 0 and 2·0 + 1
-    drawn = seat.hypothesis().concepts
+        state.observe(np.zeros(games), np.ones(games, np.int8))
+    state._dealt[0] = [2, 1]  # (0, label 1) and (1, label 0): columns 2·1 + 0 and 2·0 + 1
+    drawn = state.hypothesis().concepts
     # Thresholds at 0, 1, ∞ err on the first: 0, 1, 1; on the second: 1, 1, 0.
     e = np.exp(-1.0)
     law = (np.array([1, e, e]) / (1 + 2 * e) + np.array([e, e, 1]) / (1 + 2 * e)) / 2

@@ -56,8 +56,8 @@ def test_it_conforms(learner: AgnosticExperts, draws: str) -> None:
 
 
 def test_fresh_draws_are_in_step() -> None:
-    assert AgnosticExperts().in_step
-    assert not AgnosticExperts(draws=LAZY).in_step
+    assert AgnosticExperts().common_random_numbers
+    assert not AgnosticExperts(draws=LAZY).common_random_numbers
 
 
 # --- the claim ----------------------------------------------------------------------------------------------
@@ -85,8 +85,8 @@ def test_the_claim_of_lazy_draws_is_what_they_run_with() -> None:
     cost = lazy_experts.cost(90, learner.lazy, slack=1e-6)
     assert learner.claim.epsilon == pytest.approx(0.2 + cost.epsilon)
     assert learner.claim.epsilon <= 1
-    seat = learner.seat(2, np.random.default_rng(1))
-    assert (seat._draws._left == learner.lazy.most).all()
+    state = learner.start(2, np.random.default_rng(1))
+    assert (state._draws._left == learner.lazy.most).all()
     costly = attrs.evolve(learner, rate=10 * learner.hedge_rate)
     assert costly.lazy.rate == 10 * learner.lazy.rate
     assert costly.claim.epsilon > 1
@@ -121,11 +121,11 @@ def test_the_rate_is_what_can_be_paid_or_the_best(draws: str, epsilon: float) ->
 )
 def test_one_expert_tells_nothing(learner: AgnosticExperts) -> None:
     assert (learner.claim.epsilon, learner.claim.delta) == (0, 0)
-    seat = learner.seat(2, np.random.default_rng(1))
-    first = seat.hypothesis().concepts
+    state = learner.start(2, np.random.default_rng(1))
+    first = state.hypothesis().concepts
     for _ in range(min(learner.rounds, 50) - 1):
-        seat.observe(np.zeros(2), np.ones(2, np.int8))
-        assert np.array_equal(seat.hypothesis().concepts, first)
+        state.observe(np.zeros(2), np.ones(2, np.int8))
+        assert np.array_equal(state.hypothesis().concepts, first)
 
 
 @pytest.mark.parametrize(
@@ -135,11 +135,11 @@ def test_one_expert_tells_nothing(learner: AgnosticExperts) -> None:
 def test_stretches_are_as_even_as_can_be(rounds: int, stretches: int, length: int, ends: int) -> None:
     learner = AgnosticExperts(rounds=rounds, stretches=stretches)
     assert (learner.length, learner.ends) == (length, ends)
-    seat = learner.seat(2, np.random.default_rng(1))
+    state = learner.start(2, np.random.default_rng(1))
     for _ in range(rounds):
-        seat.hypothesis()
-        seat.observe(np.zeros(2), np.ones(2, np.int8))
-    assert seat._experts.ended == ends
+        state.hypothesis()
+        state.observe(np.zeros(2), np.ones(2, np.int8))
+    assert state._experts.ended == ends
 
 
 # --- the law of tiny games, candidates and draws together ---------------------------------------------------
@@ -345,11 +345,11 @@ def test_a_table_too_large_is_refused_with_its_cost(monkeypatch: pytest.MonkeyPa
     learner = AgnosticExperts()
     monkeypatch.setattr(agnostic_experts, "MOST_NUMBERS", 10_000)
     with pytest.raises(Unsupported) as refused:
-        learner.seat(6, np.random.default_rng(1))
+        learner.start(6, np.random.default_rng(1))
     assert str(refused.value) == (
         "6 games of 1,952 numbers each are over 10,000 numbers. Play 5 games at a time."
     )
-    learner.seat(5, np.random.default_rng(1))
+    learner.start(5, np.random.default_rng(1))
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.in_step import check_in_step
+from support.common_random_numbers import check_common_random_numbers
 from support.littlestone_references import agreeing, concepts_of, halving_label, soa_label
 from support.players import script
 
@@ -111,13 +111,13 @@ def test_a_shattered_tree_makes_it_err_at_every_node(
     kind: type[Conservative], concepts: ConceptClass
 ) -> None:
     """One game walks from the root against every prediction: no learner errs less often than Ldim."""
-    seat = kind(concepts=concepts).seat(1, np.random.default_rng(0))
+    state = kind(concepts=concepts).start(1, np.random.default_rng(0))
     tree = shattered_tree(concepts)
     node: tuple[int, ...] = ()
     while "point" in tree.nodes[node]:
         x = np.array([tree.nodes[node]["point"]])
-        label = 1 - int(seat.hypothesis()(x)[0])
-        seat.observe(x, np.array([label]))
+        label = 1 - int(state.hypothesis()(x)[0])
+        state.observe(x, np.array([label]))
         node = (*node, label)
     assert len(node) == littlestone_dimension(concepts) <= kind(concepts=concepts).bound(9).at_most
 
@@ -134,8 +134,10 @@ def test_bounds_are_exact_and_say_where_they_come_from() -> None:
 @pytest.mark.parametrize("kind", EVERY)
 def test_it_is_a_yardstick_without_privacy(kind: type[Conservative]) -> None:
     assert kind().claim.empty
-    assert kind().in_step
-    check_in_step(kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4)
+    assert kind().common_random_numbers
+    check_common_random_numbers(
+        kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4
+    )
 
 
 @pytest.mark.parametrize("kind", EVERY)
@@ -153,7 +155,7 @@ def test_points_outside_the_domain_are_refused(kind: type[Conservative]) -> None
     with pytest.raises(InvalidArgument, match=r"one of the 16 points of the domain from 0 to 15, got 16\.0"):
         play(kind(), script(Example(16.0, 1)), Adaptive(1), games=2, seed=1)
     with pytest.raises(InvalidArgument, match="one of the 16 points"):
-        kind().seat(1, np.random.default_rng(0)).observe(np.array([0.5]), np.array([1]))
+        kind().start(1, np.random.default_rng(0)).observe(np.array([0.5]), np.array([1]))
 
 
 def test_a_class_that_is_too_large_is_refused_when_it_is_seated(monkeypatch: pytest.MonkeyPatch) -> None:

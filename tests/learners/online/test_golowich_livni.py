@@ -132,17 +132,17 @@ def test_one_game_is_the_naive_reference(concepts: ConceptClass) -> None:
         draws = np.random.default_rng(seed)
         target = matrix[draws.integers(len(matrix))]
         coins, same_coins = (generator(np.random.SeedSequence(seed)) for _ in range(2))
-        seat, game = spec.seat(1, coins), OneForest(spec, same_coins)
+        state, game = spec.start(1, coins), OneForest(spec, same_coins)
         for _ in range(spec.rounds):
-            h = seat.hypothesis()
+            h = state.hypothesis()
             assert tuple(int(h(point)[0]) for point in domain) == game.shown
             shown.add(game.shown)
             wrong = np.flatnonzero(np.array(game.shown) != target)
             x = int(draws.choice(wrong if wrong.size and draws.random() < 0.8 else len(domain)))
             y = int(target[x]) ^ int(seed % 3 == 2 and draws.random() < 0.2)
-            seat.observe(domain[[x]], np.array([y]))
+            state.observe(domain[[x]], np.array([y]))
             game.observe(x, y)
-            assert seat._forests.count[0] == game.pertinent().count(game.shown)
+            assert state._forests.count[0] == game.pertinent().count(game.shown)
     assert len(shown) >= 2
 
 
@@ -242,10 +242,10 @@ def as_plain(spec: GolowichLivni) -> GolowichLivni:
 
 def released(spec: GolowichLivni, games: int, seed: int) -> np.ndarray:
     """(ROUNDS, games): whether h_t labels 0 as 1, on a stream of (0, 1)."""
-    seat, shown = spec.seat(games, generator(np.random.SeedSequence(seed))), []
+    state, shown = spec.start(games, generator(np.random.SeedSequence(seed))), []
     for _ in range(ROUNDS):
-        shown.append(seat.hypothesis()(0.0))
-        seat.observe(np.zeros(games), np.ones(games, np.int8))
+        shown.append(state.hypothesis()(0.0))
+        state.observe(np.zeros(games), np.ones(games, np.int8))
     return np.array(shown, float)
 
 
@@ -330,9 +330,9 @@ def test_a_game_longer_than_its_rounds_is_refused() -> None:
 def test_tables_that_are_too_large_are_refused() -> None:
     learner = GolowichLivni(reduction=True, rounds=10_000)
     with pytest.raises(Unsupported, match=r"at most 134,217,728 leaves, got 307200000\. Play fewer games"):
-        learner.seat(30, np.random.default_rng(0))
+        learner.start(30, np.random.default_rng(0))
     with pytest.raises(Unsupported, match="its Littlestone dimension is infinite"):
-        GolowichLivni(concepts=Thresholds()).seat(1, np.random.default_rng(0))
+        GolowichLivni(concepts=Thresholds()).start(1, np.random.default_rng(0))
     with pytest.raises(InvalidArgument, match=r"a tree of depth d = 4 has 16 leaves, got 8\. Set nodes"):
         play(GolowichLivni(nodes=8), script(), Oblivious(1), games=1, seed=1)
 

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.in_step import check_in_step
+from support.common_random_numbers import check_common_random_numbers
 from support.littlestone_references import agreeing, concepts_of, dimension, soa_label
 from support.players import script
 from support.statistical import check_counts, rejected, statistical
@@ -55,7 +55,9 @@ def test_it_conforms(learner: Learner) -> None:
 
 @pytest.mark.parametrize("kind", EVERY)
 def test_every_game_draws_one_number_a_round(kind: type[Learner]) -> None:
-    check_in_step(kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4)
+    check_common_random_numbers(
+        kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4
+    )
 
 
 # --- laws ---------------------------------------------------------------------------------------------------
@@ -65,13 +67,13 @@ def test_every_game_draws_one_number_a_round(kind: type[Learner]) -> None:
 def test_weighted_majority_weighs_by_mistakes(matrix: np.ndarray, seed: int) -> None:
     learner = WeightedMajority(concepts=FiniteClass(matrix), rounds=9)
     rows = learner.distinct.labels
-    seat = learner.seat(3, np.random.default_rng(seed))
+    state = learner.start(3, np.random.default_rng(seed))
     mistakes = np.zeros((3, len(rows)))
     for x, y in zip(*examples_of(seed, 3, 9, matrix.shape[1]), strict=True):
         expected = np.exp(-learner.eta * mistakes)
-        assert np.abs(seat.law - expected / expected.sum(axis=1, keepdims=True)).max() < 1e-12
-        seat.hypothesis()
-        seat.observe(x, y)
+        assert np.abs(state.law - expected / expected.sum(axis=1, keepdims=True)).max() < 1e-12
+        state.hypothesis()
+        state.observe(x, y)
         mistakes += y[:, None] != rows[:, x].T
 
 
@@ -103,20 +105,20 @@ def every_expert(matrix: np.ndarray, rounds: int) -> list[Expert]:
 @given(matrix=CLASSES, seed=SEEDS, rounds=st.integers(1, 6))
 def test_merged_experts_have_the_law_of_all_experts(matrix: np.ndarray, seed: int, rounds: int) -> None:
     learner = BpsExperts(concepts=FiniteClass(matrix), rounds=rounds)
-    seat = learner.seat(2, np.random.default_rng(seed))
+    state = learner.start(2, np.random.default_rng(seed))
     tables = [every_expert(matrix, rounds) for _ in range(2)]
     assert math.exp(learner.log_experts) == pytest.approx(len(tables[0]))
     for t, (x, y) in enumerate(zip(*examples_of(seed, 2, rounds, matrix.shape[1]), strict=True)):
-        shown = seat.hypothesis()
+        shown = state.hypothesis()
         functions = [tuple(map(int, row)) for row in shown.concept_class.matrix]
         for game, experts in enumerate(tables):
             expected = np.zeros(len(functions))
             for expert in experts:
                 expected[functions.index(expert.function(t))] += math.exp(-learner.eta * expert.mistakes)
                 expert.observe(t, int(x[game]), int(y[game]))
-            assert np.abs(seat.law[game] - expected / expected.sum()).max() < 1e-12
+            assert np.abs(state.law[game] - expected / expected.sum()).max() < 1e-12
             assert expected[shown.concepts[game]] > 0
-        seat.observe(x, y)
+        state.observe(x, y)
 
 
 @settings(max_examples=40)
@@ -150,12 +152,12 @@ def test_hypotheses_are_drawn_by_that_law(learner) -> None:  # type: ignore[no-u
 
 def third_round(learner, games: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
     """The law of a game's hypothesis after the examples (0, 1) and (2, 0), and the hypotheses drawn."""
-    seat = learner.seat(games, np.random.default_rng(1))
+    state = learner.start(games, np.random.default_rng(1))
     for x, y in ((0, 1), (2, 0)):
-        seat.hypothesis()
-        seat.observe(np.full(games, float(x)), np.full(games, y))
-    shown = seat.hypothesis()
-    return seat.law[0], shown.concepts
+        state.hypothesis()
+        state.observe(np.full(games, float(x)), np.full(games, y))
+    shown = state.hypothesis()
+    return state.law[0], shown.concepts
 
 
 def test_drawing_inverts_the_sums() -> None:
@@ -174,30 +176,30 @@ def test_drawing_inverts_the_sums() -> None:
 def test_weights_stay_exact_in_long_games(rate: float) -> None:
     """A thousand rounds against one concept, a thousand against the other, against logarithms."""
     learner = WeightedMajority(concepts=FiniteClass([[0], [1]]), rounds=2_000, rate=rate)
-    seat = learner.seat(1, np.random.default_rng(0))
+    state = learner.start(1, np.random.default_rng(0))
     lead = 0
     for t in range(2_000):
         # Doubles hold what is less than e^970 behind; the rest is raised to that.
         if abs(lead) * rate < 700:
             expected = 1 / (1 + math.exp(-rate * lead))
-            assert seat.law[0, 1] == pytest.approx(expected, rel=1e-9) or t > 1_000
-        seat.hypothesis()
-        seat.observe(np.zeros(1), np.array([int(t < 1_000)]))
+            assert state.law[0, 1] == pytest.approx(expected, rel=1e-9) or t > 1_000
+        state.hypothesis()
+        state.observe(np.zeros(1), np.array([int(t < 1_000)]))
         lead += 1 if t < 1_000 else -1
     expected = 0.5 if rate < 1 else 0.0  # who was raised is ahead in the end
-    assert seat.law[0, 1] == pytest.approx(expected, abs=1e-9)
+    assert state.law[0, 1] == pytest.approx(expected, abs=1e-9)
 
 
 def test_merged_experts_come_back_in_long_games() -> None:
     """Labels of one point function, then longer of another: the experts of the second are not lost."""
     learner = BpsExperts(concepts=Points(range(4)), rounds=3_000, rate=2.0)
-    seat = learner.seat(1, np.random.default_rng(0))
+    state = learner.start(1, np.random.default_rng(0))
     for t in range(3_000):
-        seat.hypothesis()
+        state.hypothesis()
         x = t % 2
-        seat.observe(np.array([float(x)]), np.array([int((x == 0) == (t < 1_200))]))
-    shown = seat._groups.hypotheses.matrix[:, :2]
-    assert seat.law[0][(shown == [False, True]).all(axis=1)].sum() > 0.999
+        state.observe(np.array([float(x)]), np.array([int((x == 0) == (t < 1_200))]))
+    shown = state._groups.hypotheses.matrix[:, :2]
+    assert state.law[0][(shown == [False, True]).all(axis=1)].sum() > 0.999
 
 
 def test_what_falls_behind_is_raised_and_what_is_nothing_stays_nothing() -> None:
@@ -217,17 +219,17 @@ def test_what_falls_behind_is_raised_and_what_is_nothing_stays_nothing() -> None
 def test_the_law_keeps_the_bound_on_any_sequence(kind, matrix: np.ndarray, seed: int, rounds: int) -> None:
     """Against an adversary that always asks where the law is least sure, and says the less likely label."""
     learner = kind(concepts=FiniteClass(matrix), rounds=rounds)
-    seat = learner.seat(1, np.random.default_rng(seed))
+    state = learner.start(1, np.random.default_rng(seed))
     loss, wrong = 0.0, np.zeros(len(matrix))
     for t in range(rounds):
-        shown = seat.hypothesis()
+        shown = state.hypothesis()
         rows = learner.distinct.labels if kind is WeightedMajority else shown.concept_class.matrix
-        ones = seat.law[0] @ rows
+        ones = state.law[0] @ rows
         x = int(np.abs(ones - 0.5).argmin())
         y = int(ones[x] < 0.5)
         loss += ones[x] if y == 0 else 1 - ones[x]
         wrong += matrix[:, x] != y
-        seat.observe(np.array([float(x)]), np.array([y]))
+        state.observe(np.array([float(x)]), np.array([y]))
         bound = learner.bound(t + 1)
         assert bound is not None
         assert loss - wrong.min() <= bound.at_most + 1e-9
@@ -288,7 +290,7 @@ def test_settings_out_of_range_are_refused(kind, bad) -> None:  # type: ignore[n
 def test_points_outside_the_domain_are_refused() -> None:
     for kind in EVERY:
         with pytest.raises(InvalidArgument, match="one of the 16 points of the domain"):
-            kind().seat(1, np.random.default_rng(0)).observe(np.array([16.0]), np.array([1]))
+            kind().start(1, np.random.default_rng(0)).observe(np.array([16.0]), np.array([1]))
 
 
 def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -296,16 +298,16 @@ def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(
         Unsupported, match=r"^Thresholds\(4000 points .* has .* groups of experts or more on 4,000 "
     ):
-        BpsExperts(concepts=Thresholds(range(4_000))).seat(1, rng)
+        BpsExperts(concepts=Thresholds(range(4_000))).start(1, rng)
     with pytest.raises(
         Unsupported, match=r"up to 4,096 points, and Thresholds\(5000 points .* has 5,000\. Choose"
     ):
-        WeightedMajority(concepts=Thresholds(range(5_000))).seat(1, rng)
+        WeightedMajority(concepts=Thresholds(range(5_000))).start(1, rng)
     monkeypatch.setattr(hedge, "MOST_WEIGHTS", 100)
     with pytest.raises(
         Unsupported, match=r"10 games with 17 weights each are over 100\. Play fewer games at a"
     ):
-        WeightedMajority().seat(10, rng)
+        WeightedMajority().start(10, rng)
     with pytest.raises(
         Unsupported, match=r"^2\^\d+ experts are over 2\^500. Choose fewer rounds or a smaller"
     ):

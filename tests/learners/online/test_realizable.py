@@ -157,15 +157,15 @@ def test_one_game_is_the_naive_reference(concepts: ConceptClass, update: str) ->
         draws = np.random.default_rng(seed)
         target = matrix[draws.integers(len(matrix))]
         coins, same_coins = (generator(np.random.SeedSequence(seed)) for _ in range(2))
-        seat, game = spec.seat(1, coins), OneGame(spec, same_coins)
+        state, game = spec.start(1, coins), OneGame(spec, same_coins)
         for _ in range(spec.rounds):
-            h = seat.hypothesis()
+            h = state.hypothesis()
             shown = tuple(int(h(point)[0]) for point in domain)
             assert shown == game.shown
             wrong = [x for x in game.points if game.shown[x] != target[x]]
             x = int(draws.choice(wrong)) if wrong and draws.random() < 0.9 else int(draws.choice(game.points))
             y = int(target[x]) ^ int(seed % 4 == 3 and draws.random() < 0.2)  # also what is not realizable
-            seat.observe(domain[[x]], np.array([y]))
+            state.observe(domain[[x]], np.array([y]))
             game.observe(x, y)
         layers.add(game.layer)
     assert max(layers) == spec.soa.depth
@@ -319,18 +319,18 @@ def test_a_halted_game_shows_its_last_function_whatever_comes(rng: np.random.Gen
     learner = Realizable(
         concepts=Thresholds(range(4)), nodes=8, rounds=3_000, epsilon=20.0, patience=0.1, frequent=1.0
     )
-    seat = learner.seat(30, rng)
+    state = learner.start(30, rng)
     for _ in range(1_500):
-        h = seat.hypothesis()
-        seat.observe(np.zeros(30), ~h(0.0))
-    before = seat.hypothesis().concepts.copy()
-    states = seat._states.copy()
+        h = state.hypothesis()
+        state.observe(np.zeros(30), ~h(0.0))
+    before = state.hypothesis().concepts.copy()
+    states = state._states.copy()
     for t in range(500):
         x = np.full(30, float(t % 4))
-        seat.observe(x, ~seat.hypothesis()(x))
-    assert seat._halted.all()
-    assert np.array_equal(seat.hypothesis().concepts, before)
-    assert np.array_equal(seat._states, states)
+        state.observe(x, ~state.hypothesis()(x))
+    assert state._halted.all()
+    assert np.array_equal(state.hypothesis().concepts, before)
+    assert np.array_equal(state._states, states)
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -347,7 +347,7 @@ def test_a_game_longer_than_its_rounds_is_refused() -> None:
 @pytest.mark.parametrize("kind", [Thresholds(), Thresholds(np.arange(8_000.0))])
 def test_a_class_without_a_small_table_is_refused(kind: ConceptClass) -> None:
     with pytest.raises(Unsupported, match=r"Littlestone dimension is infinite|too large for a table"):
-        Realizable(concepts=kind).seat(2, np.random.default_rng(0))
+        Realizable(concepts=kind).start(2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -380,8 +380,8 @@ def test_every_combination_of_layers_ends(rng: np.random.Generator) -> None:
             update=update,
             **{**SMALL, "frequent": frequent},
         )
-        seat = learner.seat(20, rng)
+        state = learner.start(20, rng)
         for _ in range(500):
-            h = seat.hypothesis()
-            seat.observe(np.full(20, 3.0), ~h(3.0))
-        assert (seat._layer == 3).all()
+            h = state.hypothesis()
+            state.observe(np.full(20, 3.0), ~h(3.0))
+        assert (state._layer == 3).all()

@@ -99,21 +99,21 @@ def test_noise_of_nine_tenths_the_scale_would_be_noticed() -> None:
 
 
 def test_a_table_draws_what_plain_games_draw_and_halts() -> None:
-    seat = SMALL.seat(2, np.random.default_rng(7))
-    seat.train(Training.of((one_point(9, 9), one_point(9, 4)), np.array([0, 1])))
+    state = SMALL.start(2, np.random.default_rng(7))
+    state.train(Training.of((one_point(9, 9), one_point(9, 4)), np.array([0, 1])))
     rng = np.random.default_rng(7)
     for _ in range(3):
-        assert not seat.halted.any()
+        assert not state.halted.any()
         noise = laplace(rng, np.empty(2), 1 / 0.8)
         told = [4 + noise[0] > 2.0, 0 + noise[1] > 2.0]
-        assert seat.predict(np.zeros(2)).tolist() == [1 if told[0] else UNSTABLE, 0 if told[1] else UNSTABLE]
-    assert seat.halted.all()
-    assert not seat.predict(np.zeros(2)).any()
+        assert state.predict(np.zeros(2)).tolist() == [1 if told[0] else UNSTABLE, 0 if told[1] else UNSTABLE]
+    assert state.halted.all()
+    assert not state.predict(np.zeros(2)).any()
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN, DistanceToInstability()], ids=["small", "even", "default"])
 def test_it_conforms_and_is_in_step(spec: DistanceToInstability) -> None:
-    assert spec.in_step
+    assert spec.common_random_numbers
     check_learner(spec)
 
 

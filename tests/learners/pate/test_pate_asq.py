@@ -7,7 +7,7 @@ import math
 import attrs
 import numpy as np
 import pytest
-from support.in_step import check_in_step
+from support.common_random_numbers import check_common_random_numbers
 from support.players import script
 from support.services import PaysForOneAnswer, Told
 from support.statistical import check_counts, rejected, statistical
@@ -31,7 +31,7 @@ SMALL = PateAsq(teacher=LINE, teachers=5, queries=4, epsilon=4.0)
 
 def released(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
     training = Training.of([sample], np.zeros(games, int))
-    return learner.seat(games, np.random.Generator(np.random.SFC64(seed))).release(training)
+    return learner.start(games, np.random.Generator(np.random.SFC64(seed))).release(training)
 
 
 @pytest.mark.parametrize(
@@ -53,7 +53,7 @@ def test_it_conforms(learner: Learner) -> None:
 
 
 def test_it_is_in_step() -> None:
-    check_in_step(SMALL, UNEVEN, Sample([5.0], [0], [13]))
+    check_common_random_numbers(SMALL, UNEVEN, Sample([5.0], [0], [13]))
 
 
 def test_the_student_is_by_the_kind_of_the_teachers_unless_set() -> None:
@@ -160,7 +160,7 @@ def test_no_replaced_example_refutes_the_claim(method: str) -> None:
 # --- budgets and refusals -----------------------------------------------------------------------------------
 
 
-def test_a_spent_budget_leaves_what_was_learnt() -> None:
+def test_a_spent_budget_leaves_what_was_learned() -> None:
     """Two clear answers about the ends of a line, and no more: the rule agrees with both."""
     sample = Sample([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1], [50] * 6)
     value = released(attrs.evolve(SMALL, queries=1, epsilon=50.0, teachers=51), sample, games=4)

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.witnesses import AsksTeachers, total
+from mutants.refuting_adversaries import AsksTeachers, total
 from scipy import stats
 from support.statistical import rejected, statistical
 from support.voting_laws import Views, check_views, delta, law_of_views, one_point, views
@@ -121,27 +121,27 @@ def test_noise_of_nine_tenths_the_sigma_would_be_noticed() -> None:
 
 
 def test_a_plain_game_draws_what_a_table_draws() -> None:
-    seat = SMALL.seat(4, np.random.default_rng(7))
-    seat.train(Training.of((one_point(9, 4), one_point(9, 5)), np.array([0, 1, 1, 0])))
+    state = SMALL.start(4, np.random.default_rng(7))
+    state.train(Training.of((one_point(9, 4), one_point(9, 5)), np.array([0, 1, 1, 0])))
     rng = np.random.default_rng(7)
     for _ in range(3):
-        told = seat.predict(np.zeros(4)).tolist()
+        told = state.predict(np.zeros(4)).tolist()
         assert told == [ones + 1.5 * rng.standard_normal() >= 9 / 2 for ones in (4, 5, 5, 4)]
-    assert seat.halted.all()
+    assert state.halted.all()
 
 
 def test_when_its_answers_are_spent_it_is_silent() -> None:
-    seat = SMALL.seat(5, np.random.default_rng(1))
-    seat.train(Training.of((one_point(9, 9),), np.zeros(5, np.intp)))
+    state = SMALL.start(5, np.random.default_rng(1))
+    state.train(Training.of((one_point(9, 9),), np.zeros(5, np.intp)))
     for _ in range(2):
-        assert seat.predict(np.zeros(5)).all()
-        assert not seat.halted.any()
-    assert seat.predict(np.zeros(5)).all()
-    assert seat.halted.all()
-    assert not seat.predict(np.zeros(5)).any()
+        assert state.predict(np.zeros(5)).all()
+        assert not state.halted.any()
+    assert state.predict(np.zeros(5)).all()
+    assert state.halted.all()
+    assert not state.predict(np.zeros(5)).any()
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN, PateGaussian()], ids=["small", "even", "default"])
 def test_it_conforms_and_is_in_step(spec: PateGaussian) -> None:
-    assert spec.in_step
+    assert spec.common_random_numbers
     check_learner(spec)

@@ -38,7 +38,7 @@ CONSTANT = Minimiser(FiniteClass([[0] * 14, [1] * 14]))
 
 def released(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
     training = Training.of([sample], np.zeros(games, int))
-    return learner.seat(games, np.random.Generator(np.random.SFC64(seed))).release(training)
+    return learner.start(games, np.random.Generator(np.random.SFC64(seed))).release(training)
 
 
 @pytest.mark.parametrize(
@@ -108,7 +108,7 @@ def test_concepts_come_as_often_as_the_law_says() -> None:
         check_counts(louder, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
 
 
-def test_a_clear_sample_is_learnt() -> None:
+def test_a_clear_sample_is_learned() -> None:
     sample = Sample([1, 5, 8, 9, 12, 16], [0, 0, 0, 1, 1, 1], [200] * 6)
     value = released(PatePsq(epsilon=8.0, teachers=51), sample, games=20)
     domain = np.arange(1.0, 17)
@@ -161,7 +161,7 @@ def test_the_sparse_vector_may_label_the_public_points() -> None:
         teacher=LINE, teachers=61, queries=4, epsilon=8.0, delta=0.1, unstable=3, calibration="tight"
     )
     assert SCREENED.claim == service.claim
-    assert not SCREENED.in_step
+    assert not SCREENED.common_random_numbers
     clear = Sample([0, 1, 2, 3], [0, 0, 1, 1], [100] * 4)
     assert (released(SCREENED, clear, games=200).concepts == 2).mean() > 0.9
     with pytest.raises(InvalidArgument, match="Set teachers to"):
@@ -246,7 +246,7 @@ def test_a_student_without_concepts_is_refused_before_anything_is_asked(text: st
     shape = (2,) if text.endswith(":2") else ()
     learner = PatePsq(teacher=student, public=PublicPoints(np.zeros((3, *shape))))
     with pytest.raises(Unsupported, match="a student releases a concept: of its class, or a linear rule"):
-        learner.seat(1, np.random.default_rng(0))
+        learner.start(1, np.random.default_rng(0))
 
 
 def test_fewer_examples_than_teachers() -> None:

@@ -250,19 +250,19 @@ def test_a_plain_game_follows_the_law(rng: np.random.Generator) -> None:
 
 
 def test_after_the_last_unstable_answer_nothing_is_told() -> None:
-    seat = attrs.evolve(SMALL, threshold=4.0, unstable=1, queries=40, scale=0.01).seat(
+    state = attrs.evolve(SMALL, threshold=4.0, unstable=1, queries=40, scale=0.01).start(
         3, np.random.default_rng(1)
     )
     samples = one_point(9, 9), one_point(9, 5)
-    seat.train(Training.of(samples, np.array([0, 1, 0])))
-    first = seat.predict(np.zeros(3))
+    state.train(Training.of(samples, np.array([0, 1, 0])))
+    first = state.predict(np.zeros(3))
     assert first[1] == UNSTABLE
-    assert seat.halted[1]
+    assert state.halted[1]
     for _ in range(38):
-        assert seat.predict(np.zeros(3))[1] == UNSTABLE
-    seat.predict(np.zeros(3))
-    assert seat.halted.all()
-    assert not seat.predict(np.zeros(3)).any()
+        assert state.predict(np.zeros(3))[1] == UNSTABLE
+    state.predict(np.zeros(3))
+    assert state.halted.all()
+    assert not state.predict(np.zeros(3)).any()
 
 
 @pytest.mark.parametrize(
@@ -281,8 +281,8 @@ def test_it_conforms(spec: PateSvt) -> None:
 
 
 def test_it_is_in_step_with_one_unstable_answer_only() -> None:
-    assert PateSvt(unstable=1).in_step
-    assert not PateSvt(unstable=2).in_step
+    assert PateSvt(unstable=1).common_random_numbers
+    assert not PateSvt(unstable=2).common_random_numbers
 
 
 # --- is fresh noise needed? ---------------------------------------------------------------------------------

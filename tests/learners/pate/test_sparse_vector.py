@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.witnesses import AsksTeachers, labels_one_less_zero
+from mutants.refuting_adversaries import AsksTeachers, labels_one_less_zero
 from support.statistical import rejected, statistical
 from support.voting_laws import (
     Views,
@@ -125,9 +125,9 @@ def test_they_conform(spec: Screening) -> None:
 
 
 def test_the_printed_one_is_in_step_since_it_draws_one_threshold() -> None:
-    assert SparseVectorPrinted(unstable=9).in_step
-    assert not SparseVector(unstable=2).in_step
-    assert SparseVector(unstable=1).in_step
+    assert SparseVectorPrinted(unstable=9).common_random_numbers
+    assert not SparseVector(unstable=2).common_random_numbers
+    assert SparseVector(unstable=1).common_random_numbers
 
 
 # --- the printed one is refuted -----------------------------------------------------------------------------

@@ -267,8 +267,8 @@ def test_learners_conform(learner: Learner) -> None:
 def test_learners_are_sized_for_data_and_tell_their_votes(learner: Learner) -> None:
     fitted = learner.sized_for(40)
     assert fitted.sample_size == 40
-    seat = fitted.seat(3, np.random.default_rng(1))
+    state = fitted.start(3, np.random.default_rng(1))
     with pytest.raises(Unsupported, match="is set for 40 examples, got 2"):
         play(fitted, script(Train(Sample([0.0], [0], [2]))), Figure1(), games=1, seed=1)
-    seat.train(Training.of((SAMPLE,), np.zeros(3, np.intp)))
-    assert seat.votes(1.0).tolist() == [0.5] * 3
+    state.train(Training.of((SAMPLE,), np.zeros(3, np.intp)))
+    assert state.votes(1.0).tolist() == [0.5] * 3

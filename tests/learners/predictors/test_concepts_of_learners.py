@@ -22,10 +22,10 @@ def test_votes_are_those_of_teachers_of_one_example(concepts: ConceptClass, rng:
     points, labels = SAMPLE.rows()
     held = np.array([concepts.erm(x[None], y[None]) for x, y in zip(points, labels, strict=True)])
     for learner in (NoisyVotes(concepts=concepts), BetweenThresholdsPredictor(concepts=concepts)):
-        seat = learner.seat(2, rng)
-        seat.train(Training.of((SAMPLE,), np.zeros(2, np.intp)))
+        state = learner.start(2, rng)
+        state.train(Training.of((SAMPLE,), np.zeros(2, np.intp)))
         for x in ((0.0, 0.0), (0.0, 1.0), (1.0, 1.0)):
-            votes = seat._teachers.votes(np.broadcast_to(x, (2, 2)))
+            votes = state._teachers.votes(np.broadcast_to(x, (2, 2)))
             assert votes == pytest.approx(concepts.label(held, np.array(x)).mean())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from support.in_step import check_in_step
+from support.common_random_numbers import check_common_random_numbers
 from support.learner_laws import Views, delta_of_views, view_law, views
 from support.statistical import check_counts, rejected, statistical
 
@@ -99,7 +99,7 @@ def test_it_conforms_and_is_in_step(halts: int) -> None:
     learner = SteadyThresholdsPredictor(size=20, epsilon=0.3, halts=halts)
     check_learner(learner)
     clear, tied = Sample([0.0], [0], [20]), Sample([0.0, 0.0], [0, 1], [10, 10])
-    check_in_step(learner, clear, tied, [0.0, 1.0, 0.0, 0.0, 2.0])
+    check_common_random_numbers(learner, clear, tied, [0.0, 1.0, 0.0, 0.0, 2.0])
     check_adversary(TrainingSwap(learner=learner, queries=5), learner, Figure1())
 
 

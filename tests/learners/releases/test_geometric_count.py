@@ -8,8 +8,8 @@ from math import exp, log
 
 import numpy as np
 import pytest
+from support.common_random_numbers import check_common_random_numbers
 from support.foreign_mechanisms import released
-from support.in_step import check_in_step
 from support.statistical import check_counts, rejected, statistical
 
 from arena import InvalidArgument, Sample, Unsupported
@@ -90,4 +90,6 @@ def test_it_conforms(learner: GeometricCount) -> None:
 
 
 def test_it_is_in_step() -> None:
-    check_in_step(GeometricCount(size=20), Sample([0.0], [0], [20]), Sample([0.0, 0.0], [0, 1], [10, 10]))
+    check_common_random_numbers(
+        GeometricCount(size=20), Sample([0.0], [0], [20]), Sample([0.0, 0.0], [0, 1], [10, 10])
+    )

@@ -42,7 +42,7 @@ def test_what_is_played_follows_the_law(learner: CountingLearner, rng: np.random
     """Two samples by turns in one table; at most four checks each."""
     samples = [spread(learner, 2.5), spread(learner, 3.5, falling=True)]
     training, games = alternating(samples, GAMES)
-    released = learner.seat(GAMES, rng).release(training)
+    released = learner.start(GAMES, rng).release(training)
     for sample, rows in zip(samples, games, strict=True):
         check_values(released[rows], learner.law(sample))
 
@@ -97,7 +97,7 @@ def test_svt_3_with_two_halts_has_the_answers_of_its_noise(rng: np.random.Genera
     learner = Svt3(epsilon=1.0, queries=4, halts=2)
     sample = spread(learner, 3.5)
     training, _ = alternating([sample], GAMES)
-    released = learner.seat(GAMES, rng).release(training)
+    released = learner.start(GAMES, rng).release(training)
     answers = np.select([released == -2000, released == -1000], [-1.0, 0.0], 1.0)
     check_finite(answers, halting_law(*learner.given_threshold(learner.counts(sample)), 2, renewed=False))
 

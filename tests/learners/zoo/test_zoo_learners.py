@@ -37,7 +37,11 @@ from learners.zoo.svt_2 import Svt2
 from learners.zoo.svt_3 import Svt3
 from learners.zoo.svt_base import halted_after
 
-IN_STEP = [*LIVELY, Svt3(epsilon=2.0, queries=4, halts=2), Svt2(epsilon=2.0, queries=3, halts=9)]
+COMMON_RANDOM_NUMBERS = [
+    *LIVELY,
+    Svt3(epsilon=2.0, queries=4, halts=2),
+    Svt2(epsilon=2.0, queries=3, halts=9),
+]
 
 
 @pytest.mark.parametrize("learner", [*EVERY, Svt2(halts=3), Svt3(halts=2)], ids=label)
@@ -53,7 +57,7 @@ def test_claims(learner: CountingLearner) -> None:
     claim = learner.claim
     assert claim.epsilon == pytest.approx(0.2 if "hist" in learner.name else 0.1)
     assert (claim.delta, claim.protects) == (0, (TRAINING_EXAMPLE,))
-    assert learner.in_step
+    assert learner.common_random_numbers
     assert learner.theorem
 
 
@@ -119,7 +123,7 @@ def loss_of_part(first: float | Density, second: float | Density) -> float:
 # --- games ------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", IN_STEP, ids=label)
+@pytest.mark.parametrize("learner", COMMON_RANDOM_NUMBERS, ids=label)
 def test_a_game_depends_on_its_own_sample_and_coins_alone(learner: CountingLearner) -> None:
     games = 9_000  # more than a slab
     one, other = spread(learner, 2.0), spread(learner, 3.0, falling=True)
@@ -128,7 +132,7 @@ def test_a_game_depends_on_its_own_sample_and_coins_alone(learner: CountingLearn
     released, after = [], []
     for given in (training, mixed):
         rng = generator(np.random.SeedSequence(5))
-        released.append(learner.seat(games, rng).release(given))
+        released.append(learner.start(games, rng).release(given))
         after.append(pickle.dumps(rng.bit_generator.state))
     assert np.array_equal(released[0][stay], released[1][stay])
     assert not np.array_equal(released[0][change], released[1][change])
@@ -153,9 +157,9 @@ def test_a_renewed_threshold_is_another_one() -> None:
     sure = attrs.evolve(learner, threshold=-1e6)
     training = Training.of([spread(learner, 1.0)], np.zeros(50, int))
     rng = generator(np.random.SeedSequence(5))
-    assert (sure.seat(50, rng).release(training) == 1).all()
+    assert (sure.start(50, rng).release(training) == 1).all()
     never = attrs.evolve(learner, threshold=1e6)
-    assert (never.seat(50, rng).release(training) == 0).all()
+    assert (never.start(50, rng).release(training) == 0).all()
 
 
 def test_points_to_choose_inputs_from() -> None:

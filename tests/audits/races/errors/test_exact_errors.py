@@ -30,11 +30,11 @@ class Everything:
         self.votes: list[np.ndarray] = []
         self.rounds: list[int] = []
 
-    def answered(self, seat, x, labels, silent) -> None:  # type: ignore[no-untyped-def]
+    def answered(self, state, x, labels, silent) -> None:  # type: ignore[no-untyped-def]
         self.labels.append(labels)
-        self.cuts.append(np.reshape(seat.cuts, labels.shape))
-        self.votes.append(seat.votes_in_a_row(x))
-        self.rounds.append(seat.round.index)
+        self.cuts.append(np.reshape(state.cuts, labels.shape))
+        self.votes.append(state.votes_in_a_row(x))
+        self.rounds.append(state.round.index)
 
 
 VOTES = st.integers(0, 8).map(lambda k: k / 8)
@@ -74,17 +74,17 @@ def test_a_watched_learner_answers_as_it_would_unwatched(learner: EverlastingV2)
 
 def test_single_queries_are_heard_too() -> None:
     heard = Everything()
-    seat = Watched(V2, heard).seat(2, np.random.default_rng(0))
+    state = Watched(V2, heard).start(2, np.random.default_rng(0))
     people = Honest(learner=V2).population(2, np.random.default_rng(1))
-    seat.train(Training.of(people.samples(np.random.default_rng(2), 400, 0.0), np.arange(2)))
-    label = seat.predict(np.array([0.1, 0.9]))
+    state.train(Training.of(people.samples(np.random.default_rng(2), 400, 0.0), np.arange(2)))
+    label = state.predict(np.array([0.1, 0.9]))
     np.testing.assert_array_equal(heard.labels[0][:, 0], label)
     assert heard.cuts[0].shape == (2, 1)
 
 
 def test_a_learner_that_does_not_tell_its_hypotheses_is_refused() -> None:
     with pytest.raises(InvalidArgument) as refused:
-        Watched(StaticErm(), Everything()).seat(1, np.random.default_rng(0))
+        Watched(StaticErm(), Everything()).start(1, np.random.default_rng(0))
     assert str(refused.value) == (
         "static-erm does not tell its hypotheses. Its seat needs cuts and round and votes_in_a_row, as "
         "GenericBBL's has."
@@ -106,7 +106,7 @@ def test_a_judge_counts_by_rounds_and_passes_over_games_that_have_halted() -> No
     judge = Judge(2, Thresholds(), size=100)
     judge.opens(Honest(learner=V2).population(2, np.random.default_rng(0)), 2, np.random.default_rng(1))
 
-    class Seat:
+    class State:
         round = V2.round(1)
         cuts = np.array([[0.5, -1.0], [0.5, 2.0]])
 
@@ -114,7 +114,7 @@ def test_a_judge_counts_by_rounds_and_passes_over_games_that_have_halted() -> No
             return (x >= 0.5).astype(float)
 
     labels = np.array([[0, 1], [0, 1]])
-    judge.answered(Seat(), np.array([[0.0, 1.0], [0.0, 1.0]]), labels, np.array([False, True]))
+    judge.answered(State(), np.array([[0.0, 1.0], [0.0, 1.0]]), labels, np.array([False, True]))
     np.testing.assert_array_equal(judge.answers, [[2, 0], [0, 0]])
     assert judge.wrong.sum() == 0
     assert judge.worst[0, 0] >= 0.2  # that all points are labelled 1

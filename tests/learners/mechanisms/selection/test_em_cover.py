@@ -112,7 +112,7 @@ def test_a_game_is_over_once_it_has_chosen_the_whole() -> None:
     assert cover.over
 
 
-def test_a_disjunction_is_learnt_by_covering_ones_and_not_zeros() -> None:
+def test_a_disjunction_is_learned_by_covering_ones_and_not_zeros() -> None:
     """Sets are variables, and the score of one is that of its zeros: x0 or x2."""
     points = np.array([[1, 1, 0], [0, 1, 1], [0, 1, 0], [0, 0, 0]] * 20, bool)
     labels = np.tile([1, 1, 0, 0], 20)

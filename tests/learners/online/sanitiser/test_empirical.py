@@ -27,7 +27,7 @@ def tallied(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
     return table[0], table[1]
 
 
-def learnt(
+def learned(
     learner: EmpiricalLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
 ) -> np.ndarray:
     zeros, ones = (np.tile(row, (games, 1)) for row in tallied(DATA))
@@ -37,7 +37,7 @@ def learnt(
 
 @statistical(rate=RATE)
 def test_the_exponential_learner_has_its_law(rng: np.random.Generator) -> None:
-    found = learnt(ExponentialLearner(0.7), rng, 400_000)
+    found = learned(ExponentialLearner(0.7), rng, 400_000)
     law = learner_law(FUNCTIONS, DATA, 0.7)
     check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.01, **SURE)
 
@@ -45,14 +45,14 @@ def test_the_exponential_learner_has_its_law(rng: np.random.Generator) -> None:
 @statistical(rate=RATE)
 def test_algorithm_4_has_its_law(rng: np.random.Generator) -> None:
     """Two of 12 examples are drawn."""
-    found = learnt(SubsampledLearner(0.09), rng, 30_000)
+    found = learned(SubsampledLearner(0.09), rng, 30_000)
     law = subsampled_law(FUNCTIONS, DATA, 0.09, 1.0)
     check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.04, **SURE)
 
 
 @pytest.mark.parametrize("learner", [ExponentialLearner(0.5), SubsampledLearner(0.1)])
-def test_what_is_not_allowed_is_not_learnt(learner: EmpiricalLearner, rng: np.random.Generator) -> None:
-    found = learnt(learner, rng, 200, np.array([False, True, False, True]))
+def test_what_is_not_allowed_is_not_learned(learner: EmpiricalLearner, rng: np.random.Generator) -> None:
+    found = learned(learner, rng, 200, np.array([False, True, False, True]))
     assert set(found.tolist()) == {1, 3}
 
 
@@ -60,7 +60,7 @@ def test_what_is_not_allowed_is_not_learnt(learner: EmpiricalLearner, rng: np.ra
 def test_the_exponential_learner_errs_within_its_bound(rng: np.random.Generator) -> None:
     """100,000 runs; a fifth of the bound is exceeded more often than may be."""
     learner, beta = ExponentialLearner(2.0), 0.05
-    found = learnt(learner, rng, 100_000)
+    found = learned(learner, rng, 100_000)
     errors = (FUNCTIONS[:, [x for x, _ in DATA]] != [y for _, y in DATA]).sum(axis=1)
     excess = (errors - errors.min())[found]
     most = stats.binom.isf(1e-9, 100_000, beta)
@@ -92,6 +92,6 @@ def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
         with pytest.raises(InvalidArgument, match=r"rate must be positive and at most 0.1, got"):
             SubsampledLearner(rate)
     with pytest.raises(InvalidArgument, match=r"rate = 0.05 needs at least 20 examples, got 12"):
-        learnt(SubsampledLearner(0.05), rng, 1)
+        learned(SubsampledLearner(0.05), rng, 1)
     with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
         ExponentialLearner(0)

@@ -175,8 +175,10 @@ def test_another_learner_is_paid_for_on_top() -> None:
     learner = SubsampledLearner(0.01)
     spec = sanitiser(epsilon=1.0, delta=1e-6, calls=5, learner=learner)
     steps = composed(10, spec.step, slack=5e-7)
-    learnt = composed(5, *learner.guarantee(400), slack=5e-7)
-    assert spec.guarantee(400) == pytest.approx((steps.epsilon + learnt.epsilon, steps.delta + learnt.delta))
+    learned = composed(5, *learner.guarantee(400), slack=5e-7)
+    assert spec.guarantee(400) == pytest.approx(
+        (steps.epsilon + learned.epsilon, steps.delta + learned.delta)
+    )
     assert spec.sample_size(0.1) == math.inf
 
 

@@ -122,9 +122,9 @@ def test_two_worlds_train_one_teacher_more_than_one(counting: Counting) -> None:
     learner = PateGaussian(teacher=counting, teachers=10)
     two_worlds = DISTINCT, DISTINCT.replaced(30, 5.5, 0)
     for games in (1, 2, 64):
-        seat = learner.seat(games, np.random.default_rng(0))
-        seat.train(Training.of(two_worlds, np.arange(games) % 2))
-        seat.predict(np.full(games, 3.0))
+        state = learner.start(games, np.random.default_rng(0))
+        state.train(Training.of(two_worlds, np.arange(games) % 2))
+        state.predict(np.full(games, 3.0))
     assert len(counting.seen) == 11
 
 

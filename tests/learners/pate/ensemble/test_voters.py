@@ -14,13 +14,13 @@ from hypothesis import strategies as st
 from arena import TRAINING_EXAMPLE, AnswerLaw, Claim, InvalidArgument, Sample, Training
 from arena.concepts import Thresholds
 from arena.testing import check_learner
-from learners.pate.ensemble import Minimiser, SeatedVoters, Teacher, Voters, VotingLaw
+from learners.pate.ensemble import Minimiser, Teacher, Voters, VotersState, VotingLaw
 from learners.pate.ensemble import voters as module
 from learners.pate.ensemble.ensemble import trained
 from learners.pate.ensemble.voters import VoteCounts
 
 
-class SeatedShown(SeatedVoters):
+class ShownState(VotersState):
     """Says whether most teachers say 1, without noise."""
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
@@ -42,7 +42,7 @@ class Shown(Voters):
 
     name = "shown"
     theorem = "none"
-    in_step = True
+    common_random_numbers = True
 
     @property
     def claim(self) -> Claim:
@@ -51,8 +51,8 @@ class Shown(Voters):
     def law(self, sample: Sample) -> AnswerLaw:
         return ShownLaw(self, sample)
 
-    def seat(self, games: int, rng: np.random.Generator) -> SeatedShown:
-        return SeatedShown(self, games)
+    def start(self, games: int, rng: np.random.Generator) -> ShownState:
+        return ShownState(self, games)
 
 
 PLANE = Teacher.from_text("rectangles:4x4")
@@ -60,10 +60,10 @@ LINE = Sample([0.0, 1.0, 2.0, 3.0], [1, 1, 1, 1], [3, 2, 2, 2])
 OTHER = LINE.replaced(0, 2.5, 1)
 
 
-def seated(games: int, spec: Voters | None = None, samples: tuple[Sample, ...] = (LINE, OTHER)) -> Any:
-    seat = (spec or Shown(teachers=9)).seat(games, np.random.default_rng(0))
-    seat.train(Training.of(samples, np.arange(games) % len(samples)))
-    return seat
+def running(games: int, spec: Voters | None = None, samples: tuple[Sample, ...] = (LINE, OTHER)) -> Any:
+    state = (spec or Shown(teachers=9)).start(games, np.random.default_rng(0))
+    state.train(Training.of(samples, np.arange(games) % len(samples)))
+    return state
 
 
 @pytest.mark.parametrize(
@@ -108,12 +108,12 @@ def test_a_spec_tells_its_class_and_shape() -> None:
 
 
 def test_all_games_halt_after_the_last_answer() -> None:
-    seat = seated(4, Shown(teachers=9, queries=3))
+    state = running(4, Shown(teachers=9, queries=3))
     for number in range(3):
-        assert not seat.halted.any()
-        assert seat.predict(np.full(4, 3.0)).all(), number
-    assert seat.halted.all()
-    assert not seat.predict(np.full(4, 3.0)).any()
+        assert not state.halted.any()
+        assert state.predict(np.full(4, 3.0)).all(), number
+    assert state.halted.all()
+    assert not state.predict(np.full(4, 3.0)).any()
 
 
 # --- votes --------------------------------------------------------------------------------------------------
@@ -141,23 +141,23 @@ def test_votes_are_those_of_the_games_own_point_and_sample(rounds: list[list[flo
     training = Training.of((LINE, OTHER), which)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "_MOST_KEPT", most)
-        seat = seated(6)
+        state = running(6)
         for x in rounds:
-            assert seat.ones(np.array(x)).tolist() == plain_ones(
+            assert state.ones(np.array(x)).tolist() == plain_ones(
                 training.samples, training.which, np.array(x)
             )
             one = np.broadcast_to(np.array(x[0]), (6,))
-            assert seat.ones(one).tolist() == plain_ones(training.samples, training.which, one)
+            assert state.ones(one).tolist() == plain_ones(training.samples, training.which, one)
 
 
 def test_votes_of_vectors_are_those_of_their_points() -> None:
     sample = Sample([(0.0, 1.0), (2.0, 2.0), (1.0, 3.0), (3.0, 3.0)], [1, 0, 1, 1], [2] * 4)
-    seat = seated(16, Shown(teacher=PLANE, teachers=4), (sample,))
+    state = running(16, Shown(teacher=PLANE, teachers=4), (sample,))
     x = np.array([(a, b) for a in range(4) for b in range(4)], float)
     ensemble = trained(PLANE, sample, 4, 0)
-    assert seat.ones(x).tolist() == ensemble.ones(x).tolist()
-    assert seat.ones(x[::-1].copy()).tolist() == ensemble.ones(x)[::-1].tolist()
-    assert (seat.votes(x[3]) == ensemble.ones(x)[3] / 4).all()
+    assert state.ones(x).tolist() == ensemble.ones(x).tolist()
+    assert state.ones(x[::-1].copy()).tolist() == ensemble.ones(x)[::-1].tolist()
+    assert (state.votes(x[3]) == ensemble.ones(x)[3] / 4).all()
 
 
 def test_points_that_were_prepared_are_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -177,9 +177,9 @@ def test_points_that_were_prepared_are_not_counted_again(monkeypatch: pytest.Mon
 
 
 def test_a_table_without_games_has_no_votes() -> None:
-    assert seated(0).ones(np.zeros(0)).shape == (0,)
+    assert running(0).ones(np.zeros(0)).shape == (0,)
     assert (
-        seated(0, Shown(teacher=PLANE, teachers=1), (Sample([(1.0, 1.0)], [1]),)).ones(np.zeros((0, 2))).size
+        running(0, Shown(teacher=PLANE, teachers=1), (Sample([(1.0, 1.0)], [1]),)).ones(np.zeros((0, 2))).size
         == 0
     )
 

@@ -172,7 +172,7 @@ STREAM = np.random.default_rng(5).random(60)
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
-def test_a_spent_budget_ends_the_lesson_with_what_was_learnt(student: ActiveStudent) -> None:
+def test_a_spent_budget_ends_the_lesson_with_what_was_learned(student: ActiveStudent) -> None:
     lesson = lesson_of(student, lambda x: x >= 0.5, STREAM, most=4)
     assert lesson.cut
     assert len(lesson.asked) == len(lesson.answers) == 4
@@ -195,7 +195,7 @@ def test_one_class_only(student: ActiveStudent, only: bool) -> None:
 def test_nothing_but_unstable_answers(student: ActiveStudent) -> None:
     lesson = lesson_of(student, lambda x: x >= 0.5, STREAM, unstable=lambda x: x >= 0)
     assert set(lesson.answers) == {UNSTABLE}
-    assert lesson.asked == tuple(range(60))  # nothing was learnt, so all is to be asked
+    assert lesson.asked == tuple(range(60))  # nothing was learned, so all is to be asked
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
@@ -224,8 +224,8 @@ def errors_and_questions(labels: int, runs: int, rng: np.random.Generator) -> np
         lesson = lesson_of(Disagreement(concepts=concepts), lambda x, at=at: x >= at, points)
         told = answers_of(Told(lambda x, at=at: x >= at), points[:labels])
         (rule,) = taught(Minimiser(concepts), points[:labels], told)
-        learnt = np.clip([lesson.rule.concept, rule.concept], 0, 1)
-        found[:, run] = len(lesson.asked), *np.abs(learnt - at)
+        learned = np.clip([lesson.rule.concept, rule.concept], 0, 1)
+        found[:, run] = len(lesson.asked), *np.abs(learned - at)
     return found
 
 
@@ -242,7 +242,7 @@ def test_fewer_labels_for_the_same_accuracy(rng) -> None:
     assert errors_and_questions(100, 300, rng)[2].mean() > active.mean()
 
 
-def test_intervals_are_learnt_exactly_where_the_stream_allows() -> None:
+def test_intervals_are_learned_exactly_where_the_stream_allows() -> None:
     points = np.random.default_rng(3).permutation(64).astype(float)
     lesson = lesson_of(
         Disagreement(concepts=Intervals(range(64)), constant=0.0), lambda x: (x >= 20) & (x <= 40), points

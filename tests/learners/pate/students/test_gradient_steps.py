@@ -76,7 +76,7 @@ def test_its_rule_is_a_concept_of_linear_rules() -> None:
     assert (concept.labels(lesson.rule.concept[None], points)[0] == lesson.rule.label(points)).all()
 
 
-def test_a_spent_budget_ends_it_with_what_was_learnt() -> None:
+def test_a_spent_budget_ends_it_with_what_was_learned() -> None:
     points = np.tile([[1.0], [-1.0]], (20, 1))
     lesson = lesson_of(GradientSteps(constant=10.0), lambda x: x[:, 0] > 0, points, most=3)
     assert (lesson.asked, lesson.answers, lesson.seen, lesson.cut) == ((0, 1, 2), (1, 0, 1), 3, True)

@@ -12,18 +12,18 @@ from arena import Adversary, Claim, GameAdversary, Learner, Moves, Unsupported
 
 
 @attrs.frozen(eq=False)
-class Seated(Learner):
+class FixedState(Learner):
     """A learner by its spec, but whose seats are given, in order, whatever coins they are handed."""
 
     spec: Learner
-    seats: Iterator[Any]
+    states: Iterator[Any]
     name: str  # type: ignore[misc]
     protocols: tuple[str, ...]  # type: ignore[misc]
 
     @classmethod
-    def of(cls, spec: Learner, *seats: Any) -> Seated:
+    def of(cls, spec: Learner, *states: Any) -> FixedState:
         """`spec`, seated on these."""
-        return cls(spec, iter(seats), spec.name, spec.protocols)
+        return cls(spec, iter(states), spec.name, spec.protocols)
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -33,8 +33,8 @@ class Seated(Learner):
     def claim(self) -> Claim:
         return self.spec.claim
 
-    def seat(self, games: int, rng: np.random.Generator) -> Any:
-        return next(self.seats)
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        return next(self.states)
 
 
 def without_coins(adversary: Adversary) -> Adversary:

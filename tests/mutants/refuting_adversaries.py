@@ -410,7 +410,7 @@ class CountsUnstable(Adversary):
         return unstable
 
 
-WITNESSES: dict[str, Adversary] = {
+REFUTING: dict[str, Adversary] = {
     "half-of-a-vote": SmallMargin(),
     "bare-screen": CountsUnstable(),
     "half-the-scale": Neighbours(ZERO, ONE, first),
