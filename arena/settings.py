@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import attrs
+import numpy as np
 
 from arena.errors import InvalidArgument
 
@@ -33,6 +34,22 @@ def setting(
     )
 
 
+def check_value(name: str, value: Any, *checks: Check) -> None:
+    """Apply validators to a value that is no field, such as an argument of a function.
+
+    Raises: InvalidArgument that names it `name`.
+    """
+    for check in checks:
+        check(None, _Named(name), value)  # type: ignore[arg-type]
+
+
+@attrs.frozen
+class _Named:
+    """All that a validator reads of an attribute."""
+
+    name: str
+
+
 def at_least(bound: float) -> Check:
     return _rule(lambda value: value >= bound, f"at least {bound:g}")
 
@@ -50,8 +67,9 @@ def less_than(bound: float) -> Check:
 
 
 def whole(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    if isinstance(value, bool) or not isinstance(value, int):
-        raise InvalidArgument(f"{attribute.name} must be a whole number", value=value)
+    """An integer: Python's or numpy's, but no bool."""
+    if isinstance(value, bool) or not isinstance(value, int | np.integer):
+        raise InvalidArgument(f"{attribute.name} must be an integer", value=value)
 
 
 def one_of(*names: str) -> Check:

@@ -1,0 +1,56 @@
+"""Any record as JSON: one function for all results."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from enum import Enum
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import Adversary, Claim, Learner, Referee
+from audits.registry.settings_text import settings_text
+
+
+def to_json(record: object) -> str:
+    """A record as one JSON object on one line."""
+    return json.dumps(to_data(record), allow_nan=False)
+
+
+def to_data(value: object) -> Any:
+    """A value as dicts, lists, numbers and strings, ready for `json.dumps`.
+
+    An attrs record becomes an object of its fields and of the properties that its class names in `derived`. Left out
+    are private fields and fields with repr=False. A player becomes its name and settings, a referee its name. None
+    stands for a number that is not finite.
+    """
+    if isinstance(value, Learner | Adversary):
+        return {"name": value.name, "settings": settings_text(value)}
+    if isinstance(value, Referee):
+        return value.name
+    if isinstance(value, Claim):
+        return {**_fields(value), "text": str(value)}
+    if isinstance(value, Enum):
+        return to_data(value.value)
+    if attrs.has(type(value)):
+        return _fields(value)
+    if isinstance(value, Mapping):
+        return {str(name): to_data(item) for name, item in value.items()}
+    if isinstance(value, list | tuple):
+        return [to_data(item) for item in value]
+    if isinstance(value, np.ndarray | np.generic):
+        return to_data(value.tolist())
+    if isinstance(value, float):
+        return value if np.isfinite(value) else None
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    return str(value)
+
+
+def _fields(record: Any) -> dict[str, Any]:
+    names = [
+        field.name for field in attrs.fields(type(record)) if field.repr and not field.name.startswith("_")
+    ]
+    return {name: to_data(getattr(record, name)) for name in [*names, *getattr(record, "derived", ())]}
