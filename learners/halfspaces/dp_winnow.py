@@ -15,8 +15,8 @@ from arena.points import frozen
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.common.rounds import Rounds
-from learners.everlasting.constants import winnow_constants
 from learners.halfspaces.base import HalfspaceLearner, Multiplicative, add_signed, most_updates, says_one
+from learners.halfspaces.constants import winnow_constants
 from learners.mechanisms.accounting.bisection import largest
 from learners.mechanisms.accounting.bounded_range import composed_draws, largest_width
 from learners.mechanisms.accounting.composition import Guarantee, advanced, basic

@@ -21,8 +21,8 @@ from arena.concepts import Halfspaces, Points
 from arena.concepts.cube.embeddings import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.everlasting.constants import winnow_constants
 from learners.halfspaces.base import most_updates
+from learners.halfspaces.constants import winnow_constants
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.mechanisms.accounting.bounded_range import composed_draws
 from learners.mechanisms.accounting.composition import advanced
