@@ -7,13 +7,13 @@ from math import log
 import attrs
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import rate_of
+from learners.mechanisms.accounting.composition import bbl_subsampling_rate
 
-LIMIT = 1 / 16  # α, β and δ of Theorems 5.1 and 6.1 are below it
+THEOREM_LIMIT = 1 / 16  # α, β and δ of Theorems 5.1 and 6.1 are below it
 
 
 @attrs.frozen(kw_only=True)
-class Constants:
+class PaperConstants:
     """The constants of the printed algorithm in round 1.
 
     n: the labelled examples of the initial input, as printed there (v2 prints twice what its step 2 uses).
@@ -52,14 +52,14 @@ class Paper:
         delta: float,
         vc: int = 1,
         tau: float | None = None,
-    ) -> Constants:
+    ) -> PaperConstants:
         """Steps 1 to 3(c) for error α, failure β and (ε, δ), a class of VC dimension `vc`.
 
         Logarithms are natural where the paper writes log. `tau` is τ, by default its printed lower bound.
         Raises InvalidArgument outside α, β, δ < 1/16, ε ≤ 1 (Theorems 5.1 and 6.1).
         """
         for name, value in (("alpha", alpha), ("beta", beta), ("delta", delta)):
-            if not 0 < value < LIMIT:
+            if not 0 < value < THEOREM_LIMIT:
                 raise InvalidArgument(f"the theorem takes {name} in (0, 1/16)", value=value)
         if not 0 < epsilon <= 1:
             raise InvalidArgument("the theorem takes epsilon in (0, 1]", value=epsilon)
@@ -70,10 +70,10 @@ class Paper:
         spread = log(chunk / (epsilon * alpha_1 * beta_1 * delta)) ** 2
         teachers = tau * chunk * log(1 / delta) * spread / (epsilon * (alpha_1 if first else 1.0))
         answers = (25_600 if first else 12_800) * chunk * teachers / epsilon
-        return Constants(
+        return PaperConstants(
             version=self.version,
             tau=tau,
-            n=(1 if first else 2) * chunk * teachers / rate_of(epsilon),
+            n=(1 if first else 2) * chunk * teachers / bbl_subsampling_rate(epsilon),
             chunk=chunk,
             teachers=teachers,
             answers=answers,

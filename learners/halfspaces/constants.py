@@ -7,8 +7,8 @@ from math import ceil, inf, log
 import attrs
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import advanced
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 
 
 @attrs.frozen(kw_only=True)
@@ -65,11 +65,13 @@ def winnow_constants(
     def cost(rate: float) -> float:
         if rate > lead:
             return inf
-        return advanced(updates(rate) * draws, 4 * rate, slack=delta / 2).epsilon
+        return advanced_composition(updates(rate) * draws, 4 * rate, slack=delta / 2).epsilon
 
-    rate = largest(cost, epsilon / 2)
+    rate = largest_affordable(cost, epsilon / 2)
     most = updates(rate)
-    watch = largest(lambda each: advanced(most, each, slack=delta / 2).epsilon, epsilon / 2)
+    watch = largest_affordable(
+        lambda each: advanced_composition(most, each, slack=delta / 2).epsilon, epsilon / 2
+    )
     return WinnowConstants(
         rate=rate,
         updates=most,

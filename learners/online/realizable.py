@@ -13,7 +13,7 @@ from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, one_of, setting, whole
-from learners.common.rounds import Rounds
+from learners.common.round_budget import RoundBudget
 from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
 from learners.online.constants import lwy_nodes, lwy_pairs
@@ -195,7 +195,7 @@ class RealizableState:
         self._noises = spec.noises
         self._thresholds = [spec.threshold(s) for s in range(soa.depth + 1)]
         self._listed = [spec.listed(s) for s in range(soa.depth + 1)]
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._rows = np.arange(games)
         # A layer of N_s sequences is the first N_s columns; its pairs are neighbours.
         self._most_pairs = spec.size // 2
