@@ -166,8 +166,8 @@ def train_teachers(
 class _Drawn:
     """The teachers of some games, and their S_1.
 
-    concepts, counts: as of `TeacherEnsembles`. totals: (games, k), how often S_1 holds each example. labels: (games
-    or 1, k), what it labels them.
+    concepts, counts: as of `TeacherEnsembles`. totals: (games, k), how often S_1 holds each example. labels:
+    (games or 1, k), what it labels them.
     """
 
     concepts: np.ndarray

@@ -20,7 +20,7 @@ from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_lag
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_lag
 from learners.mechanisms.sparse_vector.steady_thresholds import (
-    TOGETHER,
+    ANSWERS_AT_ONCE,
     SteadyThresholds,
     steady_thresholds_cost,
 )
@@ -36,13 +36,13 @@ class EverlastingCounter(GenericBBL):
     threshold the learner stops for good.
 
     Deviations. BetweenThresholds draws new thresholds after each ⊤, and so lets a query that causes one
-    change the law of later answers: no private counter hides that (`adversaries.figure1.stale_thresholds`). Here
-    thresholds stay, and need no noise (`learners.mechanisms.sparse_vector.steady_thresholds`); ⊤ is answered by the noisy
-    majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
+    change the law of later answers: no private counter hides that (`adversaries.figure1.stale_thresholds`).
+    Here thresholds stay, and need no noise (`learners.mechanisms.sparse_vector.steady_thresholds`); ⊤ is
+    answered by the noisy majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
 
-    Votes. For one changed teacher the answers of a round cost what `steady_thresholds_cost` says of c_i ⊤s, or v2's
-    composition of all R_i answers, if that is less. It rests on a hard stop at the c_i-th ⊤. The counter is
-    told nothing but which answers were ⊤, so it costs the votes nothing.
+    Votes. For one changed teacher the answers of a round cost what `steady_thresholds_cost` says of c_i ⊤s,
+    or v2's composition of all R_i answers, if that is less. It rests on a hard stop at the c_i-th ⊤. The
+    counter is told nothing but which answers were ⊤, so it costs the votes nothing.
 
     Queries. The count has noise for ε_c = `counter_epsilon`, and the learner stops when it reaches θ_i, less
     than c_i by what the count may lag behind. A query that differs changes one bit of what is counted, since
@@ -144,8 +144,8 @@ class EverlastingCounter(GenericBBL):
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
         """Of one teacher, by the ⊤s or by all answers. Later rounds have more answers: there only a bound
-        that does not grow with the rounds will do, when noise is set. `steady_thresholds_cost` has one: its s is
-        convex in h and 0 at 0, so with twice the ⊤s at half of h the λ of round 2 costs no more later on.
+        that does not grow with the rounds will do, when noise is set. `steady_thresholds_cost` has one: its s
+        is convex in h and 0 at 0, so with twice the ⊤s at half of h the λ of round 2 costs no more later on.
         """
         slack = self.delta / 2
         each = best_composition if index == 1 else advanced_composition
@@ -170,7 +170,7 @@ class CounterState(HaltingBBLState):
     _mechanism: SteadyThresholds
     _cuts: np.ndarray
 
-    together = TOGETHER  # votes of more would be worked out in vain
+    together = ANSWERS_AT_ONCE  # votes of more would be worked out in vain
 
     def _mechanism_of(self, round: BBLRound) -> SteadyThresholds:
         return SteadyThresholds(

@@ -23,8 +23,8 @@ class EverlastingV1(GenericBBL):
     Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i; L is
     answered 0, R and ⊤ are answered 1; after exactly c outcomes ⊤ the learner halts and fails.
 
-    The claim is the one of its Claim 5.3, computed from what is run. It is false: the exact count makes
-    the halt reveal whether the last query split the vote (`adversaries.figure1.halt_counter`). The second version
+    The claim is the one of its Claim 5.3, computed from what is run. It is false: the exact count makes the
+    halt reveal whether the last query split the vote (`adversaries.figure1.halt_counter`). The second version
     says so in its footnote 9.
 
     Printed slip corrected: step 3(d)ii gives BetweenThresholds the mean of the votes, not their sum.

@@ -25,8 +25,9 @@ class EverlastingV2(GenericBBL):
     Claim 6.3 computed from what is run. The advanced composition of its Theorem 2.6 lacks the term
     k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
 
-    The default leaves round 2 a handful of teachers, so that games which reach it stay short: private all
-    the same, but no longer accurate. The printed constants (`learners.everlasting.constants`) are what accuracy costs.
+    The default leaves round 2 a handful of teachers, so that games which reach it stay short: private all the
+    same, but no longer accurate. The printed constants (`learners.everlasting.constants`) are what accuracy
+    costs.
     """
 
     name = "everlasting-v2"

@@ -10,10 +10,10 @@ Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023), steps 1 to 3(g):
 3g. α and β are halved; the next round begins.
 
 Deviations, none of which privacy rests on: λ_i, T_i, R_i are the caller's ("practical constants";
-`learners.everlasting.constants` has the printed ones) and grow by the paper's leading order, λ and T doubling and R
-quadrupling each round. Where the answers of a round leave too few examples for that, the next round has
-as many teachers as they train. The members of D̂_i are decided as the queries arrive, by a uniform choice
-of places, which has the law of step 3(f).
+`learners.everlasting.constants` has the printed ones) and grow by the paper's leading order, λ and T doubling
+and R quadrupling each round. Where the answers of a round leave too few examples for that, the next round has
+as many teachers as they train. The members of D̂_i are decided as the queries arrive, by a uniform choice of
+places, which has the law of step 3(f).
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Constants for GenericBBL that keep its errors small with as few examples as a machine can hold.
 
-The printed constants (`learners.everlasting.constants`) are sufficient, and astronomic. These are what the steps of the proof
-of Theorem 6.2 (5.2 of the first version) need in practice; privacy follows from them, in the claim, and is
-what they give away.
+The printed constants (`learners.everlasting.constants`) are sufficient, and astronomic. These are what the
+steps of the proof of Theorem 6.2 (5.2 of the first version) need in practice; privacy follows from them, in
+the claim, and is what they give away.
 
 - α_1 = β_1 = 0.03, so that α = β = 0.06 lies within the theorem.
 - A teacher errs on more than α_1 with probability 1/16 at most, as the proof of Claim E.4 wants of 15

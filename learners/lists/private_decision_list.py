@@ -171,13 +171,13 @@ class PrivateDecisionListState:
         cover = self._cover(held, wrong, coins)
         lists = np.full(coins.shape, -1)
         for rules in lists.T:
-            if cover.over:
+            if cover.finished:
                 break
             rules[:] = cover.choose(self._scores(cover))
         return lists
 
     def _cover(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> EMCover:
-        return EMCover(held, wrong, coins, rate=self._spec.chosen_rate, whole=held.shape[1] - 1)
+        return EMCover(held, wrong, coins, rate=self._spec.chosen_rate, universal_set=held.shape[1] - 1)
 
     def _scores(self, cover: EMCover) -> np.ndarray:
         """(m, F + 1, 2): minus the number of examples left that a rule gets wrong."""

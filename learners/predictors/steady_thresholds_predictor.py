@@ -20,8 +20,8 @@ class SteadyThresholdsPredictor(VotePredictor):
     1/2, and halts with the c-th answer whose noisy vote lies within alpha of 1/2.
 
     What section 6.1 of Private Everlasting Prediction, v2, puts in the place of its step 3(d), without the
-    rounds and without noise on thresholds: `learners.mechanisms.sparse_vector.steady_thresholds`. It learns nothing from
-    queries and protects training examples only.
+    rounds and without noise on thresholds: `learners.mechanisms.sparse_vector.steady_thresholds`. It learns
+    nothing from queries and protects training examples only.
     """
 
     name = "steady-thresholds"

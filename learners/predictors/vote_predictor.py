@@ -1,8 +1,8 @@
 """Predictors that answer from the mean vote of teachers, one trained on each example: what they share.
 
-An `Electorate` counts the teachers of one sample by concept. `VotePredictor` and `VotePredictorState` are the bases
-of specs and seats, `SparseVotesState` is a seat and `SparseVotesLaw` the law of answers where noisy votes are
-compared with hidden, noisy thresholds.
+An `Electorate` counts the teachers of one sample by concept. `VotePredictor` and `VotePredictorState` are the
+bases of specs and seats, `SparseVotesState` is a seat and `SparseVotesLaw` the law of answers where noisy
+votes are compared with hidden, noisy thresholds.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ class RefreshesState(CounterState):
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
         labels = self._between.respond(votes[:, 0])
         self._cuts = self._between.cuts[:, None]
-        self._stopped = self._stopped | self._count(self._between.top[:, None])[:, 0]
+        self._stopped = self._stopped | self._count(self._between.between[:, None])[:, 0]
         return labels[:, None]
 
 

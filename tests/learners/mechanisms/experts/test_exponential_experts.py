@@ -157,7 +157,9 @@ def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
         ExponentialExperts(1, 0, rng, rate=1)
     with pytest.raises(InvalidArgument, match="prior log-weights must be finite, got"):
         ExponentialExperts(1, 2, rng, rate=1, log_prior=[0, -math.inf])
-    with pytest.raises(InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"):
+    with pytest.raises(
+        InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"
+    ):
         largest_rate(1, epsilon=1, delta=0)
     mechanism = ExponentialExperts(2, 2, rng, rate=1)
     with pytest.raises(InvalidArgument, match=r"losses must have shape \(2, 2\), got \(2,\)"):

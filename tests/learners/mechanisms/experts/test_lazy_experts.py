@@ -58,7 +58,9 @@ def check_law(rng: np.random.Generator, run: dict, redraw: float) -> None:
     for row in ROWS:
         seen = 3 * seen + mechanism.draw()
         mechanism.observe(np.tile(row, (games, 1)))
-    law = lazy_law(committed(ROWS), 4, PRIOR, 1.2, redraw, most=9 if run["max_draws"] is None else run["max_draws"])
+    law = lazy_law(
+        committed(ROWS), 4, PRIOR, 1.2, redraw, most=9 if run["max_draws"] is None else run["max_draws"]
+    )
     cells = [law.get(view, 0.0) for view in itertools.product(range(3), repeat=4)]
     check_counts(np.bincount(seen, minlength=81), cells, effect=0.01, **SURE)
 
@@ -171,7 +173,9 @@ def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
             cost(3, LazyParameters(1.0, redraw, 1), slack=0)
     with pytest.raises(InvalidArgument, match="rate must be positive and finite, got 0"):
         LazyExperts(1, 2, rng, rate=0)
-    with pytest.raises(InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"):
+    with pytest.raises(
+        InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"
+    ):
         largest_rate(1, epsilon=1, delta=0)
 
 

@@ -264,7 +264,9 @@ def test_a_lazy_game_without_draws_left_moves_all_the_same(rng: np.random.Genera
     """With all points candidates and no losses, a part of change^2 of the games moves twice."""
     games, table = 1_000, moves(ALL, 2, 9)
     experts = MergedExperts(table, games, ends=2, rate=1.0, change=0.9)
-    draws = LazyDraws(experts, table, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0), change=0.9)
+    draws = LazyDraws(
+        experts, table, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0), change=0.9
+    )
     for e in (1, 2):
         draws.close(told(SETS[0], e, games))
         experts.close(told(SETS[0], e, games))
