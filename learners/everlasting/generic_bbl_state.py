@@ -11,7 +11,8 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.points import shared
 from arena.sample import Training
-from learners.common.teachers import TeacherEnsembles, train_teachers
+from learners.common.teacher_ensembles import TeacherEnsembles
+from learners.common.teacher_training import train_teachers
 from learners.everlasting.counted_examples import CountedExamples, choose_concepts, label_points
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.streaming_subset import StreamingSubset

@@ -141,7 +141,7 @@ def test_between_thresholds_is_sized_for_data() -> None:
 
 
 def test_between_thresholds_wants_the_size_it_is_set_for() -> None:
-    with pytest.raises(Unsupported, match=r"is set for 1,000 examples, got 5\. Set size"):
+    with pytest.raises(Unsupported, match=r"is configured for 1,000 examples, got 5\. Set size"):
         play(BetweenThresholdsPredictor(), script(Train(Sample([0.0], [0], [5]))), Figure1(), games=2, seed=1)
 
 

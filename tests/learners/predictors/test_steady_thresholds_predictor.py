@@ -104,7 +104,7 @@ def test_it_conforms_and_is_in_step(halts: int) -> None:
 
 
 def test_it_is_set_for_the_size_of_the_sample() -> None:
-    with pytest.raises(Unsupported, match="steady-thresholds is set for 1,000 examples, got 3"):
+    with pytest.raises(Unsupported, match="steady-thresholds is configured for 1,000 examples, got 3"):
         SteadyThresholdsPredictor().law(Sample([0.0], [1], [3]))
     assert SteadyThresholdsPredictor().sized_for(70).size == 70
     assert play(steady(1), TrainingSwap(learner=steady(1)), Figure1(), games=0, seed=1).rounds == 100

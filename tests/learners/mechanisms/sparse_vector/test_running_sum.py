@@ -157,7 +157,7 @@ def test_the_lag_is_the_tail_of_two_laplace_numbers(beta: float) -> None:
     lag = running_sum_lag(beta, epsilon=0.7)
     nodes, weights = laplace_nodes(1 / 0.7, [lag])
     assert weights @ stats.laplace.sf(lag - nodes, scale=1 / 0.7) == pytest.approx(beta)
-    with pytest.raises(InvalidArgument, match="beta must be less than 0.5"):
+    with pytest.raises(InvalidArgument, match=r"beta must be less than 0\.5"):
         running_sum_lag(0.5, epsilon=0.7)
 
 
