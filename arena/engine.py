@@ -8,6 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
 from arena.game_style import GameAdversary
 from arena.moves import Move
@@ -47,7 +48,7 @@ class Played:
     worlds: np.ndarray
     score: np.ndarray | None
     flag: np.ndarray
-    challenges: frozenset[str]
+    challenges: frozenset[PrivacyUnit]
     halted: np.ndarray | None
     mistakes: np.ndarray | None
     rounds: int

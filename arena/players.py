@@ -20,8 +20,7 @@ from typing import Any, ClassVar, Protocol, Self
 import attrs
 import numpy as np
 
-from arena.bounds import Bound
-from arena.claims import Claim
+from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move

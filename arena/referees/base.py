@@ -9,6 +9,7 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 import numpy as np
 
+from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, PlayerError, ProtocolViolation
 from arena.moves import Move, Train
 from arena.points import as_points, frozen
@@ -68,7 +69,7 @@ class Table(ABC):
         self.games = len(states.worlds)
         self.round = 0
         self.flag = np.zeros(self.games, bool)
-        self.challenges: set[str] = set()
+        self.challenges: set[PrivacyUnit] = set()
 
     @abstractmethod
     def take(self, move: Move) -> Reply:

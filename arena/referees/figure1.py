@@ -9,7 +9,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena.claims import QUERY, UNLABELLED_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.moves import Move, Query, Unlabelled
 from arena.points import frozen, unlike
@@ -93,7 +93,7 @@ class _Figure1Batch(PredictorBatch):
                 expected="0 or 1 places",
                 got=f"{int(places.max())} places",
             )
-        self._raise(places > 0, UNLABELLED_EXAMPLE, "worlds' unlabelled points")
+        self._raise(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, "worlds' unlabelled points")
         return self._own(x0, x1)
 
     def _own_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
@@ -105,10 +105,10 @@ class _Figure1Batch(PredictorBatch):
         differ = unlike(x0, x1)
         if not differ.any():
             return x0, None
-        self._raise(differ, QUERY, "queries")
+        self._raise(differ, PrivacyUnit.QUERY, "queries")
         return self._own(x0, x1), differ
 
-    def _raise(self, differ: np.ndarray, challenge: str, what: str) -> None:
+    def _raise(self, differ: np.ndarray, challenge: PrivacyUnit, what: str) -> None:
         """Raise the flag where the worlds differ, or refuse it where it is up."""
         broken = differ & self.flag
         if broken.any():

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 import numpy as np
 
-from arena.claims import STREAM_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
@@ -293,7 +293,7 @@ class _SpecialRoundBatch(OnlineBatch):
             )
         self.flag |= differ
         if differ.any():
-            self.challenges.add(STREAM_EXAMPLE)
+            self.challenges.add(PrivacyUnit.STREAM_EXAMPLE)
         return self._own(x, other_x), self._own(y, other_y)
 
 

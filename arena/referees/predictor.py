@@ -7,7 +7,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.moves import Move, Queries, Query, Train
 from arena.points import frozen
 from arena.referees.base import LearnerStates, Table
@@ -53,7 +53,7 @@ class PredictorBatch(Table):
         training = self._training(move)
         self._trained = True
         if self.flag.any():
-            self.challenges.add(TRAINING_EXAMPLE)
+            self.challenges.add(PrivacyUnit.TRAINING_EXAMPLE)
         self._ask("train", training)
         self._read_halted()
         self._silent = frozen(self._halted.copy())

@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.moves import Move, Train
 from arena.points import frozen
 from arena.referees.base import LearnerStates, Referee, Table
@@ -35,7 +35,7 @@ class _ReleaseBatch(Table):
         training = self._training(move)
         self.round = 1
         if self.flag.any():
-            self.challenges.add(TRAINING_EXAMPLE)
+            self.challenges.add(PrivacyUnit.TRAINING_EXAMPLE)
         value = self._ask("release", training)
         if isinstance(value, Hypothesis):
             self._check_hypothesis(value)

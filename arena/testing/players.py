@@ -15,7 +15,7 @@ import attrs
 import cloudpickle
 import numpy as np
 
-from arena.claims import UNLABELLED_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.engine import Played, play
 from arena.errors import ArenaError, NotConforming, Unsupported
 from arena.game_style import GameAdversary
@@ -413,7 +413,7 @@ _REFEREES: dict[str, Referee] = {
 
 
 def _takes_unlabelled(learner: Learner) -> bool:
-    return UNLABELLED_EXAMPLE in learner.claim.protects
+    return PrivacyUnit.UNLABELLED_EXAMPLE in learner.claim.protects
 
 
 def _sample_for(learner: Learner) -> Sample:

@@ -7,7 +7,7 @@ from itertools import pairwise
 
 import numpy as np
 
-from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
+from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
 from arena.replies import each_answer
 from audits.exact.paths import Laws, Path, Pruned, WalkingState
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
@@ -45,7 +45,7 @@ class Walk:
         self._views: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._scores: defaultdict[float, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._pruned: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
-        self.challenges: set[str] = set()
+        self.challenges: set[PrivacyUnit] = set()
 
     def walk(self) -> None:
         """Raises: Unsupported if there are too many paths, or views hang on other games of the table."""

@@ -9,7 +9,7 @@ from collections import deque
 import attrs
 import numpy as np
 
-from arena.claims import QUERY, TRAINING_EXAMPLE, UNLABELLED_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.errors import BudgetExceeded
 from arena.points import shared
 from arena.settings import at_least, setting, whole
@@ -61,11 +61,11 @@ class EverlastingFresh(EverlastingV2):
         return self._enough(index) if self.pool is None else self.pool * 4 ** (index - 1)
 
     @property
-    def costs(self) -> dict[str, Guarantee]:
+    def costs(self) -> dict[PrivacyUnit, Guarantee]:
         return {
-            TRAINING_EXAMPLE: self._cost_of_example(),
-            QUERY: self._cost_of_query(),
-            UNLABELLED_EXAMPLE: self._cost_of_unlabelled(),
+            PrivacyUnit.TRAINING_EXAMPLE: self._cost_of_example(),
+            PrivacyUnit.QUERY: self._cost_of_query(),
+            PrivacyUnit.UNLABELLED_EXAMPLE: self._cost_of_unlabelled(),
         }
 
     def _cost_of_query(self) -> Guarantee:

@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.fingerprint import name_of
 from arena.sample import Sample
@@ -87,7 +87,7 @@ class Function(Foreign):
     @property
     def claim(self) -> Claim:
         epsilon = inf if self.epsilon is None else self.epsilon
-        return Claim(epsilon=epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def own_coins(self) -> bool:

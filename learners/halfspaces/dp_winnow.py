@@ -8,8 +8,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.bounds import MISTAKES, Bound
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import frozen
 from arena.replies import Hypothesis
@@ -214,7 +213,9 @@ class DpWinnow(HalfspaceLearner):
     def claim(self) -> Claim:
         draws = self._cost(self.eta, self.batch)
         return Claim(
-            epsilon=self.watch_epsilon + draws.epsilon, delta=draws.delta, protects=(STREAM_EXAMPLE,)
+            epsilon=self.watch_epsilon + draws.epsilon,
+            delta=draws.delta,
+            protects=(PrivacyUnit.STREAM_EXAMPLE,),
         )
 
     @property

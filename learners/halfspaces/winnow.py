@@ -7,8 +7,7 @@ import math
 import attrs
 import numpy as np
 
-from arena.bounds import MISTAKES, Bound
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.concepts.cube.halfspaces import products
 from arena.points import frozen
 from arena.replies import Hypothesis
@@ -42,7 +41,7 @@ class Winnow(HalfspaceLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=math.inf, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=math.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import DecisionLists, Variables
 from arena.concepts.base import ConceptClass
 from arena.errors import InvalidArgument
@@ -80,7 +80,7 @@ class PrivateDecisionList(Learner):
     @property
     def claim(self) -> Claim:
         spent = cost(self.rounds, self.chosen_rate, delta=self.delta)
-        return Claim(epsilon=spent.epsilon, delta=spent.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=spent.epsilon, delta=spent.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def other_costs(self) -> dict[str, float]:
         """What other arguments say that it costs: ε at the claim's δ, nats."""

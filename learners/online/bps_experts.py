@@ -9,7 +9,7 @@ from itertools import accumulate
 import attrs
 import numpy as np
 
-from arena.bounds import REGRET, Bound
+from arena.claims import REGRET, Bound
 from arena.concepts import ConceptClass, Functions
 from arena.errors import Unsupported
 from arena.littlestone import START, soa

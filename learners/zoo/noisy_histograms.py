@@ -7,7 +7,7 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.laws import Independent
 from arena.points import frozen
@@ -35,7 +35,7 @@ class NoisyHistogram(CountingLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=2 * self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=2 * self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def some_points(self) -> np.ndarray:

@@ -21,6 +21,7 @@ from arena import (
     Learner,
     Moves,
     Oblivious,
+    PrivacyUnit,
     Query,
     Ready,
     Release,
@@ -131,7 +132,7 @@ def test_between_thresholds_claims_what_its_gap_allows() -> None:
     claim = learner.claim
     assert claim.epsilon == 0.5
     assert claim.delta == delta_of_gap(epsilon=0.5, gap=0.5, size=1_000)
-    assert claim.protects == ("a training example",)
+    assert claim.protects == (PrivacyUnit.TRAINING_EXAMPLE,)
     assert BetweenThresholdsPredictor(size=20).claim.empty
     assert BetweenThresholdsPredictor(halts=50).claim.epsilon > 5
 

@@ -11,8 +11,6 @@ import numpy as np
 from support.players import LastLabel, LastLabelState
 
 from arena import (
-    QUERY,
-    TRAINING_EXAMPLE,
     Adversary,
     AnswerLaw,
     Branches,
@@ -23,6 +21,7 @@ from arena import (
     Independent,
     Learner,
     Moves,
+    PrivacyUnit,
     Query,
     Sample,
     Train,
@@ -60,7 +59,7 @@ class Coin(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start(self, games: int, rng: np.random.Generator) -> Any:
         return self.state_class(games, rng)
@@ -445,7 +444,7 @@ class Value(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> ValueState:
         return ValueState(self.kind, games, rng)

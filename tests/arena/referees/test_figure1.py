@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 from support.players import SAMPLE, Echo, EchoState, Scripted, script
 
-from arena import NO_LABEL, Figure1, Moves, PlayerError, ProtocolViolation, Query, Ready, Sample, Train, play
+from arena import (
+    NO_LABEL,
+    Figure1,
+    Moves,
+    PlayerError,
+    PrivacyUnit,
+    ProtocolViolation,
+    Query,
+    Ready,
+    Sample,
+    Train,
+    play,
+)
 from arena.errors import InvalidArgument
 
 GAMES = 6
@@ -79,7 +91,7 @@ def test_each_game_may_have_training_sets_of_its_own() -> None:
 def test_equal_training_sets_leave_the_flag_down() -> None:
     again = Sample([0.0, 0.0, 1.0], [0, 0, 1], [1, 2, 2])  # the same list, cut into other runs
     played = play(Echo(), script(Train(SAMPLE, again), Query(0.0, 1.0)), Figure1(), games=GAMES, seed=1)
-    assert played.challenges == {"a query"}
+    assert played.challenges == {PrivacyUnit.QUERY}
 
 
 def test_queries_that_differ_raise_the_flag() -> None:

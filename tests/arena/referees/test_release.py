@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from support.players import SAMPLE, Echo, EchoState, script
 
-from arena import ProtocolViolation, Query, Release, Train, play
+from arena import PrivacyUnit, ProtocolViolation, Query, Release, Train, play
 
 OTHER = SAMPLE.replaced(0, 0.0, 1)
 
@@ -16,7 +16,7 @@ def test_the_value_of_the_games_world_is_released() -> None:
     played = play(Echo(), script(Train(SAMPLE, OTHER)), Release(), games=6, seed=1, record=True)
     assert played.view is not None
     assert played.view.replies[0].value.tolist() == (2.0 + played.worlds).tolist()
-    assert played.challenges == {"a training example"}
+    assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
 def test_there_is_one_round_and_one_move() -> None:

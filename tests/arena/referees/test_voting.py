@@ -9,12 +9,12 @@ from support.players import SAMPLE, EchoState, Scripted, script
 
 from arena import (
     NO_LABEL,
-    TRAINING_EXAMPLE,
     UNSTABLE,
     Claim,
     InvalidArgument,
     Learner,
     PlayerError,
+    PrivacyUnit,
     ProtocolViolation,
     Query,
     Ready,
@@ -46,7 +46,7 @@ class Unsure(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> EchoState:
         state = self.kind(games, self.halt_at)
@@ -82,7 +82,7 @@ def refused(*moves: object, ell: int | None = None, learner: Learner | None = No
 def test_training_sets_may_differ_in_one_place_and_that_is_the_challenge() -> None:
     outcome = played(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0)))
     assert outcome.flag.all()
-    assert outcome.challenges == {TRAINING_EXAMPLE}
+    assert outcome.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
 def test_equal_training_sets_are_no_challenge() -> None:

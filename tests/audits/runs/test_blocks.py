@@ -12,7 +12,6 @@ from scipy import stats
 from support.players import SAMPLE, Echo, Fragile, Scripted, script
 
 from arena import (
-    TRAINING_EXAMPLE,
     Adversary,
     Claim,
     Density,
@@ -20,6 +19,7 @@ from arena import (
     Learner,
     Moves,
     NotConforming,
+    PrivacyUnit,
     Query,
     Release,
     Sample,
@@ -58,7 +58,7 @@ class NoisyCount(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1 / self.scale, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=1 / self.scale, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

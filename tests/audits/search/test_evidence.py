@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
-from arena import BudgetExceeded, Claim, Release, Sample
+from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
 from audits.distinguishers.view_features import Features, ViewCounts
 from audits.search import Ask, Contest, Score, Script, referee_for, weigh
 from audits.search.evidence import weighed
@@ -16,7 +16,7 @@ from learners.releases.laplace_count import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])
 COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replaced(0, 0.0, 1))
-CLAIM = Claim(epsilon=1, delta=0, protects=("a training example",))
+CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
 
 def views(world_0: np.ndarray, world_1: np.ndarray, *names: str) -> ViewCounts:

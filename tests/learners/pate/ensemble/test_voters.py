@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena import TRAINING_EXAMPLE, AnswerLaw, Claim, InvalidArgument, Sample, Training
+from arena import AnswerLaw, Claim, InvalidArgument, PrivacyUnit, Sample, Training
 from arena.concepts import Thresholds
 from arena.testing import check_learner
 from learners.pate.ensemble import Minimiser, Teacher, Voters, VotersState, VotingLaw
@@ -46,7 +46,7 @@ class Shown(Voters):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> AnswerLaw:
         return ShownLaw(self, sample)
