@@ -127,6 +127,14 @@ class Adversary(ABC):
     protocols: ClassVar[tuple[str, ...]] = ()
 
     @property
+    def returns_score(self) -> bool | None:
+        """Whether `play` returns a score; None if it is not declared, so that only a game can show it.
+
+        A class attribute suffices: `returns_score = True`. `arena.testing.check_adversary` checks it.
+        """
+        return None
+
+    @property
     def realizable(self) -> bool:
         """Whether some concept of the learner's class agrees with all its examples, in every game.
 

@@ -33,6 +33,7 @@ class Membership(Adversary):
 
     name = "membership"
     protocols = ("Figure1",)
+    returns_score = True
 
     queries: int | None = setting(
         None,

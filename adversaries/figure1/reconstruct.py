@@ -34,6 +34,7 @@ class Reconstruct(Adversary):
 
     name = "reconstruct"
     protocols = ("Figure1",)
+    returns_score = True
 
     score: str = setting(
         WORLDS,

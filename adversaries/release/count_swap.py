@@ -14,6 +14,7 @@ class CountSwap(Adversary):
 
     name = "count-swap"
     protocols = ("Release",)
+    returns_score = True
 
     sample: Sample | None = setting(None, help="the sample; default: ten examples labelled 0")
 

@@ -34,6 +34,7 @@ class LowBits(Adversary):
 
     name = "low-bits"
     protocols = ("Release",)
+    returns_score = True
 
     sample: Sample | None = setting(
         None, help="the sample, the last example of whose first run varies; default: ten examples labelled 0"

@@ -88,7 +88,21 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) ->
             check_told_alike(adversary, learner, referee)
     else:
         _check_both_repeat(learner, adversary, referee)
+    _check_returns_score(adversary, learner, referee)
     check_games_apart(adversary, learner, referee)
+
+
+def _check_returns_score(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+    declared = adversary.returns_score
+    if declared is None:
+        return
+    scored = play(learner, adversary, referee, games=_GAMES, seed=7).score is not None
+    if scored != declared:
+        raise NotConforming(
+            adversary.name,
+            "returns_score says whether play returns a score",
+            f"returns_score is {declared}, but play returned {'a' if scored else 'no'} score",
+        )
 
 
 # --- specs ------------------------------------------------------------------------------------------------

@@ -542,6 +542,23 @@ class ForgetfulAsker(Asker):
 
 
 @attrs.frozen
+class SecretAsker(Asker):
+    """Declares that it returns no score, and returns one."""
+
+    returns_score = False
+
+
+@attrs.frozen
+class MuteAsker(Asker):
+    """Declares that it returns a score, and returns none."""
+
+    returns_score = True
+
+    def score(self, label: np.ndarray, rng: np.random.Generator) -> Any:
+        return None
+
+
+@attrs.frozen
 class CheatingAsker(Asker):
     """Makes a second challenge."""
 
