@@ -24,7 +24,7 @@ from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move
-from arena.points import finite_domain, frozen
+from arena.points import finite_domain, freeze
 from arena.replies import Hypothesis, Reply
 from arena.sample import Sample, Training
 
@@ -65,7 +65,7 @@ class Learner(ABC):
         """How many training examples it needs at least; None: any number will do."""
         return None
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """The spec to use on a sample of `sample_size` examples; the same spec unless it has sizes to fit."""
         return self
 
@@ -92,12 +92,12 @@ class Learner(ABC):
         domain = finite_domain(self)
         if domain is not None:
             few = np.unique(np.linspace(0, len(domain) - 1, 5).astype(int))
-            return frozen(np.asarray(domain, float)[few])
+            return freeze(np.asarray(domain, float)[few])
         if not self.point_shape:
-            return frozen(np.array([0.0, 0.5, 1.0]))
+            return freeze(np.array([0.0, 0.5, 1.0]))
         ones = np.ones(self.point_shape)
         units = np.eye(ones.size).reshape(-1, *self.point_shape)
-        return frozen(np.stack([0 * ones, ones, *units, *(ones - units)]))
+        return freeze(np.stack([0 * ones, ones, *units, *(ones - units)]))
 
     def bound(self, rounds: int) -> Bound | None:
         """What its theorem promises of an online game of so many rounds; None: nothing."""

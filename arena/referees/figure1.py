@@ -12,7 +12,7 @@ import numpy as np
 from arena.claims import PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.moves import Move, Query, Unlabelled
-from arena.points import frozen, unlike
+from arena.points import freeze, points_differ
 from arena.referees.base import LearnerStates, Referee, Table
 from arena.referees.predictor import PredictorBatch
 from arena.replies import Received, Reply
@@ -70,7 +70,7 @@ class _Figure1Batch(PredictorBatch):
         x = self._own_unlabelled(move)
         self._ask("fresh", x)
         self._read_halted()
-        self._silent = frozen(self._halted.copy())
+        self._silent = freeze(self._halted.copy())
         if self._log is not None:
             self._log.append(Handed(round=self.round, x=x, halted=self._halted))
         return Received(self._silent)
@@ -102,7 +102,7 @@ class _Figure1Batch(PredictorBatch):
         if move.other is None:
             return x0, None
         x1 = self._points(move.other)
-        differ = unlike(x0, x1)
+        differ = points_differ(x0, x1)
         if not differ.any():
             return x0, None
         self._raise(differ, PrivacyUnit.QUERY, "queries")

@@ -8,7 +8,7 @@ from itertools import pairwise
 import numpy as np
 
 from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
-from arena.replies import each_answer
+from arena.replies import list_answers
 from audits.exact.paths import Laws, Path, Pruned, WalkingState
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact.states import FixedState, without_coins
@@ -189,7 +189,7 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
 def letters_of(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded table."""
     assert played.view is not None
-    answers = each_answer(played.view.replies)
+    answers = list_answers(played.view.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 

@@ -141,7 +141,7 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
     often = len(others) // 2
     other = others[max(0, draw(st.integers(0, len(others) - 1 + often)) - often)]
     apart = _with_first_apart(sample, run) if first else sample
-    return sample, apart.replaced(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
+    return sample, apart.replace_one(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
 
 
 def _with_first_apart(sample: Sample, run: int) -> Sample:

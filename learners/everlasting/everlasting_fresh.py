@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.claims import PrivacyUnit
 from arena.errors import BudgetExceeded
-from arena.points import shared
+from arena.points import is_shared
 from arena.settings import at_least, setting, whole
 from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
 from learners.mechanisms.accounting.composition import Guarantee
@@ -85,7 +85,7 @@ class FreshState(V2State):
 
     def fresh(self, x: np.ndarray) -> None:
         """Fresh unlabelled points (n, k, ...). Those that no round needs are dropped."""
-        self._spec.concepts.check(x[0] if shared(x) else x)
+        self._spec.concepts.check(x[0] if is_shared(x) else x)
         while x.shape[1] and self._pool_index != self._spec.rounds:
             taken = min(x.shape[1], self._lacking)
             self._pool.offer(x[:, :taken])

@@ -179,7 +179,7 @@ class GenericBBL(Learner):
             )
         return min(wished, trainable)
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """For fewer examples than the default needs: S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
         Claim E.5 uses, and as many teachers as that allows.
         """

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.common.rounds import Rounds
@@ -304,7 +304,7 @@ class DpWinnowState:
         self._cached = np.zeros(games, np.int64)
         self._left = np.full(games, spec.most_updates)
         kind = np.float32 if self._draws <= _SINGLE else np.float64
-        self._shown = frozen(np.ones((games, dimension), kind))
+        self._shown = freeze(np.ones((games, dimension), kind))
         self._watch = RunningSum(games, rng, thresholds=self._threshold, epsilon=spec.watch_epsilon)
 
     def hypothesis(self) -> Hypothesis:
@@ -328,7 +328,7 @@ class DpWinnowState:
         self._cached[rows] = 0
         shown = self._shown.copy()
         shown[rows] = self._rng.multinomial(self._draws, self._scores.weights(rows))
-        self._shown = frozen(shown)
+        self._shown = freeze(shown)
         self._left[rows] -= 1
         again = rows[self._left[rows] > 0]
         if again.size:

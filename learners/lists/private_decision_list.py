@@ -14,7 +14,7 @@ from arena.concepts.base import ConceptClass
 from arena.errors import InvalidArgument
 from arena.laws import Finite
 from arena.players import Learner
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting
@@ -140,7 +140,7 @@ class PrivateDecisionList(Learner):
         left = ~(used @ held.T)
         errors = np.einsum("su,uf,uo->sfo", left, held, wrong, optimize=True)
         weights = choice_weights(-errors, used, rate=self.chosen_rate)
-        return frozen(weights / weights.sum(axis=1, keepdims=True))
+        return freeze(weights / weights.sum(axis=1, keepdims=True))
 
 
 class PrivateDecisionListState:

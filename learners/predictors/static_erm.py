@@ -9,7 +9,7 @@ from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.points import shared
+from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import setting
 
@@ -56,7 +56,7 @@ class StaticErmLaw(AnswerLaw):
         return np.ones(1)
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        ones = self._class.labels(self._fitted, x[:1] if shared(x) else x)[0, :, None]
+        ones = self._class.labels(self._fitted, x[:1] if is_shared(x) else x)[0, :, None]
         return np.stack([measure * ~ones, measure * ones])
 
 

@@ -47,7 +47,7 @@ class GeometricCount(Learner):
     def sample_size(self) -> int:
         return self.size
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """Set for exactly so many examples."""
         return attrs.evolve(self, size=sample_size)
 

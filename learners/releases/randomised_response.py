@@ -48,7 +48,7 @@ class RandomisedResponse(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """Set for exactly so many examples."""
         return attrs.evolve(self, size=sample_size)
 

@@ -138,7 +138,7 @@ def test_between_thresholds_claims_what_its_gap_allows() -> None:
 
 
 def test_between_thresholds_is_sized_for_data() -> None:
-    assert BetweenThresholdsPredictor().sized_for(77).sample_size == 77
+    assert BetweenThresholdsPredictor().adapt_to(77).sample_size == 77
 
 
 def test_between_thresholds_wants_the_size_it_is_set_for() -> None:

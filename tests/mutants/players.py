@@ -473,7 +473,7 @@ class Asker(Adversary):
     protocols = ("Figure1",)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1))
+        yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1))
         reply = yield Query(1.0)
         reply = yield Query(self.then(reply.label, rng))
         return self.score(reply.label, rng)
@@ -563,6 +563,6 @@ class CheatingAsker(Asker):
     """Makes a second challenge."""
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1))
+        yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1))
         yield Query(0.0, 1.0)
         return None

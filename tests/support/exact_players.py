@@ -24,7 +24,7 @@ from learners.mechanisms.sparse_vector.between_thresholds import BetweenThreshol
 
 BOTH = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
 ZEROS = Sample([0.5], [0], [10])
-ONE_MORE = ZEROS.replaced(0, 0.5, 1)  # its neighbour: one label is 1
+ONE_MORE = ZEROS.replace_one(0, 0.5, 1)  # its neighbour: one label is 1
 
 
 def ones(sample: Sample) -> float:

@@ -114,7 +114,7 @@ def test_after_an_unlabelled_challenge_queries_are_equal() -> None:
 
 
 def test_training_samples_that_differ_forbid_it_too() -> None:
-    other = SAMPLE.replaced(0, 0.0, 1)
+    other = SAMPLE.replace_one(0, 0.0, 1)
     assert "after the flag" in refused(script(Train(SAMPLE, other), Unlabelled(POINTS, OTHERS))).rule
 
 

@@ -15,7 +15,7 @@ from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])
-COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replaced(0, 0.0, 1))
+COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 0.0, 1))
 CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
 
@@ -81,7 +81,9 @@ def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
 
 def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
     sample = Sample([0.0], [1], [2])
-    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
     found = weigh(contest(RaisesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
@@ -90,7 +92,9 @@ def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
 
 def test_to_decline_in_one_world_is_part_of_the_view() -> None:
     sample = Sample([0.0], [1], [2])
-    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
     found = weigh(contest(DeclinesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
@@ -99,7 +103,9 @@ def test_to_decline_in_one_world_is_part_of_the_view() -> None:
 
 def test_to_decline_in_both_is_not() -> None:
     sample = Sample([0.0], [1], [2])
-    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
     with pytest.raises(BudgetExceeded):
         weigh(contest(DeclinesOnLabels(most=1)), script, referee_for(script))
 

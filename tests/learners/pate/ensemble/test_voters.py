@@ -57,7 +57,7 @@ class Shown(Voters):
 
 PLANE = Teacher.from_text("rectangles:4x4")
 LINE = Sample([0.0, 1.0, 2.0, 3.0], [1, 1, 1, 1], [3, 2, 2, 2])
-OTHER = LINE.replaced(0, 2.5, 1)
+OTHER = LINE.replace_one(0, 2.5, 1)
 
 
 def running(games: int, spec: Voters | None = None, samples: tuple[Sample, ...] = (LINE, OTHER)) -> Any:
