@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.points import shared
+from arena.points import is_shared
 
 _CACHE_SIZE = 32  # points whose votes are cached
 _SLAB = 2_000_000  # labels computed at a time
@@ -29,7 +29,7 @@ class TeacherEnsembles:
 
     def votes(self, x: np.ndarray) -> np.ndarray:
         """The mean votes (n,) in [0, 1], read-only, at one point per game, x (n, ...)."""
-        if shared(x):
+        if is_shared(x):
             return self._votes_at(x[0])
         points, which = np.unique(x, axis=0, return_inverse=True)
         if not 0 < len(points) <= _CACHE_SIZE:
@@ -48,7 +48,7 @@ class TeacherEnsembles:
                     for concepts, points in zip(self._concepts, x, strict=True)
                 ]
             )
-        if shared(x):
+        if is_shared(x):
             ones = self._class.labels(self._concepts, x[0])
             return self._counts @ ones.astype(np.float64) / self.size
         return np.stack([self._votes_of_game(*game) for game in zip(self._counts, x, strict=True)])

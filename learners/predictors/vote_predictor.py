@@ -16,7 +16,7 @@ import numpy as np
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.points import shared
+from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.common.sample_size import check_sample_size
@@ -61,7 +61,7 @@ class Electorate:
 
     def votes(self, x: np.ndarray) -> np.ndarray:
         """The mean votes (n,) in [0, 1] at points x (n, ...), or (1,) if x is one point for all games."""
-        if shared(x):
+        if is_shared(x):
             return self._votes_at(x[:1])
         points, which = np.unique(x, axis=0, return_inverse=True)
         return self._votes_at(points)[which.ravel()]
@@ -111,7 +111,7 @@ class VotePredictor(Learner):
     def sample_size(self) -> int:
         return self.size
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """The learner configured for exactly this many examples."""
         return attrs.evolve(self, size=sample_size)
 
