@@ -38,15 +38,9 @@ class BetweenThresholdsPredictor(VotePredictor):
     def claim(self) -> Claim:
         delta = delta_of_gap(epsilon=self.epsilon, gap=2 * self.alpha, size=self.size)
         if delta >= 1:
-<<<<<<< HEAD:learners/predictors/between_thresholds_predictor.py
             return Claim(epsilon=np.inf, delta=1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
         epsilon, delta = best_composition(self.halts, self.epsilon, delta, slack=self.slack)
         return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-=======
-            return Claim(epsilon=np.inf, delta=1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-        epsilon, delta = composed(self.halts, self.epsilon, delta, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(PrivacyUnit.TRAINING_EXAMPLE,))
->>>>>>> main:learners/predictors/between_thresholds.py
 
     @property
     def common_random_numbers(self) -> bool:
