@@ -39,7 +39,7 @@ from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.practical_constants import practical, practical_chunk
+from learners.everlasting.practical_constants import practical_chunk
 from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
@@ -92,7 +92,7 @@ def by_rounds() -> dict[str, np.ndarray]:
         for version in (EverlastingV1, EverlastingV2, EverlastingCounter):
             usual = ROUNDS if name == "thresholds" else FEW
             rounds, games = (usual, GAMES) if version is EverlastingV2 else (2, 2)
-            learner = practical(version(concepts=concepts), rounds=rounds)
+            learner = version(concepts=concepts).with_practical_constants(rounds=rounds)
             found = standing(learner, sample, games, rounds)
             if version is EverlastingV2:
                 curves[name] = found.worst
@@ -255,7 +255,9 @@ def on_data() -> None:
     }
     rows = []
     for name, (sample, concepts) in sets.items():
-        found = standing(practical(EverlastingV2(concepts=concepts, agnostic=True)), sample, 3, 3)
+        found = standing(
+            EverlastingV2(concepts=concepts, agnostic=True).with_practical_constants(), sample, 3, 3
+        )
         rows.append((name, str(concepts), f"{found.least:.4f}", *(f"{error:.4f}" for error in found.worst)))
     print(
         tabulate(

@@ -18,10 +18,10 @@ from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState,
 class AboveThresholdPredictor(VotePredictor):
     """Answers 1 if the noisy mean vote of the teachers is at or above a noisy threshold; halts after c ones.
 
-    AboveThreshold (Algorithm 1) of Dwork and Roth (2014). One teacher is trained on each of n examples, so that
-    an example moves the mean vote by at most 1/n: each vote has noise Lap(4/(εn)) and the threshold Lap(2/(εn)),
-    drawn anew after every 1. Answers 0 cost nothing, each 1 costs ε. It does not learn from queries, and
-    protects training examples only.
+    AboveThreshold (Algorithm 1) of Dwork and Roth (2014). One teacher is trained on each of n examples, so
+    that an example moves the mean vote by at most 1/n: each vote has noise Lap(4/(εn)) and the threshold
+    Lap(2/(εn)), drawn anew after every 1. Answers 0 cost nothing, each 1 costs ε. It does not learn from
+    queries, and protects training examples only.
     """
 
     name = "above-threshold"

@@ -18,10 +18,10 @@ from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePr
 class NoisyVotes(VotePredictor):
     """Answers 1 if the mean vote of the teachers plus Lap(1/(n·ε′)) is at least 1/2; halts after R answers.
 
-    Step 3(d) of GenericBBL, v2, without its subsets and rounds. One teacher is trained on each of n examples, so
-    that an example moves the mean vote by at most 1/n: one answer costs ε′, and R answers cost their composition.
-    It halts with its last answer, in all games at once. It does not learn from queries, and protects training
-    examples only.
+    Step 3(d) of GenericBBL, v2, without its subsets and rounds. One teacher is trained on each of n examples,
+    so that an example moves the mean vote by at most 1/n: one answer costs ε′, and R answers cost their
+    composition. It halts with its last answer, in all games at once. It does not learn from queries, and
+    protects training examples only.
     """
 
     name = "noisy-votes"

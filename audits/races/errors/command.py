@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Protocol, Self, runtime_checkable
 
 import attrs
 import click
@@ -14,12 +15,24 @@ from audits.races.mistakes.plan import concepts_of
 from audits.registry.match import Data, Settings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, summary
-from learners.everlasting.everlasting_fresh import EverlastingFresh
-from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.practical_constants import practical
 
 PROTOCOL = "Figure1"
 USUAL = "honest"
+
+
+@runtime_checkable
+class HasPracticalConstants(Protocol):
+    """A learner that can choose constants for small errors, as `GenericBBL` can."""
+
+    @classmethod
+    def settings_before_fitting(cls) -> dict[str, str]:
+        """Settings, as text, with which a learner can be built whatever sizes the user sets."""
+
+    def with_practical_constants(self, *, rounds: int, keep: Collection[str] = ()) -> Self:
+        """The learner with constants for small errors; settings named in `keep` stay as they are."""
+
+    def check_labellings(self, rounds: int, sample: Sample | None = None) -> None:
+        """Raises: Unsupported if LabelBoost would have too many labellings to choose from."""
 
 
 def planned(
@@ -57,8 +70,8 @@ def planned(
         entrants.append((label, learner, adversary))
     found = predictor_race(entrants, rounds=rounds, games=GAMES if games is None else games, **others)
     for entrant in found.entrants:
-        if isinstance(entrant.learner, GenericBBL):
-            _check_labellings(entrant.learner, rounds, sample)
+        if isinstance(entrant.learner, HasPracticalConstants):
+            entrant.learner.check_labellings(rounds, sample)
     return found, notes
 
 
@@ -68,26 +81,11 @@ def learner_of(
     """The learner with its settings `own`, and with practical constants where it may have them; and notes on
     these.
     """
-    if as_set or not issubclass(player, GenericBBL):
+    if as_set or not issubclass(player, HasPracticalConstants):
         return build(player, own), []
-    learner = build(player, {**_fitting(player), **own})
-    assert isinstance(learner, GenericBBL)
-    return _practical(label, learner, rounds, set(own))
-
-
-def _fitting(player: type[Learner]) -> dict[str, str]:
-    """Settings with which a spec can be made whatever sizes the user sets, as practical constants have
-    them."""
-    every = {"training_rate": "1", "rate": "1"}
-    return every if issubclass(player, EverlastingFresh) else {**every, "answers": "none"}
-
-
-def _practical(
-    label: str, learner: GenericBBL, rounds: int, chosen: set[str]
-) -> tuple[GenericBBL, list[str]]:
-    """The learner with practical constants where the user has set none."""
+    learner: Any = build(player, {**player.settings_before_fitting(), **own})
     check_rounds(learner, rounds)
-    found = practical(learner, rounds=rounds, keep=chosen)
+    found = learner.with_practical_constants(rounds=rounds, keep=set(own))
     if found == learner:
         return found, []
     return found, [f"{label} has practical constants (--as-set keeps its own): {summary(found)}"]
@@ -103,16 +101,6 @@ def check_points(learner: Learner, sample: Sample) -> None:
             remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
         )
     concepts.check(sample.points)
-
-
-def _check_labellings(learner: GenericBBL, rounds: int, sample: Sample | None) -> None:
-    """Raises: Unsupported, before any game, if LabelBoost would have too many labellings to choose from."""
-    points = learner.round(1).examples if learner.agnostic else 0
-    if rounds > 1:
-        run = learner.round(rounds - 1)
-        points = int(learner.rate_run * (run.examples + learner.unlabelled(rounds - 1)))
-    distinct = learner.concepts.domain if sample is None else sample.distinct().points
-    learner.concepts.check_solutions(points if distinct is None else min(points, len(distinct)))
 
 
 def check_options(*, protocol: str | None, marks: int | None) -> None:
