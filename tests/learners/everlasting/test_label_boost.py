@@ -36,7 +36,7 @@ def law(told: Told, examples: list[Example]) -> dict[Labelling, float]:
     return {labels: weight / total for labels, weight in weights.items()}
 
 
-def boosted(told: Told, examples: list[Example], rng: np.random.Generator, games: int) -> np.ndarray:
+def choose_concepts(told: Told, examples: list[Example], rng: np.random.Generator, games: int) -> np.ndarray:
     """The concepts for S∘T as above, with a point in the arrays that does not occur."""
     columns = [(i, y == 0, y == 1, True) for i, y in examples] + [(0, False, False, False)]
     which, zeros, ones, present = (np.array(column) for column in zip(*columns, strict=True))
@@ -63,10 +63,10 @@ def run_law(told: Told, examples: list[Example]) -> dict[Labelling, float]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "exponential_mechanism", place)
-        boosted(told, examples, np.random.default_rng(0), 1)
+        choose_concepts(told, examples, np.random.default_rng(0), 1)
         held = np.flatnonzero(chances[0] > 0)
         patch.setattr(module, "exponential_mechanism", lambda *args, **kwargs: held)
-        concepts = boosted(told, examples, np.random.default_rng(0), len(held))
+        concepts = choose_concepts(told, examples, np.random.default_rng(0), len(held))
     points = as_array(told, [told.points[i] for i, _ in examples])
     rows = told.spec.labels(concepts, points).tolist() if examples else [[]]
     assert len({tuple(row) for row in rows}) == len(rows)
@@ -87,7 +87,7 @@ def test_the_law_is_the_listing(name: str, data: st.DataObject) -> None:
 EXAMPLES = [(0, 0), (1, 1), (1, 1), (1, 0), (3, 1), (2, 2), (0, 2)]
 
 
-def observed(told: Told, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def count_labellings(told: Told, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     expected = law(told, EXAMPLES)
     held, counts = np.unique(concepts, axis=0, return_counts=True)
     rows = told.spec.labels(held, np.array([told.points[i] for i, _ in EXAMPLES], float))
@@ -100,7 +100,7 @@ def observed(told: Told, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("name", ["thresholds", "matrix", "intervals"])
 def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Generator) -> None:
-    seen, expected = observed(TOLD[name], boosted(TOLD[name], EXAMPLES, rng, GAMES))
+    seen, expected = count_labellings(TOLD[name], choose_concepts(TOLD[name], EXAMPLES, rng, GAMES))
     check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
@@ -110,7 +110,7 @@ def test_another_selection_budget_would_be_noticed(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SELECTION_EPSILON", 1.25)
-    seen, expected = observed(TOLD[name], boosted(TOLD[name], EXAMPLES, rng, GAMES))
+    seen, expected = count_labellings(TOLD[name], choose_concepts(TOLD[name], EXAMPLES, rng, GAMES))
     with rejected():
         check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
@@ -206,7 +206,7 @@ def test_slabs_do_not_change_the_law(
 ) -> None:
     monkeypatch.setattr(module, "_SLAB", 20)
     told = TOLD[name]
-    concepts = boosted(told, [(0, 0), (1, 1), (2, 2)], rng, 7)
+    concepts = choose_concepts(told, [(0, 0), (1, 1), (2, 2)], rng, 7)
     assert concepts.shape == (7, *told.spec.concept_at_random(rng).shape)
     told.spec.check_concepts(concepts)
 
