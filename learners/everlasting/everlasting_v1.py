@@ -72,7 +72,7 @@ class EverlastingV1(GenericBBL):
         """
         if sample_size >= self.sample_size:
             return self
-        rate = self._fitting_rate
+        rate = self._small_sample_rate
         teachers = _teachers_for_gap(0.99, 2.0 * self.alpha_1, self.delta / 2)
         chunk = int(sample_size * rate) // teachers
         if chunk < 1:

@@ -1,4 +1,4 @@
-"""Broken everlasting-fresh learners, each with one slip; their claims are those of everlasting-fresh."""
+"""Broken variants of everlasting-fresh, each with one slip, under its claims."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ EVERY = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=1.0, answe
 
 
 class FirstOnes(StreamingSubset):
-    """Keeps the first points that come."""
+    """Keeps the first points of the stream."""
 
     def offer(self, x: np.ndarray) -> None:
         here = x[:, : self._choose - self._segment]
