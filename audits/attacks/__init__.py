@@ -1,1 +1,1 @@
-"""Attacks on utility or on secrecy, whose outcome is a figure and no certificate."""
+"""Attacks on utility or confidentiality. Their result is a figure with confidence limits, not a certificate."""

@@ -1,0 +1,240 @@
+"""The report on a race, as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from arena import ERROR, Bound
+from audits.races.game_plan import Entrant
+from audits.races.online_race import OnlineRace, OnlineStanding
+from audits.races.predictor_race import PredictorRace, PredictorStanding
+from audits.races.race_result import BoundTest, Race, RaceResult
+from audits.registry.settings_text import summary
+from audits.reports.formatting import (
+    WIDTH,
+    column_table,
+    join_paragraphs,
+    name_table,
+    percent,
+    with_limits,
+    wrap,
+)
+from audits.reports.json_form import to_data, to_json
+
+
+def race_json(result: RaceResult[Any]) -> str:
+    """One JSON object on one line; null stands for what is unknown or not finite."""
+    return to_json(to_data(result.race) | {"broken": result.broken, "learners": result.standings})
+
+
+def race_text(result: RaceResult[Any]) -> str:
+    """The report for a terminal."""
+    race = result.race
+    protocol, tables, notes = (
+        _describe_online(race, result) if isinstance(race, OnlineRace) else _describe_predictors(race, result)
+    )
+    head = [
+        ("adversary", summary(race.adversary)),
+        ("protocol", protocol),
+        ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
+    ]
+    learners = [(one.label, describe_learner(one.entrant)) for one in result.standings]
+    notes = [wrap(note) for note in notes + _explain_bounds(result)]
+    return join_paragraphs([name_table(head), name_table(learners), *tables, *notes])
+
+
+def race_title(race: Race[Any]) -> str:
+    """The subject of a race, in one line."""
+    quantity = "errors" if race.quantity == ERROR else race.quantity
+    learners = f"{len(race.entrants)} learners" if len(race.entrants) > 1 else race.entrants[0].label
+    return f"{quantity.capitalize()} of {learners} against {race.adversary.name}, {race.games:,} games each"
+
+
+def describe_learner(entrant: Entrant) -> str:
+    """A learner with its settings, its class and its claim."""
+    return wrap(f"{summary(entrant.learner)}; class {entrant.concepts}; {entrant.claim}", WIDTH - 20)
+
+
+def describe_bound(bound: Bound) -> str:
+    """A bound, and the sense in which it holds."""
+    sense = "on the expectation" if bound.beta is None else f"β = {bound.beta:.3g}"
+    return f"{bound.at_most:,.4g} ({sense})"
+
+
+def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
+    """A bound, and the outcome of its test."""
+    if test is None:
+        return "none", ""
+    bound = describe_bound(test.bound)
+    if test.inapplicable:
+        return bound, f"not tested: {test.inapplicable}"
+    if test.bound.beta is None:
+        observed = f"the mean is at least {test.mean_lower:,.4g}"
+    elif test.bound.beta == 0:
+        if not test.broken:
+            return bound, "in every game"
+        observed = f"{test.exceeding:,} games exceed it"
+    else:
+        observed = f"{test.exceeding:,} of {games:,} games exceed it, up to {test.allowed:,} may"
+    return bound, f"{'no' if test.broken else 'not refuted'}: {observed}"
+
+
+def _explain_bounds(result: RaceResult[Any]) -> list[str]:
+    tests = {one.label: one.bound_test for one in result.standings if one.bound_test is not None}
+    bounds = [test.bound for test in tests.values() if not test.inapplicable]
+    notes = []
+    if any(bound.beta != 0 for bound in bounds):
+        notes.append(
+            "A bound that is not refuted is not thereby proved. Bounds that a game may exceed with probability "
+            "β are tested by the number of games that do, bounds on an expectation by Anderson's limit on the "
+            "mean. All tests together refute a true bound with a probability of at most "
+            f"{percent(1 - result.race.confidence)}."
+        )
+    if not all(bound.promised for bound in bounds):
+        notes.append(
+            "The theorem promises a bound for the printed constants only. A learner with smaller constants is "
+            "measured against it, but breaks no promise by exceeding it."
+        )
+    if tests:
+        theorems = "; ".join(f"{label}: {test.bound.theorem}" for label, test in tests.items())
+        notes.append(f"Bounds: {theorems}.")
+    return notes
+
+
+# --- online learners ----------------------------------------------------------------------------------------
+
+
+def _describe_online(
+    race: OnlineRace, result: RaceResult[OnlineStanding]
+) -> tuple[str, list[str], list[str]]:
+    """The protocol, the tables and the notes."""
+    kind = (
+        "realizable: some concept of the learner's class explains every game"
+        if race.realizable
+        else "agnostic: regret is against the best concept of the learner's class in hindsight"
+    )
+    rows = [
+        (
+            one.label,
+            f"{one.mean[-1]:,.4g}",
+            *(
+                with_limits(*(_format_count(values[-1]) for values in (q.values, q.lower, q.upper)))
+                for q in (one.median, one.quantile_95)
+            ),
+            f"{one.worst[-1]:,}",
+            *_describe_test(one.bound_test, race.games),
+        )
+        for one in result.standings
+    ]
+    growth = [
+        (one.label, _format_slope(one.growth.power), _format_slope(one.growth.log)) for one in result.standings
+    ]
+    tables = [
+        f"{race.quantity.capitalize()} after {race.rounds:,} rounds, over {race.games:,} games of each learner:",
+        column_table(rows, ("learner", "mean", "median", "95 % quantile", "worst", "bound", "does it hold?")),
+        f"Growth of the median {race.quantity}, by least squares over {len(race.marks)} marks:",
+        column_table(growth, ("learner", "slope of ln median on ln t", "slope of median on ln t")),
+    ]
+    unlimited = any("?" in cell for row in rows for cell in row[2:4])
+    notes = [
+        "Limits in brackets are order statistics. They hold for every distribution of games, at all "
+        f"{len(race.marks)} marks, for both quantiles and all learners at once, with confidence "
+        f"{percent(race.confidence)} (Bonferroni). A quantile is the least value that the stated share of the "
+        "games does not exceed" + ("; ? stands where there are too few games for a limit." if unlimited else ".")
+    ]
+    always_wrong = [one.label for one in result.standings if one.mean[-1] == race.rounds]
+    if race.realizable and always_wrong:
+        notes.append(
+            f"Wrong in all {race.rounds:,} rounds of every game, so had not begun to learn: "
+            f"{', '.join(always_wrong)}. A private learner may need more rounds, a larger ε (--set epsilon=…) "
+            "or a smaller class (--set concepts=…)."
+        )
+    return f"{race.protocol}, {race.rounds:,} rounds; {kind}", tables, notes
+
+
+def _format_count(x: float) -> str:
+    return f"{x:,.0f}" if math.isfinite(x) else "?"
+
+
+def _format_slope(slope: float | None) -> str:
+    # Rounding removes the last bits that least squares leave of a slope of 0.
+    return "too few marks above 0" if slope is None else f"{round(slope, 9) + 0.0:.3g}"
+
+
+# --- predictors ---------------------------------------------------------------------------------------------
+
+
+def _describe_predictors(
+    race: PredictorRace, result: RaceResult[PredictorStanding]
+) -> tuple[str, list[str], list[str]]:
+    """The protocol, the tables and the notes."""
+    headers = (
+        *("learner", "round", "chunk", "teachers", "noise", "answers"),
+        *("median of worst h", "95 % quantile", "worst", "mean h", "wrong answers", "halted"),
+    )
+    bounds = [
+        (one.label, f"{max(one.worst):.4f}", *_describe_promise(one.bound_test, race.games))
+        for one in result.standings
+    ]
+    tables = [
+        f"Errors under D of every hypothesis, by rounds, over {race.games:,} games of each learner:",
+        column_table([row for one in result.standings for row in _list_rounds(one)], headers),
+        "All rounds together, compared with the theorem:",
+        column_table(bounds, ("learner", "worst", "bound", "", "does it hold?")),
+    ]
+    notes = [
+        "The error of a hypothesis is the probability under D that it labels a point wrongly. It is computed "
+        "for every h_r with which a query was answered: over all of D if D is a finite list of examples, "
+        f"otherwise over {race.tested:,} points of each game. Limits in brackets are order statistics; they "
+        f"hold at all {race.rounds:,} rounds, for both quantiles and all learners at once, with confidence "
+        f"{percent(race.confidence)} (Bonferroni)."
+    ]
+    excess = [
+        f"{one.label}: {one.best_concept_error:.4f}" for one in result.standings if one.best_concept_error > 0
+    ]
+    if excess:
+        notes.append(
+            "No concept of the class explains D. Errors are the excess over the error of the best concept, "
+            f"{', '.join(excess)}. An answer is wrong if it is not the likelier label of the point."
+        )
+    if any(np.any(one.halted) for one in result.standings):
+        notes.append(
+            "A game that halts before the end of a round has error 1 in that round's worst hypotheses; after "
+            "the halt it does not count in means and wrong answers."
+        )
+    if any(one.bound_test is None for one in result.standings):
+        notes.append("No bound: the theorem requires α = 2α_1 and β = 2β_1 below 1/16.")
+    return f"{race.protocol}, {race.rounds:,} rounds of each predictor", tables, notes
+
+
+def _list_rounds(one: PredictorStanding) -> list[tuple[str, ...]]:
+    return [
+        (
+            one.label if at == 0 else "",
+            *(f"{size:,}" for size in (run.index, run.chunk, run.teachers)),
+            f"{run.noise:.3g}",
+            f"{run.asked:,}" + ("" if run.asked == run.answers else f" of {run.answers:,}"),
+            *(
+                with_limits(*(_format_error(values[at]) for values in (q.values, q.lower, q.upper)))
+                for q in (one.median, one.quantile_95)
+            ),
+            *(_format_error(figures[at]) for figures in (one.worst, one.mean, one.wrong_answers)),
+            f"{one.halted[at]:,}",
+        )
+        for at, run in enumerate(one.rounds)
+    ]
+
+
+def _describe_promise(test: BoundTest | None, games: int) -> tuple[str, str, str]:
+    """A bound, whether it is promised, and the outcome of its test."""
+    bound, outcome = _describe_test(test, games)
+    if test is None:
+        return bound, "", outcome
+    return bound, "promised" if test.bound.promised else "measured against, not promised", outcome
+
+
+def _format_error(x: float) -> str:
+    return f"{round(x, 4) + 0.0:.4f}" if math.isfinite(x) else "?"  # a sum that is 0 may be -1e-17
