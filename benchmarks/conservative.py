@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import time
 
+from audits.races.mistakes import race_of, run
+
 from adversaries.online.random_sequences import Iid
 from arena.concepts import Thresholds
-from audits.races.mistakes import race_of, run
 from learners.online.conservative import Conservative
 from learners.online.halving import Halving
 from learners.online.soa import Soa

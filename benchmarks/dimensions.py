@@ -11,6 +11,7 @@ import time
 
 import attrs
 import numpy as np
+from audits.races.mistakes import RaceResult, race_of, run
 from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
@@ -18,7 +19,6 @@ from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.random_sequences import Iid
 from arena import Adversary
 from arena.concepts import Thresholds
-from audits.races.mistakes import RaceResult, race_of, run
 from learners.online.realizable import Realizable
 
 ROUNDS, GAMES = 60_000, 100

@@ -18,6 +18,8 @@ from pathlib import Path
 
 import attrs
 import numpy as np
+from audits.races.errors import PredictorStanding, predictor_race, run
+from audits.races.errors.exact_errors import Exam
 from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
@@ -33,8 +35,6 @@ from arena.concepts import (
     Thresholds,
 )
 from audits.data.csv import load_sample, positive_of, read_table
-from audits.races.errors import PredictorStanding, predictor_race, run
-from audits.races.errors.exact_errors import Exam
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2

@@ -23,13 +23,13 @@ import time
 
 import attrs
 import numpy as np
+from audits.races.mistakes import Standing, race_of, run
 from tabulate import tabulate
 
 from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
-from audits.races.mistakes import Standing, race_of, run
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
 from learners.mechanisms.counters.binary_counter import BinaryCounter

@@ -29,15 +29,15 @@ from functools import partial
 
 import attrs
 import numpy as np
+from audits.races.mistakes import Quantile, Race, RaceResult, race_of, run
+from audits.races.mistakes.games import play_block
+from audits.races.mistakes.result import result_of
 from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
 from adversaries.online.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
-from audits.races.mistakes import Quantile, Race, RaceResult, race_of, run
-from audits.races.mistakes.games import play_block
-from audits.races.mistakes.result import result_of
 from audits.runs.workers import in_order
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import Realizable

@@ -19,6 +19,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+from audits.races.mistakes import race_of, run
 from charts import BLUE, GREEN, GREY, RED, save
 from matplotlib.figure import Figure
 from tabulate import tabulate
@@ -28,7 +29,6 @@ from adversaries.halfspaces.short_lists import ShortLists
 from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
-from audits.races.mistakes import race_of, run
 from audits.registry.players import LEARNERS
 from audits.registry.settings_text import summary
 

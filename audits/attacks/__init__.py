@@ -1,1 +1,1 @@
-"""Attacks on utility or confidentiality. Their result is a figure with confidence limits, not a certificate."""
+"""Attacks on utility or confidentiality, whose result is a figure with limits and not a certificate."""

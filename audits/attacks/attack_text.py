@@ -73,10 +73,10 @@ def _describe_poisoning(result: PoisoningResult) -> list[str]:
         )
     notes.append(
         "Errors are those of hypotheses: over all of D if D is a finite list of examples, otherwise over "
-        f"{plan.tested:,} points of each game. The queries that a halted game leaves unanswered have error 1. "
-        "The concept of S_i is the one by which LabelBoost labels it. Figures are medians over games; limits in "
-        f"brackets hold for the whole table at once with confidence {percent(plan.confidence)} (order "
-        "statistics)."
+        f"{plan.tested:,} points of each game. Queries that a halted game leaves unanswered have error 1. "
+        "The concept of S_i is the one by which LabelBoost labels it. Figures are medians over games; limits "
+        "in brackets hold for the whole table at once with confidence "
+        f"{percent(plan.confidence)} (order statistics)."
     )
     return notes
 
@@ -102,7 +102,7 @@ def _(result: ExtractionResult) -> str:
     return join_paragraphs(
         [
             name_table([(entrant.label, describe_learner(entrant)) for entrant in plan.entrants]),
-            f"Hypotheses learned from answers alone, in {plan.games:,} games of each learner (seed {plan.seed}):",
+            f"Hypotheses learned from answers, in {plan.games:,} games of each learner (seed {plan.seed}):",
             column_table(rows, headers),
             wrap(_describe_extraction(result)),
         ]
@@ -118,8 +118,8 @@ def _describe_extraction(result: ExtractionResult) -> str:
     refuted = " and ".join(figures.label for figures in result.learners if figures.broken)
     return (f"Claim B.1 is refuted for {refuted}. " if refuted else "") + (
         "α is the share of wrong answers that is exceeded in at most a share β = "
-        f"{plan.beta:g} of the games. The hypothesis of a game that fails labels everything 0. The majority is "
-        f"taken over {plan.boost:,} games with one target; AccuracyBoost prints "
+        f"{plan.beta:g} of the games. The hypothesis of a game that fails labels everything 0. The majority "
+        f"is taken over {plan.boost:,} games with one target; AccuracyBoost prints "
         f"R = {printed_boost(plan.beta):,}. The claims are about predictors that learn nothing from queries; "
         "other predictors answer R queries anyway, and their privacy claim covers these. Figures are medians "
         "over games and over blocks of games; limits in brackets hold for the whole table at once with "

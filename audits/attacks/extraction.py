@@ -1,10 +1,10 @@
-"""Theorem 3.3 of Private Everlasting Prediction as an attack: a hypothesis learned from answers, and its error."""
+"""Theorem 3.3 of Private Everlasting Prediction as an attack: a hypothesis is learned from answers."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from math import ceil, log
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -30,7 +30,7 @@ class ExtractionPlan(GamePlan):
     beta: β, the share of games that may have more wrong answers than α says.
     """
 
-    derived = ("adversary", "boost")
+    derived: ClassVar[tuple[str, ...]] = ("adversary", "boost")
 
     beta: float
 
@@ -56,10 +56,10 @@ class ExtractionPlan(GamePlan):
 class ExtractionFigures:
     """The figures of one learner.
 
-    points: |X|. queries: R of HypothesisLearner. alpha: α, which the mean error of a game's hypotheses exceeds
-    in at most a share β of games. error: of the learned hypothesis. exceeding: the share of games in which it
-    is above 8α, at most 1/4 by Claim B.1. failed: the share of games that failed. boosted: the error of the
-    majority vote of a block's hypotheses, at most 24α by Claim B.2.
+    points: |X|. queries: R of HypothesisLearner. alpha: α, which the mean error of a game's hypotheses
+    exceeds in at most a share β of games. error: of the learned hypothesis. exceeding: the share of games in
+    which it is above 8α, at most 1/4 by Claim B.1. failed: the share of games that failed. boosted: the error
+    of the majority vote of a block's hypotheses, at most 24α by Claim B.2.
     """
 
     derived = ("bound", "boosted_bound", "broken")
@@ -130,8 +130,8 @@ def plan_extraction(
 ) -> ExtractionPlan:
     """Plan the attack on learners, each given with its label.
 
-    make_adversary: makes the adversary of a learner. boost: R of AccuracyBoost, of which `games` is a multiple.
-    settings: confidence and seed, as in `GamePlan`.
+    make_adversary: makes the adversary of a learner. boost: R of AccuracyBoost, of which `games` is a
+    multiple. settings: confidence and seed, as in `GamePlan`.
 
     Raises: InvalidArgument if there are no such games, or a learner has no class with a finite domain.
     """

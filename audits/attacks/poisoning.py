@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner
 from audits.races.game_plan import Watch, play_games
-from audits.races.predictor_errors import ErrorRecorder, ExampleDistribution
+from audits.races.predictor_errors import ErrorRecorder
 from audits.races.predictor_race import PredictorRace, predictor_race, queries_by_round
 from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle
@@ -50,8 +50,8 @@ class PoisoningFigures:
     """The figures of one dose. Tuples are by rounds.
 
     mean: a game's mean error of hypotheses. worst: its largest. moved: the error of the concept that labels
-    S_i, from round 2 on. halted: the number of games that halted before the round's end; the queries that they
-    leave unanswered have error 1.
+    S_i, from round 2 on. halted: the number of games that halted before the round's end; the queries that
+    they leave unanswered have error 1.
     """
 
     derived = ("label", "aim", "fraction")
@@ -119,7 +119,9 @@ def plan_poisoning(
         for fraction in sorted(fractions):
             for aim in aims if fraction else aims[:1]:
                 doses.append(Dose(label=label, aim=aim if fraction else None, fraction=fraction))
-                players.append((f"{label} {aim} {fraction:g}", learner, make_adversary(learner, aim, fraction)))
+                players.append(
+                    (f"{label} {aim} {fraction:g}", learner, make_adversary(learner, aim, fraction))
+                )
     race = predictor_race(players, **settings)
     return PoisoningPlan(**attrs.asdict(race, recurse=False), doses=tuple(doses))
 
@@ -140,9 +142,9 @@ class PoisoningRecorder(ErrorRecorder):
     moved: (rounds, n); NaN in round 1, which has no such concept, and in rounds that a game did not reach.
     """
 
-    def begin(self, distribution: ExampleDistribution, games: int, rng: np.random.Generator) -> None:
-        super().begin(distribution, games, rng)
-        self.moved = np.full((self._rounds, games), np.nan)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.moved = np.full(self.answers.shape, np.nan)
 
     def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
         super().observe(state, x, labels, halted)
@@ -163,7 +165,7 @@ def _summarise(plan: PoisoningPlan, number: int, figures: np.ndarray) -> Poisoni
     level = (1 - plan.confidence) / (3 * plan.rounds * len(plan.entrants))
 
     def limit(rows: Any) -> tuple[Middle, ...]:
-        # An excess over the error of the best concept may be below 0, since votes are no concept of the class.
+        # The excess over the best concept's error may be below 0: votes are no concept of the class.
         return tuple(Middle.of(np.clip(row, 0, 1), level) for row in rows)
 
     return PoisoningFigures(

@@ -25,7 +25,7 @@ def draw_poisoning(result: PoisoningResult, path: str | os.PathLike[str]) -> Non
 
 def _draw(axes: Axes, result: PoisoningResult) -> None:
     plan = result.plan
-    aims = list(dict.fromkeys(dose.aim for dose in plan.doses if dose.aim)) or [None]
+    aims: list[str | None] = list(dict.fromkeys(dose.aim for dose in plan.doses if dose.aim)) or [None]
     for number, label in enumerate(dict.fromkeys(dose.label for dose in plan.doses)):
         for kind, aim in enumerate(aims):
             curve = [one for one in result.doses if one.label == label and one.aim in (aim, None)]
@@ -50,5 +50,7 @@ def _draw(axes: Axes, result: PoisoningResult) -> None:
     )
     confidence = f"{percent(plan.confidence)} for all together"
     set_title(
-        axes, f"Poisoned queries, {plan.games:,} games each", f"Medians of games; shaded, limits ({confidence})"
+        axes,
+        f"Poisoned queries, {plan.games:,} games each",
+        f"Medians of games; shaded, limits ({confidence})",
     )

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from math import ceil
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -49,7 +50,7 @@ class GamePlan(ABC):
     and of all tests of bounds together. seed: random seed. block: games that are played in one batch.
     """
 
-    derived = ("adversary",)  # what JSON shows beside the fields
+    derived: ClassVar[tuple[str, ...]] = ("adversary",)  # what JSON shows beside the fields
 
     entrants: tuple[Entrant, ...] = attrs.field(repr=False)
     games: int = attrs.field(validator=[whole, at_least(1)])
@@ -84,9 +85,7 @@ class GamePlan(ABC):
         """Play a block of learner `number` and return the figures (..., n) of its n games."""
 
 
-def play_games(
-    plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None = None
-) -> list[np.ndarray]:
+def play_games(plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None = None) -> list[np.ndarray]:
     """Play all games; return the figures (..., n) of each learner's n games.
 
     jobs: number of processes, or `Workers`; the figures do not depend on it. watch: called after every block

@@ -1,9 +1,10 @@
-"""Races of online learners by mistakes or regret: the plan, the games, and the figures of each learner."""
+"""Races of online learners by mistakes or regret: the plan, the games, and the figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, prod
+from typing import ClassVar
 
 import attrs
 import numpy as np
@@ -47,36 +48,28 @@ _CHECKED_ROUNDS = 64  # of the games that check an adversary
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Growth:
-    """Least squares over the marks; None where fewer than two marks can be used.
-
-    power: slope of ln(median) on ln t, over the marks with a positive median. log: slope of the median on ln t.
-    """
-
-    power: float | None
-    log: float | None
-
-
-@attrs.frozen(eq=False, kw_only=True)
 class OnlineStanding(RaceStanding):
     """The figures of an online learner.
 
-    bounds: (k,), what its theorem promises for games that end at each mark; infinite where it promises nothing.
+    bounds: (k,), what its theorem promises for games that end at each mark; infinite where it promises
+    nothing. power, log_slope: the slopes of ln(median) and of the median on ln t, by least squares over the
+    marks (for power, those with a positive median); None for fewer than two marks.
     """
 
     bounds: np.ndarray
-    growth: Growth
+    power: float | None
+    log_slope: float | None
 
 
 @attrs.frozen(kw_only=True)
-class OnlineRace(Race[OnlineStanding]):
+class OnlineRace(Race):
     """A race of online learners.
 
     rounds: T. quantity: MISTAKES in games that are realizable by the learner's class, or REGRET against the
     best concept of that class in hindsight. marks: the rounds after which it is recorded; the last is T.
     """
 
-    derived = ("adversary", "protocol", "realizable")
+    derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "realizable")
 
     rounds: int
     quantity: str
@@ -107,7 +100,7 @@ class OnlineRace(Race[OnlineStanding]):
         return Scorebook(marks=self.marks, concepts=None if self.realizable else entrant.concepts)
 
     def check(self, entrant: Entrant) -> None:
-        """Refuse an invalid bound, and an adversary whose games depend on each other: limits over games would not hold.
+        """Refuse an invalid bound, and an adversary whose games depend on each other.
 
         Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
         """
@@ -136,13 +129,16 @@ class OnlineRace(Race[OnlineStanding]):
             for bound in bounds
         ]
         summary = summarise(self, figures)
+        medians = summary["median"].values
+        log_t, positive = np.log(self.marks), medians > 0
         return OnlineStanding(
             entrant=entrant,
             mean=figures.mean(axis=1),
             **summary,
             bound_test=self._test_bound(entrant, bounds[-1], figures[-1]),
             bounds=np.array(promises, np.float64),
-            growth=_fit_growth(np.array(self.marks), summary["median"].values),
+            power=_fit_slope(log_t[positive], np.log(medians[positive])),
+            log_slope=_fit_slope(log_t, medians),
         )
 
     def _bounds_of(self, entrant: Entrant) -> list[Bound | None]:
@@ -241,7 +237,8 @@ def _choose_protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: 
         if all(name in player.protocols for player in everyone):
             return name
     plays = dict.fromkeys(
-        f"{player.name} plays {', '.join(player.protocols) or 'no protocol that it names'}" for player in everyone
+        f"{player.name} plays {', '.join(player.protocols) or 'no protocol that it names'}"
+        for player in everyone
     )
     raise InvalidArgument(
         f"the players do not all play {wanted or 'Adaptive, nor all Oblivious'}",
@@ -282,13 +279,6 @@ def _shorten(referee: Referee) -> Referee:
     if isinstance(referee, Realizable):
         return attrs.evolve(referee, referee=attrs.evolve(referee.referee, T=_CHECKED_ROUNDS))
     return attrs.evolve(referee, T=_CHECKED_ROUNDS)  # type: ignore[call-arg]
-
-
-def _fit_growth(marks: np.ndarray, medians: np.ndarray) -> Growth:
-    log_t, positive = np.log(marks), medians > 0
-    return Growth(
-        power=_fit_slope(log_t[positive], np.log(medians[positive])), log=_fit_slope(log_t, medians)
-    )
 
 
 def _fit_slope(x: np.ndarray, y: np.ndarray) -> float | None:

@@ -1,7 +1,8 @@
-"""The error under D of every hypothesis that a predictor answers with: error_D(c, h_r), Definition 2.10 of NNSY.
+"""The errors of all hypotheses with which a predictor answers.
 
-D is the distribution of examples. A hypothesis of a predictor labels a point 1 if the teachers' vote at the point is at
-least a threshold; every answer may have a threshold of its own.
+The error is error_D(c, h_r) of Definition 2.10 of NNSY; D is the distribution of examples. A hypothesis of a
+predictor labels a point 1 if the teachers' vote at the point is at least a threshold; every answer may have a
+threshold of its own.
 """
 
 from __future__ import annotations
@@ -17,8 +18,11 @@ TEST_POINTS = 10_000  # of each game, if D is not a finite list of examples
 
 
 class ExampleDistribution(Protocol):
-    """D for each of n games. If D is a finite list of examples, it also has `points` (k, ...), `labels` (n, k) or
-    (1, k), and `chances` (k,)."""
+    """D for each of n games.
+
+    If D is a finite list of examples, it also has `points` (k, ...), `labels` (n, k) or (1, k), and `chances`
+    (k,).
+    """
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
         """Draw examples: points (n, size, ...) and their labels (n, size)."""
@@ -49,7 +53,7 @@ class EvaluationSet:
         rng: np.random.Generator,
         size: int,
     ) -> EvaluationSet:
-        """All of D if it is a finite list, otherwise `size` examples drawn from D, which some concept explains."""
+        """All of D if it is a finite list, else `size` examples of D, which some concept explains."""
         if not hasattr(distribution, "chances"):
             points, labels = distribution.draw(rng, size)
             return cls(points, labels == 1, np.full(size, 1 / size), np.zeros(games))
@@ -64,12 +68,12 @@ class EvaluationSet:
         )
 
     def error_curves(self, votes: np.ndarray) -> ErrorCurves:
-        """The errors of all hypotheses 1[vote >= threshold]; votes (n, m) at the points."""
+        """The errors of all hypotheses 1[vote >= threshold]; votes: (n, m), at the points."""
         order = np.argsort(votes, axis=1)
         gains = np.where(np.take_along_axis(self.labels, order, axis=1), 1.0, -1.0) * self.weights[order]
         errors = np.zeros((len(votes), votes.shape[1] + 1))
         np.cumsum(gains, axis=1, out=errors[:, 1:])
-        # If no vote is below the threshold, all points are labelled 1, and the error is the weight of label 0.
+        # If no vote is below the threshold, all labels are 1, and the error is the weight of label 0.
         errors += (~self.labels @ self.weights - self.best_error)[:, None]
         return ErrorCurves(np.take_along_axis(votes, order, axis=1), errors)
 
@@ -98,17 +102,19 @@ class ErrorRecorder:
     wrong: number of answers that differ from the correct label.
     """
 
-    def __init__(self, rounds: int, concepts: ConceptClass, *, size: int = TEST_POINTS) -> None:
+    def __init__(
+        self,
+        rounds: int,
+        concepts: ConceptClass,
+        distribution: ExampleDistribution,
+        evaluation: EvaluationSet,
+    ) -> None:
         self._rounds = rounds
         self._concepts = concepts
-        self._size = size
-        self._round = 0
-
-    def begin(self, distribution: ExampleDistribution, games: int, rng: np.random.Generator) -> None:
-        """Begin a batch of games whose examples have this distribution. rng: draws the evaluation set."""
         self._distribution = distribution
-        self.evaluation = EvaluationSet.of(distribution, self._concepts, games, rng, self._size)
-        self.answers, self.worst, self.total, self.wrong = np.zeros((4, self._rounds, games))
+        self._round = 0
+        self.evaluation = evaluation
+        self.answers, self.worst, self.total, self.wrong = np.zeros((4, rounds, len(evaluation.best_error)))
 
     def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
         """Record answers; see `AnswerObserver`."""

@@ -1,23 +1,24 @@
-"""Races of predictors by the errors of their hypotheses: the plan, the games, and the figures of each learner."""
+"""Races of predictors by the errors of their hypotheses: the plan, the games, and the figures."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from copy import deepcopy
 from math import ceil, prod
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
 
-from arena import ERROR, Adversary, Bound, Figure1, InvalidArgument, Learner, Moves, play
+from arena import ERROR, Adversary, Bound, Figure1, GameAdversary, InvalidArgument, Learner, play
 from arena.engine import check_protocol
+from arena.randomness import streams
 from arena.settings import at_least, check_value, whole
 from audits.races.game_plan import Entrant, check_labels, concepts_of, set_fields
 from audits.races.observed_learner import ObservedLearner
-from audits.races.predictor_errors import TEST_POINTS, ErrorRecorder
+from audits.races.predictor_errors import TEST_POINTS, ErrorRecorder, EvaluationSet
 from audits.races.race_result import Race, RaceStanding, bound_of, compare_with_bound, summarise
 
+PROTOCOL = Figure1.name
 ROUNDS = 3
 GAMES = 40
 _MAX_GAMES = 8  # of a block: games are long and their arrays large
@@ -28,33 +29,21 @@ _HALTED_ERROR = 1.0  # of a game that has halted, which labels nothing
 Recorder = TypeVar("Recorder", bound=ErrorRecorder)
 
 
-@attrs.frozen(kw_only=True)
-class RoundSizes:
-    """The sizes of a round: those parameters of GenericBBL that all its versions have.
-
-    answers: how many answers the learner would give. asked: how many queries it was asked.
-    """
-
-    index: int
-    chunk: int
-    teachers: int
-    answers: int
-    noise: float
-    asked: int
-
-
 @attrs.frozen(eq=False, kw_only=True)
 class PredictorStanding(RaceStanding):
     """The figures of a predictor; arrays are (K,), by its rounds.
 
-    median, quantile_95, worst: over games, of the largest error of a hypothesis of the round. mean: the mean error over
-    answers, then games. wrong_answers: the share of wrong answers. halted: the number of games that halted before the
-    round's end; their error in median, quantile_95 and worst is 1, and after the halt they do not count in
-    mean and wrong_answers, which are NaN if all have halted.
-    best_concept_error: mean over games; all errors are the excess over it.
+    rounds: the learner's parameters of each round. asked: the number of queries in each round, which may be
+    less than its number of answers.
+    median, quantile_95, worst: over games, of the largest error of a hypothesis of the round. mean: the mean
+    error over answers, then games. wrong_answers: the share of wrong answers. halted: the number of games
+    that halted before the round's end; their error in median, quantile_95 and worst is 1, and after the halt
+    they do not count in mean and wrong_answers, which are NaN if all have halted. best_concept_error: mean
+    over games; all errors are the excess over it.
     """
 
-    rounds: tuple[RoundSizes, ...]
+    rounds: tuple[Any, ...]
+    asked: np.ndarray
     wrong_answers: np.ndarray
     halted: np.ndarray
     best_concept_error: float
@@ -66,14 +55,14 @@ class PredictorStanding(RaceStanding):
 
 
 @attrs.frozen(kw_only=True)
-class PredictorRace(Race[PredictorStanding]):
+class PredictorRace(Race):
     """A race of predictors.
 
-    rounds: K, the number of rounds of a predictor that are played. tested: points of each game on which hypotheses are
-    evaluated if D is not a finite list of examples.
+    rounds: K, the number of rounds of a predictor that are played. tested: points of each game on which
+    hypotheses are evaluated if D is not a finite list of examples.
     """
 
-    derived = ("adversary", "protocol", "quantity")
+    derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "quantity")
 
     rounds: int
     tested: int = attrs.field(default=TEST_POINTS, validator=[whole, at_least(1)])
@@ -84,7 +73,7 @@ class PredictorRace(Race[PredictorStanding]):
 
     @property
     def protocol(self) -> str:
-        return Figure1.name
+        return PROTOCOL
 
     @property
     def marks(self) -> tuple[int, ...]:
@@ -104,28 +93,30 @@ class PredictorRace(Race[PredictorStanding]):
 
     def record_block(self, number: int, block: int, kind: type[Recorder]) -> Recorder:
         """Play a block, observed by a recorder of this kind."""
-        entrant, seed = self.entrants[number], self.block_seed(number, block)
-        recorder = kind(self.rounds, entrant.concepts, size=self.tested)
+        entrant, seed, games = self.entrants[number], self.block_seed(number, block), self.games_in(block)
+        # The adversary draws the same distribution from the same random numbers when it begins to play.
+        adversary: Any = entrant.adversary
+        distribution = adversary.population(games, streams(seed).adversary)
         own_seed = np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, 3))
-        play(
-            ObservedLearner(entrant.learner, recorder),
-            _ObservedAdversary(entrant.adversary, recorder, own_seed),
-            entrant.referee,
-            games=self.games_in(block),
-            seed=seed,
-        )
+        rng = np.random.default_rng(own_seed)
+        evaluation = EvaluationSet.of(distribution, entrant.concepts, games, rng, self.tested)
+        recorder = kind(self.rounds, entrant.concepts, distribution, evaluation)
+        learner = ObservedLearner(entrant.learner, recorder)
+        play(learner, adversary, entrant.referee, games=games, seed=seed)
         return recorder
 
     def rank(self, entrant: Entrant, figures: np.ndarray) -> PredictorStanding:
         """The standing of a learner, from figures (5, K, n) as `play_block` returns them."""
         answers, largest, total, wrong, best = figures
-        asked = queries_by_round(entrant.learner, self.rounds)
+        learner: Any = entrant.learner
+        asked = queries_by_round(learner, self.rounds)
         halted = answers < asked[:, None]
         largest = np.where(halted, _HALTED_ERROR, largest)
         bound = self._bound_of(entrant)
         return PredictorStanding(
             entrant=entrant,
-            rounds=_sizes_by_round(entrant.learner, asked),
+            rounds=tuple(learner.round(index) for index in self.marks),
+            asked=asked,
             **summarise(self, largest),
             mean=_mean_over_games(total, answers),
             wrong_answers=_mean_over_games(wrong, answers),
@@ -145,26 +136,6 @@ class PredictorRace(Race[PredictorStanding]):
         return bound
 
 
-@attrs.frozen
-class _ObservedAdversary(Adversary):
-    """Wraps an adversary so that the recorder knows the distribution of its examples before it plays."""
-
-    protocols = ("Figure1",)
-
-    adversary: Adversary
-    recorder: ErrorRecorder
-    seed: np.random.SeedSequence
-
-    @property
-    def name(self) -> str:  # type: ignore[override]
-        return self.adversary.name
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        distribution = self.adversary.population(games, deepcopy(rng))  # type: ignore[attr-defined]
-        self.recorder.begin(distribution, games, np.random.default_rng(self.seed))
-        return (yield from self.adversary.play(games, rng))
-
-
 def predictor_race(
     players: Sequence[tuple[str, Learner, Adversary]],
     *,
@@ -176,7 +147,8 @@ def predictor_race(
 ) -> PredictorRace:
     """Plan a race of predictors, each given with its label and its adversary.
 
-    An adversary's field `learner` is set to its opponent, and its field `queries` to the number of queries in all rounds.
+    An adversary's field `learner` is set to its opponent, and its field `queries` to the number of queries in
+    all rounds.
 
     Raises: InvalidArgument if there are no such games.
     """
@@ -186,7 +158,7 @@ def predictor_race(
         concepts_of(learner)
         check_protocol(learner, adversary, Figure1())
         check_rounds(learner, rounds)
-        if not hasattr(adversary, "population"):
+        if not hasattr(adversary, "population") or isinstance(adversary, GameAdversary):
             raise InvalidArgument(
                 f"{adversary.name} does not state the distribution of its examples, so errors are undefined",
                 remedy="Race against honest, or an adversary with a method population(games, rng).",
@@ -217,7 +189,7 @@ def check_rounds(learner: Learner, rounds: int) -> None:
     if not hasattr(learner, "round"):
         raise InvalidArgument(
             f"{learner.name} has no rounds by which it could be measured",
-            remedy="Race predictors that are built like GenericBBL, such as everlasting-v1 and everlasting-v2.",
+            remedy="Race predictors that are built like GenericBBL, such as everlasting-v2.",
         )
     limit = getattr(learner, "rounds", None)
     if limit is not None and limit < rounds:
@@ -231,18 +203,9 @@ def check_rounds(learner: Learner, rounds: int) -> None:
 
 
 def queries_by_round(learner: Any, rounds: int) -> np.ndarray:
-    """(K,): the number of queries in each round. The last round, which trains no other, has no more than the first."""
+    """(K,): the number of queries in each round. The last, which trains no other, has at most the first's."""
     answers = [learner.round(index).answers for index in range(1, rounds + 1)]
     return np.array([*answers[:-1], min(answers[0], answers[-1])])
-
-
-def _sizes_by_round(learner: Any, asked: np.ndarray) -> tuple[RoundSizes, ...]:
-    names = ("chunk", "teachers", "answers", "noise")
-    rounds = [(learner.round(index), queries) for index, queries in enumerate(asked.tolist(), start=1)]
-    return tuple(
-        RoundSizes(index=run.index, asked=queries, **{name: getattr(run, name) for name in names})
-        for run, queries in rounds
-    )
 
 
 def _mean_over_games(totals: np.ndarray, answers: np.ndarray) -> np.ndarray:

@@ -18,10 +18,13 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vPX"  # distinguish learners in grey prints
 _BOUND_REACH = 2.5  # the axis reaches up to bounds within this multiple of the largest figure
-_MIN_COUNT, _MIN_ERROR = 1.0, 0.05  # the axis reaches at least so high, for mistakes or regret, and for errors
+_MIN_COUNT, _MIN_ERROR = (
+    1.0,
+    0.05,
+)  # the axis reaches at least so high, for mistakes or regret, and for errors
 
 
-def draw_race(result: RaceResult[Any], path: str | os.PathLike[str]) -> None:
+def draw_race(result: RaceResult, path: str | os.PathLike[str]) -> None:
     """Draw the race into a file: the same bytes for the same figures.
 
     Raises: InvalidArgument as `plot` does.
@@ -30,7 +33,7 @@ def draw_race(result: RaceResult[Any], path: str | os.PathLike[str]) -> None:
     plot(path, lambda axes: _draw(axes, result), of=name, columns=2)
 
 
-def _draw(axes: Axes, result: RaceResult[Any]) -> None:
+def _draw(axes: Axes, result: RaceResult) -> None:
     race, marks = result.race, np.array(result.race.marks)
     online = isinstance(race, OnlineRace)
     low, high = span = _choose_span(result, _MIN_COUNT if online else _MIN_ERROR)
@@ -48,7 +51,7 @@ def _draw(axes: Axes, result: RaceResult[Any]) -> None:
     set_title(axes, race_title(race), _explain_band(race))
 
 
-def _explain_band(race: Race[Any]) -> str:
+def _explain_band(race: Race) -> str:
     confidence = f"{percent(race.confidence)} for all of them together"
     return f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
 
@@ -67,7 +70,7 @@ def _draw_standing(
         axes.plot(marks, standing.bounds, color=colour, linestyle="--", linewidth=1.2, label=label)
 
 
-def _choose_span(result: RaceResult[Any], min_height: float) -> tuple[float, float]:
+def _choose_span(result: RaceResult, min_height: float) -> tuple[float, float]:
     """The range of the vertical axis."""
     medians = [standing.median for standing in result.standings]
     figures = np.concatenate([values for m in medians for values in (m.lower, m.values, m.upper)])

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 import attrs
 import numpy as np
@@ -70,11 +70,8 @@ class RaceStanding:
         return str(self.entrant.concepts)
 
 
-Standing = TypeVar("Standing", bound=RaceStanding)
-
-
 @attrs.frozen(kw_only=True)
-class Race(GamePlan, Generic[Standing]):
+class Race(GamePlan):
     """The plan of a race. A subclass says what is measured in a game, and what theorems promise about it."""
 
     @property
@@ -92,16 +89,16 @@ class Race(GamePlan, Generic[Standing]):
         """Refuse, before any game, an entrant whose games or bounds would be refused."""
 
     @abstractmethod
-    def rank(self, entrant: Entrant, figures: np.ndarray) -> Standing:
+    def rank(self, entrant: Entrant, figures: np.ndarray) -> RaceStanding:
         """The standing of a learner, from the figures (..., n) of its games."""
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class RaceResult(Generic[Standing]):
+class RaceResult:
     """The standings of all learners, in the order of the race."""
 
-    race: Race[Standing]
-    standings: tuple[Standing, ...]
+    race: Race
+    standings: tuple[Any, ...]  # of the kind that `race.rank` returns
 
     @property
     def broken(self) -> bool:
@@ -110,9 +107,7 @@ class RaceResult(Generic[Standing]):
         return any(test is not None and test.broken and test.bound.promised for test in tests)
 
 
-def run_race(
-    race: Race[Standing], *, jobs: int | Workers = 1, watch: Watch | None = None
-) -> RaceResult[Standing]:
+def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None) -> RaceResult:
     """Play a race.
 
     jobs: number of processes, or `Workers`; the figures do not depend on it. watch: called after every block
@@ -126,13 +121,13 @@ def run_race(
     return rank_all(race, play_games(race, jobs=jobs, watch=watch))
 
 
-def rank_all(race: Race[Standing], figures: list[np.ndarray]) -> RaceResult[Standing]:
+def rank_all(race: Race, figures: list[np.ndarray]) -> RaceResult:
     """The result of a race from the figures (..., n) of each learner's games."""
     pairs = zip(race.entrants, figures, strict=True)
     return RaceResult(race=race, standings=tuple(race.rank(*pair) for pair in pairs))
 
 
-def summarise(race: Race[Any], figures: np.ndarray) -> dict[str, Any]:
+def summarise(race: Race, figures: np.ndarray) -> dict[str, Any]:
     """The fields of a `RaceStanding` that are order statistics of figures (k, n), at each of k marks."""
     ordered, level = np.sort(figures, axis=1), limit_level(race)
     return {
@@ -142,7 +137,7 @@ def summarise(race: Race[Any], figures: np.ndarray) -> dict[str, Any]:
     }
 
 
-def limit_level(race: Race[Any]) -> float:
+def limit_level(race: Race) -> float:
     """The one-sided error probability of each limit: Bonferroni over sides, quantiles, marks and learners."""
     return (1 - race.confidence) / (2 * len(QUANTILES) * len(race.marks) * len(race.entrants))
 
@@ -159,7 +154,7 @@ def bound_of(entrant: Entrant, rounds: int) -> Bound | None:
     return bound
 
 
-def compare_with_bound(race: Race[Any], bound: Bound, figures: np.ndarray, *, minimum: float = 0) -> BoundTest:
+def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum: float = 0) -> BoundTest:
     """Test a bound on the figures (n,) of a learner's games, none of which can be below `minimum`.
 
     A bound on the expectation is tested by Anderson's lower limit on the mean. A bound that a game may exceed
@@ -177,7 +172,10 @@ def compare_with_bound(race: Race[Any], bound: Bound, figures: np.ndarray, *, mi
 
 
 def _count_allowed_games(games: int, beta: float, level: float) -> int:
-    """The number of games, each above its bound with probability `beta`, that is exceeded with probability at most `level`."""
+    """The most games that may exceed a bound which each exceeds with probability at most `beta`.
+
+    More of them have a probability of at most `level`.
+    """
     if beta == 0:
         return 0
     from scipy.stats import binom  # slow to import

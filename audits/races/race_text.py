@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from arena import ERROR, Bound
 from audits.races.game_plan import Entrant
-from audits.races.online_race import OnlineRace, OnlineStanding
-from audits.races.predictor_race import PredictorRace, PredictorStanding
+from audits.races.online_race import OnlineRace
+from audits.races.predictor_race import PredictorStanding
 from audits.races.race_result import BoundTest, Race, RaceResult
 from audits.registry.settings_text import summary
 from audits.reports.formatting import (
@@ -19,34 +20,35 @@ from audits.reports.formatting import (
     join_paragraphs,
     name_table,
     percent,
-    with_limits,
     wrap,
 )
 from audits.reports.json_form import to_data, to_json
+from audits.statistics.quantiles import Quantile
 
 
-def race_json(result: RaceResult[Any]) -> str:
+def race_json(result: RaceResult) -> str:
     """One JSON object on one line; null stands for what is unknown or not finite."""
     return to_json(to_data(result.race) | {"broken": result.broken, "learners": result.standings})
 
 
-def race_text(result: RaceResult[Any]) -> str:
+def race_text(result: RaceResult) -> str:
     """The report for a terminal."""
     race = result.race
-    protocol, tables, notes = (
-        _describe_online(race, result) if isinstance(race, OnlineRace) else _describe_predictors(race, result)
-    )
+    describe = _describe_online if isinstance(race, OnlineRace) else _describe_predictors
+    protocol, tables, notes = describe(result)
     head = [
         ("adversary", summary(race.adversary)),
         ("protocol", protocol),
         ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
     ]
     learners = [(one.label, describe_learner(one.entrant)) for one in result.standings]
+    tests = [(one.label, *_describe_test(one.bound_test, race.games)) for one in result.standings]
+    tables += ["Bounds of the theorems:", column_table(tests, ("learner", "bound", "does it hold?"))]
     notes = [wrap(note) for note in notes + _explain_bounds(result)]
     return join_paragraphs([name_table(head), name_table(learners), *tables, *notes])
 
 
-def race_title(race: Race[Any]) -> str:
+def race_title(race: Race) -> str:
     """The subject of a race, in one line."""
     quantity = "errors" if race.quantity == ERROR else race.quantity
     learners = f"{len(race.entrants)} learners" if len(race.entrants) > 1 else race.entrants[0].label
@@ -68,35 +70,40 @@ def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
     """A bound, and the outcome of its test."""
     if test is None:
         return "none", ""
-    bound = describe_bound(test.bound)
     if test.inapplicable:
-        return bound, f"not tested: {test.inapplicable}"
+        return describe_bound(test.bound), f"not tested: {test.inapplicable}"
     if test.bound.beta is None:
         observed = f"the mean is at least {test.mean_lower:,.4g}"
-    elif test.bound.beta == 0:
-        if not test.broken:
-            return bound, "in every game"
-        observed = f"{test.exceeding:,} games exceed it"
-    else:
+    elif test.bound.beta > 0:
         observed = f"{test.exceeding:,} of {games:,} games exceed it, up to {test.allowed:,} may"
-    return bound, f"{'no' if test.broken else 'not refuted'}: {observed}"
+    else:
+        observed = f"{test.exceeding:,} games exceed it" if test.broken else "in every game"
+    if test.bound.beta != 0 or test.broken:
+        observed = f"{'no' if test.broken else 'not refuted'}: {observed}"
+    return describe_bound(test.bound), observed + ("" if test.bound.promised else " (not promised)")
 
 
-def _explain_bounds(result: RaceResult[Any]) -> list[str]:
+def _format_quantile(quantile: Quantile, at: int, form: Callable[[float], str]) -> str:
+    """A quantile at a mark, with its limits."""
+    value, lower, upper = (form(x[at]) for x in (quantile.values, quantile.lower, quantile.upper))
+    return f"{value} ({lower} to {upper})"
+
+
+def _explain_bounds(result: RaceResult) -> list[str]:
     tests = {one.label: one.bound_test for one in result.standings if one.bound_test is not None}
     bounds = [test.bound for test in tests.values() if not test.inapplicable]
     notes = []
     if any(bound.beta != 0 for bound in bounds):
         notes.append(
-            "A bound that is not refuted is not thereby proved. Bounds that a game may exceed with probability "
-            "β are tested by the number of games that do, bounds on an expectation by Anderson's limit on the "
-            "mean. All tests together refute a true bound with a probability of at most "
+            "A bound that is not refuted is not thereby proved. Bounds that a game may exceed with "
+            "probability β are tested by the number of games that do, bounds on an expectation by Anderson's "
+            "limit on the mean. All tests together refute a true bound with a probability of at most "
             f"{percent(1 - result.race.confidence)}."
         )
     if not all(bound.promised for bound in bounds):
         notes.append(
-            "The theorem promises a bound for the printed constants only. A learner with smaller constants is "
-            "measured against it, but breaks no promise by exceeding it."
+            "The theorem promises a bound for the printed constants only. A learner with smaller constants "
+            "is measured against it, but breaks no promise by exceeding it."
         )
     if tests:
         theorems = "; ".join(f"{label}: {test.bound.theorem}" for label, test in tests.items())
@@ -107,10 +114,9 @@ def _explain_bounds(result: RaceResult[Any]) -> list[str]:
 # --- online learners ----------------------------------------------------------------------------------------
 
 
-def _describe_online(
-    race: OnlineRace, result: RaceResult[OnlineStanding]
-) -> tuple[str, list[str], list[str]]:
+def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
     """The protocol, the tables and the notes."""
+    race: Any = result.race
     kind = (
         "realizable: some concept of the learner's class explains every game"
         if race.realizable
@@ -120,21 +126,15 @@ def _describe_online(
         (
             one.label,
             f"{one.mean[-1]:,.4g}",
-            *(
-                with_limits(*(_format_count(values[-1]) for values in (q.values, q.lower, q.upper)))
-                for q in (one.median, one.quantile_95)
-            ),
+            *(_format_quantile(q, -1, _format_count) for q in (one.median, one.quantile_95)),
             f"{one.worst[-1]:,}",
-            *_describe_test(one.bound_test, race.games),
         )
         for one in result.standings
     ]
-    growth = [
-        (one.label, _format_slope(one.growth.power), _format_slope(one.growth.log)) for one in result.standings
-    ]
+    growth = [(one.label, _format_slope(one.power), _format_slope(one.log_slope)) for one in result.standings]
     tables = [
-        f"{race.quantity.capitalize()} after {race.rounds:,} rounds, over {race.games:,} games of each learner:",
-        column_table(rows, ("learner", "mean", "median", "95 % quantile", "worst", "bound", "does it hold?")),
+        f"{race.quantity.capitalize()} after {race.rounds:,} rounds, {race.games:,} games of each learner:",
+        column_table(rows, ("learner", "mean", "median", "95 % quantile", "worst")),
         f"Growth of the median {race.quantity}, by least squares over {len(race.marks)} marks:",
         column_table(growth, ("learner", "slope of ln median on ln t", "slope of median on ln t")),
     ]
@@ -142,15 +142,16 @@ def _describe_online(
     notes = [
         "Limits in brackets are order statistics. They hold for every distribution of games, at all "
         f"{len(race.marks)} marks, for both quantiles and all learners at once, with confidence "
-        f"{percent(race.confidence)} (Bonferroni). A quantile is the least value that the stated share of the "
-        "games does not exceed" + ("; ? stands where there are too few games for a limit." if unlimited else ".")
+        f"{percent(race.confidence)} (Bonferroni). A quantile is the least value that the stated share of "
+        "the games does not exceed"
+        + ("; ? stands where there are too few games for a limit." if unlimited else ".")
     ]
     always_wrong = [one.label for one in result.standings if one.mean[-1] == race.rounds]
     if race.realizable and always_wrong:
         notes.append(
             f"Wrong in all {race.rounds:,} rounds of every game, so had not begun to learn: "
-            f"{', '.join(always_wrong)}. A private learner may need more rounds, a larger ε (--set epsilon=…) "
-            "or a smaller class (--set concepts=…)."
+            f"{', '.join(always_wrong)}. A private learner may need more rounds, a larger ε "
+            "(--set epsilon=…) or a smaller class (--set concepts=…)."
         )
     return f"{race.protocol}, {race.rounds:,} rounds; {kind}", tables, notes
 
@@ -167,23 +168,16 @@ def _format_slope(slope: float | None) -> str:
 # --- predictors ---------------------------------------------------------------------------------------------
 
 
-def _describe_predictors(
-    race: PredictorRace, result: RaceResult[PredictorStanding]
-) -> tuple[str, list[str], list[str]]:
+def _describe_predictors(result: RaceResult) -> tuple[str, list[str], list[str]]:
     """The protocol, the tables and the notes."""
+    race: Any = result.race
     headers = (
         *("learner", "round", "chunk", "teachers", "noise", "answers"),
         *("median of worst h", "95 % quantile", "worst", "mean h", "wrong answers", "halted"),
     )
-    bounds = [
-        (one.label, f"{max(one.worst):.4f}", *_describe_promise(one.bound_test, race.games))
-        for one in result.standings
-    ]
     tables = [
         f"Errors under D of every hypothesis, by rounds, over {race.games:,} games of each learner:",
         column_table([row for one in result.standings for row in _list_rounds(one)], headers),
-        "All rounds together, compared with the theorem:",
-        column_table(bounds, ("learner", "worst", "bound", "", "does it hold?")),
     ]
     notes = [
         "The error of a hypothesis is the probability under D that it labels a point wrongly. It is computed "
@@ -216,24 +210,13 @@ def _list_rounds(one: PredictorStanding) -> list[tuple[str, ...]]:
             one.label if at == 0 else "",
             *(f"{size:,}" for size in (run.index, run.chunk, run.teachers)),
             f"{run.noise:.3g}",
-            f"{run.asked:,}" + ("" if run.asked == run.answers else f" of {run.answers:,}"),
-            *(
-                with_limits(*(_format_error(values[at]) for values in (q.values, q.lower, q.upper)))
-                for q in (one.median, one.quantile_95)
-            ),
+            f"{one.asked[at]:,}" + ("" if one.asked[at] == run.answers else f" of {run.answers:,}"),
+            *(_format_quantile(q, at, _format_error) for q in (one.median, one.quantile_95)),
             *(_format_error(figures[at]) for figures in (one.worst, one.mean, one.wrong_answers)),
             f"{one.halted[at]:,}",
         )
         for at, run in enumerate(one.rounds)
     ]
-
-
-def _describe_promise(test: BoundTest | None, games: int) -> tuple[str, str, str]:
-    """A bound, whether it is promised, and the outcome of its test."""
-    bound, outcome = _describe_test(test, games)
-    if test is None:
-        return bound, "", outcome
-    return bound, "promised" if test.bound.promised else "measured against, not promised", outcome
 
 
 def _format_error(x: float) -> str:

@@ -1,4 +1,4 @@
-"""Reports: the outcome of an audit for people (text, HTML) and for programs (JSON), and what all reports share."""
+"""Reports on audits for people (text, HTML) and for programs (JSON), and what all reports share."""
 
 from audits.reports.html_report import check_html, write_html
 from audits.reports.verdict_text import explain_verdict, verdict_json, verdict_rows, verdict_text

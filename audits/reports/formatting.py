@@ -38,8 +38,3 @@ def percent(probability: float) -> str:
 def nats(epsilon: float) -> str:
     """A value of ε."""
     return f"{epsilon:.4g}"
-
-
-def with_limits(value: str, lower: str, upper: str) -> str:
-    """An estimate with its confidence limits in brackets."""
-    return f"{value} ({lower} to {upper})"

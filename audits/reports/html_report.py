@@ -113,8 +113,8 @@ def render_html(run: Replay) -> str:
 def _explain_meaning(run: Replay) -> str:
     verdict = run.verdict
     meaning = (
-        "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true claim "
-        f"with a probability of at most {percent(1 - verdict.confidence)}, whenever it is stopped."
+        "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
+        f"claim with a probability of at most {percent(1 - verdict.confidence)}, whenever it is stopped."
         if verdict.refuted
         else "This is no proof of privacy: more games, or another adversary, may refute the claim."
     )

@@ -96,7 +96,9 @@ def _draw_certified_bound(replay: Replay) -> RunChart:
         f"Every claim of an ε below the solid line is false with confidence {percent(verdict.confidence)}; "
         "the dotted line is the largest bound that any adversary could have reached in as many games"
     )
-    caption += f", and leaves the chart on its way to {nats(verdict.ceiling)}." if verdict.ceiling > top else "."
+    caption += (
+        f", and leaves the chart on its way to {nats(verdict.ceiling)}." if verdict.ceiling > top else "."
+    )
     return RunChart("Certified ε", _render_svg("bound", description, draw), caption)
 
 

@@ -96,5 +96,7 @@ def explain_outcome(verdict: Verdict) -> str:
 def _explain_ceiling(verdict: Verdict) -> str:
     subject = "an adversary that always tells the worlds apart would have reached"
     if verdict.ceiling < verdict.claim.epsilon:
-        return f"So few games could not refute it: even {subject} only ε = {nats(verdict.ceiling)}. Play more."
+        return (
+            f"So few games could not refute it: even {subject} only ε = {nats(verdict.ceiling)}. Play more."
+        )
     return f"{subject.capitalize()} ε = {nats(verdict.ceiling)}."

@@ -8,12 +8,12 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from audits.attacks.hypothesis import Extraction, extraction, printed_boost, run
+from audits.attacks.text import as_json, text
 
 from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from arena import InvalidArgument, Learner
 from arena.concepts import Thresholds
-from audits.attacks.hypothesis import Extraction, extraction, printed_boost, run
-from audits.attacks.text import as_json, text
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
 

@@ -8,13 +8,13 @@ from typing import Any
 
 import numpy as np
 import pytest
+from audits.attacks.text import as_json, text
 from support.statistical import check_mean, rejected, statistical
 
 from adversaries.figure1.poison import Poison
 from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import Thresholds
 from audits.attacks.poisoning import Poisoning, PoisoningResult, poisoning, run
-from audits.attacks.text import as_json, text
 from audits.statistics.means_and_shares import Middle, Share
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2

@@ -105,7 +105,7 @@ def test_the_users_data_are_d(data: str) -> None:
             ("soa", "--against", "shattered-tree", "--as-set"),
             "--data and --as-set are for predictors, which play Figure1.",
         ),
-        (("everlasting-v2", "--marks", "3"), "Predictors are measured by their own rounds; --marks is for "),
+        (("everlasting-v2", "--marks", "3"), "--marks is for online games; predictors are measured by "),
         (("everlasting-v2", "--protocol", "Adaptive"), "Predictors are raced under Figure1, not Adaptive."),
         (
             ("everlasting-v2", "--set", "rounds=1"),

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from audits.races.mistakes import Race, race_of
+from audits.races.mistakes.result import result_of
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from support.race_players import Drawn, TinySoa
 from support.statistical import Rejected, check_counts, rejected, statistical
 
-from audits.races.mistakes import Race, race_of
-from audits.races.mistakes.result import result_of
 from audits.statistics.quantiles import mean_limit, quantile, ranks
 
 RATE = 1e-7  # of a false alarm, of each simulation below

@@ -7,13 +7,13 @@ import json
 import attrs
 import numpy as np
 import pytest
+from audits.races.errors import predictor_race, run
+from audits.races.errors.plan import PredictorRace, asked
+from audits.races.errors.text import as_json, text
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.honest import Honest
 from arena import Bound, InvalidArgument, Learner, Sample
-from audits.races.errors import predictor_race, run
-from audits.races.errors.plan import PredictorRace, asked
-from audits.races.errors.text import as_json, text
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.practical_constants import practical

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from audits.races.errors import Watched
+from audits.races.errors.exact_errors import Exam, Judge
 from hypothesis import given
 from hypothesis import strategies as st
 
 from adversaries.figure1.honest import Honest
 from arena import Figure1, InvalidArgument, Sample, Training, play
 from arena.concepts import RealIntervals, Thresholds
-from audits.races.errors import Watched
-from audits.races.errors.exact_errors import Exam, Judge
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm

@@ -8,6 +8,11 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
+from audits.races.mistakes import Race, RaceResult, race_of, run, spread_marks
+from audits.races.mistakes.games import play_block
+from audits.races.mistakes.plan import _MOST_COUNTS
+from audits.races.mistakes.result import result_of
+from audits.races.mistakes.text import _slope, as_json, text
 from scipy import stats
 from support.halfspace_players import PlainWinnow
 from support.race_players import Drawn, Gossip, Guess, TinySoa
@@ -30,11 +35,6 @@ from arena import (
     play,
 )
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.races.mistakes import Race, RaceResult, race_of, run, spread_marks
-from audits.races.mistakes.games import play_block
-from audits.races.mistakes.plan import _MOST_COUNTS
-from audits.races.mistakes.result import result_of
-from audits.races.mistakes.text import _slope, as_json, text
 
 
 def planned(*learners: Learner, against: Adversary | None = None, **options: Any) -> Race:

@@ -12,6 +12,9 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from audits.races.mistakes import race_of
+from audits.races.mistakes import run as run_race
+from audits.races.mistakes.text import as_json
 from cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 from joblib import delayed
 from support import rough_workers
@@ -19,9 +22,6 @@ from support.paths import ROOT
 from support.race_players import Drawn, TinySoa
 from support.rough_workers import Noted, figures, notes, rough_plan
 
-from audits.races.mistakes import race_of
-from audits.races.mistakes import run as run_race
-from audits.races.mistakes.text import as_json
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
 from audits.runs.workers import Workers, WorkersFailed, in_order
