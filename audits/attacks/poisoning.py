@@ -11,7 +11,7 @@ import numpy as np
 from arena import Adversary, InvalidArgument, Learner
 from audits.races.game_plan import Watch, play_games
 from audits.races.predictor_errors import ErrorRecorder
-from audits.races.predictor_race import PredictorRace, predictor_race, queries_by_round
+from audits.races.predictor_race import PredictorRace, plan_predictor_race, queries_by_round
 from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle
 
@@ -104,9 +104,9 @@ def plan_poisoning(
     """Plan the attack on learners, each given with its label.
 
     make_adversary: makes the adversary for a learner, an aim and a fraction. A fraction of 0 is played once,
-    since the aim does not matter. settings: as in `predictor_race`.
+    since the aim does not matter. settings: as in `plan_predictor_race`.
 
-    Raises: InvalidArgument for fractions outside [0, 1] or given twice, and as `predictor_race` does.
+    Raises: InvalidArgument for fractions outside [0, 1] or given twice, and as `plan_predictor_race` does.
     """
     for fraction in fractions:
         if not 0 <= fraction <= 1:
@@ -122,7 +122,7 @@ def plan_poisoning(
                 players.append(
                     (f"{label} {aim} {fraction:g}", learner, make_adversary(learner, aim, fraction))
                 )
-    race = predictor_race(players, **settings)
+    race = plan_predictor_race(players, **settings)
     return PoisoningPlan(**attrs.asdict(race, recurse=False), doses=tuple(doses))
 
 

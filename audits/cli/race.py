@@ -23,7 +23,7 @@ from audits.cli.options import (
     takes_workers,
 )
 from audits.cli.progress import counted
-from audits.races import online_race, run_race
+from audits.races import plan_online_race, run_race
 from audits.races.online_race import MARKS
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
 from audits.races.predictor_race import PROTOCOL, ROUNDS
@@ -168,7 +168,7 @@ def race(
         if brought is not None or as_set:
             raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
         rounds = _usual_rounds(against) if rounds is None else rounds
-        planned = online_race(
+        planned = plan_online_race(
             _players(found, texts, against, rounds),
             rounds=rounds,
             games=GAMES if games is None else games,

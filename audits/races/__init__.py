@@ -5,8 +5,8 @@ Online learners are compared by mistakes or regret, predictors by the errors of 
 
 from audits.races.game_plan import Entrant
 from audits.races.observed_learner import ObservedLearner
-from audits.races.online_race import OnlineRace, OnlineStanding, online_race, spread_marks
-from audits.races.predictor_race import PredictorRace, PredictorStanding, predictor_race
+from audits.races.online_race import OnlineRace, OnlineStanding, plan_online_race, spread_marks
+from audits.races.predictor_race import PredictorRace, PredictorStanding, plan_predictor_race
 from audits.races.race_result import BoundTest, RaceResult, run_race
 from audits.statistics.quantiles import Quantile
 
@@ -20,8 +20,8 @@ __all__ = [
     "PredictorStanding",
     "Quantile",
     "RaceResult",
-    "online_race",
-    "predictor_race",
+    "plan_online_race",
+    "plan_predictor_race",
     "run_race",
     "spread_marks",
 ]

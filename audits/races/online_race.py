@@ -167,7 +167,7 @@ class OnlineRace(Race):
         return ""
 
 
-def online_race(
+def plan_online_race(
     players: Sequence[tuple[str, Learner, Adversary]],
     *,
     rounds: int,

@@ -136,7 +136,7 @@ class PredictorRace(Race):
         return bound
 
 
-def predictor_race(
+def plan_predictor_race(
     players: Sequence[tuple[str, Learner, Adversary]],
     *,
     rounds: int = ROUNDS,

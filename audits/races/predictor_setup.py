@@ -8,7 +8,7 @@ import attrs
 
 from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.races.game_plan import Entrant, concepts_of
-from audits.races.predictor_race import GAMES, ROUNDS, PredictorRace, check_rounds, predictor_race
+from audits.races.predictor_race import GAMES, ROUNDS, PredictorRace, check_rounds, plan_predictor_race
 from audits.registry.match import Data, Settings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, summary
@@ -35,7 +35,7 @@ def setup_predictor_race(
 
     players: labels and classes of the learners. settings: of "learner", "adversary" and every label.
     against: the adversary's name. as_set: keep the learners' own defaults instead of practical constants.
-    agnostic: let learners relabel their sample first. others: as in `predictor_race`.
+    agnostic: let learners relabel their sample first. others: as in `plan_predictor_race`.
 
     Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
     """
@@ -53,7 +53,7 @@ def setup_predictor_race(
         notes += note
         adversary: Adversary = build(opponent, settings["adversary"], sample=sample, learner=learner)
         entrants.append((label, learner, adversary))
-    race = predictor_race(entrants, rounds=rounds, games=GAMES if games is None else games, **others)
+    race = plan_predictor_race(entrants, rounds=rounds, games=GAMES if games is None else games, **others)
     for entrant in race.entrants:
         _check_labellings(entrant, rounds, sample)
     return race, notes

@@ -8,12 +8,12 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from audits.attacks.hypothesis import Extraction, extraction, printed_boost, run
-from audits.attacks.text import as_json, text
 
 from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from arena import InvalidArgument, Learner
 from arena.concepts import Thresholds
+from audits.attacks.attack_text import attack_json, attack_text
+from audits.attacks.extraction import ExtractionPlan, plan_extraction, printed_boost, run_extraction
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
 
@@ -33,8 +33,8 @@ class Wrong(StaticErm):
         return state
 
 
-def planned(*learners: Learner, settings: dict | None = None, **others: Any) -> Extraction:
-    return extraction(
+def plan(*learners: Learner, settings: dict | None = None, **others: Any) -> ExtractionPlan:
+    return plan_extraction(
         [(one.name, one) for one in learners],
         lambda learner: HypothesisLearner(learner=learner, **(settings or {})),
         **({"games": 80, "boost": 20} | others),
@@ -42,7 +42,7 @@ def planned(*learners: Learner, settings: dict | None = None, **others: Any) -> 
 
 
 def test_claims_hold_of_predictors_that_never_learn() -> None:
-    erm, wrong = run(planned(ERM, Wrong(concepts=ERM.concepts))).found
+    erm, wrong = run_extraction(plan(ERM, Wrong(concepts=ERM.concepts))).learners
     assert erm.alpha == 0
     assert erm.boosted.median == 0
     assert not erm.broken
@@ -56,14 +56,16 @@ def test_everlasting_predictors_answer_too() -> None:
     spec = EverlastingV2(
         concepts=ERM.concepts, teachers=51, chunk=20, training_rate=1.0, rate=1.0, noise=1.0, answers=None
     )
-    found = run(planned(spec)).found[0]
-    assert (found.points, found.queries) == (12, 55)
-    assert not found.broken
+    (figures,) = run_extraction(plan(spec)).learners
+    assert (figures.points, figures.queries) == (12, 55)
+    assert not figures.broken
 
 
-def test_as_printed_more_games_are_above_8_alpha_where_errors_are_rare_and_everywhere() -> None:
+def test_the_printed_rule_fails_if_errors_are_rare_and_everywhere() -> None:
     fair, printed = (
-        run(planned(Wrong(concepts=ERM.concepts), settings={"as_printed": kind, "asked": 2_000})).found[0]
+        run_extraction(
+            plan(Wrong(concepts=ERM.concepts), settings={"as_printed": kind, "asked": 2_000})
+        ).learners[0]
         for kind in (False, True)
     )
     assert fair.error.median < 0.25
@@ -71,21 +73,21 @@ def test_as_printed_more_games_are_above_8_alpha_where_errors_are_rare_and_every
 
 
 def test_figures_do_not_depend_on_processes() -> None:
-    plan = planned(Wrong(concepts=ERM.concepts))
-    assert run(plan).found == run(plan, jobs=2).found
+    wrong = plan(Wrong(concepts=ERM.concepts), games=40)
+    assert run_extraction(wrong).learners == run_extraction(wrong, jobs=2).learners
 
 
 def test_text_and_json_say_the_same() -> None:
-    result = run(planned(ERM))
-    told = json.loads(as_json(result))
-    assert told["boost"] == 20
-    assert told["learners"][0]["bound"] == 0
-    assert "static-erm" in text(result)
+    result = run_extraction(plan(ERM))
+    data = json.loads(attack_json(result))
+    assert data["boost"] == 20
+    assert data["learners"][0]["bound"] == 0
+    assert "static-erm" in attack_text(result)
     assert printed_boost(0.125) == 217
 
 
-def test_what_cannot_be_asked_is_refused() -> None:
+def test_infinite_domains_and_odd_numbers_of_games_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="static-erm has no class with a finite domain"):
-        planned(StaticErm())
+        plan(StaticErm())
     with pytest.raises(InvalidArgument, match=r"80 games, boost 30'\. Give --games 90"):
-        planned(ERM, boost=30)
+        plan(ERM, boost=30)

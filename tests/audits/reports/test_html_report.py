@@ -93,7 +93,7 @@ class Page(HTMLParser):
 
 def page_of(ledger: Path) -> Page:
     path = ledger.with_suffix(".html")
-    report.html(ledger, path)
+    report.write_html(ledger, path)
     return Page(path.read_text(encoding="utf-8"))
 
 
@@ -130,8 +130,8 @@ def test_a_refuted_claim(halts: Path) -> None:
         f"ε = {bound} at δ = 1e-05 holds."
     )
     assert meant == (
-        "The adversary tells the two worlds apart better than the claim allows. Of a true claim an audit "
-        "says so with a chance of at most 0.1 %, whenever it is stopped."
+        "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
+        "claim with a probability of at most 0.1 %, whenever it is stopped."
     )
     assert page.facts["claim under test"] == "(1, 1e-05)-DP for a training example or a query (replace one)"
     assert page.facts["learner's own claim"].startswith("(0.1731, 7.92e-08)-DP for a training example or a ")
@@ -147,18 +147,18 @@ def test_every_chart_is_told_and_explained(halts: Path) -> None:
     drawn = page.attributes["svg"]
     assert [one["role"] for one in drawn] == ["img"] * 3
     told = [one["aria-label"] or "" for one in drawn]
-    assert "the claim falls at 1,000." in told[0]
+    assert "the claim is refuted at 1,000." in told[0]
     assert told[1].startswith("Certified ε over the games: ")
     assert told[2] == (
-        "Type II error against type I error: the certified curve dips below what the claim allows."
+        "Type II error against type I error: the certified curve falls below what the claim allows."
     )
     captions = prose(page, "figcaption")
-    assert [caption.count(". ") for caption in captions] == [0, 0, 0]
-    assert captions[0].endswith("from the dashed line on, the claim is refuted for good.")
+    assert [caption.count(". ") for caption in captions] == [1, 0, 2]
+    assert captions[0].endswith("once they reach the dashed line, the claim is refuted for good.")
     assert captions[2].endswith("does at least as well as the solid line, which leaves that region.")
     labels = [text for text in page.text["text"] if text]
     assert labels.count("games in each world") == 2
-    assert {"ε (nats)", "wealth of the bets", "claim falls (1,000)", "claim (1)"} <= set(labels)
+    assert {"ε (nats)", "wealth of the bets", "claim refuted (1,000)", "claim (1)"} <= set(labels)
 
 
 def test_the_estimators_stand_side_by_side(halts: Path) -> None:
@@ -193,7 +193,7 @@ def test_settings_and_versions_are_all_there(halts: Path) -> None:
     assert "learner = the one above" in facts["adversary"]
     assert facts["protocol"] == "Figure1: t = none"
     assert (facts["seed"], facts["confidence"], facts["failures"]) == ("7", "99.9 %", "end the audit")
-    assert facts["told apart by"] == "the adversary's score"
+    assert facts["distinguisher"] == "the adversary's score"
     assert f"numpy {np.__version__}" in facts["versions"]
 
 
@@ -201,17 +201,15 @@ def test_a_claim_that_stands(ledger: Path) -> None:
     verdict = run(COUNT, ledger=ledger)
     page = page_of(ledger)
     said, meant = prose(page, "p")[:2]
-    assert said == report.meaning(verdict)
-    assert meant == (
-        "That is no proof of privacy: more games, or another adversary, may find what this one did not."
-    )
+    assert said == report.explain_verdict(verdict)
+    assert meant == ("This is no proof of privacy: more games, or another adversary, may refute the claim.")
     assert page.facts["claim under test"].startswith(
         "(1, 0)-DP for a training example (replace one), the learner's own, by the Laplace mechanism"
     )
     assert "learner's own claim" not in page.facts
     assert (page.attributes["svg"][2]["aria-label"] or "").endswith("stays where the claim allows it to be.")
     assert prose(page, "p")[-1] == (
-        "The run was not started from the command line; the settings above are all it hangs on."
+        "The run was not started from the command line; it depends only on the settings above."
     )
 
 
@@ -248,7 +246,7 @@ def test_an_interrupted_run(ledger: Path) -> None:
     stopped(ledger, 2_000)
     page = page_of(ledger)
     assert (
-        "The run is not finished (2,000 of 5,000 in each world); what was played stands."
+        "The run is not finished (2,000 of 5,000 in each world); the games played so far count."
         in (prose(page, "p")[1])
     )
     assert prose(page, "figcaption")[2] == (
@@ -268,7 +266,7 @@ def test_a_killed_run_is_read_with_its_log_and_left_as_it_is(ledger: Path, tmp_p
         shutil.copy(tmp_path / name, killed / name)
     book.close()
     before = {path.name: path.read_bytes() for path in killed.iterdir()}
-    report.html(killed / "run.ledger", tmp_path / "report.html")
+    report.write_html(killed / "run.ledger", tmp_path / "report.html")
     assert {path.name: path.read_bytes() for path in killed.iterdir()} == before
     assert "(1,500 of 5,000 in each world)" in (tmp_path / "report.html").read_text()
 
@@ -293,7 +291,7 @@ def test_a_long_run_is_drawn_on_a_logarithmic_scale(ledger: Path) -> None:
     page = page_of(ledger)
     assert page.text["text"].count("games in each world (logarithmic)") == 2
     assert len(replay(ledger).games) == 451
-    assert re.search(r" games, and rises out of the chart to [\d.]+\.$", prose(page, "figcaption")[1])
+    assert re.search(r" games, and leaves the chart on its way to [\d.]+\.$", prose(page, "figcaption")[1])
 
 
 # --- the figures are those of the run -----------------------------------------------------------------
@@ -362,7 +360,7 @@ def test_a_ledger_without_notes_is_told_by_its_plan(ledger: Path) -> None:
         book.add(1, play_block(COUNT, 1))
     page = page_of(ledger)
     assert page.text["h1"] == ["LaplaceCount against CountSwap"]
-    assert "No pair of games was written down." in prose(page, "p")
+    assert "No pair of games was recorded." in prose(page, "p")
     assert "pre" not in page.text
 
 
@@ -372,7 +370,7 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
 
     monkeypatch.setattr(notes, "side_by_side", fail)
     run(COUNT, ledger=ledger)
-    assert "No pair of games was written down." in prose(page_of(ledger), "p")
+    assert "No pair of games was recorded." in prose(page_of(ledger), "p")
 
 
 def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
@@ -398,9 +396,9 @@ def test_a_page_fetches_nothing_and_names_nothing_twice(halts: Path) -> None:
 
 def test_the_same_run_gives_the_same_bytes(halts: Path, tmp_path: Path) -> None:
     first, second = tmp_path / "1.html", tmp_path / "2.html"
-    report.html(halts, first)
+    report.write_html(halts, first)
     run(HALTS, ledger=tmp_path / "again.ledger", command="arena audit everlasting-v1 --against halt-counter")
-    report.html(tmp_path / "again.ledger", second)
+    report.write_html(tmp_path / "again.ledger", second)
     assert first.read_bytes() == second.read_bytes()
 
 
@@ -431,7 +429,7 @@ def test_a_full_disk_leaves_the_old_page_alone(halts: Path, monkeypatch, tmp_pat
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(InvalidArgument, match=r"cannot be written \(No space left on device\)"):
-        report.html(halts, path)
+        report.write_html(halts, path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 

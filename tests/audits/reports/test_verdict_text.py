@@ -40,7 +40,7 @@ def with_claim(epsilon: float) -> Verdict:
 
 
 def test_the_report_has_every_figure() -> None:
-    lines = report.text(VERDICT).splitlines()
+    lines = report.verdict_text(VERDICT).splitlines()
     assert [line.rstrip() for line in lines[:10]] == [
         "learner           laplace-count",
         "adversary         count-swap",
@@ -60,11 +60,11 @@ def test_the_plan_adds_the_settings_that_are_not_usual() -> None:
     plan = Plan(
         learner=learner, adversary=ADVERSARIES.find("count-swap")(), referee=Release(), epsilon=1, delta=0
     )
-    assert "learner           laplace-count with epsilon=2\n" in report.text(VERDICT, plan=plan)
+    assert "learner           laplace-count with epsilon=2\n" in report.verdict_text(VERDICT, plan=plan)
 
 
 def test_blocks_of_a_ledger_are_told_apart() -> None:
-    resumed = report.text(attrs.evolve(VERDICT, played_now=400, clopper_pearson=0.25))
+    resumed = report.verdict_text(attrs.evolve(VERDICT, played_now=400, clopper_pearson=0.25))
     assert "1,000 in each world, 600 of them from the ledger" in resumed
     assert "ε ≥ 0.25 nats, for comparison" in resumed
 
@@ -93,25 +93,25 @@ def test_blocks_of_a_ledger_are_told_apart() -> None:
         ),
         (
             attrs.evolve(VERDICT, refuted=True, interrupted=True),
-            "Interrupted; what was played stands. Refuted: with confidence 99.9 %, the claim is false, and "
-            "no claim below ε = 0.5 at δ = 1e-05 holds.",
+            "Interrupted; the games played so far count. Refuted: with confidence 99.9 %, the claim is "
+            "false, and no claim below ε = 0.5 at δ = 1e-05 holds.",
         ),
     ],
 )
 def test_the_verdict_is_put_into_words(verdict: Verdict, meaning: str) -> None:
-    assert report.meaning(verdict) == meaning
-    assert " ".join(report.text(verdict).split()).endswith(meaning)
+    assert report.explain_verdict(verdict) == meaning
+    assert " ".join(report.verdict_text(verdict).split()).endswith(meaning)
 
 
 # --- JSON ---------------------------------------------------------------------------------------------
 
 
 def test_json_holds_what_the_verdict_holds() -> None:
-    assert json.loads(report.as_json(VERDICT)) == VERDICT.as_json()
+    assert json.loads(report.verdict_json(VERDICT)) == VERDICT.as_json()
 
 
 @pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan])
 def test_a_figure_that_json_cannot_hold_is_null(odd: float) -> None:
-    text = report.as_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
+    text = report.verdict_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
     found = json.loads(text, parse_constant=pytest.fail)
     assert (found["ceiling"], found["claim"]["epsilon"], found["epsilon_lower"]) == (None, None, 0.5)
