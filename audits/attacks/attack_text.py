@@ -5,7 +5,7 @@ from __future__ import annotations
 from functools import singledispatch
 from typing import Any
 
-from audits.attacks.extraction import ExtractionResult, printed_boost
+from audits.attacks.extraction import ExtractionResult, boost_in_paper
 from audits.attacks.poisoning import PoisoningFigures, PoisoningResult
 from audits.races.race_text import describe_learner
 from audits.reports.formatting import column_table, join_paragraphs, name_table, percent, wrap
@@ -120,8 +120,8 @@ def _describe_extraction(result: ExtractionResult) -> str:
         "α is the share of wrong answers that is exceeded in at most a share β = "
         f"{plan.beta:g} of the games. The hypothesis of a game that fails labels everything 0. The majority "
         f"is taken over {plan.boost:,} games with one target; AccuracyBoost prints "
-        f"R = {printed_boost(plan.beta):,}. The claims are about predictors that learn nothing from queries; "
-        "other predictors answer R queries anyway, and their privacy claim covers these. Figures are medians "
+        f"R = {boost_in_paper(plan.beta):,}. The claims are about predictors that learn nothing from "
+        "queries; other predictors answer R queries anyway, and their privacy claim covers these. Figures are medians "
         "over games and over blocks of games; limits in brackets hold for the whole table at once with "
         f"confidence {percent(plan.confidence)}."
     )

@@ -166,7 +166,7 @@ def run_extraction(
     return ExtractionResult(plan=plan, learners=tuple(_summarise(plan, *pair) for pair in pairs))
 
 
-def printed_boost(beta: float) -> int:
+def boost_in_paper(beta: float) -> int:
     """R of AccuracyBoost as printed: 104 ln(1/β)."""
     return ceil(_BOOST_FACTOR_PRINTED * log(1 / beta))
 

@@ -31,8 +31,8 @@ from audits.races.race_result import (
     BoundTest,
     Race,
     RaceStanding,
-    bound_of,
     compare_with_bound,
+    read_bound,
     summarise,
 )
 from audits.registry.settings_text import nearest
@@ -143,7 +143,7 @@ class OnlineRace(Race):
 
     def _bounds_of(self, entrant: Entrant) -> list[Bound | None]:
         """The bounds that the learner states for games that end at each mark."""
-        return [bound_of(entrant, mark) for mark in self.marks]
+        return [read_bound(entrant, mark) for mark in self.marks]
 
     def _test_bound(self, entrant: Entrant, bound: Bound | None, figures: np.ndarray) -> BoundTest | None:
         if bound is None:

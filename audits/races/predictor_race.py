@@ -16,7 +16,7 @@ from arena.settings import at_least, check_value, whole
 from audits.races.game_plan import Entrant, check_labels, concepts_of, set_fields
 from audits.races.observed_learner import ObservedLearner
 from audits.races.predictor_errors import TEST_POINTS, ErrorRecorder, EvaluationSet
-from audits.races.race_result import Race, RaceStanding, bound_of, compare_with_bound, summarise
+from audits.races.race_result import Race, RaceStanding, compare_with_bound, read_bound, summarise
 
 PROTOCOL = Figure1.name
 ROUNDS = 3
@@ -81,7 +81,7 @@ class PredictorRace(Race):
 
     def check(self, entrant: Entrant) -> None:
         """Raises: InvalidArgument if the learner's bound is invalid."""
-        self._bound_of(entrant)
+        self._read_bound(entrant)
 
     def play_block(self, number: int, block: int) -> np.ndarray:
         """(5, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
@@ -112,7 +112,7 @@ class PredictorRace(Race):
         asked = queries_by_round(learner, self.rounds)
         halted = answers < asked[:, None]
         largest = np.where(halted, _HALTED_ERROR, largest)
-        bound = self._bound_of(entrant)
+        bound = self._read_bound(entrant)
         return PredictorStanding(
             entrant=entrant,
             rounds=tuple(learner.round(index) for index in self.marks),
@@ -125,9 +125,9 @@ class PredictorRace(Race):
             bound_test=None if bound is None else compare_with_bound(self, bound, largest.max(axis=0)),
         )
 
-    def _bound_of(self, entrant: Entrant) -> Bound | None:
+    def _read_bound(self, entrant: Entrant) -> Bound | None:
         """What the learner's theorem states about the errors of all rounds together."""
-        bound = bound_of(entrant, self.rounds)
+        bound = read_bound(entrant, self.rounds)
         if bound is not None and (bound.of != ERROR or bound.beta is None):
             raise InvalidArgument(
                 f"the bound of {entrant.learner.name} must be a Bound on {ERROR} with a probability, or None",

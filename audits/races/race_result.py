@@ -142,7 +142,7 @@ def limit_level(race: Race) -> float:
     return (1 - race.confidence) / (2 * len(QUANTILES) * len(race.marks) * len(race.entrants))
 
 
-def bound_of(entrant: Entrant, rounds: int) -> Bound | None:
+def read_bound(entrant: Entrant, rounds: int) -> Bound | None:
     """The bound that a learner states for so many rounds; None if it states none.
 
     Raises: InvalidArgument if it is not a Bound, or the learner raises an error.

@@ -13,7 +13,7 @@ from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from arena import InvalidArgument, Learner
 from arena.concepts import Thresholds
 from audits.attacks.attack_text import attack_json, attack_text
-from audits.attacks.extraction import ExtractionPlan, plan_extraction, printed_boost, run_extraction
+from audits.attacks.extraction import ExtractionPlan, plan_extraction, boost_in_paper, run_extraction
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
 
@@ -83,7 +83,7 @@ def test_text_and_json_say_the_same() -> None:
     assert data["boost"] == 20
     assert data["learners"][0]["bound"] == 0
     assert "static-erm" in attack_text(result)
-    assert printed_boost(0.125) == 217
+    assert boost_in_paper(0.125) == 217
 
 
 def test_infinite_domains_and_odd_numbers_of_games_are_refused() -> None:

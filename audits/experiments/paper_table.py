@@ -1,7 +1,7 @@
 """Table 4 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, for two of its data sets.
 
-A data set is recognised by its number of examples. What the table prints beside a mean is 1.96 standard
-errors, divided once more by √30 (its caption says so): 5.5 times less than the mean may be off by.
+A data set is recognised by its number of examples. The table's ± are 1.96 standard errors divided by a
+further √30, as its caption says, and so are not shown here.
 """
 
 from __future__ import annotations
@@ -13,15 +13,15 @@ import attrs
 
 
 @attrs.frozen
-class Printed:
-    """A row: answers given, their ε ex post (nats, None where infinite), the mean accuracy."""
+class PaperRow:
+    """A row: the number of answers, their ε ex post (nats; None if infinite), and the mean accuracy."""
 
     answers: float
     epsilon_ex_post: float | None
     accuracy: float
 
 
-NAMES = {8_124: "mushroom", 48_842: "a9a"}
+DATA_SETS = {8_124: "mushroom", 48_842: "a9a"}
 _ROWS = {
     8_124: {
         ("psq-np", inf): (163, inf, 0.9773),
@@ -46,10 +46,10 @@ _ROWS = {
 }
 
 
-def printed(examples: int, method: str, epsilon: float) -> Printed | None:
+def find_paper_row(examples: int, method: str, epsilon: float) -> PaperRow | None:
     """The paper's row for a data set of so many examples, if it has one."""
-    found = _ROWS.get(examples, {}).get((method, epsilon))
-    if found is None:
+    row = _ROWS.get(examples, {}).get((method, epsilon))
+    if row is None:
         return None
-    answers, spent, accuracy = found
-    return Printed(answers, spent if math.isfinite(spent) else None, accuracy)
+    answers, epsilon_ex_post, accuracy = row
+    return PaperRow(answers, epsilon_ex_post if math.isfinite(epsilon_ex_post) else None, accuracy)

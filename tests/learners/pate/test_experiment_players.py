@@ -1,4 +1,4 @@
-"""The players of `arena experiment pate` beside the learners that they are made of."""
+"""The players of `arena experiment pate`, compared with the learners that they are made of."""
 
 from __future__ import annotations
 
@@ -10,8 +10,9 @@ from support.experiment_data import load
 from support.services import Told
 
 from arena import InvalidArgument, Sample, Training
-from audits.experiments.pate import PatePlayers, players
-from audits.experiments.players import Request
+from audits.experiments.experiment_players import ACTIVE, StudentTask, find_players
+from learners.pate import experiment_players
+from learners.pate.experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
 
@@ -26,20 +27,20 @@ def data(tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def perceptrons() -> PatePlayers:
-    return players("Perceptron", None, features=9, active="forced", constant=0.1)
+def perceptrons() -> PateExperimentPlayers:
+    return make_players("Perceptron", None, features=9, active="forced", constant=0.1)
 
 
-def request(players, data, *, active: bool, epsilon: float, seed: int = 0) -> Request:
+def task(players, data, *, active: bool, epsilon: float, seed: int = 0) -> StudentTask:
     sample, public, _ = data
-    return Request(
+    return StudentTask(
         active=active,
         epsilon=epsilon,
         delta=DELTA,
         answers=BUDGET if active else PUBLIC,
         teachers=TEACHERS,
         points=public,
-        ones=players.ones(sample, TEACHERS, 7, public),
+        ones=players.count_ones(sample, TEACHERS, 7, public),
         noise=np.random.default_rng(seed),
     )
 
@@ -50,23 +51,23 @@ def aggregator(players, answers: int, epsilon: float) -> PateGaussian:
     )
 
 
-def test_votes_are_those_of_the_seated_teachers(perceptrons, data) -> None:
+def test_votes_are_those_of_the_running_learner(perceptrons, data) -> None:
     sample, public, _ = data
     state = aggregator(perceptrons, PUBLIC, 1.0).start(1, np.random.default_rng(0))
     state.train(Training.of([sample], np.zeros(1, int)))
     ones = [round(float(state.votes(point)[0] * TEACHERS)) for point in public]
-    assert perceptrons.ones(sample, TEACHERS, 7, public).tolist() == ones
+    assert perceptrons.count_ones(sample, TEACHERS, 7, public).tolist() == ones
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 2.0])
 @pytest.mark.parametrize("active", [False, True])
-def test_students_of_counted_votes_learn_what_those_of_teachers_do(
+def test_students_learn_the_same_from_counted_votes_as_from_the_learner(
     perceptrons, data, epsilon: float, active: bool
 ) -> None:
     sample, public, fresh = data
     state = aggregator(perceptrons, BUDGET if active else PUBLIC, epsilon).start(1, np.random.default_rng(3))
     state.train(Training.of([sample], np.zeros(1, int)))
-    found = perceptrons.learn(request(perceptrons, data, active=active, epsilon=epsilon, seed=3))
+    found = perceptrons.train(task(perceptrons, data, active=active, epsilon=epsilon, seed=3))
     if active:
         lesson = learn(ForcedLabel(student=perceptrons.student, constant=0.1), state, public)[0]
         rule, answers = lesson.rule, len(lesson.asked)
@@ -77,37 +78,37 @@ def test_students_of_counted_votes_learn_what_those_of_teachers_do(
 
 
 def test_without_noise_students_learn_the_majority(perceptrons, data) -> None:
-    asked = request(perceptrons, data, active=False, epsilon=math.inf)
-    found = perceptrons.learn(asked)
+    asked = task(perceptrons, data, active=False, epsilon=math.inf)
+    found = perceptrons.train(asked)
     majority = (2 * asked.ones >= TEACHERS).astype(np.int8)[None]
     rule = taught(perceptrons.student, asked.points, majority)[0]
     assert (found.label(data[2]) == rule.label(data[2])).all()
-    few = perceptrons.learn(request(perceptrons, data, active=True, epsilon=math.inf))
+    few = perceptrons.train(task(perceptrons, data, active=True, epsilon=math.inf))
     assert 1 <= few.answers <= BUDGET
 
 
-def test_what_answers_cost(perceptrons) -> None:
+def test_cost_of_answers(perceptrons) -> None:
     sigma = aggregator(perceptrons, 40, 1.0).sigma_run
-    assert perceptrons.spent(40, of=40, epsilon=1.0, delta=DELTA) == pytest.approx(1.0)
-    assert perceptrons.spent(10, of=40, epsilon=1.0, delta=DELTA) == gaussian_epsilon(
+    assert perceptrons.cost(40, of=40, epsilon=1.0, delta=DELTA) == pytest.approx(1.0)
+    assert perceptrons.cost(10, of=40, epsilon=1.0, delta=DELTA) == gaussian_epsilon(
         answers=10, sigma=sigma, delta=DELTA
     )
-    assert perceptrons.spent(0, of=40, epsilon=1.0, delta=DELTA) == 0
+    assert perceptrons.cost(0, of=40, epsilon=1.0, delta=DELTA) == 0
 
 
 def test_the_student_may_differ() -> None:
-    found = players("Perceptron", "GaussianNB", features=9, constant=0.2).describe()
+    found = make_players("Perceptron", "GaussianNB", features=9, constant=0.2).describe()
     assert (found["teacher"], found["student"]) == ("Perceptron:9", "GaussianNB:9")
     assert found["active student"] == "GradientSteps(step=1, constant=0.2)"
     assert "scikit-learn" in found
-    forced = players("Perceptron", None, features=9, active="forced").describe()
+    forced = make_players("Perceptron", None, features=9, active="forced").describe()
     assert forced["active student"] == "ForcedLabel(constant=0.5)"
 
 
 def test_an_active_student_may_take_gradient_steps(data) -> None:
-    quick = players("Perceptron", None, features=9)
-    asked = request(quick, data, active=True, epsilon=math.inf)
-    found = quick.learn(asked)
+    quick = make_players("Perceptron", None, features=9)
+    asked = task(quick, data, active=True, epsilon=math.inf)
+    found = quick.train(asked)
     answers = (2 * asked.ones >= TEACHERS).astype(int)
     service = Told(lambda x: [answers[(asked.points == x[0]).all(axis=1).argmax()]], most=BUDGET)
     lesson = learn(GradientSteps(), service, asked.points)[0]
@@ -126,4 +127,10 @@ def test_an_active_student_may_take_gradient_steps(data) -> None:
 )  # fmt: skip
 def test_refusals(teacher: str, message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        players(teacher, None, features=9)
+        make_players(teacher, None, features=9)
+
+
+def test_pate_psq_provides_the_players() -> None:
+    players = find_players("Perceptron", None, features=9, active="forced", constant=0.1)
+    assert players == make_players("Perceptron", None, features=9, active="forced", constant=0.1)
+    assert ACTIVE == experiment_players.ACTIVE
