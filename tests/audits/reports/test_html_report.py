@@ -1,4 +1,4 @@
-"""The page on a run: what it holds for every kind of run, from nothing but the ledger."""
+"""The HTML report on a run: its contents for every kind of run, from nothing but the ledger."""
 
 from __future__ import annotations
 
@@ -17,13 +17,15 @@ from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits import reports as report
+from audits.reports.run_charts import _choose_points
 from audits.runs import description as notes
 from audits.runs.blocks import play_block
 from audits.runs.estimation import Progress
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
-from audits.runs.replay import replay
+from audits.runs.replay import MOST_POINTS, replay
 from audits.runs.run import run
+from audits.runs.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount
 
@@ -107,29 +109,39 @@ def ledger(tmp_path: Path) -> Path:
 
 
 @pytest.fixture(scope="module")
-def halts(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The ledger of a run that refutes a claim."""
+def halts(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verdict]:
+    """The ledger of a run that refutes a claim, and its verdict."""
     path = tmp_path_factory.mktemp("halts") / "run.ledger"
-    run(HALTS, ledger=path, command="arena audit everlasting-v1 --against halt-counter")
-    return path
+    return path, run(HALTS, ledger=path, command="arena audit everlasting-v1 --against halt-counter")
 
 
-# --- what it says ---------------------------------------------------------------------------------------
+@pytest.fixture(scope="module")
+def halts_page(halts: tuple[Path, Verdict]) -> Page:
+    return page_of(halts[0])
 
 
-def test_a_refuted_claim(halts: Path) -> None:
-    page = page_of(halts)
-    verdict = run(HALTS)
+@pytest.fixture(scope="module")
+def count(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verdict]:
+    """The ledger of a run that does not refute a claim, and its verdict."""
+    path = tmp_path_factory.mktemp("count") / "run.ledger"
+    return path, run(COUNT, ledger=path)
+
+
+# --- contents ---------------------------------------------------------------------------------------
+
+
+def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
+    page, verdict = halts_page, halts[1]
     assert page.text["title"] == ["everlasting-v1 against halt-counter: refuted"]
     assert page.text["h1"] == ["everlasting-v1 against halt-counter"]
     assert page.text["strong"] == ["Refuted"]
-    (said, meant) = prose(page, "p")[:2]
+    (explanation, meaning) = prose(page, "p")[:2]
     bound = f"{verdict.epsilon_lower:.4g}"
-    assert said == (
+    assert explanation == (
         "Refuted: with confidence 99.9 %, the claim is false, and no claim below "
         f"ε = {bound} at δ = 1e-05 holds."
     )
-    assert meant == (
+    assert meaning == (
         "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
         "claim with a probability of at most 0.1 %, whenever it is stopped."
     )
@@ -142,8 +154,8 @@ def test_a_refuted_claim(halts: Path) -> None:
     assert page.text["h2"] == HEADINGS
 
 
-def test_every_chart_is_told_and_explained(halts: Path) -> None:
-    page = page_of(halts)
+def test_every_chart_has_a_description_and_a_caption(halts_page: Page) -> None:
+    page = halts_page
     drawn = page.attributes["svg"]
     assert [one["role"] for one in drawn] == ["img"] * 3
     told = [one["aria-label"] or "" for one in drawn]
@@ -161,8 +173,8 @@ def test_every_chart_is_told_and_explained(halts: Path) -> None:
     assert {"ε (nats)", "wealth of the bets", "claim refuted (1,000)", "claim (1)"} <= set(labels)
 
 
-def test_the_estimators_stand_side_by_side(halts: Path) -> None:
-    facts = page_of(halts).facts
+def test_all_estimators_are_shown(halts_page: Page) -> None:
+    facts = halts_page.facts
     assert facts["betting"].endswith(" nats nothing: it holds at any time")
     fixed = {
         "held-out Clopper-Pearson": r"ε ≥ [\d.]+ nats a fixed number of games; one event",
@@ -175,8 +187,8 @@ def test_the_estimators_stand_side_by_side(halts: Path) -> None:
         assert re.fullmatch(told, facts[method]), facts[method]
 
 
-def test_one_pair_of_games_stands_as_it_was_played(halts: Path) -> None:
-    transcript, command = page_of(halts).text["pre"]
+def test_one_pair_of_games_is_shown_as_it_was_played(halts_page: Page) -> None:
+    transcript, command = halts_page.text["pre"]
     assert transcript.endswith(
         "world 0: score 0, the learner did not halt\n"
         "world 1: score 1, the learner halted\n"
@@ -186,8 +198,8 @@ def test_one_pair_of_games_stands_as_it_was_played(halts: Path) -> None:
     assert command == "arena audit everlasting-v1 --against halt-counter"
 
 
-def test_settings_and_versions_are_all_there(halts: Path) -> None:
-    facts = page_of(halts).facts
+def test_all_settings_and_versions_are_shown(halts_page: Page) -> None:
+    facts = halts_page.facts
     assert facts["learner"].startswith("everlasting-v1: agnostic = false, alpha_1 = 0.2, ")
     assert "teachers = 20_001" in facts["learner"]
     assert "learner = the one above" in facts["adversary"]
@@ -197,12 +209,11 @@ def test_settings_and_versions_are_all_there(halts: Path) -> None:
     assert f"numpy {np.__version__}" in facts["versions"]
 
 
-def test_a_claim_that_stands(ledger: Path) -> None:
-    verdict = run(COUNT, ledger=ledger)
-    page = page_of(ledger)
-    said, meant = prose(page, "p")[:2]
-    assert said == report.explain_verdict(verdict)
-    assert meant == ("This is no proof of privacy: more games, or another adversary, may refute the claim.")
+def test_a_claim_that_is_not_refuted(count: tuple[Path, Verdict]) -> None:
+    page = page_of(count[0])
+    explanation, meaning = prose(page, "p")[:2]
+    assert explanation == report.explain_verdict(count[1])
+    assert meaning == ("This is no proof of privacy: more games, or another adversary, may refute the claim.")
     assert page.facts["claim under test"].startswith(
         "(1, 0)-DP for a training example (replace one), the learner's own, by the Laplace mechanism"
     )
@@ -231,7 +242,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
     assert page.text["h2"] == HEADINGS
 
 
-# --- runs that did not come to their end ------------------------------------------------------------------
+# --- runs that did not finish ------------------------------------------------------------------
 
 
 def stopped(ledger: Path, at: int) -> None:
@@ -256,7 +267,7 @@ def test_an_interrupted_run(ledger: Path) -> None:
     assert len(page.text["svg"]) == 2
 
 
-def test_a_killed_run_is_read_with_its_log_and_left_as_it_is(ledger: Path, tmp_path: Path) -> None:
+def test_a_killed_run_is_read_with_its_log_and_not_changed(ledger: Path, tmp_path: Path) -> None:
     book = Ledger.open(ledger, COUNT.describe(), notes=lambda: attrs.asdict(notes.Notes.of(COUNT)))
     for index in range(3):
         book.add(index, play_block(COUNT, index))
@@ -279,26 +290,35 @@ def test_a_run_until_refuted(ledger: Path) -> None:
     assert ["games", f"{verdict.games:,} of at most 1,000,000 in each world"] in page.rows
 
 
-def test_blocks_after_a_missing_one_wait(ledger: Path) -> None:
+def test_blocks_after_a_missing_block_do_not_count(ledger: Path) -> None:
     with Ledger.open(ledger, COUNT.describe()) as book:
         for index in (0, 1, 3):
             book.add(index, play_block(COUNT, index))
     assert replay(ledger).verdict.games == 1_000
 
 
-def test_a_long_run_is_drawn_on_a_logarithmic_scale(ledger: Path) -> None:
-    run(attrs.evolve(COUNT, games=9_000, block=20), ledger=ledger)
+def test_a_long_run_has_logarithmic_axes(ledger: Path) -> None:
+    run(attrs.evolve(COUNT, games=1_200, block=20), ledger=ledger)
     page = page_of(ledger)
     assert page.text["text"].count("games in each world (logarithmic)") == 2
-    assert len(replay(ledger).games) == 451
     assert re.search(r" games, and leaves the chart on its way to [\d.]+\.$", prose(page, "figcaption")[1])
+
+
+def test_long_curves_are_thinned_out_on_both_scales() -> None:
+    assert _choose_points(MOST_POINTS).tolist() == list(range(MOST_POINTS))
+    for points in (MOST_POINTS + 1, 10 * MOST_POINTS, 10**6):
+        shown = _choose_points(points)
+        assert (shown[0], shown[-1]) == (0, points - 1)
+        assert MOST_POINTS / 2 <= len(shown) <= MOST_POINTS
+        assert (np.diff(shown) > 0).all()
+        assert shown[1] == 1
 
 
 # --- the figures are those of the run -----------------------------------------------------------------
 
 
 @pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
-def test_a_replay_finds_what_the_run_found(ledger: Path, distinguisher: str) -> None:
+def test_a_replay_has_the_figures_of_the_run(ledger: Path, distinguisher: str) -> None:
     plan = attrs.evolve(COUNT, distinguisher=distinguisher, epsilon=0.6)
     history: list[Progress] = []
     verdict = run(plan, ledger=ledger, watch=history.append)
@@ -312,17 +332,16 @@ def test_a_replay_finds_what_the_run_found(ledger: Path, distinguisher: str) -> 
     assert all(row.value is not None for row in found.estimates.rows if row.certified)
 
 
-def test_games_counted_after_a_distinguisher_was_learned_are_told(ledger: Path) -> None:
-    run(attrs.evolve(COUNT, distinguisher="learned"), ledger=ledger)
-    found = replay(ledger)
-    assert found.estimates.pairs == found.estimates.games
-    assert found.estimates.games < 5_000
+def test_the_games_after_a_distinguisher_was_learned_are_counted(ledger: Path) -> None:
+    run(attrs.evolve(COUNT, distinguisher="learned", games=2_000), ledger=ledger)
+    estimates = replay(ledger).estimates
+    assert estimates.pairs == estimates.games
+    assert estimates.games < 2_000
 
 
-def test_the_ceiling_is_drawn_after_the_blocks_of_the_course(ledger: Path) -> None:
-    run(COUNT, ledger=ledger)
-    found = replay(ledger)
-    assert [games for games, _ in found.ceilings] == found.games[1:].tolist()
+def test_the_ceiling_is_drawn_after_every_block(count: tuple[Path, Verdict]) -> None:
+    result = replay(count[0])
+    assert [games for games, _ in result.ceilings] == result.games[1:].tolist()
 
 
 # --- from the ledger alone --------------------------------------------------------------------------------
@@ -343,10 +362,10 @@ class Gone(Adversary):
 """
 
 
-def test_the_players_need_not_be_there(ledger: Path, tmp_path: Path, monkeypatch) -> None:
+def test_the_players_need_not_be_installed(ledger: Path, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "gone.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(str(tmp_path))
-    run(attrs.evolve(COUNT, adversary=importlib.import_module("gone").Gone()), ledger=ledger)
+    run(attrs.evolve(COUNT, games=500, adversary=importlib.import_module("gone").Gone()), ledger=ledger)
     (tmp_path / "gone.py").unlink()
     monkeypatch.delitem(sys.modules, "gone")
     page = page_of(ledger)
@@ -354,7 +373,7 @@ def test_the_players_need_not_be_there(ledger: Path, tmp_path: Path, monkeypatch
     assert "world 1: score" in page.text["pre"][0]
 
 
-def test_a_ledger_without_notes_is_told_by_its_plan(ledger: Path) -> None:
+def test_a_ledger_without_notes_is_described_by_its_plan(ledger: Path) -> None:
     with Ledger.open(ledger, COUNT.describe()) as book:
         book.add(0, play_block(COUNT, 0))
         book.add(1, play_block(COUNT, 1))
@@ -369,7 +388,7 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
         raise InvalidArgument("no")
 
     monkeypatch.setattr(notes, "side_by_side", fail)
-    run(COUNT, ledger=ledger)
+    run(attrs.evolve(COUNT, games=500), ledger=ledger)
     assert "No pair of games was recorded." in prose(page_of(ledger), "p")
 
 
@@ -385,8 +404,8 @@ def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
 # --- the file ---------------------------------------------------------------------------------------------
 
 
-def test_a_page_fetches_nothing_and_names_nothing_twice(halts: Path) -> None:
-    page = page_of(halts)
+def test_a_page_loads_nothing_and_has_no_duplicate_ids(halts_page: Page) -> None:
+    page = halts_page
     assert "script" not in page.text
     assert "link" not in page.text
     assert page.links == []
@@ -394,10 +413,10 @@ def test_a_page_fetches_nothing_and_names_nothing_twice(halts: Path) -> None:
     assert len(ids) == len(set(ids))
 
 
-def test_the_same_run_gives_the_same_bytes(halts: Path, tmp_path: Path) -> None:
+def test_the_same_run_gives_the_same_bytes(count: tuple[Path, Verdict], tmp_path: Path) -> None:
     first, second = tmp_path / "1.html", tmp_path / "2.html"
-    report.write_html(halts, first)
-    run(HALTS, ledger=tmp_path / "again.ledger", command="arena audit everlasting-v1 --against halt-counter")
+    report.write_html(count[0], first)
+    run(COUNT, ledger=tmp_path / "again.ledger")
     report.write_html(tmp_path / "again.ledger", second)
     assert first.read_bytes() == second.read_bytes()
 
@@ -420,7 +439,9 @@ def test_a_missing_package_is_named_before_any_game(monkeypatch, tmp_path: Path)
     )
 
 
-def test_a_full_disk_leaves_the_old_page_alone(halts: Path, monkeypatch, tmp_path: Path) -> None:
+def test_a_full_disk_leaves_the_old_page_alone(
+    count: tuple[Path, Verdict], monkeypatch, tmp_path: Path
+) -> None:
     path = tmp_path / "report.html"
     path.write_text("old")
 
@@ -429,7 +450,7 @@ def test_a_full_disk_leaves_the_old_page_alone(halts: Path, monkeypatch, tmp_pat
 
     monkeypatch.setattr(Path, "write_text", full)
     with pytest.raises(InvalidArgument, match=r"cannot be written \(No space left on device\)"):
-        report.write_html(halts, path)
+        report.write_html(count[0], path)
     assert path.read_text() == "old"
     assert list(tmp_path.iterdir()) == [path]
 
