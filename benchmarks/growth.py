@@ -36,7 +36,7 @@ from arena import Learner
 from arena.concepts import Points
 from audits.races import OnlineRace, Quantile, RaceResult, plan_online_race, run_race
 from audits.races.game_plan import play_games
-from audits.races.race_result import rank_all
+from audits.races.race_result import make_result
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import Realizable
 from learners.online.soa import Soa
@@ -110,7 +110,7 @@ def one_by_one(race: OnlineRace) -> RaceResult:
     are too large; the other races here check it.
     """
     race = attrs.evolve(race, block=1)
-    return rank_all(race, play_games(race, jobs=JOBS))
+    return make_result(race, play_games(race, jobs=JOBS))
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

@@ -93,11 +93,17 @@ def _(result: ExtractionResult) -> str:
     )
     rows = [
         (
-            *(one.label, f"{one.points:,}", f"{one.queries:,}", f"{one.failed:.3f}", f"{one.alpha:.4f}"),
-            *(str(one.error), _format_bound(one.bound), str(one.exceeding)),
-            *(str(one.boosted), _format_bound(one.boosted_bound)),
+            *(
+                figures.label,
+                f"{figures.points:,}",
+                f"{figures.queries:,}",
+                f"{figures.failed:.3f}",
+                f"{figures.alpha:.4f}",
+            ),
+            *(str(figures.error), _format_bound(figures.bound), str(figures.exceeding)),
+            *(str(figures.boosted), _format_bound(figures.boosted_bound)),
         )
-        for one in result.learners
+        for figures in result.learners
     ]
     return join_paragraphs(
         [
@@ -121,7 +127,7 @@ def _describe_extraction(result: ExtractionResult) -> str:
         f"{plan.beta:g} of the games. The hypothesis of a game that fails labels everything 0. The majority "
         f"is taken over {plan.boost:,} games with one target; AccuracyBoost prints "
         f"R = {boost_in_paper(plan.beta):,}. The claims are about predictors that learn nothing from "
-        "queries; other predictors answer R queries anyway, and their privacy claim covers these. Figures are medians "
-        "over games and over blocks of games; limits in brackets hold for the whole table at once with "
-        f"confidence {percent(plan.confidence)}."
+        "queries; other predictors answer R queries anyway, and their privacy claim covers these. Figures "
+        "are medians over games and over blocks of games; limits in brackets hold for the whole table at "
+        f"once with confidence {percent(plan.confidence)}."
     )

@@ -131,9 +131,8 @@ def run_poisoning(
 ) -> PoisoningResult:
     """Play the plan; jobs, watch and errors as in `play_games`."""
     figures = play_games(plan, jobs=jobs, watch=watch)
-    return PoisoningResult(
-        plan=plan, doses=tuple(_summarise(plan, number, one) for number, one in enumerate(figures))
-    )
+    doses = tuple(_summarise(plan, number, arrays) for number, arrays in enumerate(figures))
+    return PoisoningResult(plan=plan, doses=doses)
 
 
 class PoisoningRecorder(ErrorRecorder):

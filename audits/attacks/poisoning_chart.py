@@ -28,7 +28,7 @@ def _draw(axes: Axes, result: PoisoningResult) -> None:
     aims: list[str | None] = list(dict.fromkeys(dose.aim for dose in plan.doses if dose.aim)) or [None]
     for number, label in enumerate(dict.fromkeys(dose.label for dose in plan.doses)):
         for kind, aim in enumerate(aims):
-            curve = [one for one in result.doses if one.label == label and one.aim in (aim, None)]
+            curve = [dose for dose in result.doses if dose.label == label and dose.aim in (aim, None)]
             last = [figures.mean[-1] for figures in curve]
             draw_curve(
                 axes,

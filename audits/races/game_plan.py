@@ -7,7 +7,7 @@ from collections.abc import Callable
 from contextlib import closing
 from functools import partial
 from math import ceil
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import attrs
 import numpy as np
@@ -20,6 +20,7 @@ from audits.registry.settings_text import claim_of
 from audits.runs.workers import Workers, in_order
 
 Watch = Callable[[int], None]
+Player = TypeVar("Player", Learner, Adversary)
 
 
 @attrs.frozen(kw_only=True)
@@ -136,7 +137,7 @@ def check_labels(labels: list[str]) -> None:
             )
 
 
-def set_fields(adversary: Adversary, **values: object) -> Adversary:
-    """The adversary with those of the values that it has fields for."""
-    fields = attrs.fields_dict(type(adversary))
-    return attrs.evolve(adversary, **{name: value for name, value in values.items() if name in fields})
+def set_fields(player: Player, **values: object) -> Player:
+    """The player with those of the values that it has fields for."""
+    fields = attrs.fields_dict(type(player))
+    return attrs.evolve(player, **{name: value for name, value in values.items() if name in fields})

@@ -121,11 +121,11 @@ class OnlineRace(Race):
         assert record is not None
         return record.mistakes if record.least is None else record.mistakes - record.least
 
-    def rank(self, entrant: Entrant, figures: np.ndarray) -> OnlineStanding:
+    def make_standing(self, entrant: Entrant, figures: np.ndarray) -> OnlineStanding:
         """The standing of a learner, from the figures (k, n) of its games."""
         bounds = self._bounds_of(entrant)
         promises = [
-            np.inf if bound is None or self._explain_inapplicable(bound, entrant) else bound.at_most
+            np.inf if bound is None or self._explain_inapplicable(bound) else bound.at_most
             for bound in bounds
         ]
         summary = summarise(self, figures)
@@ -135,7 +135,7 @@ class OnlineRace(Race):
             entrant=entrant,
             mean=figures.mean(axis=1),
             **summary,
-            bound_test=self._test_bound(entrant, bounds[-1], figures[-1]),
+            bound_test=self._test_bound(bounds[-1], figures[-1]),
             bounds=np.array(promises, np.float64),
             power=_fit_slope(log_t[positive], np.log(medians[positive])),
             log_slope=_fit_slope(log_t, medians),
@@ -145,15 +145,15 @@ class OnlineRace(Race):
         """The bounds that the learner states for games that end at each mark."""
         return [read_bound(entrant, mark) for mark in self.marks]
 
-    def _test_bound(self, entrant: Entrant, bound: Bound | None, figures: np.ndarray) -> BoundTest | None:
+    def _test_bound(self, bound: Bound | None, figures: np.ndarray) -> BoundTest | None:
         if bound is None:
             return None
-        reason = self._explain_inapplicable(bound, entrant)
+        reason = self._explain_inapplicable(bound)
         if reason:
             return BoundTest(bound=bound, inapplicable=reason)
         return compare_with_bound(self, bound, figures, minimum=0 if self.realizable else -self.rounds)
 
-    def _explain_inapplicable(self, bound: Bound, entrant: Entrant) -> str:
+    def _explain_inapplicable(self, bound: Bound) -> str:
         """Why the bound does not cover these games; empty if it does.
 
         In realizable games the best concept makes no mistake, so a bound on regret is a bound on mistakes.
@@ -192,7 +192,11 @@ def plan_online_race(
     check_value("rounds", rounds, whole, at_least(1))
     check_labels([label for label, _, _ in players])
     name = _choose_protocol(players, protocol)
-    pairs = [_fit_players(learner, adversary, rounds, name) for _, learner, adversary in players]
+    pairs = []
+    for _, learner, adversary in players:
+        learner = set_fields(learner, rounds=rounds)
+        adversary = set_fields(adversary, rounds=rounds, learner=learner, protocol=name)
+        pairs.append((learner, adversary))
     realizable = not agnostic and all(adversary.realizable for _, adversary in pairs)
     entrants = []
     for (label, _, _), (learner, adversary) in zip(players, pairs, strict=True):
@@ -244,15 +248,6 @@ def _choose_protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: 
         f"the players do not all play {wanted or 'Adaptive, nor all Oblivious'}",
         remedy=f"{'; '.join(plays)}. `arena list` shows who plays what.",
     )
-
-
-def _fit_players(
-    learner: Learner, adversary: Adversary, rounds: int, protocol: str
-) -> tuple[Learner, Adversary]:
-    """Both players with the fields set that describe the race."""
-    if "rounds" in attrs.fields_dict(type(learner)):
-        learner = attrs.evolve(learner, rounds=rounds)  # type: ignore[call-arg]
-    return learner, set_fields(adversary, rounds=rounds, learner=learner, protocol=protocol)
 
 
 def _choose_block(entrants: Sequence[Entrant], games: int, realizable: bool) -> int:

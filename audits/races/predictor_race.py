@@ -105,7 +105,7 @@ class PredictorRace(Race):
         play(learner, adversary, entrant.referee, games=games, seed=seed)
         return recorder
 
-    def rank(self, entrant: Entrant, figures: np.ndarray) -> PredictorStanding:
+    def make_standing(self, entrant: Entrant, figures: np.ndarray) -> PredictorStanding:
         """The standing of a learner, from figures (5, K, n) as `play_block` returns them."""
         answers, largest, total, wrong, best = figures
         learner: Any = entrant.learner
@@ -179,7 +179,9 @@ def plan_predictor_race(
 
 def _choose_block(entrants: Sequence[Entrant], games: int) -> int:
     """Games in a block: few where training sets are large."""
-    numbers = max((one.learner.sample_size or 1) * prod(one.learner.point_shape) for one in entrants)
+    numbers = max(
+        (entrant.learner.sample_size or 1) * prod(entrant.learner.point_shape) for entrant in entrants
+    )
     return max(1, min(_MAX_GAMES, ceil(games / _MIN_BLOCKS), _MAX_NUMBERS // numbers))
 
 

@@ -89,7 +89,7 @@ class Race(GamePlan):
         """Refuse, before any game, an entrant whose games or bounds would be refused."""
 
     @abstractmethod
-    def rank(self, entrant: Entrant, figures: np.ndarray) -> RaceStanding:
+    def make_standing(self, entrant: Entrant, figures: np.ndarray) -> RaceStanding:
         """The standing of a learner, from the figures (..., n) of its games."""
 
 
@@ -98,7 +98,7 @@ class RaceResult:
     """The standings of all learners, in the order of the race."""
 
     race: Race
-    standings: tuple[Any, ...]  # of the kind that `race.rank` returns
+    standings: tuple[Any, ...]  # of the kind that `race.make_standing` returns
 
     @property
     def broken(self) -> bool:
@@ -118,13 +118,13 @@ def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None)
     """
     for entrant in race.entrants:
         race.check(entrant)
-    return rank_all(race, play_games(race, jobs=jobs, watch=watch))
+    return make_result(race, play_games(race, jobs=jobs, watch=watch))
 
 
-def rank_all(race: Race, figures: list[np.ndarray]) -> RaceResult:
+def make_result(race: Race, figures: list[np.ndarray]) -> RaceResult:
     """The result of a race from the figures (..., n) of each learner's games."""
     pairs = zip(race.entrants, figures, strict=True)
-    return RaceResult(race=race, standings=tuple(race.rank(*pair) for pair in pairs))
+    return RaceResult(race=race, standings=tuple(race.make_standing(*pair) for pair in pairs))
 
 
 def summarise(race: Race, figures: np.ndarray) -> dict[str, Any]:
@@ -172,9 +172,10 @@ def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum
 
 
 def _count_allowed_games(games: int, beta: float, level: float) -> int:
-    """The most games that may exceed a bound which each exceeds with probability at most `beta`.
+    """The largest number of games above a bound that does not refute it.
 
-    More of them have a probability of at most `level`.
+    If the bound is true, a game exceeds it with probability at most `beta`, and more than this number of
+    games do so with probability at most `level`.
     """
     if beta == 0:
         return 0

@@ -14,14 +14,7 @@ from audits.races.online_race import OnlineRace
 from audits.races.predictor_race import PredictorStanding
 from audits.races.race_result import BoundTest, Race, RaceResult
 from audits.registry.settings_text import summary
-from audits.reports.formatting import (
-    WIDTH,
-    column_table,
-    join_paragraphs,
-    name_table,
-    percent,
-    wrap,
-)
+from audits.reports.formatting import WIDTH, column_table, join_paragraphs, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 from audits.statistics.quantiles import Quantile
 
@@ -41,8 +34,10 @@ def race_text(result: RaceResult) -> str:
         ("protocol", protocol),
         ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
     ]
-    learners = [(one.label, describe_learner(one.entrant)) for one in result.standings]
-    tests = [(one.label, *_describe_test(one.bound_test, race.games)) for one in result.standings]
+    learners = [(standing.label, describe_learner(standing.entrant)) for standing in result.standings]
+    tests = [
+        (standing.label, *_describe_test(standing.bound_test, race.games)) for standing in result.standings
+    ]
     tables += ["Bounds of the theorems:", column_table(tests, ("learner", "bound", "does it hold?"))]
     notes = [wrap(note) for note in notes + _explain_bounds(result)]
     return join_paragraphs([name_table(head), name_table(learners), *tables, *notes])
@@ -90,7 +85,11 @@ def _format_quantile(quantile: Quantile, at: int, form: Callable[[float], str]) 
 
 
 def _explain_bounds(result: RaceResult) -> list[str]:
-    tests = {one.label: one.bound_test for one in result.standings if one.bound_test is not None}
+    tests = {
+        standing.label: standing.bound_test
+        for standing in result.standings
+        if standing.bound_test is not None
+    }
     bounds = [test.bound for test in tests.values() if not test.inapplicable]
     notes = []
     if any(bound.beta != 0 for bound in bounds):
@@ -124,14 +123,17 @@ def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
     )
     rows = [
         (
-            one.label,
-            f"{one.mean[-1]:,.4g}",
-            *(_format_quantile(q, -1, _format_count) for q in (one.median, one.quantile_95)),
-            f"{one.worst[-1]:,}",
+            standing.label,
+            f"{standing.mean[-1]:,.4g}",
+            *(_format_quantile(q, -1, _format_count) for q in (standing.median, standing.quantile_95)),
+            f"{standing.worst[-1]:,}",
         )
-        for one in result.standings
+        for standing in result.standings
     ]
-    growth = [(one.label, _format_slope(one.power), _format_slope(one.log_slope)) for one in result.standings]
+    growth = [
+        (standing.label, _format_slope(standing.power), _format_slope(standing.log_slope))
+        for standing in result.standings
+    ]
     tables = [
         f"{race.quantity.capitalize()} after {race.rounds:,} rounds, {race.games:,} games of each learner:",
         column_table(rows, ("learner", "mean", "median", "95 % quantile", "worst")),
@@ -146,10 +148,10 @@ def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
         "the games does not exceed"
         + ("; ? stands where there are too few games for a limit." if unlimited else ".")
     ]
-    always_wrong = [one.label for one in result.standings if one.mean[-1] == race.rounds]
+    always_wrong = [standing.label for standing in result.standings if standing.mean[-1] == race.rounds]
     if race.realizable and always_wrong:
         notes.append(
-            f"Wrong in all {race.rounds:,} rounds of every game, so had not begun to learn: "
+            f"Wrong in all {race.rounds:,} rounds of every game, and so without any sign of learning: "
             f"{', '.join(always_wrong)}. A private learner may need more rounds, a larger ε "
             "(--set epsilon=…) or a smaller class (--set concepts=…)."
         )
@@ -177,7 +179,7 @@ def _describe_predictors(result: RaceResult) -> tuple[str, list[str], list[str]]
     )
     tables = [
         f"Errors under D of every hypothesis, by rounds, over {race.games:,} games of each learner:",
-        column_table([row for one in result.standings for row in _list_rounds(one)], headers),
+        column_table([row for standing in result.standings for row in _list_rounds(standing)], headers),
     ]
     notes = [
         "The error of a hypothesis is the probability under D that it labels a point wrongly. It is computed "
@@ -187,35 +189,40 @@ def _describe_predictors(result: RaceResult) -> tuple[str, list[str], list[str]]
         f"{percent(race.confidence)} (Bonferroni)."
     ]
     excess = [
-        f"{one.label}: {one.best_concept_error:.4f}" for one in result.standings if one.best_concept_error > 0
+        f"{standing.label}: {standing.best_concept_error:.4f}"
+        for standing in result.standings
+        if standing.best_concept_error > 0
     ]
     if excess:
         notes.append(
             "No concept of the class explains D. Errors are the excess over the error of the best concept, "
             f"{', '.join(excess)}. An answer is wrong if it is not the likelier label of the point."
         )
-    if any(np.any(one.halted) for one in result.standings):
+    if any(np.any(standing.halted) for standing in result.standings):
         notes.append(
             "A game that halts before the end of a round has error 1 in that round's worst hypotheses; after "
             "the halt it does not count in means and wrong answers."
         )
-    if any(one.bound_test is None for one in result.standings):
+    if any(standing.bound_test is None for standing in result.standings):
         notes.append("No bound: the theorem requires α = 2α_1 and β = 2β_1 below 1/16.")
     return f"{race.protocol}, {race.rounds:,} rounds of each predictor", tables, notes
 
 
-def _list_rounds(one: PredictorStanding) -> list[tuple[str, ...]]:
+def _list_rounds(standing: PredictorStanding) -> list[tuple[str, ...]]:
     return [
         (
-            one.label if at == 0 else "",
+            standing.label if at == 0 else "",
             *(f"{size:,}" for size in (run.index, run.chunk, run.teachers)),
             f"{run.noise:.3g}",
-            f"{one.asked[at]:,}" + ("" if one.asked[at] == run.answers else f" of {run.answers:,}"),
-            *(_format_quantile(q, at, _format_error) for q in (one.median, one.quantile_95)),
-            *(_format_error(figures[at]) for figures in (one.worst, one.mean, one.wrong_answers)),
-            f"{one.halted[at]:,}",
+            f"{standing.asked[at]:,}" + ("" if standing.asked[at] == run.answers else f" of {run.answers:,}"),
+            *(_format_quantile(q, at, _format_error) for q in (standing.median, standing.quantile_95)),
+            *(
+                _format_error(figures[at])
+                for figures in (standing.worst, standing.mean, standing.wrong_answers)
+            ),
+            f"{standing.halted[at]:,}",
         )
-        for at, run in enumerate(one.rounds)
+        for at, run in enumerate(standing.rounds)
     ]
 
 

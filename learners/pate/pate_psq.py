@@ -13,7 +13,7 @@ from arena.replies import NO_LABEL
 from arena.sample import Sample
 from arena.settings import at_least, one_of, setting, whole
 from learners.pate.ensemble import Voters
-from learners.pate.experiment_players import PateExperimentPlayers, make_players
+from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.base import StudentLearner

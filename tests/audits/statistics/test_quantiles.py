@@ -11,7 +11,7 @@ from support.race_players import Drawn, TinySoa
 from support.statistical import Rejected, check_counts, rejected, statistical
 
 from audits.races import OnlineRace, plan_online_race
-from audits.races.race_result import rank_all
+from audits.races.race_result import make_result
 from audits.statistics.quantiles import mean_limit, quantile, ranks
 
 RATE = 1e-7  # of a false alarm, of each simulation below
@@ -121,7 +121,7 @@ def missed(race: OnlineRace, rng: np.random.Generator) -> int:
     wrong = 0
     for _ in range(RACES):
         found = [
-            q for one in rank_all(race, walks(race, rng)).standings for q in (one.median, one.quantile_95)
+            q for one in make_result(race, walks(race, rng)).standings for q in (one.median, one.quantile_95)
         ]
         wrong += any(((one.lower > truth[one.q]) | (one.upper < truth[one.q])).any() for one in found)
     return wrong

@@ -11,8 +11,8 @@ from support.services import Told
 
 from arena import InvalidArgument, Sample, Training
 from audits.experiments.experiment_players import ACTIVE, StudentTask, find_players
-from learners.pate import experiment_players
-from learners.pate.experiment_players import PateExperimentPlayers, make_players
+from learners.pate import pate_experiment_players
+from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
 
@@ -133,4 +133,4 @@ def test_refusals(teacher: str, message: str) -> None:
 def test_pate_psq_provides_the_players() -> None:
     players = find_players("Perceptron", None, features=9, active="forced", constant=0.1)
     assert players == make_players("Perceptron", None, features=9, active="forced", constant=0.1)
-    assert ACTIVE == experiment_players.ACTIVE
+    assert ACTIVE == pate_experiment_players.ACTIVE
