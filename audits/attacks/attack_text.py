@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from functools import singledispatch
-from typing import Any
-
 from audits.attacks.extraction import ExtractionResult, boost_in_paper
 from audits.attacks.poisoning import PoisoningFigures, PoisoningResult
 from audits.races.race_text import describe_learner
@@ -20,17 +17,15 @@ def attack_json(result: PoisoningResult | ExtractionResult) -> str:
     return to_json(to_data(result.plan) | {"doses": result.doses, "worst": worst})
 
 
-@singledispatch
-def attack_text(result: Any) -> str:
+def attack_text(result: PoisoningResult | ExtractionResult) -> str:
     """The report for a terminal."""
-    raise TypeError(result)
+    return _extraction_text(result) if isinstance(result, ExtractionResult) else _poisoning_text(result)
 
 
 # --- poisoning ----------------------------------------------------------------------------------------------
 
 
-@attack_text.register
-def _(result: PoisoningResult) -> str:
+def _poisoning_text(result: PoisoningResult) -> str:
     plan = result.plan
     learners = {
         figures.label: describe_learner(entrant)
@@ -84,8 +79,7 @@ def _describe_poisoning(result: PoisoningResult) -> list[str]:
 # --- extraction ---------------------------------------------------------------------------------------------
 
 
-@attack_text.register
-def _(result: ExtractionResult) -> str:
+def _extraction_text(result: ExtractionResult) -> str:
     plan = result.plan
     headers = (
         *("learner", "|X|", "R", "failed", "α", "error of h", "8α"),
