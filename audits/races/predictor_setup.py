@@ -2,21 +2,34 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Collection
+from typing import Any, Protocol, Self, runtime_checkable
 
 import attrs
 
 from arena import Adversary, InvalidArgument, Learner, Sample
-from audits.races.game_plan import Entrant, concepts_of
+from audits.races.game_plan import concepts_of
 from audits.races.predictor_race import GAMES, ROUNDS, PredictorRace, check_rounds, plan_predictor_race
 from audits.registry.match import Data, Settings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, summary
-from learners.everlasting.everlasting_fresh import EverlastingFresh
-from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.practical_constants import practical
 
 ADVERSARY = "honest"  # the default
+
+
+@runtime_checkable
+class HasPracticalConstants(Protocol):
+    """A learner that can choose constants for small errors, as `GenericBBL` can."""
+
+    @classmethod
+    def settings_before_fitting(cls) -> dict[str, str]:
+        """Settings, as text, with which a learner can be built whatever sizes the user sets."""
+
+    def with_practical_constants(self, *, rounds: int, keep: Collection[str] = ()) -> Self:
+        """The learner with constants for small errors; settings named in `keep` stay as they are."""
+
+    def check_labellings(self, rounds: int, sample: Sample | None = None) -> None:
+        """Raises: Unsupported if there would be too many labellings to choose from."""
 
 
 def setup_predictor_race(
@@ -55,7 +68,8 @@ def setup_predictor_race(
         entrants.append((label, learner, adversary))
     race = plan_predictor_race(entrants, rounds=rounds, games=GAMES if games is None else games, **others)
     for entrant in race.entrants:
-        _check_labellings(entrant, rounds, sample)
+        if isinstance(entrant.learner, HasPracticalConstants):
+            entrant.learner.check_labellings(rounds, sample)
     return race, notes
 
 
@@ -73,16 +87,13 @@ def setup_predictor(
     Raises: InvalidArgument if it does not play so many rounds, or the data are no points of its class.
     """
     notes = []
-    if as_set or not issubclass(player, GenericBBL):
-        learner = build(player, texts)
+    if as_set or not issubclass(player, HasPracticalConstants):
+        learner: Any = build(player, texts)
     else:
-        # With these, a learner can be built whatever sizes the user sets.
-        start = {"training_rate": "1", "rate": "1"}
-        start |= {} if issubclass(player, EverlastingFresh) else {"answers": "none"}
-        own: Any = build(player, {**start, **texts})
-        check_rounds(own, rounds)
-        learner = practical(own, rounds=rounds, keep=set(texts))
-        if learner != own:
+        start: Any = build(player, {**player.settings_before_fitting(), **texts})
+        check_rounds(start, rounds)
+        learner = start.with_practical_constants(rounds=rounds, keep=set(texts))
+        if learner != start:
             notes = [f"{label} has practical constants (--as-set keeps its own): {summary(learner)}"]
     if sample is not None:
         _check_points(learner, sample)
@@ -98,16 +109,3 @@ def _check_points(learner: Learner, sample: Sample) -> None:
             remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
         )
     concepts.check(sample.points)
-
-
-def _check_labellings(entrant: Entrant, rounds: int, sample: Sample | None) -> None:
-    """Raises: Unsupported if LabelBoost would have too many labellings to choose from."""
-    learner = entrant.learner
-    if not isinstance(learner, GenericBBL):
-        return
-    points = learner.round(1).examples if learner.agnostic else 0
-    if rounds > 1:
-        run = learner.round(rounds - 1)
-        points = int(learner.rate_run * (run.examples + learner.unlabelled(rounds - 1)))
-    distinct = learner.concepts.domain if sample is None else sample.distinct().points
-    learner.concepts.check_solutions(points if distinct is None else min(points, len(distinct)))

@@ -120,12 +120,12 @@ def test_the_users_data_are_d(data: str) -> None:
         (
             ("everlasting-v2", "--set", "adversary.sample_size=100", "--games", "1"),
             "everlasting-v2 with 310 teachers of 93 examples and rate 1 needs a sample of 28,830, got 100. "
-            "Lower teachers or chunk, or raise training_rate (the claim follows).",
+            "Lower teachers or chunk, or raise training_rate; the claim changes accordingly.",
         ),
         (
             ("everlasting-v2", "--set", "answers=100"),
-            "the answers of round 1 must train a teacher of round 2: at rate 1 that takes 186 of them, got "
-            "100. Give more answers, a higher rate, or rounds=1.",
+            "the answers of round 1 must train a teacher of round 2, which takes 186 of them at rate 1, got "
+            "100. Set more answers, a higher rate, or rounds=1.",
         ),
         (("everlasting-v2", "--rounds", "0"), "rounds must be at least 1, got 0"),
         (("everlasting-v2", "--x", "age"), "--x, --y and --positive speak of --data, which is missing."),

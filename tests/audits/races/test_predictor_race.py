@@ -16,7 +16,6 @@ from audits.races.predictor_race import queries_by_round
 from audits.races.race_text import race_json, race_text
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.everlasting.practical_constants import practical
 from learners.predictors.static_erm import StaticErm
 
 SMALL = {"teachers": 200, "chunk": 20, "rate": 1.0, "training_rate": 1.0, "alpha_1": 0.03, "beta_1": 0.03}
@@ -49,7 +48,10 @@ def test_the_figures_depend_on_the_plan_alone() -> None:
     assert counts[-1] == 6
     assert race_json(run_race(race(V2, seed=4))) != first
     # A learner's games are its own: another in the race changes none of them.
-    alone, beside = (run_race(one).standings[0] for one in (plan, race(V2, practical(V2, rounds=1), seed=3)))
+    alone, beside = (
+        run_race(plan).standings[0]
+        for plan in (plan, race(V2, V2.with_practical_constants(rounds=1), seed=3))
+    )
     np.testing.assert_array_equal(alone.worst, beside.worst)
 
 

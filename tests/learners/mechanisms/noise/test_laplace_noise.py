@@ -11,13 +11,13 @@ from support.statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace import (
+from learners.mechanisms.noise.laplace_noise import (
     NoisyValues,
+    check_positive,
     laplace,
     laplace_between,
     laplace_cdf,
     laplace_mechanism,
-    positive,
 )
 
 
@@ -91,7 +91,7 @@ def test_parameters_that_are_not_positive_and_finite_are_refused(
     for call in (
         lambda: laplace(rng, np.empty(3), value),
         lambda: NoisyValues(3, rng, scale=value),
-        lambda: positive(scale=1.0, other_scale=value),
+        lambda: check_positive(scale=1.0, other_scale=value),
     ):
         with pytest.raises(InvalidArgument, match="scale must be positive and finite"):
             call()
@@ -125,12 +125,12 @@ def test_noisy_values_are_in_units_of_the_noise(rng: np.random.Generator) -> Non
 def test_noisy_values_refuse_other_shapes_and_what_is_not_finite(rng: np.random.Generator) -> None:
     noisy = NoisyValues(4, rng, scale=1)
     for wrong in (np.zeros(3), np.zeros((4, 1)), np.zeros(1)):
-        with pytest.raises(InvalidArgument, match=r"one for each, got .* array of shape \(4,\)"):
+        with pytest.raises(InvalidArgument, match=r"one per game, got .* array of shape \(4,\)"):
             noisy.draw(wrong)
     for wrong in (math.nan, math.inf, [0, 0, -math.inf, 0], [math.inf, -math.inf, 0, 0]):
         with pytest.raises(InvalidArgument, match="values of a query must be finite"):
             noisy.draw(wrong)
-    with pytest.raises(InvalidArgument, match="at least 0 games, got -1"):
+    with pytest.raises(InvalidArgument, match="games must be at least 0, got -1"):
         NoisyValues(-1, rng, scale=1)
 
 
