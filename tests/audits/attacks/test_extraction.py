@@ -13,7 +13,7 @@ from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from arena import InvalidArgument, Learner
 from arena.concepts import Thresholds
 from audits.attacks.attack_text import attack_json, attack_text
-from audits.attacks.extraction import ExtractionPlan, plan_extraction, boost_in_paper, run_extraction
+from audits.attacks.extraction import ExtractionPlan, boost_in_paper, plan_extraction, run_extraction
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
 
