@@ -192,7 +192,7 @@ class GenericBBL(Learner):
         return min(doubled, trainable)
 
     def adapt_to(self, sample_size: int) -> Self:
-        """If the sample is too small: S_1 at the rate ε/(3 + exp(ε + 1)) of Claim E.5, and fewer teachers."""
+        """This learner, or for a smaller sample one with S_1 at the rate of Claim E.5 and fewer teachers."""
         if sample_size >= self.sample_size:
             return self
         rate = self._small_sample_rate

@@ -96,7 +96,7 @@ class Electorate:
 
 @attrs.frozen
 class VotePredictor(FixedSizeLearner):
-    """Base of the configurations. Each of `size` examples trains one teacher."""
+    """Base of the predictors whose teachers are trained on one example each, `size` in all."""
 
     protocols = ("Figure1",)
 

@@ -469,7 +469,7 @@ class ChoiceWithoutTheTwo(CommonPoint):
 
 
 @attrs.frozen
-class RandomisedResponse(Releaser):
+class IndependentFlips(Releaser):
     """All labels in order, each flipped with probability 1/(1 + e^ε)."""
 
     name = "randomised-response"
@@ -487,7 +487,7 @@ class RandomisedResponse(Releaser):
 
 
 @attrs.frozen
-class CoinForFlip(RandomisedResponse):
+class CoinForFlip(IndependentFlips):
     """The slip: where a label should be flipped a fair coin is thrown. Loses ln(1 + 2e^ε)."""
 
     name = "coin-for-flip"
