@@ -18,7 +18,7 @@ class Honest(Adversary):
     """Definition 3.1 of Private Everlasting Prediction: the training set and all queries are independent
     draws from one law D, and a concept, the target, labels the former. Both worlds are alike.
 
-    D is uniform on the class's domain (`points_at_random`), with a target of its own in every game; or the
+    D is uniform on the class's domain (`draw_points`), with a target of its own in every game; or the
     user's data, drawn with replacement, their labels being the truth. The score is the number of answers that
     tell the truth.
     """

@@ -55,7 +55,7 @@ def _crowd(
 def _rivals(people: Population, concepts: ConceptClass, reach: float, rng: np.random.Generator) -> np.ndarray:
     """(n, ...): a concept a game, of those that few points of D tell apart, with an error next to `reach`."""
     few = 1
-    while few < _TESTED and concepts.most_dichotomies(2 * few) <= _MOST_RIVALS:
+    while few < _TESTED and concepts.growth_bound(2 * few) <= _MOST_RIVALS:
         few *= 2
     points, truth = people.draw(rng, _TESTED)
     rivals = []

@@ -70,7 +70,7 @@ class Listed(Population):
 
 @attrs.frozen(eq=False)
 class Drawn(Population):
-    """The uniform law of a class without a finite domain (`points_at_random`), labelled by a target.
+    """The uniform law of a class without a finite domain (`draw_points`), labelled by a target.
 
     targets: (n, ...), a concept a game.
     """
@@ -80,7 +80,7 @@ class Drawn(Population):
 
     def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
         games = len(self.targets)
-        points = self.concepts.points_at_random(rng, games * size)
+        points = self.concepts.draw_points(rng, games * size)
         points = points.reshape(games, size, *points.shape[1:])
         return points, self.truth(points)
 
@@ -126,7 +126,7 @@ def population(
             value=given,
             remedy="Leave `concepts` to the learner's.",
         )
-    targets = np.array([given.concept_at_random(rng) for _ in range(games)])
+    targets = np.array([given.draw_concept(rng) for _ in range(games)])
     if given.domain is None:
         return Drawn(given, targets)
     points = given.check(np.array(given.domain))

@@ -10,7 +10,7 @@ import numpy as np
 from adversaries.halfspaces.base import HalfspaceStream, fair_bits, reaches, subsets
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces
-from arena.concepts.cube.embeddings import Target, decision_list
+from arena.concepts.cube.embeddings import HalfspaceTarget, decision_list
 from arena.settings import at_least, one_of, whole
 
 FIRING, UNIFORM = "firing", "uniform"
@@ -123,6 +123,6 @@ def _labels(length: int, changes: int) -> tuple[int, ...]:
     return tuple((changes - k) % 2 for k, block in enumerate(blocks) for _ in block)
 
 
-def _target(labels: tuple[int, ...]) -> Target:
+def _target(labels: tuple[int, ...]) -> HalfspaceTarget:
     """The weights of the list of these labels, over so many variables, and the default 0."""
     return decision_list(len(labels), list(enumerate(labels)), 0)

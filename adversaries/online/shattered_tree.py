@@ -8,7 +8,7 @@ import numpy as np
 from adversaries.online.base import class_for, domain_of, on_domain
 from arena import Adversary, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
-from arena.littlestone import shattered_tree
+from arena.littlestone import build_shattered_tree
 from arena.littlestone.concept_sets import concept_sets
 from arena.settings import at_least, whole
 
@@ -31,7 +31,7 @@ class Tree:
     @classmethod
     def of(cls, concept_class: ConceptClass) -> Tree:
         """The tree of `arena.littlestone.shattered_tree`; raises Unsupported as that does."""
-        graph = shattered_tree(concept_class)
+        graph = build_shattered_tree(concept_class)
         ways = sorted(graph.nodes, key=len)
         number = {way: i for i, way in enumerate(ways)}
         labels = concept_sets(concept_class).labels

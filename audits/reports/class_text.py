@@ -28,11 +28,11 @@ def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
         return _infinite_text(concepts, depth)
     # An import that only this command needs, and slow.
     from arena.littlestone import (
+        build_shattered_tree,
         dual_littlestone_dimension,
         dual_vc_dimension,
+        format_tree,
         littlestone_dimension,
-        shattered_tree,
-        tree_text,
     )
 
     if depth is not None and depth < 1:
@@ -51,10 +51,10 @@ def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
         ("dual VC dimension", str(dual_vc_dimension(concepts))),
         ("dual Littlestone dimension", str(dual_littlestone_dimension(concepts))),
     ]
-    tree = shattered_tree(concepts)
+    tree = build_shattered_tree(concepts)
     cut = depth is not None and depth < levels
     said = f"{depth} of its {levels} levels" if cut else f"{levels} level{'' if levels == 1 else 's'}"
-    drawn = tree_text(_cut(tree, depth) if depth is not None and cut else tree)
+    drawn = format_tree(_cut(tree, depth) if depth is not None and cut else tree)
     figures = tabulate(rows, tablefmt="plain", disable_numparse=True)
     return f"{figures}\n\nA shattered tree, {said}; every node is a point, every edge its label:\n\n{drawn}"
 
@@ -68,7 +68,7 @@ def _infinite_text(concepts: ConceptClass, depth: int | None) -> str:
         rows += _of_margin(concepts)
     else:
         rows += [
-            (f"labellings of {points:,} points", f"at most {concepts.most_dichotomies(points):,}")
+            (f"labellings of {points:,} points", f"at most {concepts.growth_bound(points):,}")
             for points in _SOME_POINTS
         ]
     return str(tabulate(rows, tablefmt="plain", disable_numparse=True))

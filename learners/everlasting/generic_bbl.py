@@ -259,7 +259,7 @@ class GenericBBL(Learner):
         falls from round 2 on, so no later round is worse than round 2.
 
         It is of games that are not refused: LabelBoost declines points that may have too many labellings
-        (`ConceptClass.check_solutions`), and that depends on how many of them differ.
+        (`ConceptClass.check_growth`), and that depends on how many of them differ.
         """
         return Claim(
             epsilon=max(cost.epsilon for cost in self.costs.values()),

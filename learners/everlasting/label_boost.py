@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.dichotomies import tallied
+from arena.concepts.dichotomies import tally_signs
 from learners.mechanisms.selection.exponential import exponential_mechanism
 
 SELECTION_EPSILON = 1.0  # step 4; Lemma 5.1's "+3" is proved for this value
@@ -39,7 +39,7 @@ def label_boost(
     """
     points, signs, present = _merged(points, ones - zeros, present)
     games, width = points.shape[:2]
-    step = max(1, _SLAB // max(1, width, concept_class.most_dichotomies(width)))
+    step = max(1, _SLAB // max(1, width, concept_class.growth_bound(width)))
     # One slab even of no games, so that the result has the dtype and the shape of the class.
     slabs = [slice(start, start + step) for start in range(0, max(games, 1), step)]
     return np.concatenate([_choose(rng, concept_class, points[s], signs[s], present[s]) for s in slabs])
@@ -53,7 +53,7 @@ def _merged(
     """
     if len(np.unique(points[present], axis=0)) >= points.shape[1]:
         return points, signs, present
-    domain, tally, sets, kind = tallied(points, signs, present)
+    domain, tally, sets, kind = tally_signs(points, signs, present)
     return np.broadcast_to(domain, (len(points), *domain.shape)), tally, sets[kind]
 
 
@@ -64,7 +64,7 @@ def _choose(
     signs: np.ndarray,
     present: np.ndarray,
 ) -> np.ndarray:
-    solutions = concept_class.solutions(points, signs, present)
+    solutions = concept_class.candidate_concepts(points, signs, present)
     chosen = exponential_mechanism(
         rng,
         solutions.gains.astype(np.float64),

@@ -112,7 +112,9 @@ TOLD = {
         LISTS,
         tuple(product((0.0, 1.0), repeat=2)),
         lambda points: (
-            {tuple(row) for row in LISTS.labels(LISTS.every(), np.array(points)).tolist()} if points else {()}
+            {tuple(row) for row in LISTS.labels(LISTS.all_lists(), np.array(points)).tolist()}
+            if points
+            else {()}
         ),
     ),
 }

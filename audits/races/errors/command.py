@@ -112,7 +112,7 @@ def _check_labellings(learner: GenericBBL, rounds: int, sample: Sample | None) -
         run = learner.round(rounds - 1)
         points = int(learner.rate_run * (run.examples + learner.unlabelled(rounds - 1)))
     distinct = learner.concepts.domain if sample is None else sample.distinct().points
-    learner.concepts.check_solutions(points if distinct is None else min(points, len(distinct)))
+    learner.concepts.check_growth(points if distinct is None else min(points, len(distinct)))
 
 
 def check_options(*, protocol: str | None, marks: int | None) -> None:

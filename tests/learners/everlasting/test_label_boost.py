@@ -197,7 +197,7 @@ def test_no_games(name: str, rng: np.random.Generator) -> None:
         ones=nothing,
         present=nothing.astype(bool),
     )
-    assert concepts.shape == (0, *spec.concept_at_random(rng).shape)
+    assert concepts.shape == (0, *spec.draw_concept(rng).shape)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -207,7 +207,7 @@ def test_slabs_do_not_change_the_law(
     monkeypatch.setattr(module, "_SLAB", 20)
     told = TOLD[name]
     concepts = boosted(told, [(0, 0), (1, 1), (2, 2)], rng, 7)
-    assert concepts.shape == (7, *told.spec.concept_at_random(rng).shape)
+    assert concepts.shape == (7, *told.spec.draw_concept(rng).shape)
     told.spec.check_concepts(concepts)
 
 
