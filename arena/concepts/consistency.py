@@ -17,7 +17,7 @@ from arena.concepts.line.intervals import Intervals
 from arena.concepts.line.points import Points
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import Unsupported
-from arena.points import frozen
+from arena.points import freeze
 
 MAX_LABELS = 2**24  # of a class, concepts x points
 MAX_COUNTS = 2**28  # of a batch, games x points
@@ -255,4 +255,4 @@ def _agreeing_concepts(concept_class: ConceptClass) -> np.ndarray:
     labels = labellings(concept_class)
     agrees = np.stack([~labels, labels]).transpose(2, 0, 1)
     padded = np.concatenate([agrees, np.zeros((*agrees.shape[:2], -len(labels) % 64), bool)], axis=2)
-    return frozen(np.packbits(padded, axis=2).view(np.uint64))
+    return freeze(np.packbits(padded, axis=2).view(np.uint64))

@@ -7,7 +7,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from arena.points import frozen
+from arena.points import freeze
 
 MAX_LABELLINGS = 2**20  # of one sample
 
@@ -19,8 +19,8 @@ class Dichotomies:
     Shapes: labels (d, m) bool; concepts (d, ...), in the representation of the class. Both are read-only.
     """
 
-    labels: np.ndarray = attrs.field(converter=frozen)
-    concepts: np.ndarray = attrs.field(converter=frozen)
+    labels: np.ndarray = attrs.field(converter=freeze)
+    concepts: np.ndarray = attrs.field(converter=freeze)
 
     def __len__(self) -> int:
         return len(self.labels)

@@ -20,7 +20,7 @@ import numpy as np
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
-from arena.points import frozen
+from arena.points import freeze
 
 START = 0
 MAX_ENTRIES = 2**22  # of the tables, states × points; compiling that many takes half a minute
@@ -125,7 +125,7 @@ class BinarySearchAutomaton(Automaton):
     def build(cls, concept_class: Thresholds) -> BinarySearchAutomaton:
         """The automaton of thresholds with a finite domain."""
         assert concept_class.domain is not None
-        return cls(concept_class, frozen(np.append(concept_class.domain, np.inf)))
+        return cls(concept_class, freeze(np.append(concept_class.domain, np.inf)))
 
     @property
     def hypotheses(self) -> ConceptClass:
@@ -225,10 +225,10 @@ def _build_tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndar
     return TableAutomaton(
         concept_class=concept_class,
         hypotheses=Functions(concept_class, label[first]),
-        label=frozen(label),
-        after=frozen(after.astype(np.int32)),
-        function=frozen(function.ravel()),
-        left=frozen(_most_mistakes(after)),
+        label=freeze(label),
+        after=freeze(after.astype(np.int32)),
+        function=freeze(function.ravel()),
+        left=freeze(_most_mistakes(after)),
     )
 
 

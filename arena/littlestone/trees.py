@@ -8,7 +8,7 @@ import networkx as nx
 
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
-from arena.points import point_text
+from arena.points import format_point
 
 
 def build_shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
@@ -61,7 +61,7 @@ def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
     """The lines of text for the subtree at a node."""
     if "point" not in tree.nodes[node]:
         return ["·"]
-    lines = [point_text(tree.nodes[node]["point"])]
+    lines = [format_point(tree.nodes[node]["point"])]
     for label, first, rest in ((0, "├─0→ ", "│    "), (1, "└─1→ ", "     ")):
         subtree = _lines(tree, (*node, label))
         lines += [first + subtree[0], *(rest + line for line in subtree[1:])]

@@ -15,7 +15,7 @@ from arena.concepts.cube.features import BooleanFeatures, Conjunctions, Literals
 from arena.concepts.dichotomies import Dichotomies
 from arena.concepts.finite.finite_class import FiniteClass
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import frozen
+from arena.points import freeze
 
 NO_RULE = -1  # pads a row after the last rule
 MAX_DIMENSIONS = 10  # d up to which the domain {0, 1}^d is enumerated
@@ -273,7 +273,7 @@ def _compute_labellings(shape: tuple[int, int], content: bytes) -> tuple[np.ndar
     # `NO_RULE` is −1 and comes first; "true" comes next.
     rank = np.where(concepts >= true, concepts - true, concepts + 2 * (concepts >= 0))
     order = np.lexsort(rank.T[::-1])
-    return frozen(labels[order]), frozen(concepts[order])
+    return freeze(labels[order]), freeze(concepts[order])
 
 
 def find_first_lists(holds: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -328,4 +328,4 @@ def _build_all_lists(count: int) -> np.ndarray:
     lists = np.full((len(rows), count + 1), NO_RULE)
     for row, rules in zip(lists, rows, strict=True):
         row[: len(rules)] = rules
-    return frozen(lists)
+    return freeze(lists)

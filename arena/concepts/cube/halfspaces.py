@@ -12,7 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import as_points, shared
+from arena.points import as_points, is_shared
 from arena.settings import at_least, at_most, more_than, whole
 
 MAX_DICHOTOMIES = 2**12  # each takes one linear programme or more
@@ -80,7 +80,7 @@ class Halfspaces(ConceptClass):
         points = as_points(x)
         if points.shape[-1:] != self.point_shape:
             raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)
-        seen = points[:1] if points.ndim > 1 and shared(points) else points
+        seen = points[:1] if points.ndim > 1 and is_shared(points) else points
         if seen.size and not (seen.min() >= -1 and seen.max() <= 1):
             raise InvalidArgument(
                 "a point must lie in the cube [-1, 1]^d",
@@ -213,7 +213,7 @@ def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
 
     Shapes: weights (n, d); points (d,) or (n, d), which may be broadcast; result (n,).
     """
-    if points.ndim == 1 or shared(points):
+    if points.ndim == 1 or is_shared(points):
         point = points if points.ndim == 1 else points[0]
         return np.asarray(weights @ point.astype(weights.dtype))
     return np.asarray(np.vecdot(weights, points.astype(weights.dtype, copy=False)))

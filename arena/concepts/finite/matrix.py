@@ -12,7 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 
 MAX_ENTRIES = 2**26  # of a matrix, one byte each
 
@@ -67,7 +67,7 @@ class MatrixClass(ConceptClass):
     def _gains(self) -> np.ndarray:
         """(2 columns, rows) int8: in row 2x + y, each concept's gain over label 0 on example (x, y)."""
         columns = self.matrix.T.astype(np.int8)
-        return frozen(np.stack([-columns, columns], axis=1).reshape(-1, self.matrix.shape[0]))
+        return freeze(np.stack([-columns, columns], axis=1).reshape(-1, self.matrix.shape[0]))
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.asarray(self.matrix[concepts, self.domain_indices(points)])

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 
 MAX_FOR_COMPARISONS = 64  # points up to which comparing with each is faster than a binary search (measured)
 LARGEST_INTEGER = 2**53  # up to which float64 holds every integer
@@ -99,7 +99,7 @@ class LineDomain:
     @cached_property
     def grid(self) -> np.ndarray:
         """The points as an array."""
-        return frozen(np.array(self.points, np.float64))
+        return freeze(np.array(self.points, np.float64))
 
     @cached_property
     def _consecutive(self) -> bool:

@@ -16,7 +16,7 @@ from arena.concepts.finite.matrix import as_indices
 from arena.concepts.line.domain import draw_middle_index
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 from arena.settings import at_least, at_most, whole
 
 MAX_CIPHERTEXTS = 1_000_000
@@ -123,12 +123,12 @@ class EncryptedThresholds(ConceptClass):
 
     @cached_property
     def _key(self) -> np.ndarray:
-        return frozen(np.random.default_rng(self.seed).permutation(self.size))
+        return freeze(np.random.default_rng(self.seed).permutation(self.size))
 
     @cached_property
     def _plaintexts(self) -> np.ndarray:
         """The plaintext of each ciphertext, and N for the concept N. Only `compare` may read it."""
-        return frozen(np.append(np.argsort(self._key), self.size))
+        return freeze(np.append(np.argsort(self._key), self.size))
 
     def _ranks(self, points: np.ndarray) -> np.ndarray:
         """(b, m): the number of points of the sample with a smaller plaintext, for points (b, m)."""

@@ -479,8 +479,8 @@ class TestSpecs:
             ("boxes:0", "dimension must be at least 1, got 0"),
             ("stumps:0", "features must be at least 1, got 0"),
             ("halfplanes:2", "there is no such concept class"),
-            ("encrypted:16", "encrypted thresholds are given by a number of ciphertexts and the seed of the key, "
-             "got 'encrypted:16'. Write encrypted:16,7."),
+            ("encrypted:16", "encrypted thresholds are given by a number of ciphertexts and the seed of "
+             "the key, got 'encrypted:16'. Write encrypted:16,7."),
         ],
     )  # fmt: skip
     def test_bad_text(self, text: str, message: str) -> None:
