@@ -51,7 +51,7 @@ class FiniteDistribution(ExampleDistribution):
         return self.points[which], np.take_along_axis(labels, which, axis=1)
 
     def truth(self, points: np.ndarray) -> np.ndarray:
-        """The likeliest label at each point, 1 on a tie. A point without one gets that of the nearest point."""
+        """The likeliest label at each point, 1 on a tie; points not in the list get that of the nearest."""
         distinct, which = np.unique(self.points, axis=0, return_inverse=True)
         weight = np.zeros((len(distinct), len(self.labels)))
         np.add.at(weight, which.ravel(), (np.where(self.labels, 1, -1) * self.chances).T)
