@@ -200,21 +200,3 @@ def normalise_weights(weights: np.ndarray) -> np.ndarray:
     normalised = weights.astype(float)
     normalised /= normalised.sum(axis=1, keepdims=True)
     return normalised
-
-
-__all__ = [
-    "ADAPTIVE",
-    "OBLIVIOUS",
-    "SLACK",
-    "HalfspaceAdversary",
-    "HalfspaceStream",
-    "balance_points",
-    "choose_halfspaces",
-    "draw_biased_bits",
-    "draw_fair_bits",
-    "draw_subsets",
-    "normalise_weights",
-    "reaches_margin",
-    "target_weights",
-    "unpack_bits",
-]

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
+from adversaries.common.prepared_sequences import ADAPTIVE
 from adversaries.halfspaces.base import (
-    ADAPTIVE,
     SLACK,
     HalfspaceStream,
     balance_points,

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from typing import Any
 
 from arena.concepts.base import ConceptClass
 from arena.concepts.cube.decision_lists import DecisionLists
@@ -44,8 +45,10 @@ _WITH_PARAMETERS: dict[str, Callable[[str], ConceptClass]] = {
     Rectangles.name: lambda rest: Rectangles([_parse_size(side, rest) for side in rest.split("x")]),
     Boxes.name: lambda rest: Boxes(_parse_size(rest, rest)),
     Stumps.name: lambda rest: Stumps(_parse_size(rest, rest)),
-    Halfspaces.name: Halfspaces.from_text,
-    EncryptedThresholds.name: EncryptedThresholds.from_text,
+    Halfspaces.name: lambda rest: Halfspaces(*_parse_numbers(rest, int, float, form="halfspaces:64,0.2")),
+    EncryptedThresholds.name: lambda rest: EncryptedThresholds(
+        *_parse_numbers(rest, int, int, form="encrypted:16,7")
+    ),
     DecisionLists.name: DecisionLists.from_text,
 }
 CLASS_NAMES = frozenset({*_WITHOUT_PARAMETERS, *_WITH_PARAMETERS, FiniteClass.name})
@@ -86,6 +89,16 @@ def _parse_domain(text: str) -> list[float] | range:
             remedy=f'"{Thresholds.name}" without a domain is the real line.',
         )
     return range(low, high + 1)
+
+
+def _parse_numbers(text: str, *kinds: Callable[[str], Any], form: str) -> list[Any]:
+    parts = text.split(",")
+    try:
+        return [kind(part) for kind, part in zip(kinds, parts, strict=True)]
+    except ValueError:
+        raise InvalidArgument(
+            f"{form.partition(':')[0]} must have {len(kinds)} numbers", value=text, remedy=f"Write {form}."
+        ) from None
 
 
 def _parse_size(size: str, text: str) -> int:

@@ -95,10 +95,7 @@ class DecisionLists(ConceptClass):
         return tuple(tuple(map(float, point)) for point in np.ndindex((2,) * self.features.d))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as int8, (..., d).
-
-        Raises: InvalidArgument with the first coordinate that is not 0 or 1.
-        """
+        """The points as int8 (..., d)."""
         return self.features.check(x)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:

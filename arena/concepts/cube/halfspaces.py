@@ -43,23 +43,6 @@ class Halfspaces(ConceptClass):
     dimension: int = attrs.field(validator=[whole, at_least(1)])
     margin: float = attrs.field(converter=float, validator=[more_than(0), at_most(1)])
 
-    @classmethod
-    def from_text(cls, rest: str) -> Halfspaces:
-        """Parse D,MARGIN.
-
-        Raises: InvalidArgument with an example of the form.
-        """
-        dimension, _, margin = (part.strip() for part in rest.partition(","))
-        try:
-            sizes = int(dimension), float(margin)
-        except ValueError:
-            raise InvalidArgument(
-                "halfspaces are given by dimensions and a margin",
-                value=f"{cls.name}:{rest}",
-                remedy="Write halfspaces:64,0.2.",
-            ) from None
-        return cls(*sizes)
-
     def __repr__(self) -> str:
         return f"Halfspaces({self.dimension} dimensions, margin {self.margin:.4g})"
 
@@ -135,18 +118,6 @@ class Halfspaces(ConceptClass):
 
     def _agree(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
         return np.asarray(np.where(np.equal(y, 1), product, -product) >= self.margin - TOLERANCE)
-
-    def label(self, concepts: Any, x: Any) -> np.ndarray:
-        """The label that each game's weights give that game's point. Exact ties are labelled 1.
-
-        Shapes: concepts (n, d), x one point (d,) for all games or (n, d); result (n,) bool.
-        """
-        weights, points = self.check_concepts(concepts), self.check(x)
-        if weights.ndim != 2 or points.shape not in (self.point_shape, weights.shape):
-            raise InvalidArgument(
-                "each game must have a concept and a point", value=(weights.shape, points.shape)
-            )
-        return self._label(weights, points)
 
     def labels(self, concepts: Any, points: Any) -> np.ndarray:
         weights = self.check_concepts(concepts)

@@ -78,10 +78,7 @@ class FiniteClass(MatrixClass):
         return tuple(float(column) for column in range(self.matrix.shape[1]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as column indices.
-
-        Raises: InvalidArgument for a value that is not a column index.
-        """
+        """The points as column indices."""
         return as_indices(as_points(x), self.matrix.shape[1], "a point must be the index of a column")
 
 

@@ -34,10 +34,7 @@ class LineClass(MatrixClass):
         return f"{type(self).__name__}({format_domain(self.domain)})"
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats.
-
-        Raises: InvalidArgument for a value outside the domain.
-        """
+        """The points as floats."""
         return self._line.check(x)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:

@@ -46,21 +46,6 @@ class EncryptedThresholds(ConceptClass):
     size: int = attrs.field(validator=[whole, at_least(1), at_most(MAX_CIPHERTEXTS)])
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
-    @classmethod
-    def from_text(cls, rest: str) -> EncryptedThresholds:
-        """Parse N,SEED.
-
-        Raises: InvalidArgument with an example of the form.
-        """
-        parts = [part.strip() for part in rest.split(",")]
-        if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-            raise InvalidArgument(
-                "encrypted thresholds are given by a number of ciphertexts and the seed of the key",
-                value=f"{cls.name}:{rest}",
-                remedy="Write encrypted:16,7.",
-            )
-        return cls(*map(int, parts))
-
     def __repr__(self) -> str:
         return f"EncryptedThresholds({self.size} ciphertexts, key {self.seed})"
 
@@ -91,10 +76,7 @@ class EncryptedThresholds(ConceptClass):
         return np.asarray(np.sign(plaintext[np.asarray(first)] - plaintext[np.asarray(second)]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The ciphertexts as integers.
-
-        Raises: InvalidArgument for a value that is not a ciphertext.
-        """
+        """The ciphertexts as integers."""
         return as_indices(as_points(x), self.size, "a point must be a ciphertext")
 
     def check_concepts(self, concepts: Any) -> np.ndarray:

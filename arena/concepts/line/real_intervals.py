@@ -35,10 +35,7 @@ class RealIntervals(ConceptClass):
         return 2
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats.
-
-        Raises: InvalidArgument for a value that is not finite, or an integer beyond ±2^53.
-        """
+        """The points as floats; integers must lie within ±2^53."""
         return as_floats(as_points(x)).astype(np.float64, copy=False)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:

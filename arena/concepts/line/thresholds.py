@@ -62,11 +62,7 @@ class Thresholds(ConceptClass):
         return 1
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats: float32 is kept, other types become float64.
-
-        Raises: InvalidArgument for a value that is not finite, an integer beyond ±2^53, or a value outside
-        the domain.
-        """
+        """The points as floats; float32 is kept, and integers must lie within ±2^53."""
         return as_floats(as_points(x)) if self._line is None else self._line.check(x)
 
     def domain_indices(self, points: np.ndarray) -> np.ndarray:

@@ -49,10 +49,7 @@ class Boxes(ConceptClass):
         return 2 * self.dimension
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats (..., d).
-
-        Raises: InvalidArgument for a value that is not finite, or a vector of another length.
-        """
+        """The points as floats (..., d)."""
         return as_vectors(x, self.point_shape)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:

@@ -52,11 +52,7 @@ class Halfplanes(ConceptClass):
         return 3
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats (..., 2).
-
-        Raises: InvalidArgument for a value that is not finite or beyond ±1e100, or a vector of another
-        length.
-        """
+        """The points as floats (..., 2), within ±1e100."""
         points = as_vectors(x, self.point_shape)
         largest = np.abs(points).max(initial=0)
         if largest > LARGEST:

@@ -79,10 +79,7 @@ class Rectangles(MatrixClass):
         return freeze(np.concatenate([np.zeros((1, inside.shape[1]), bool), inside]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as integers, (..., axes).
-
-        Raises: InvalidArgument for a point that is not on the grid.
-        """
+        """The points as integers (..., axes)."""
         points = as_points(x)
         if points.shape[-1:] != self.point_shape:
             raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)

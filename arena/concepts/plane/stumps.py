@@ -47,10 +47,7 @@ class Stumps(ConceptClass):
         return next(m for m in count(2) if comb(m + 1, (m + 1) // 2) > 2 * self.features)
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats (..., d).
-
-        Raises: InvalidArgument for a value that is not finite, or a vector of another length.
-        """
+        """The points as floats (..., d)."""
         return as_vectors(x, self.point_shape)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:

@@ -479,10 +479,10 @@ class TestSpecs:
             ("boxes:0", "dimension must be at least 1, got 0"),
             ("stumps:0", "features must be at least 1, got 0"),
             ("halfplanes:2", "there is no such concept class"),
-            ("encrypted:16", "encrypted thresholds are given by a number of ciphertexts and the seed of "
-             "the key, got 'encrypted:16'. Write encrypted:16,7."),
+            ("encrypted:16", "encrypted must have 2 numbers, got '16'. Write encrypted:16,7."),
+            ("halfspaces:8", "halfspaces must have 2 numbers, got '8'. Write halfspaces:64,0.2."),
         ],
-    )  # fmt: skip
+    )
     def test_bad_text(self, text: str, message: str) -> None:
         with pytest.raises(InvalidArgument, match=message):
             parse_concept_class(text)

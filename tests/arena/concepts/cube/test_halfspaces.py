@@ -94,9 +94,9 @@ def test_a_tie_is_labelled_one() -> None:
 
 
 def test_labels_need_a_concept_and_a_point_a_game() -> None:
-    with pytest.raises(InvalidArgument, match=r"^each game must have a concept and a point"):
+    with pytest.raises(InvalidArgument, match=r"^2 games need one common point or one point each"):
         CLASS.label([[1, 1, 0]] * 2, POINTS * 2)
-    with pytest.raises(InvalidArgument, match=r"^each game must have a concept and a point"):
+    with pytest.raises(InvalidArgument, match=r"^concepts must have an axis of games"):
         CLASS.label([1, 1, 0], [1, -1, 0])
 
 
