@@ -109,7 +109,7 @@ def test_without_a_law_ones_are_counted() -> None:
         assert likelihood.score.tolist() == [2.0]
 
 
-def test_a_halted_game_hears_nothing_more() -> None:
+def test_answers_after_a_halt_do_not_count() -> None:
     learner = Screened(teachers=5, queries=50)
     likelihood = AnswerLikelihood(learner, SAMPLES, POINTS, 1)
     likelihood.add(1, answer(2))

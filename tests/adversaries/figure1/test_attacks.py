@@ -68,7 +68,7 @@ def test_every_aim_conforms(aim: str) -> None:
 # --- rounds -------------------------------------------------------------------------------------------------
 
 
-def test_a_learner_is_handed_what_its_rounds_need_and_no_more() -> None:
+def test_a_learner_receives_the_unlabelled_points_that_its_rounds_need() -> None:
     spec = EverlastingFresh(pool=100, **ROUNDS)  # type: ignore[arg-type]
     assert [count_unlabelled(spec, n) for n in (60, 61, 300, 301)] == [0, 100, 100, 500]
     assert count_unlabelled(attrs.evolve(spec, rounds=2), 10_000) == 100
@@ -84,7 +84,7 @@ def test_swaps_reach_any_round(kind: type[QuerySwap] | type[UnlabelledSwap]) -> 
         check_adversary(adversary, learner, Figure1())
 
 
-def test_a_query_is_seen_one_and_two_rounds_later_where_nothing_hides_it() -> None:
+def test_a_query_shows_one_and_two_rounds_later_without_noise() -> None:
     @attrs.frozen
     class Loud(EverlastingV2):
         def _noise(self, index: int, answers: int) -> float:
@@ -187,7 +187,7 @@ def test_one_point_teaches_least() -> None:
         assert points.shape == (1,)
 
 
-def test_a_domain_without_room_has_nowhere_to_shift_to() -> None:
+def test_shift_needs_a_point_outside_the_support() -> None:
     learner = StaticErm(concepts=LINE)
     with pytest.raises(Unsupported, match="the support of D is the whole domain"):
         play(learner, Poison(learner=learner, aim="shift"), Figure1(), games=2, seed=1)
@@ -222,7 +222,7 @@ def test_a_predictor_that_never_changes_gives_its_hypothesis_away() -> None:
 
 # A mean error that is off by 0.02 is noticed with near certainty in 4,000 games of nine points.
 @statistical(rate=2e-7)
-def test_each_round_counts_alike_where_the_printed_set_does_not() -> None:
+def test_each_round_counts_equally_unlike_in_the_printed_set() -> None:
     """The claim: the expected error of h is the mean error of the hypotheses. Of sets it is far above."""
     learner = Wrong(concepts=LINE, rate=0.1)
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.12, "power": 1 - 1e-7}
@@ -270,7 +270,7 @@ def _failures(adversary: HypothesisLearner, learner: Learner, seed: int) -> np.n
     return np.concatenate(kept)
 
 
-def test_without_a_finite_domain_there_is_no_end_of_asking() -> None:
+def test_hypothesis_learner_needs_a_finite_domain() -> None:
     with pytest.raises(Unsupported, match=r"has no finite domain, and every point of it must be queried"):
         play(StaticErm(), HypothesisLearner(learner=StaticErm()), Figure1(), games=2, seed=1)
 
@@ -284,6 +284,6 @@ def test_silence_is_no_answer() -> None:
     assert score.min() > 0  # five answers do not cover nine points, so all of them fail
 
 
-def test_nothing_is_asked_in_no_games() -> None:
+def test_no_games_make_no_queries() -> None:
     for adversary in (HypothesisLearner(learner=StaticErm(concepts=LINE)), Poison()):
         assert play(StaticErm(concepts=LINE), adversary, Figure1(), games=0, seed=1).rounds == 0

@@ -146,7 +146,7 @@ def test_query_swap_has_patience() -> None:
 # --- samples --------------------------------------------------------------------------------------
 
 
-def test_samples_are_as_large_as_the_learner_asks() -> None:
+def test_samples_have_the_size_that_the_learner_needs() -> None:
     assert build_tied_sample(V1).size >= V1.sample_size
     assert build_tied_sample(None).size == 1_000
     assert build_tied_sample(Echo()).size == 1_000
@@ -165,7 +165,7 @@ def test_points_that_do_not_exist_are_not_found() -> None:
         find_vote_points(learner, Sample([10.0], [1], [learner.sample_size]))
 
 
-def test_finite_classes_have_telling_points_too() -> None:
+def test_finite_classes_have_vote_points() -> None:
     concepts = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1]])
     learner = EverlastingV1(concepts=concepts)
     in_0, in_1 = by_world(play(learner, HaltCounter(learner=learner), Figure1(), games=50, seed=1))

@@ -63,7 +63,7 @@ def test_truth_is_one_concept_of_the_class_a_game(concepts: ConceptClass) -> Non
 
 
 @pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(16)), GRID], ids=str)
-def test_samples_without_noise_tell_the_truth(concepts: ConceptClass) -> None:
+def test_samples_without_noise_have_true_labels(concepts: ConceptClass) -> None:
     found = people(concepts)
     for game, sample in enumerate(found.draw_samples(np.random.default_rng(3), 30, 0.0)):
         points, labels = sample.rows()
@@ -75,7 +75,7 @@ def test_samples_without_noise_tell_the_truth(concepts: ConceptClass) -> None:
 # A flip rate that is off by 0.01 is noticed with near certainty at 200,000 examples.
 @statistical(rate=2e-7)
 @pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(16))], ids=str)
-def test_noise_flips_as_often_as_it_says(concepts: ConceptClass) -> None:
+def test_noise_flips_labels_with_its_probability(concepts: ConceptClass) -> None:
     found = people(concepts, games=1)
     points, labels = found.draw_samples(np.random.default_rng(4), 200_000, 0.2)[0].rows()
     wrong = (found.truth(points[None])[0] != labels).astype(float)
@@ -87,7 +87,7 @@ def test_noise_flips_as_often_as_it_says(concepts: ConceptClass) -> None:
 
 # A cell whose chance is off by 0.01 is noticed with near certainty at 300,000 draws.
 @statistical(rate=2e-7)
-def test_data_are_drawn_as_often_as_they_stand_there() -> None:
+def test_data_are_drawn_in_proportion_to_their_counts() -> None:
     found = choose_distribution(2, np.random.default_rng(1), concepts=None, learner=None, sample=DATA)
     points, labels = found.draw(np.random.default_rng(2), 150_000)
     kinds = (2 * points + labels).ravel().astype(int)
@@ -111,7 +111,7 @@ def test_the_truth_of_data_is_the_likeliest_label_of_the_nearest_point() -> None
     assert alone.truth(np.array([[0.0, 5.0]])).tolist() == [[True, True]]
 
 
-def test_it_asks_as_often_as_it_is_told_and_trains_on_what_the_learner_needs() -> None:
+def test_it_makes_the_set_queries_and_trains_on_the_size_needed() -> None:
     learner = BetweenThresholdsPredictor(size=77)
     moves = Honest(learner=learner, queries=12).play(3, np.random.default_rng(0))
     train, asked = next(moves), moves.send(None)  # type: ignore[arg-type]
@@ -122,14 +122,14 @@ def test_it_asks_as_often_as_it_is_told_and_trains_on_what_the_learner_needs() -
     assert play(learner, Honest(learner=learner, queries=31), Figure1(), games=2, seed=1).rounds == 31
 
 
-def test_the_score_counts_answers_that_tell_the_truth() -> None:
+def test_the_score_counts_correct_answers() -> None:
     learner = StaticErm(concepts=Thresholds(range(8)))
     score = play(learner, Honest(learner=learner, queries=200), Figure1(), games=50, seed=1).score
     assert score is not None
     assert (score == 200).all()  # a thousand examples show every one of eight points
 
 
-def test_long_games_are_asked_in_stretches() -> None:
+def test_long_games_are_queried_in_chunks() -> None:
     assert chunk_sizes(5, 1, None) == [5]
     parts = chunk_sizes(3_000_000, 2, StaticErm(concepts=GRID))
     assert sum(parts) == 3_000_000

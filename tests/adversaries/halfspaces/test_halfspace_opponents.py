@@ -231,7 +231,7 @@ def scores(learner: Draws, adversary: FirstSwap, games: int) -> tuple[np.ndarray
 
 
 @statistical(rate=4e-7)
-def test_the_weights_that_are_drawn_tell_which_example_came_first() -> None:
+def test_the_drawn_weights_reveal_the_first_example() -> None:
     """With S of 31 of 64 coordinates, one update: a draw hits S with chance 31e^η/(31e^η + 33e^-η) in world
     0, and 31e^-η/(33e^-η + 31e^η) in world 1, whose z is 1 at 31 others."""
     eta, learner = 0.2, Draws(draws=16)
@@ -306,6 +306,6 @@ def test_a_swap_about_too_many_coordinates_is_refused(coordinates: int) -> None:
     )
 
 
-def test_it_plays_halfspaces_alone() -> None:
+def test_other_classes_are_refused() -> None:
     with pytest.raises(Unsupported, match=r"^first-swap plays halfspaces with margin, not Thresholds"):
         play(Soa(), FirstSwap(learner=Soa(), rounds=4), SpecialRound(4), games=2, seed=1)

@@ -98,7 +98,7 @@ def test_every_game_has_a_target_of_its_own(stream: HalfspaceStream) -> None:
     assert len({tuple(row) for row in target}) > 10
 
 
-def test_learners_of_other_classes_are_told_of() -> None:
+def test_learners_of_other_classes_are_refused() -> None:
     with pytest.raises(
         Unsupported,
         match=r"^sparse-disjunction plays halfspaces with margin, not Thresholds\(16 points from 0 to 15\)\. "
@@ -117,7 +117,7 @@ def test_learners_of_other_classes_are_told_of() -> None:
 
 
 @statistical(rate=4e-7)
-def test_bits_have_the_chance_that_is_asked_for() -> None:
+def test_bits_have_the_given_probability() -> None:
     """Chances between whole bytes among them; one that is off by 1/1,000 is noticed."""
     rng, size = np.random.default_rng(1), 12_000
     for chance in (1 - 0.5**0.5, 0.001):
@@ -173,7 +173,7 @@ def test_labels_are_those_of_the_disjunction(points: str) -> None:
 
 
 @statistical(rate=1e-6)
-def test_points_are_drawn_as_told() -> None:
+def test_points_follow_the_setting() -> None:
     """One round of many games, k = 2: labels, and a bit that is not relevant."""
     games, some = 400_000, Halfspaces(5, 0.2)
     one = 1 - 0.5**0.5

@@ -72,7 +72,7 @@ def test_without_the_spec_all_nodes_but_the_first_cost_a_mistake(kind: Any, conc
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_learner_does_not_take_to_heart_is_asked_again(kind: Any) -> None:
+def test_an_example_is_repeated_until_it_is_learned(kind: Any) -> None:
     """A mistake is heeded with chance 0.2, so five are made on average where SOA makes one; every game goes
     its own way."""
     learner = Lazy(concepts=Thresholds(range(16)), chance=0.2)
@@ -141,7 +141,7 @@ def test_the_tree_as_arrays_is_shattered() -> None:
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("by", ["dimension", NUMBER])
-def test_what_is_left_is_that_of_plain_sets(concepts: ConceptClass, by: str) -> None:
+def test_version_spaces_equal_plain_sets(concepts: ConceptClass, by: str) -> None:
     rng, games = np.random.default_rng(1), 5
     labels = concepts.dichotomies(np.array(concepts.domain)).labels
     spaces, left = ValuedVersionSpaces(concepts, games, by), [labels] * games

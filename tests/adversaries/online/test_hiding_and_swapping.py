@@ -244,7 +244,7 @@ def test_update_swap_by_hand(score: str, probes: str, before: int, in_0: float, 
     assert scores(learner, adversary, 10) == ({in_0}, {in_1})
 
 
-def test_update_swap_tells_first_changes_from_stays() -> None:
+def test_update_swap_scores_first_changes_or_stays() -> None:
     """last-label labels as it was told last: with the probes of h_1, world 1 leaves it for one round only."""
     kinds = {"first-change": ({-3.0}, {0.0}), "stays": ({-3.0}, {-2.0})}
     for score, expected in kinds.items():
@@ -252,7 +252,7 @@ def test_update_swap_tells_first_changes_from_stays() -> None:
         assert scores(LastLabel(), adversary, 4) == expected
 
 
-def test_update_swap_gives_a_calm_example_elsewhere_if_told() -> None:
+def test_update_swap_may_use_another_point_in_world_0() -> None:
     learner = Soa()  # which begins with 8 and up as 1
     adversary = UpdateSwap(learner=learner, rounds=3, before=0, other_point=2.0, probes="with")
     assert told(learner, adversary, 3) == [{(2.0, 0), (8.0, 0)}, {(8.0, 1)}, {(8.0, 1)}]

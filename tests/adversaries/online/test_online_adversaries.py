@@ -96,7 +96,7 @@ def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], l
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", [*SEQUENCES, *AGAINST_HYPOTHESES], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("opponent", [Soa, Lazy, Guesser, Forest])
-def test_games_are_realizable_where_the_spec_says_so(
+def test_games_are_realizable_if_the_adversary_declares_it(
     kind: type[Adversary], concepts: ConceptClass, opponent: Any
 ) -> None:
     learner = opponent(concepts=concepts)
@@ -175,7 +175,7 @@ def drawn(adversary: PreparedExamples, concepts: ConceptClass, games: int) -> tu
 
 
 @statistical(rate=6e-7)
-def test_iid_draws_points_targets_and_noise_as_it_says() -> None:
+def test_iid_draws_points_targets_and_noise_as_documented() -> None:
     """Points 1, 1/2, 1/3 with skew 1; four thresholds on three points; one label in five is flipped."""
     concepts, games = Thresholds([1, 2, 3]), 400_000
     columns, y = drawn(IidExamples(rounds=1, skew=1.0), concepts, games)

@@ -81,7 +81,7 @@ def test_the_setting_comes_before_the_learner() -> None:
 
 
 @pytest.mark.parametrize("learner", [None, LaplaceCount()], ids=["none", "of numbers"])
-def test_a_learner_whose_points_do_not_tell_how_many_queries(learner: LaplaceCount | None) -> None:
+def test_the_number_of_queries_must_be_known(learner: LaplaceCount | None) -> None:
     with pytest.raises(InvalidArgument) as caught:
         StatDP(learner=learner).samples()
     assert str(caught.value) == (

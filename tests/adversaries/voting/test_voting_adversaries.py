@@ -82,7 +82,7 @@ def test_scores_are_higher_in_world_1(kind: type[Adversary], learner: Learner) -
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_they_ask_as_often_as_the_learner_answers_or_as_they_are_told(kind: type[Adversary]) -> None:
+def test_the_number_of_queries_is_the_learners_or_the_setting(kind: type[Adversary]) -> None:
     learner = gaussian(queries=7)
     assert play(learner, kind(learner=learner), Voting(), games=2, seed=1).rounds == 7  # type: ignore[call-arg]
     assert play(learner, kind(learner=learner, queries=3), Voting(), games=2, seed=1).rounds == 3  # type: ignore[call-arg]
@@ -90,7 +90,7 @@ def test_they_ask_as_often_as_the_learner_answers_or_as_they_are_told(kind: type
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("learner", [None, LaplaceCount()], ids=["nobody", "laplace-count"])
-def test_who_tells_no_votes_is_refused(kind: type[Adversary], learner: Learner | None) -> None:
+def test_learners_without_votes_are_refused(kind: type[Adversary], learner: Learner | None) -> None:
     with pytest.raises(
         Unsupported, match="this adversary needs the votes of the learner's teachers, got 'no"
     ):
@@ -157,7 +157,9 @@ def test_many_ties_keep_two_over_pi_of_the_information() -> None:
         (DisagreementWalk, 0.2),
     ],
 )
-def test_what_is_certified_is_much_of_what_could_be_and_no_more(kind: type[Adversary], least: float) -> None:
+def test_certified_bounds_are_close_to_the_ceiling_and_not_above_the_loss(
+    kind: type[Adversary], least: float
+) -> None:
     learner = PateGaussian()
     verdict = run(
         Plan(
@@ -176,7 +178,7 @@ def test_what_is_certified_is_much_of_what_could_be_and_no_more(kind: type[Adver
 
 
 @statistical(rate=2e-7)
-def test_the_answers_to_a_tie_come_as_often_as_told() -> None:
+def test_answers_at_a_tie_follow_the_law() -> None:
     """Of one small-margin query: answers 1 in world 0 and 1 with the chances Φ(∓1/2σ)."""
     learner = PateGaussian(teachers=11, queries=1)
     played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
@@ -219,7 +221,7 @@ def test_the_narrowest_swap_turns_the_majority(teachers: int) -> None:
 
 
 @pytest.mark.parametrize("below", [-7.0, 3.0, 20.0])
-def test_it_may_aim_beside_the_tie(below: float) -> None:
+def test_it_may_aim_below_the_tie(below: float) -> None:
     swap = find_narrowest_swap(gaussian(teachers=101), None, below=below)
     assert abs(sum(swap.votes) / 2 * 101 - (50.5 - below)) <= 0.5
 
@@ -236,13 +238,13 @@ def test_the_users_data_are_searched_for_a_close_vote() -> None:
     assert (in_0, in_1) == swap.votes
 
 
-def test_where_no_vote_can_be_turned_it_is_said() -> None:
+def test_samples_in_which_no_vote_can_change_are_refused() -> None:
     sure = Sample([0.0, 1.0], [0, 1], [500, 500])
     with pytest.raises(InvalidArgument, match="none of the examples that were tried changes a vote"):
         find_narrowest_swap(gaussian("thresholds:0..1"), sure)
 
 
-def test_what_the_learner_declines_is_passed_over() -> None:
+def test_candidates_that_the_learner_refuses_are_skipped() -> None:
     learner = gaussian("thresholds:1..5", teachers=2)
     sample = Sample([1.0, 5.0], [1, 0])
     outside, inside = np.array(9.0), np.array(3.0)
@@ -307,7 +309,7 @@ def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     assert min(steps.values()) > 10
 
 
-def test_repeat_point_asks_where_halts_tell_most() -> None:
+def test_repeat_point_chooses_the_most_informative_margin() -> None:
     """Within the screen games halt soon, far from it never; between, one vote shifts the halt."""
     learner = Screened(teachers=101, queries=40, width=20.0)
     margin = sum(find_best_margin(learner, None, 40).votes) / 2 * 101 - 50.5
@@ -334,7 +336,7 @@ def test_the_target_is_replaced_by_its_flip_or_by_the_next_row() -> None:
     assert copied.samples[0].rows()[1].tolist() == [0, 1, 1, 1, 1]
 
 
-def test_points_are_those_at_which_votes_differ_the_most_telling_first() -> None:
+def test_points_are_those_at_which_votes_differ_most_informative_first() -> None:
     learner = PateGaussian(teachers=101)
     case = find_inference_case(learner, None, 0, "flipped")
     votes = simulate_votes(learner, case.samples, case.points)
@@ -352,7 +354,7 @@ def test_the_best_of_a_few_targets_is_taken() -> None:
         assert best >= find_inference_case(learner, sample, row, "flipped").information
 
 
-def test_a_target_labelled_0_is_told_by_zeros_where_no_law_is() -> None:
+def test_without_a_law_a_target_labelled_0_is_scored_by_zeros() -> None:
     learner = Silent(teachers=5, queries=8, sigma=0.3)
     data = Sample([0.5, 0.5], [0, 1], [3, 2])
     in_0, in_1 = by_world(
@@ -361,7 +363,7 @@ def test_a_target_labelled_0_is_told_by_zeros_where_no_law_is() -> None:
     assert in_1.mean() > in_0.mean() + 1
 
 
-def test_targets_that_are_none_are_refused() -> None:
+def test_invalid_targets_are_refused() -> None:
     learner = gaussian(teachers=2)
     data = Sample([0.0, 1.0], [0, 1], [20, 20])
     with pytest.raises(

@@ -120,7 +120,7 @@ def test_classes_that_are_too_large_are_refused_before_they_are_made(concept_cla
         assert refusal.value.remedy == "Choose a smaller domain."
 
 
-def test_what_no_class_can_tell_is_refused() -> None:
+def test_unsupported_classes_are_refused() -> None:
     with pytest.raises(Unsupported, match=r"^Thresholds\(\) has no finite domain, so its concepts cannot"):
         hindsight(Thresholds(), 1)
     with pytest.raises(Unsupported, match="1,000,000 games of 300 points need more than 268,435,456 counts"):

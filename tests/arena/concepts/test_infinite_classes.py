@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.concept_laws import TOLD, Told, as_array, halfplanes, separable
+from support.concept_laws import NAIVE_CLASSES, NaiveClass, as_array, halfplanes, separable
 
 from arena.concepts import (
     Boxes,
@@ -32,15 +32,15 @@ from arena.concepts import (
 )
 from arena.errors import InvalidArgument, Unsupported
 
-NAMES = list(TOLD)
+NAMES = list(NAIVE_CLASSES)
 NEW = [name for name in NAMES if name not in ("thresholds", "matrix", "lists")]
 few = settings(max_examples=15)
 each = pytest.mark.parametrize("name", NAMES)
 each_new = pytest.mark.parametrize("name", NEW)
 
 
-def drawn(data: st.DataObject, told: Told, most: int = 6, least: int = 0) -> list:
-    return data.draw(st.lists(st.sampled_from(told.points), min_size=least, max_size=most))
+def drawn(data: st.DataObject, naive: NaiveClass, most: int = 6, least: int = 0) -> list:
+    return data.draw(st.lists(st.sampled_from(naive.points), min_size=least, max_size=most))
 
 
 def rows(labels: np.ndarray) -> list[tuple[bool, ...]]:
@@ -52,21 +52,21 @@ class TestDichotomies:
     @few
     @given(data=st.data())
     def test_are_all_labellings_once(self, name: str, data: st.DataObject) -> None:
-        told = TOLD[name]
-        points = drawn(data, told, most=5)
-        array = as_array(told, points)
-        found = told.spec.dichotomies(array)
+        naive = NAIVE_CLASSES[name]
+        points = drawn(data, naive, most=5)
+        array = as_array(naive, points)
+        found = naive.spec.dichotomies(array)
         listed = rows(found.labels)
         assert len(set(listed)) == len(listed)
-        assert set(listed) == told.labellings(points)
-        assert (told.spec.labels(found.concepts, array) == found.labels).all()
-        assert len(listed) <= told.spec.growth_bound(len(set(points)))
+        assert set(listed) == naive.labellings(points)
+        assert (naive.spec.labels(found.concepts, array) == found.labels).all()
+        assert len(listed) <= naive.spec.growth_bound(len(set(points)))
 
-    def test_none_of_no_points_but_one(self, name: str) -> None:
-        told = TOLD[name]
-        found = told.spec.dichotomies(as_array(told, []))
+    def test_no_points_have_one_labelling(self, name: str) -> None:
+        naive = NAIVE_CLASSES[name]
+        found = naive.spec.dichotomies(as_array(naive, []))
         assert found.labels.shape == (1, 0)
-        assert told.spec.growth_bound(0) == 1
+        assert naive.spec.growth_bound(0) == 1
 
 
 @each_new
@@ -74,41 +74,41 @@ class TestErm:
     @few
     @given(data=st.data())
     def test_is_the_first_of_the_best(self, name: str, data: st.DataObject) -> None:
-        told = TOLD[name]
-        points = drawn(data, told)
+        naive = NAIVE_CLASSES[name]
+        points = drawn(data, naive)
         size = len(points)
         labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)), int)
         weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)), int)
-        array = as_array(told, points)
+        array = as_array(naive, points)
         there = weights > 0
-        ways = told.spec.dichotomies(array[there])
+        ways = naive.spec.dichotomies(array[there])
         wrong = (ways.labels != labels[there]) @ weights[there]
-        best = told.spec.erm(array, labels, weights)
-        if told.spec.lists_minimisers:
+        best = naive.spec.erm(array, labels, weights)
+        if naive.spec.lists_minimisers:
             assert best.tolist() == ways.concepts[wrong.argmin()].tolist()
         if there.any():
-            said = told.spec.labels(best[None], array[there])[0]
+            said = naive.spec.labels(best[None], array[there])[0]
             assert (said != labels[there]) @ weights[there] == wrong.min()
         # Copies for weights, another order, weights beyond 64 bits.
         copies = np.repeat(np.arange(size), weights)
         order = np.array(data.draw(st.permutations(copies.tolist())), int)
-        assert told.spec.erm(array[order], labels[order]).tolist() == best.tolist()
-        huge = told.spec.erm(array, labels, weights.astype(np.uint64) << np.uint64(61))
+        assert naive.spec.erm(array[order], labels[order]).tolist() == best.tolist()
+        huge = naive.spec.erm(array, labels, weights.astype(np.uint64) << np.uint64(61))
         assert huge.tolist() == best.tolist()
 
     @few
     @given(data=st.data())
     def test_is_listed_for_more_points(self, name: str, data: st.DataObject) -> None:
-        told = TOLD[name]
-        if not told.spec.lists_minimisers:
+        naive = NAIVE_CLASSES[name]
+        if not naive.spec.lists_minimisers:
             return
-        points, more = drawn(data, told, 4, 1), drawn(data, told, 3)
+        points, more = drawn(data, naive, 4, 1), drawn(data, naive, 3)
         labels = data.draw(st.lists(st.integers(0, 1), min_size=len(points), max_size=len(points)))
-        best = told.spec.erm(as_array(told, points), labels)
-        assert best.tolist() in told.spec.dichotomies(as_array(told, points + more)).concepts.tolist()
+        best = naive.spec.erm(as_array(naive, points), labels)
+        assert best.tolist() in naive.spec.dichotomies(as_array(naive, points + more)).concepts.tolist()
 
     def test_of_many_samples_is_that_of_each(self, name: str, rng: np.random.Generator) -> None:
-        spec = TOLD[name].spec
+        spec = NAIVE_CLASSES[name].spec
         for size, samples in ((0, 3), (1, 40), (5, 300), (30, 20)):
             points = spec.draw_points(rng, samples * size).reshape(samples, size, *spec.point_shape)
             if rng.random() < 0.5 or size == 5:
@@ -127,15 +127,15 @@ class TestSolutions:
     @few
     @given(data=st.data())
     def test_are_the_dichotomies_of_what_is_present(self, name: str, data: st.DataObject) -> None:
-        told = TOLD[name]
+        naive = NAIVE_CLASSES[name]
         size = data.draw(st.integers(0, 5))
-        points = [drawn(data, told, size, size) for _ in range(3)]
-        array = np.stack([as_array(told, row) for row in points])
+        points = [drawn(data, naive, size, size) for _ in range(3)]
+        array = np.stack([as_array(naive, row) for row in points])
         flags = st.lists(st.booleans(), min_size=size, max_size=size)
         present = np.array([data.draw(flags) for _ in points], bool).reshape(3, size)
         numbers = st.lists(st.integers(-3, 3), min_size=size, max_size=size)
         signs = np.array([data.draw(numbers) for _ in points], int).reshape(3, size)
-        found = told.spec.candidate_concepts(array, signs, present)
+        found = naive.spec.candidate_concepts(array, signs, present)
         assert found.counted.any(axis=1).all()
         seen: list[dict] = [{} for _ in points]
         for place in range(found.gains.shape[1]):
@@ -147,17 +147,17 @@ class TestSolutions:
                     concept = found.concepts(which)[i]
                 else:
                     concept = concepts[i]
-                labels = told.spec.labels(concept[None], array[i][present[i]])[0] if present[i].any() else []
+                labels = naive.spec.labels(concept[None], array[i][present[i]])[0] if present[i].any() else []
                 key = tuple(np.array(labels, bool).tolist())
                 assert key not in seen[i]
                 seen[i][key] = float(found.gains[i, place])
         for i, row in enumerate(points):
             there = [x for x, here in zip(row, present[i], strict=True) if here]
             weights = signs[i][present[i]]
-            assert seen[i] == {key: float(np.array(key, bool) @ weights) for key in told.labellings(there)}
+            assert seen[i] == {key: float(np.array(key, bool) @ weights) for key in naive.labellings(there)}
 
     def test_of_no_samples(self, name: str) -> None:
-        spec = TOLD[name].spec
+        spec = NAIVE_CLASSES[name].spec
         found = spec.candidate_concepts(
             np.zeros((0, 2, *spec.point_shape)), np.zeros((0, 2)), np.zeros((0, 2), bool)
         )
@@ -165,15 +165,15 @@ class TestSolutions:
         assert len(found.gains) == 0
         assert concepts.shape == (0, *spec.erm(np.zeros((0, 1, *spec.point_shape)), [1]).shape[1:])
 
-    def test_what_is_absent_need_be_no_point(self, name: str) -> None:
-        told = TOLD[name]
-        array = as_array(told, [told.points[1], told.points[0]])[None].astype(float)
+    def test_absent_points_need_not_be_valid(self, name: str) -> None:
+        naive = NAIVE_CLASSES[name]
+        array = as_array(naive, [naive.points[1], naive.points[0]])[None].astype(float)
         array[0, 1] = -77.5
-        found = told.spec.candidate_concepts(array, [[1, 5]], np.array([[True, False]]))
+        found = naive.spec.candidate_concepts(array, [[1, 5]], np.array([[True, False]]))
         assert np.unique(found.gains[found.counted]).tolist() in ([0.0, 1.0], [0.0], [1.0])
 
     def test_shapes_must_fit(self, name: str) -> None:
-        spec = TOLD[name].spec
+        spec = NAIVE_CLASSES[name].spec
         with pytest.raises(InvalidArgument, match=r"samples must be points"):
             spec.candidate_concepts(
                 np.zeros((1, 2, *spec.point_shape)), np.zeros((1, 3)), np.ones((1, 2), bool)
@@ -366,8 +366,8 @@ class TestHalfplanes:
             points = rng.integers(-2, 3, (5 + absent, 2))
             labels = rng.integers(0, 2, len(points))
             weights = np.append(rng.integers(1, 4, 5), np.zeros(absent, int))
-            told = spec.erm(points, labels, weights)
-            assert told.tolist() == spec.erm(points[:5], labels[:5], weights[:5]).tolist()
+            with_absent = spec.erm(points, labels, weights)
+            assert with_absent.tolist() == spec.erm(points[:5], labels[:5], weights[:5]).tolist()
 
     def test_the_perceptron_gives_up_on_narrow_gaps_and_all_are_tried(self) -> None:
         points = np.array([[0, 0], [1000, 1], [2000, 2.001], [-1000, -1]])
@@ -379,7 +379,7 @@ class TestHalfplanes:
 
 
 class TestEncrypted:
-    def test_nothing_but_compare_is_asked(self) -> None:
+    def test_only_compare_reads_plaintexts(self) -> None:
         """Another key of the same order of ciphertexts, as `compare` has it, gives the same answers."""
         cipher = EncryptedThresholds(9, 4)
         order = sorted(range(9), key=lambda x: sum(int(cipher.compare(x, y) > 0) for y in range(9)))
@@ -419,7 +419,7 @@ FAIR: list[tuple[ConceptClass, float, float]] = [
     (Stumps(4), 0.25, 0.75),
     (Halfplanes(), 1 / 8, 7 / 8),
     (EncryptedThresholds(16, 3), 0.25, 0.75),
-    (TOLD["lists"].spec, 0.25, 0.75),
+    (NAIVE_CLASSES["lists"].spec, 0.25, 0.75),
     (parse_concept_class("lists:6"), 0.3, 0.7),
     (parse_concept_class("lists:4:literals"), 0.25, 0.75),
 ]
@@ -440,7 +440,7 @@ class TestAtRandom:
 
     def test_no_points_and_the_same_coins(self) -> None:
         for name in NAMES:
-            spec = TOLD[name].spec
+            spec = NAIVE_CLASSES[name].spec
             assert len(spec.draw_points(np.random.default_rng(0), 0)) == 0
             twice = [spec.draw_points(np.random.default_rng(3), 9).tolist() for _ in range(2)]
             assert twice[0] == twice[1]

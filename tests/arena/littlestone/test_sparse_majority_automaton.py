@@ -127,7 +127,7 @@ def test_no_learner_errs_less_often_than_the_dimension(matrix: np.ndarray) -> No
     ],
     ids=str,
 )
-def test_what_it_costs_to_predict_with_few_concepts(
+def test_the_cost_of_predicting_with_few_concepts(
     concept_class: ConceptClass, dimension: int, dual: int, members: int, states: int
 ) -> None:
     """The table of docs/online.md. Members are those of the fewest, whichever solution a solver finds; which
@@ -149,7 +149,7 @@ def test_a_majority_may_need_weights() -> None:
     assert majority(labels, members).all()
 
 
-def test_what_no_majority_says_is_known() -> None:
+def test_labels_that_no_majority_has_are_recognised() -> None:
     """Every concept is wrong at two of three points, and so is one of three points under any weights."""
     majorities = _SmallestMajorities(ConceptSets("three", np.eye(3, dtype=bool)))
     assert majorities.find(dict.fromkeys(range(3), True)) is None

@@ -175,7 +175,7 @@ class TestConcepts:
             decides = next(s for s in said if "if" not in s or x[int(s.split("x")[1][0])])
             assert int(decides.split()[-1]) == label
 
-    def test_specs_are_told_apart_and_travel(self) -> None:
+    def test_classes_compare_hash_and_pickle(self) -> None:
         spec = DecisionLists(Conjunctions(3, 2))
         assert cloudpickle.loads(cloudpickle.dumps(spec)) == spec
         assert hash(DecisionLists(Variables(3))) != hash(DecisionLists(Literals(3)))

@@ -86,7 +86,7 @@ def test_margins_of_lists_by_hand(labels: tuple[int, ...], default: int, least_s
     assert 1 / decision_list(6, list(enumerate(labels)), default).margin == pytest.approx(least_sum)
 
 
-def test_a_long_list_with_many_changes_has_the_margin_it_tells() -> None:
+def test_a_long_list_with_many_changes_has_its_documented_margin() -> None:
     """2,000 points of a list of 12 terms of 30 variables, most of which fire late."""
     rng = np.random.default_rng(1)
     variables = rng.permutation(30)[:12]

@@ -262,7 +262,7 @@ class TestCsv:
             ("0\n1,1\n", "line 2: every line must have as many labels as the first, 1, got 2"),
         ],
     )
-    def test_names_what_is_wrong(self, tmp_path: Path, text: str, message: str) -> None:
+    def test_errors_name_the_place(self, tmp_path: Path, text: str, message: str) -> None:
         path = tmp_path / "class.csv"
         path.write_text(text)
         with pytest.raises(InvalidArgument, match=message):
