@@ -28,8 +28,8 @@ class UnlabelledSwap(LaterRoundSwap):
         low, high = self._choose_points(sample)
         spec: Any = self.learner
         before, rest, between = 0, 0, 0
-        if hasattr(spec, "unlabelled"):
-            before, rest, between = self._divide_rounds(lambda index: int(spec.unlabelled(index)), "points")
+        if hasattr(spec, "pool_size"):
+            before, rest, between = self._divide_rounds(lambda index: int(spec.pool_size(index)), "points")
 
         yield Train(sample)
         yield from self._repeat_unlabelled(low, before, games)
