@@ -15,7 +15,7 @@ DEFAULT_CLASS = Thresholds()  # the class of the target if neither player has on
 _MAX_NUMBERS = 2**27  # coordinates of the training points of a batch
 
 
-class ExampleDistribution(ABC):
+class LabelledDistribution(ABC):
     """D for each of n games: a distribution of examples, and a label for every point."""
 
     @abstractmethod
@@ -32,7 +32,7 @@ class ExampleDistribution(ABC):
 
 
 @attrs.frozen(eq=False)
-class FiniteDistribution(ExampleDistribution):
+class FiniteDistribution(LabelledDistribution):
     """Finitely many kinds of examples.
 
     Shapes: points (k, ...), labels (n, k) bool, or (1, k) if all games have the same; chances (k,).
@@ -74,7 +74,7 @@ class FiniteDistribution(ExampleDistribution):
 
 
 @attrs.frozen(eq=False)
-class UniformDistribution(ExampleDistribution):
+class UniformDistribution(LabelledDistribution):
     """Points of a class without a finite domain, drawn by `draw_points` and labelled by a target.
 
     targets: (n, ...), one concept for each game.
@@ -116,7 +116,7 @@ def choose_distribution(
     concepts: ConceptClass | None,
     learner: Learner | None,
     sample: Sample | None,
-) -> ExampleDistribution:
+) -> LabelledDistribution:
     """The user's data, drawn with replacement, whose labels are the truth, or else a uniform distribution.
 
     The latter is uniform on the domain of a class (`concepts`, otherwise the learner's, otherwise thresholds

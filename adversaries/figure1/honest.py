@@ -10,7 +10,7 @@ from adversaries.common.training_samples import choose_sample_size
 from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
 from adversaries.figure1.example_distributions import (
     DEFAULT_CLASS,
-    ExampleDistribution,
+    LabelledDistribution,
     choose_distribution,
 )
 from arena import Adversary, Learner, Moves, Queries, Sample, Train, setting
@@ -45,7 +45,7 @@ class Honest(Adversary):
     sample: Sample | None = setting(None, help="the data D; default: uniform on the domain of the class")
     learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
-    def population(self, games: int, rng: np.random.Generator) -> ExampleDistribution:
+    def population(self, games: int, rng: np.random.Generator) -> LabelledDistribution:
         """D for each game. `play` draws it first, so the same random numbers give the same D."""
         return choose_distribution(
             games, rng, concepts=self.concepts, learner=self.learner, sample=self.sample

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
-from adversaries.figure1.example_distributions import ExampleDistribution, FiniteDistribution
+from adversaries.figure1.example_distributions import FiniteDistribution, LabelledDistribution
 from adversaries.figure1.honest import Honest
 from arena import Moves, Queries, Train, Unsupported, setting
 from arena.concepts import ConceptClass
@@ -89,7 +89,7 @@ class Poison(Honest):
         return float(min(0.5, max(1.0, 2 * np.log(max(1.0, self.fraction * size))) / max(1.0, size)))
 
     def choose_points(
-        self, distribution: ExampleDistribution, games: int, rng: np.random.Generator
+        self, distribution: LabelledDistribution, games: int, rng: np.random.Generator
     ) -> list[np.ndarray]:
         """For each game, the points (m, ...) from which the chosen queries are drawn.
 
@@ -104,7 +104,7 @@ class Poison(Honest):
 
 
 def _draw_crowds(
-    distribution: ExampleDistribution,
+    distribution: LabelledDistribution,
     concepts: ConceptClass,
     games: int,
     reach: float,
@@ -125,7 +125,7 @@ def _draw_crowds(
 
 
 def _draw_rivals(
-    distribution: ExampleDistribution, concepts: ConceptClass, reach: float, rng: np.random.Generator
+    distribution: LabelledDistribution, concepts: ConceptClass, reach: float, rng: np.random.Generator
 ) -> np.ndarray:
     """(n, ...): for each game, the concept with a nonzero error closest to `reach`.
 
@@ -144,7 +144,7 @@ def _draw_rivals(
 
 
 def _find_worst_points(
-    distribution: ExampleDistribution, concepts: ConceptClass, rng: np.random.Generator
+    distribution: LabelledDistribution, concepts: ConceptClass, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """For each game, the point of D such that a teacher trained on it alone has the largest error."""
     points, truth = distribution.draw(rng, _TEST_POINTS)
@@ -158,7 +158,7 @@ def _find_worst_points(
 
 
 def _draw_outside(
-    distribution: ExampleDistribution, concepts: ConceptClass, games: int, rng: np.random.Generator
+    distribution: LabelledDistribution, concepts: ConceptClass, games: int, rng: np.random.Generator
 ) -> list[np.ndarray]:
     """Points outside the support of D: the rest of a finite domain, or points on either side of D."""
     if concepts.domain is not None:

@@ -201,7 +201,7 @@ def test_a_rate_that_is_none_is_refused(rate: float) -> None:
 
 @pytest.mark.parametrize("margin", [0.0, 1.5])
 def test_a_margin_that_is_none_is_refused(margin: float) -> None:
-    with pytest.raises(InvalidArgument, match="margin must be (more than 0|at most 1), got"):
+    with pytest.raises(InvalidArgument, match=r"margin must be (more than 0|at most 1), got"):
         Winnow(concepts=Halfspaces(4, margin))
 
 
