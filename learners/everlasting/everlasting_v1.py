@@ -66,7 +66,7 @@ class EverlastingV1(GenericBBL):
         return run.teachers >= 8 / (run.alpha * run.noise) * (log(run.answers + 1) - log(run.beta))
 
     def adapt_to(self, sample_size: int) -> Self:
-        """This learner, or for a smaller sample one with one halt, ε′ near 1 and S_1 at the rate of Claim E.5.
+        """This learner, or for a small sample one with one halt, ε′ near 1 and S_1 at the rate of Claim E.5.
 
         ε′ near 1 is Lemma 4.3 without composition; the teachers are as many as its gap condition needs.
         """
