@@ -26,12 +26,12 @@ from tabulate import tabulate
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, Release
+from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 from audits.runs.blocks import play_block
-from audits.runs.estimation import Course, Numbers
 from audits.runs.ledger import Ledger
-from audits.runs.plan import MOST_PAIRS, Plan
+from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
 from audits.runs.run import run
-from audits.runs.workers import Workers, in_order
+from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.releases.randomised_response import RandomisedResponse
@@ -63,7 +63,7 @@ def heavy(blocks: int) -> Plan:
         referee=Figure1(),
         epsilon=1.0,
         delta=1e-5,
-        games=blocks * MOST_PAIRS,
+        games=blocks * MAX_BLOCK_PAIRS,
         seed=7,
     )
 
@@ -129,7 +129,7 @@ def backends(blocks: int = 16) -> None:
         for workers in found.values():
             run(attrs.evolve(plan, games=4 * plan.block), jobs=workers)  # starts and imports
         played = in_turns(found, lambda workers: run(plan, jobs=workers))
-        waited = in_turns(found, lambda workers: deque(in_order(time.sleep, [1.0] * blocks, workers)))
+        waited = in_turns(found, lambda workers: deque(map_in_order(time.sleep, [1.0] * blocks, workers)))
     rows = [[name, *speeds(played, name), *speeds(waited, name)] for name in found]
     print(
         f"{blocks} blocks, two workers; games, {median(played['one']) / blocks:.2f} s a block; waits of 1 s"
@@ -189,14 +189,14 @@ def costs(plan: Plan, count: int) -> tuple[float, float, float]:
     start = time.perf_counter()
     blocks = [play_block(plan, index) for index in range(count)]
     play = (time.perf_counter() - start) / count
-    course = Course(Numbers.of(plan))
+    estimators = AuditEstimators(EstimatorSettings.from_plan(plan))
     for _ in range(4):  # bets are chosen more seldom as games are many
         for block in blocks:
-            course.update(block)
+            estimators.update(block)
     start = time.perf_counter()
     for _ in range(4):
         for block in blocks:
-            course.update(block)
+            estimators.update(block)
     test = (time.perf_counter() - start) / (4 * count)
     with (
         tempfile.TemporaryDirectory() as folder,

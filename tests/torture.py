@@ -39,6 +39,7 @@ from support.waiting import kept  # noqa: E402 - after the path to what it needs
 
 from adversaries.release.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
+from audits.reports.json_form import to_data  # noqa: E402
 from audits.runs.ledger.copying import copy_ledger  # noqa: E402
 from audits.runs.plan import Plan  # noqa: E402
 from audits.runs.run import run  # noqa: E402
@@ -138,7 +139,7 @@ class Outcome:
     @classmethod
     def of(cls, ledger: Path) -> Outcome:
         """That of the run in a ledger, gone on with to its end."""
-        verdict = run(plan(), ledger=ledger).as_json()
+        verdict = to_data(run(plan(), ledger=ledger))
         figures = {k: v for k, v in verdict.items() if k not in ("seconds", "games_per_second")}
         return cls(json.dumps(figures), rows(ledger))
 

@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.errors import told
-from audits.runs.interrupts import ignored
+from audits.runs.interrupts import ignore_interrupts
 from audits.runs.workers.envelope import ERROR, RESULT, UNOPENED, Envelope, made_with, played, raised
 from audits.runs.workers.pools import Pool, opened
 from audits.runs.workers.workers import Workers, WorkersFailed
@@ -30,13 +30,13 @@ _LEAST_AHEAD = 64  # but at least so many
 _WAVE = 256  # so many times the workers; then joblib counts anew how many there are
 
 
-def in_order(
+def map_in_order(
     call: Callable[[Given], Result],
     tasks: Sequence[Given],
     workers: int | Workers = 1,
     *,
     keep: Callable[[Given, Result], None] | None = None,
-    fault: Callable[[Given, Result], str] | None = None,
+    find_fault: Callable[[Given, Result], str] | None = None,
     unit: str = "block",
 ) -> Generator[Result, None, None]:
     """What `call` makes of every task, in their order.
@@ -53,7 +53,7 @@ def in_order(
     if it cannot import what the tasks need, or if a task fails three times, the last time alone: its worker
     ended, hung, or gave what fails its check.
     """
-    workers = Workers.of(workers)
+    workers = Workers.from_jobs(workers)
     if workers.alone or not tasks or (len(tasks) == 1 and workers.local):
         for task in tasks:
             result = call(task)
@@ -64,7 +64,7 @@ def in_order(
     ahead: dict[int, Envelope | Result] = {}
     with (
         _opened(workers, call) as pool,
-        closing((handing := _Handing(pool, tasks, fault, unit)).out()) as coming,
+        closing((handing := _Handing(pool, tasks, find_fault, unit)).out()) as coming,
     ):
         for place in range(len(tasks)):
             while place not in ahead:
@@ -81,7 +81,7 @@ def in_order(
 
 @contextmanager
 def _opened(workers: Workers, call: Callable[[Any], Any]) -> Iterator[Pool]:
-    with ignored():
+    with ignore_interrupts():
         pool = opened(workers, call)
         there = pool.__enter__()
     try:
@@ -130,7 +130,7 @@ class _Handing:
     def _parallel(self) -> Any:
         """joblib on the workers that are there."""
         try:
-            with ignored():
+            with ignore_interrupts():
                 return self.pool.parallel(
                     timeout=self.pool.workers.patience,
                     batch_size=1,  # so that one who stops early has little to wait for
@@ -146,7 +146,7 @@ class _Handing:
         while failed is None and self.first < len(self.tasks):
             self.wave += 1
             try:
-                with ignored():
+                with ignore_interrupts():
                     self.ahead = max(_LEAST_AHEAD, _AHEAD * self.pool.size)
                     self.left = _WAVE * self.pool.size
                     envelopes = parallel(self._calls(self.wave))

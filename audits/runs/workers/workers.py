@@ -8,7 +8,7 @@ import attrs
 
 from arena.errors import InvalidArgument
 from audits.registry.settings_text import nearest
-from audits.runs.stopped import Stopped
+from audits.runs.run_stopped import RunStopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
 LOCAL = "local"
@@ -48,7 +48,7 @@ class Workers:
         self._check_patience()
 
     @classmethod
-    def of(cls, jobs: int | Workers) -> Workers:
+    def from_jobs(cls, jobs: int | Workers) -> Workers:
         """So many processes, or the workers themselves."""
         return jobs if isinstance(jobs, Workers) else cls(jobs=jobs)
 
@@ -95,5 +95,5 @@ class Workers:
             )
 
 
-class WorkersFailed(InvalidArgument, Stopped):
+class WorkersFailed(InvalidArgument, RunStopped):
     """The workers did not do what they were asked. What they had done before is kept."""

@@ -19,7 +19,7 @@ from support.rough_workers import Garbling, Noted, figures, notes, rough_plan, s
 from arena import InvalidArgument, PlayerError
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
-from audits.runs.workers import Workers, WorkersFailed, in_order
+from audits.runs.workers import Workers, WorkersFailed, map_in_order
 from audits.runs.workers.envelope import Envelope, played
 from audits.runs.workers.pools import opened
 
@@ -37,7 +37,7 @@ def square(task: int) -> int:
 @pytest.mark.parametrize("workers", [1, LOKY, THREADS])
 def test_results_are_in_order_and_kept_as_they_come(workers) -> None:
     kept: dict[int, int] = {}
-    assert list(in_order(square, range(100), workers, keep=kept.__setitem__)) == SQUARES
+    assert list(map_in_order(square, range(100), workers, keep=kept.__setitem__)) == SQUARES
     assert kept == dict(enumerate(SQUARES))
 
 
@@ -58,26 +58,26 @@ def test_no_more_is_begun_ahead_than_can_be_kept() -> None:
             assert sorted(begun) == list(range(64))
             waiting.set()
 
-    assert list(in_order(call, range(1_000), THREADS, keep=keep)) == [task**2 for task in range(1_000)]
+    assert list(map_in_order(call, range(1_000), THREADS, keep=keep)) == [task**2 for task in range(1_000)]
     assert kept.index(0) == 63
 
 
 def test_a_reader_that_is_slower_than_the_workers_holds_them_up() -> None:
     begun: list[int] = []
-    with closing(in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
+    with closing(map_in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
         for number, _ in zip(range(20), results, strict=False):
             time.sleep(0.01)
             assert len(begun) <= number + 1 + 64
 
 
 def test_tasks_may_be_more_than_a_list_holds() -> None:
-    with closing(in_order(square, range(10**15), THREADS)) as results:
+    with closing(map_in_order(square, range(10**15), THREADS)) as results:
         assert [next(results) for _ in range(100)] == SQUARES
 
 
 def test_closed_early_no_task_is_begun_any_more() -> None:
     begun: list[int] = []
-    with closing(in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
+    with closing(map_in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
         next(results)
     count = len(begun)
     time.sleep(0.05)
@@ -105,7 +105,7 @@ def breaks(task: int) -> int:
 
 @pytest.mark.parametrize("workers", [1, LOKY, THREADS])
 def test_an_error_is_raised_in_its_place_in_the_order(workers) -> None:
-    results = in_order(breaks, range(100), workers)
+    results = map_in_order(breaks, range(100), workers)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(PlayerError, match="learner mine raised ValueError: no in round 1") as raised:
         next(results)
@@ -119,7 +119,7 @@ def raises_mine(task: int) -> int:
 
 def test_an_error_that_cannot_travel_is_told() -> None:
     with pytest.raises(RuntimeError, match="Mine: 0 and 0"):
-        list(in_order(raises_mine, range(4), LOKY))
+        list(map_in_order(raises_mine, range(4), LOKY))
 
 
 # --- what travels ---------------------------------------------------------------------------------------
@@ -127,7 +127,7 @@ def test_an_error_that_cannot_travel_is_told() -> None:
 
 def test_the_work_is_pickled_once_and_opened_once_by_a_process(tmp_path: Path) -> None:
     call = Noted(str(tmp_path))
-    results = list(in_order(call, range(60), LOKY))
+    results = list(map_in_order(call, range(60), LOKY))
     assert [square for square, _ in results] == SQUARES[:60]
     assert len(notes(tmp_path, "pickled")) == 1
     processes = {process for _, process in results}
@@ -154,7 +154,7 @@ def test_processes_map_the_work_from_a_file_and_threads_share_it() -> None:
 @pytest.mark.parametrize("how", ["type", "index", "checksum", "value"])
 def test_garbage_is_played_again(tmp_path: Path, how: str) -> None:
     call = Garbling(how, str(tmp_path / "flag"))
-    assert list(in_order(call, range(20), LOKY, fault=square_fault)) == SQUARES[:20]
+    assert list(map_in_order(call, range(20), LOKY, find_fault=square_fault)) == SQUARES[:20]
     assert (tmp_path / "flag").exists()
 
 
@@ -168,7 +168,7 @@ def test_garbage_is_played_again(tmp_path: Path, how: str) -> None:
     ],
 )
 def test_three_times_garbage_is_an_error_that_names_the_block(how: str, told: str) -> None:
-    results = in_order(Garbling(how), range(20), LOKY, fault=square_fault)
+    results = map_in_order(Garbling(how), range(20), LOKY, find_fault=square_fault)
     assert [next(results) for _ in range(5)] == SQUARES[:5]
     with pytest.raises(WorkersFailed) as refusal:
         next(results)
@@ -192,7 +192,7 @@ def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None
 def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> None:
     kept: list[int] = []
     with pytest.raises(WorkersFailed) as refusal:
-        list(in_order(Garbling("versions"), [5, 5, 5], LOKY, keep=lambda task, result: kept.append(task)))
+        list(map_in_order(Garbling("versions"), [5, 5, 5], LOKY, keep=lambda task, result: kept.append(task)))
     assert kept == []
     assert re.fullmatch(
         rf"numpy is {re.escape(np.__version__)} here and 1\.0 on the worker \S+ \(process \d+\), and figures "
@@ -208,7 +208,7 @@ def test_a_worker_that_cannot_import_a_plug_in_is_told() -> None:
     sys.modules["only_here"] = module
     try:
         with pytest.raises(WorkersFailed) as refusal:
-            list(in_order(vars(module)["call"], range(4), LOKY))
+            list(map_in_order(vars(module)["call"], range(4), LOKY))
     finally:
         del sys.modules["only_here"]
     assert re.fullmatch(
@@ -285,7 +285,7 @@ def grows(task: int) -> int:
 def test_a_worker_that_grows_is_replaced_though_warnings_are_errors() -> None:
     """By loky, in a thread: with an error there, no more would come."""
     pytest.importorskip("psutil", reason="loky needs it to see how large a worker is")
-    assert list(in_order(grows, range(40), Workers(jobs=2, patience=60))) == list(range(40))
+    assert list(map_in_order(grows, range(40), Workers(jobs=2, patience=60))) == list(range(40))
 
 
 def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_path: Path) -> None:
@@ -301,7 +301,7 @@ def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_p
     assert verdict.interrupted
     assert verdict.games == 11 * 500
     with Ledger.read(ledger) as book:
-        assert set(range(11)) <= book.have()
+        assert set(range(11)) <= book.block_indices()
     # In this process it does no harm, so the run can be ended here.
     assert figures(run(plan, ledger=ledger)) == figures(run(plan))
 
