@@ -121,7 +121,7 @@ def garbled(sent: Any, how: str) -> Any:
     if how == "checksum":
         return attrs.evolve(sent, payload=sent.payload[:-1] + b"x")
     if how == "versions":
-        return attrs.evolve(sent, made_with={**sent.made_with, "numpy": "1.0"})
+        return attrs.evolve(sent, software={**sent.software, "numpy": "1.0"})
     return sent
 
 

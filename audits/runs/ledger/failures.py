@@ -45,7 +45,7 @@ def explain_errors(
     except (
         UnicodeDecodeError
     ) as error:  # sqlite3 could not even decode SQLite's message, which quotes the file
-        raise damaged_ledger(path, _UNREADABLE) from error
+        raise damage_error(path, _UNREADABLE) from error
 
 
 def error_code(error: BaseException) -> int:
@@ -53,7 +53,7 @@ def error_code(error: BaseException) -> int:
     return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits only say where it happened
 
 
-def damaged_ledger(path: Path, fault: str) -> InvalidArgument:
+def damage_error(path: Path, fault: str) -> InvalidArgument:
     """The error for a ledger that has been altered."""
     return InvalidArgument(
         f"the ledger {path} is damaged: {fault}",
@@ -90,7 +90,7 @@ def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_
             remedy=f"Give the path of {expected}.",
         )
     message = str(error)
-    return damaged_ledger(path, message if message.isascii() and message.isprintable() else _UNREADABLE)
+    return damage_error(path, message if message.isascii() and message.isprintable() else _UNREADABLE)
 
 
 def _find_obstacle(path: Path) -> str:

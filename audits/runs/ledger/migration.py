@@ -35,7 +35,7 @@ def migrate_plan(plan: Mapping[str, Any], notes: Mapping[str, Any]) -> dict[str,
     return {key: _migrate_value(value, names) for key, value in present.items()}
 
 
-def unnamed_players(plan: Mapping[str, Any]) -> list[str]:
+def find_unnamed_players(plan: Mapping[str, Any]) -> list[str]:
     """The classes of the players in a migrated plan whose names are not known."""
     specs = [plan.get(role) for role in _NAME_IN_NOTES]
     return [

@@ -18,8 +18,8 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.runs.ledger.failures import WRITABLE, damaged_ledger
-from audits.runs.ledger.migration import NAMES_SINCE, migrate_notes, migrate_plan, unnamed_players
+from audits.runs.ledger.failures import WRITABLE, damage_error
+from audits.runs.ledger.migration import NAMES_SINCE, migrate_notes, migrate_plan, find_unnamed_players
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
 SCHEMA_VERSION = (
@@ -57,9 +57,9 @@ class Head:
         notes = dict(json.loads(self.notes))
         return notes if self.version >= NAMES_SINCE else migrate_notes(notes)
 
-    def unnamed_players(self) -> list[str]:
+    def find_unnamed_players(self) -> list[str]:
         """The classes of players whose names a ledger of an older schema lacks."""
-        return [] if self.version >= NAMES_SINCE else unnamed_players(self.read_plan())
+        return [] if self.version >= NAMES_SINCE else find_unnamed_players(self.read_plan())
 
     def checksum_block(self, block: int, pairs: int, scores: bytes) -> bytes:
         """The checksum of a block. It covers the plan, so that a block cannot be moved into another run's
@@ -134,18 +134,18 @@ def read_head(
         )
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
     if tables != _TABLES.get(version):
-        raise damaged_ledger(path, "its tables are not those of a ledger")
+        raise damage_error(path, "its tables are not those of a ledger")
     fault = _select_one(connection, "PRAGMA quick_check(1)") if check_all else "ok"
     if fault != "ok":
-        raise damaged_ledger(path, " ".join(str(fault).split()))
+        raise damage_error(path, " ".join(str(fault).split()))
     plan, checksum = _select_only_row(connection, path, "plan")
     if checksum != hashlib.sha256(plan).digest():
-        raise damaged_ledger(path, "its plan does not match its checksum")
+        raise damage_error(path, "its plan does not match its checksum")
     if "notes" not in tables:
         return Head(plan, _NO_NOTES, version)
     notes, checksum = _select_only_row(connection, path, "notes")
     if checksum != _checksum_notes(plan, notes):
-        raise damaged_ledger(path, "its notes do not match their checksum")
+        raise damage_error(path, "its notes do not match their checksum")
     return Head(plan, notes, version)
 
 
@@ -232,7 +232,7 @@ def _insert_head(connection: sqlite3.Connection, plan: bytes, notes: bytes) -> N
 def _select_only_row(connection: sqlite3.Connection, path: Path, table: str) -> tuple[bytes, bytes]:
     rows = connection.execute(f"SELECT CAST(json AS BLOB), sha256 FROM {table}").fetchall()
     if len(rows) != 1:
-        raise damaged_ledger(path, f"its table {table} has {len(rows)} rows instead of one")
+        raise damage_error(path, f"its table {table} has {len(rows)} rows instead of one")
     return rows[0][0], rows[0][1]
 
 

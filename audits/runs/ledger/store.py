@@ -26,7 +26,7 @@ import numpy as np
 from arena.errors import InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, decoded
 from audits.runs.ledger.copying import LOG_PAGES, copy_ledger
-from audits.runs.ledger.failures import READABLE, damaged_ledger, error_code, explain_errors
+from audits.runs.ledger.failures import READABLE, damage_error, error_code, explain_errors
 from audits.runs.ledger.schema import (
     Head,
     canonical,
@@ -140,13 +140,12 @@ class Store(Generic[BlockType]):
 
     def check_plan(self, plan: Mapping[str, object]) -> None:
         """Check that the ledger holds this plan. Raises: InvalidArgument, with the differences."""
-        unnamed = self._head.unnamed_players()
+        unnamed = self._head.find_unnamed_players()
         if unnamed:
             raise InvalidArgument(
                 f"the ledger {self.path} of an older dp-arena does not name its players, only their classes "
                 f"({', '.join(unnamed)}), so its plan cannot be compared",
-                remedy="Finish the run with the dp-arena that wrote it; arena report and arena export can read "
-                "it.",
+                remedy="Finish the run with the dp-arena that wrote it; arena report and export read it.",
             )
         differences = describe_differences(self.plan, plan)
         if differences:
@@ -267,7 +266,7 @@ class Store(Generic[BlockType]):
 
     def _check_row(self, block: int, pairs: int, scores: object, checksum: object) -> tuple[int, int, bytes]:
         if not isinstance(scores, bytes) or checksum != self._head.checksum_block(block, pairs, scores):
-            raise damaged_ledger(self.path, f"block {block} does not match its checksum")
+            raise damage_error(self.path, f"block {block} does not match its checksum")
         return block, pairs, scores
 
 

@@ -214,8 +214,8 @@ def test_two_runs_of_a_learner_with_coins_of_its_own_are_no_parts(tmp_path: Path
     with pytest.raises(InvalidArgument) as refused:
         merge([a, b], tmp_path / "c")
     assert str(refused.value) == (
-        f"block 0 in {a} differs from that in {b}. They are two runs whose random numbers no seed repeats: leave "
-        "one of them out."
+        f"block 0 in {a} differs from that in {b}. They are two runs whose random numbers no seed repeats: "
+        "leave one of them out."
     )
 
 

@@ -1,8 +1,8 @@
 """Ledgers of schema 2, written by an older version: all commands give the figures of that version.
 
 `unfinished.ledger` is that of `arena audit above-threshold --against reconstruct --games 2000 --seed 5
---epsilon 0.1`, interrupted after four of ten blocks; `learned.ledger` that of `arena audit geometric-count --against count-swap
---set epsilon=4 --games 900 --seed 5 --epsilon 0.5 --witness learnt`, which is finished.
+--epsilon 0.1`, interrupted after four of ten blocks; `learned.ledger` that of `arena audit geometric-count
+--against count-swap --set epsilon=4 --games 900 --seed 5 --epsilon 0.5 --witness learnt`, which is finished.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ def test_a_ledger_that_does_not_name_its_players_can_be_read_but_not_resumed(led
     assert str(refused.value) == (
         f"the ledger {nameless} of an older dp-arena does not name its players, only their classes "
         "(LaplaceCount), so its plan cannot be compared. Finish the run with the dp-arena that wrote it; "
-        "arena report and arena export can read it."
+        "arena report and export read it."
     )
     assert schema_of(nameless) == 2
 

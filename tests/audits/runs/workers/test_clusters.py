@@ -25,8 +25,8 @@ from audits.races.mistakes.text import as_json
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
-from audits.runs.workers.envelope import played
-from audits.runs.workers.pools import opened
+from audits.runs.workers.envelope import perform
+from audits.runs.workers.pools import open_pool
 
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
@@ -104,13 +104,13 @@ def test_the_work_is_scattered_once(dask: Workers, tmp_path: Path, monkeypatch: 
 
 def test_the_work_is_scattered_under_a_new_name_when_workers_were_lost(dask: Workers) -> None:
     """A worker that was fetching it under the old name may never get it."""
-    with opened(dask, slow_square) as pool:
+    with open_pool(dask, slow_square) as pool:
         names = []
         for _ in range(2):
             before = set(pool.client.futures)
             parallel = pool.parallel()
             names.append(set(pool.client.futures) - before)
-            (envelope,) = parallel([delayed(played)(pool.parcel, pool.digest, 3, 3)])
+            (envelope,) = parallel([delayed(perform)(pool.parcel, pool.digest, 3, 3)])
             assert envelope.content == 9
     assert len(names[0]) == len(names[1]) == 1
     assert names[0] != names[1]
@@ -192,7 +192,7 @@ def test_no_cluster_at_the_address() -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "arena: no dask cluster answers at the address, got 'tcp://127.0.0.1:9'. Start one (dask scheduler), "
-        "mend the address, or let the cluster be local.\n"
+        "correct the address, or let the cluster be local.\n"
     )
 
 
@@ -203,12 +203,12 @@ def test_what_is_no_address(address: str) -> None:
 
 
 def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audits.runs.workers.pools._WAIT", 0.5)
+    monkeypatch.setattr("audits.runs.workers.pools._TIMEOUT", 0.5)
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50) as empty:
         address = empty.scheduler_address
         with (
             pytest.raises(WorkersFailed) as refusal,
-            opened(Workers(backend="dask", cluster=address), slow_square),
+            open_pool(Workers(backend="dask", cluster=address), slow_square),
         ):
             pass
     assert str(refusal.value) == (

@@ -20,8 +20,9 @@ from arena import InvalidArgument, PlayerError
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
 from audits.runs.workers import Workers, WorkersFailed, map_in_order
-from audits.runs.workers.envelope import Envelope, played
-from audits.runs.workers.pools import opened
+from audits.runs.workers.envelope import Envelope, perform
+from audits.runs.workers.ordered_map import _Dispatcher
+from audits.runs.workers.pools import open_pool
 
 LOKY, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
 SQUARES = [task * task for task in range(100)]
@@ -142,9 +143,9 @@ def kind_of(parcel: object) -> str:
 def test_processes_map_the_work_from_a_file_and_threads_share_it() -> None:
     from joblib import delayed
 
-    with opened(LOKY, square) as pool, pool.parallel() as parallel:
+    with open_pool(LOKY, square) as pool, pool.parallel() as parallel:
         assert parallel(delayed(kind_of)(pool.parcel) for _ in range(4)) == ["memmap"] * 4
-    with opened(THREADS, square) as pool:
+    with open_pool(THREADS, square) as pool:
         assert pool.parcel is square
 
 
@@ -179,14 +180,26 @@ def test_three_times_garbage_is_an_error_that_names_the_block(how: str, told: st
     assert re.fullmatch(pattern, str(refusal.value))
 
 
+def test_the_last_try_is_made_while_no_other_task_is_under_way() -> None:
+    with open_pool(THREADS, square) as pool:
+        dispatcher = _Dispatcher(pool, range(100), None, "block", remaining=100, ahead=64)
+        assert [dispatcher._choose_task(0) for _ in range(2)] == [0, 1]
+        dispatcher.lone_retries.append(50)
+        assert dispatcher._choose_task(0) is None  # 0 and 1 are under way
+        dispatcher.under_way.clear()
+        assert [dispatcher._choose_task(0) for _ in range(2)] == [50, None]
+        dispatcher.under_way.clear()
+        assert dispatcher._choose_task(0) == 2
+
+
 def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None:
-    from audits.runs.blocks import fault, play_block
+    from audits.runs.blocks import find_fault, play_block
 
     plan = rough_plan(tmp_path, "never")
     block = play_block(plan, 0)
-    assert fault(plan, 0, block) == ""
-    assert fault(rough_plan(tmp_path, "never", block=400), 0, block) == "has 500 pairs of games, not 400"
-    assert fault(plan, 0, [1, 2]) == "is no block (list)"
+    assert find_fault(plan, 0, block) == ""
+    assert find_fault(rough_plan(tmp_path, "never", block=400), 0, block) == "has 500 pairs of games, not 400"
+    assert find_fault(plan, 0, [1, 2]) == "is no block (list)"
 
 
 def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> None:
@@ -196,7 +209,7 @@ def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> 
     assert kept == []
     assert re.fullmatch(
         rf"numpy is {re.escape(np.__version__)} here and 1\.0 on the worker \S+ \(process \d+\), and figures "
-        r"hang on it\. Install the same on every worker\.",
+        r"depend on it\. Install the same on every worker\.",
         str(refusal.value),
     )
 
@@ -220,10 +233,10 @@ def test_a_worker_that_cannot_import_a_plug_in_is_told() -> None:
 
 
 def test_an_envelope_tells_when_it_was_changed() -> None:
-    sent = played(square, "", 3, 7)
-    assert (sent.whole, sent.place, sent.content) == (True, 3, 49)
+    sent = perform(square, "", 3, 7)
+    assert (sent.is_intact, sent.place, sent.content) == (True, 3, 49)
     other = Envelope.of(4, "result", 49)
-    assert other.whole
+    assert other.is_intact
     assert other.checksum != sent.checksum
 
 
@@ -320,18 +333,19 @@ def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_p
         ({"jobs": 0}, "jobs must be at least 1, got 0"),
         (
             {"cluster": "tcp://host:8786"},
-            "loky reaches no cluster, got 'tcp://host:8786'. Choose the backend dask or ray, or no cluster.",
+            "the backend loky has no cluster, got 'tcp://host:8786'. Choose the backend dask or ray, or leave "
+            "out the cluster.",
         ),
         (
             {"backend": "dask", "cluster": "tcp://host:8786", "jobs": 4},
-            "jobs counts workers of this machine, and a cluster elsewhere has its own, got 4. Leave jobs "
-            "away.",
+            "jobs counts the workers of this machine, but a cluster elsewhere has its own, got 4. Leave "
+            "out jobs.",
         ),
-        ({"jobs": 2, "patience": 0}, "patience is a number of seconds above 0, got 0"),
+        ({"jobs": 2, "patience": 0}, "patience must be more than 0 seconds, got 0"),
         (
             {"patience": 60},
-            "patience ends workers that hang, and threads of this process cannot be ended, got 60. Have two "
-            "jobs or more of loky, or a cluster.",
+            "patience ends workers that hang, but threads of this process cannot be ended, got 60. Use at "
+            "least two jobs of loky, or a cluster.",
         ),
     ],
 )
