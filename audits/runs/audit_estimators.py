@@ -9,7 +9,7 @@ from typing import Any
 
 import attrs
 
-from arena import Claim, InvalidArgument
+from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
 from audits.distinguishers.learned import Learning
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.ledger import Ledger
@@ -157,7 +157,7 @@ class AuditEstimators:
         )
 
     def make_verdict(
-        self, *, protects: tuple[str, ...], neighbours: str, interrupted: bool, **details: Any
+        self, *, protects: tuple[PrivacyUnit, ...], neighbours: Neighbours, interrupted: bool, **details: Any
     ) -> Verdict:
         """The verdict after the last block. protects, neighbours: of the claim; details: other fields of
         `Verdict`."""

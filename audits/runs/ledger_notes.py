@@ -6,12 +6,12 @@ They follow from the plan, except for the command line, and no figure depends on
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import attrs
 
-from arena import ArenaError
+from arena import ArenaError, Neighbours, PrivacyUnit
 from audits.registry.settings_text import summary
 from audits.runs.example_games import write_example_games
 from audits.runs.plan import Plan
@@ -20,8 +20,8 @@ _MAX_LINES = 40  # of a transcript
 _LAST_LINES = 12  # of a longer one, which are kept besides its first lines
 
 
-def _as_texts(values: Any) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
+def _read_units(units: Iterable[str]) -> tuple[PrivacyUnit, ...]:
+    return tuple(PrivacyUnit(unit) for unit in units)
 
 
 @attrs.frozen(kw_only=True)
@@ -40,8 +40,8 @@ class LedgerNotes:
     learner_set: str = ""
     adversary_set: str = ""
     claim: str = ""
-    protects: tuple[str, ...] = attrs.field(default=(), converter=_as_texts)
-    neighbours: str = ""
+    protects: tuple[PrivacyUnit, ...] = attrs.field(default=(), converter=_read_units)
+    neighbours: Neighbours = attrs.field(default=Neighbours.REPLACE_ONE, converter=Neighbours)
     theorem: str = ""
     transcript: str = ""
     command: str = ""

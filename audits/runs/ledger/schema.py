@@ -19,7 +19,7 @@ import attrs
 
 from arena.errors import InvalidArgument
 from audits.runs.ledger.failures import WRITABLE, damage_error
-from audits.runs.ledger.migration import NAMES_SINCE, migrate_notes, migrate_plan, find_unnamed_players
+from audits.runs.ledger.migration import NAMES_SINCE, find_unnamed_players, migrate_notes, migrate_plan
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
 SCHEMA_VERSION = (

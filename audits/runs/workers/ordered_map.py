@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from arena.errors import told
+from arena.errors import describe_error
 from audits.runs.interrupts import ignore_interrupts
 from audits.runs.workers.envelope import ERROR, RESULT, UNOPENED, Envelope, perform, restore_error, software
 from audits.runs.workers.pools import Pool, open_pool
@@ -134,7 +134,7 @@ class _Dispatcher:
                     return_as="generator_unordered",
                 )
         except Exception as error:  # each package has its own
-            raise _workers_gone(told(error)) from error
+            raise _workers_gone(describe_error(error)) from error
 
     def _use_workers(self, parallel: Any) -> Generator[tuple[int, Envelope, Any], None, None]:
         """The results until workers fail or all results are read."""

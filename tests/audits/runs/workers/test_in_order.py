@@ -333,8 +333,8 @@ def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_p
         ({"jobs": 0}, "jobs must be at least 1, got 0"),
         (
             {"cluster": "tcp://host:8786"},
-            "the backend loky has no cluster, got 'tcp://host:8786'. Choose the backend dask or ray, or leave "
-            "out the cluster.",
+            "the backend loky has no cluster, got 'tcp://host:8786'. Choose the backend dask or ray, or "
+            "leave out the cluster.",
         ),
         (
             {"backend": "dask", "cluster": "tcp://host:8786", "jobs": 4},
