@@ -56,7 +56,7 @@ def test_debugging_shows_where_an_error_came_from() -> None:
     ):
         assert shown.returncode == 1
         assert shown.stderr.startswith("Traceback")
-        assert "audits/runs/plan.py" in shown.stderr
+        assert "audits.runs.plan.Plan" in shown.stderr
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")

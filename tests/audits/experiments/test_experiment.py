@@ -230,7 +230,7 @@ def test_other_data_are_another_plan(planned, tmp_path) -> None:
 
 def test_no_page_is_written_of_an_experiment(planned, tmp_path) -> None:
     run(planned, ledger=tmp_path / "run.ledger")
-    with pytest.raises(InvalidArgument, match=r"run\.ledger holds an experiment, not an audit"):
+    with pytest.raises(InvalidArgument, match=r"run\.ledger contains an experiment, not an audit"):
         report.html(tmp_path / "run.ledger", tmp_path / "run.html")
 
 
