@@ -13,8 +13,8 @@ from tqdm import tqdm
 from arena.errors import ArenaError
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
+from audits.reports.formatting import nats
 from audits.reports.json_form import to_data
-from audits.reports.text import nats
 from audits.runs.ledger.discovery import find_ledgers
 from audits.runs.run_status import RunFollower, RunStatus
 
