@@ -25,9 +25,9 @@ from tqdm import tqdm
 from arena.randomness import generator
 from audits.statistics.bands import Band
 from audits.statistics.betting import Betting
-from audits.statistics.clopper_pearson import HeldOut
-from audits.statistics.estimates import Estimators
-from audits.statistics.gaussian import delta_if_gaussian, simultaneous_mu, trade_off
+from audits.statistics.estimates import FixedSizeEstimators
+from audits.statistics.gaussian_dp import delta_if_gaussian, mu_lower_of_band, trade_off
+from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 10_000
@@ -163,8 +163,8 @@ def _one(law: Law, scores: np.ndarray) -> list[str]:
     # A grid that ends just above the truth is enough to exceed it.
     top = law.epsilon + 0.05
     betting = Betting(delta=law.delta, confidence=confidence, epsilon_claim=law.epsilon, epsilon_max=top)
-    held_out = HeldOut(delta=law.delta, confidence=confidence, choose_pairs=max(1, pairs // 5))
-    rest = Estimators.of(delta=law.delta, confidence=confidence, games=pairs, claim=law.epsilon)
+    held_out = HeldOutEstimator(delta=law.delta, confidence=confidence, choose_pairs=max(1, pairs // 5))
+    rest = FixedSizeEstimators.of(delta=law.delta, confidence=confidence, games=pairs, claim=law.epsilon)
     for part in np.array_split(scores, min(BLOCKS, pairs), axis=1):
         block = PairCounts.of(*part)
         betting.update(block)
@@ -181,7 +181,7 @@ def _one(law: Law, scores: np.ndarray) -> list[str]:
         "region": _region_is_wrong(law, band),
         "trade-off": _curve_is_wrong(law, band),
         "GDP, one event": gaussian.mu_lower > law.mu + _ROUNDING,
-        "GDP, band": simultaneous_mu(band) > law.mu + _ROUNDING,
+        "GDP, band": mu_lower_of_band(band) > law.mu + _ROUNDING,
     }
     return [name for name, is_wrong in wrong.items() if is_wrong]
 
@@ -219,8 +219,8 @@ def power(law: Law, rng: np.random.Generator) -> dict[str, str]:
     for _ in range(POWER_AUDITS):
         options = {"delta": law.delta, "confidence": 0.95}
         betting = Betting(**options)
-        held_out = HeldOut(**options, choose_pairs=POWER_PAIRS // 5)
-        rest = Estimators.of(**options, games=POWER_PAIRS)
+        held_out = HeldOutEstimator(**options, choose_pairs=POWER_PAIRS // 5)
+        rest = FixedSizeEstimators.of(**options, games=POWER_PAIRS)
         for size in [4_096] * (POWER_PAIRS // 4_096) + [POWER_PAIRS % 4_096]:
             block = PairCounts.of(*law.draw(rng, size))
             for test in (betting, held_out, rest):

@@ -22,7 +22,7 @@ sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]  # as pytest has them
 
 from support.small_searches import CORRECT, ERROR, SMALL, Correct  # noqa: E402 - the path comes first
 
-from audits.search import explore  # noqa: E402
+from audits.search import exploration  # noqa: E402
 
 SEARCHES = 1_000
 HEAD = ("learner", "refuted", "allowed", "confirmations", "adversaries", "best", "searches a second")
@@ -32,9 +32,9 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Searches of correct learners.")
     options.add_argument("names", nargs="*")
     options.add_argument("--searches", type=int, default=SEARCHES)
-    options.add_argument("--bar", type=float, default=explore.BAR)
+    options.add_argument("--bar", type=float, default=exploration.EVIDENCE_THRESHOLD)
     asked = options.parse_args()
-    explore.BAR = asked.bar
+    exploration.EVIDENCE_THRESHOLD = asked.bar
     most = int(binom.isf(1e-6, asked.searches, ERROR))
     print(f"{asked.searches:,} searches of each at error {ERROR}, bar {asked.bar:g} nats, budget {SMALL}")
     rows = [row(one, asked.searches, most) for one in CORRECT if not asked.names or one.name in asked.names]

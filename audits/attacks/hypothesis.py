@@ -15,7 +15,7 @@ from audits.races.mistakes.games import play_all
 from audits.races.mistakes.plan import Contest, Entrant
 from audits.registry.settings_text import settings_text, summary
 from audits.runs.workers import Workers
-from audits.statistics.means_and_shares import Middle, Share
+from audits.statistics.medians_and_proportions import MedianAndMean, Proportion
 
 GAMES = 400
 BOOST = 40
@@ -54,10 +54,10 @@ class Extracted:
     points: int
     queries: int
     alpha: float
-    error: Middle
-    exceeding: Share
+    error: MedianAndMean
+    exceeding: Proportion
     failed: float
-    boosted: Middle
+    boosted: MedianAndMean
 
     @property
     def broken(self) -> bool:
@@ -198,8 +198,8 @@ def _extracted(plan: Extraction, entrant: Entrant, figures: np.ndarray) -> Extra
         points=points,
         queries=entrant.adversary.rounds(points),  # type: ignore[attr-defined]
         alpha=alpha,
-        error=Middle.of(errors, level),
-        exceeding=Share.of(errors > LEARNER * alpha, level),
+        error=MedianAndMean.of(errors, level),
+        exceeding=Proportion.of(errors > LEARNER * alpha, level),
         failed=float(failed.mean()),
-        boosted=Middle.of(boosted[:: plan.block], level),
+        boosted=MedianAndMean.of(boosted[:: plan.block], level),
     )

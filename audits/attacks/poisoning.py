@@ -16,7 +16,7 @@ from audits.races.errors.plan import PredictorRace, asked, predictor_race
 from audits.races.mistakes.games import play_all
 from audits.registry.settings_text import settings_text, summary
 from audits.runs.workers import Workers
-from audits.statistics.means_and_shares import Middle
+from audits.statistics.medians_and_proportions import MedianAndMean
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.9)
 GAMES = 50
@@ -52,9 +52,9 @@ class Spoilt:
     dose: Dose
     learner: Learner
     adversary: Adversary
-    mean: tuple[Middle, ...]
-    worst: tuple[Middle, ...]
-    moved: tuple[Middle, ...]
+    mean: tuple[MedianAndMean, ...]
+    worst: tuple[MedianAndMean, ...]
+    moved: tuple[MedianAndMean, ...]
     halted: tuple[int, ...]
 
     def as_json(self) -> dict[str, Any]:
@@ -195,8 +195,8 @@ def _spoilt(plan: Poisoning, number: int, figures: np.ndarray) -> Spoilt:
         dose=plan.doses[number],
         learner=entrant.learner,
         adversary=entrant.adversary,
-        mean=tuple(Middle.of(row, error) for row in mean),
-        worst=tuple(Middle.of(row, error) for row in worst),
-        moved=tuple(Middle.of(row, error) for row in known),
+        mean=tuple(MedianAndMean.of(row, error) for row in mean),
+        worst=tuple(MedianAndMean.of(row, error) for row in worst),
+        moved=tuple(MedianAndMean.of(row, error) for row in known),
         halted=tuple((answers < wanted).sum(axis=1).tolist()),
     )

@@ -27,9 +27,9 @@ from audits.runs.workers import Workers
 # Hypothesis keeps notes on the modules that it meets; not where the user happens to be.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
 
-from audits.search.explore import BAR
-from audits.search.printing import CLASS, source
-from audits.search.search import ERROR, EXAMPLES, Progress, SearchResult, search
+from audits.search.adversary_search import ERROR, EXAMPLES, SearchProgress, SearchResult, search
+from audits.search.exploration import EVIDENCE_THRESHOLD
+from audits.search.source_code import CLASS, adversary_source
 
 _WIDTH = 100
 
@@ -127,7 +127,7 @@ def find(
             watch=watch,
         )
     named = shlex.join([learner, *(part for pair in settings for part in ("--set", pair))])
-    text = source(result, learner=named, file=output or "found.py") if result.refuted else None
+    text = adversary_source(result, learner=named, file=output or "found.py") if result.refuted else None
     if output is not None and text is not None:
         Path(output).write_text(text, encoding="utf-8")
     click.echo(_as_json(result, text) if as_json else _told(result, text, output))
@@ -189,7 +189,7 @@ def _meaning(result: SearchResult) -> str:
             f"Refuted: but for a chance of {result.error:g} the claim is false, and no claim below "
             f"ε = {result.verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} holds."
         )
-    weak = f"the best brought {result.best:.2g} nats of evidence; from {BAR:g} on one is put to the test"
+    weak = f"the best brought {result.best:.2g} nats of evidence; from {EVIDENCE_THRESHOLD:g} on one is put to the test"
     if result.confirmations:
         weak = f"{result.confirmations} looked promising, and fresh games did not confirm it"
     said = f"Nothing found: of {result.examples:,} adversaries {weak}. This is no proof of privacy."
@@ -204,11 +204,11 @@ def _game(result: SearchResult) -> str:
 
 
 @contextmanager
-def _bar(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
+def _bar(*, hidden: bool) -> Iterator[Callable[[SearchProgress], None]]:
     """A progress bar on a terminal: adversaries tried, and the best evidence so far."""
     with bar(unit="adversaries", hidden=hidden) as shown:
 
-        def show(now: Progress) -> None:
+        def show(now: SearchProgress) -> None:
             shown.total = now.of
             shown.set_postfix_str(f"{now.best:.1f} nats", refresh=False)
             shown.update(now.examples - shown.n)

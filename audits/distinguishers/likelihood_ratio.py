@@ -5,7 +5,7 @@ every view or for the cells of a fine grid of values, and sorted into at most 51
 takes a look-up a game. A test that knows the level of a score instead of the score is as valid, and hardly
 less sharp: levels are narrow where views are rare.
 
-Under Figure1 and Voting views are listed as `arena exact` lists them. Levels come from rounded ratios; else
+Under Figure1 and Voting views are listed as `arena exact` lists them. LevelScores come from rounded ratios; else
 events would be chosen by the last bits of released values, and noise that was added in floating point gives
 worlds away by those: true of the code, but not what the told law says.
 """
@@ -31,8 +31,8 @@ from arena import (
     Unsupported,
     ValueLaw,
 )
-from audits.exact.views import laws_of_values
-from audits.exact.walk import ANSWERING, PRUNE, Walk, letters_of
+from audits.exact.path_enumeration import ANSWERING, PRUNE, PathEnumeration, answer_letters
+from audits.exact.view_laws import released_value_laws
 
 MOST_LEVELS = 512
 _MOST_PATHS = 50_000
@@ -43,7 +43,7 @@ Place = Callable[[np.ndarray], np.ndarray]
 
 
 @attrs.frozen(eq=False)
-class Levels:
+class LevelScores:
     """Scores by level.
 
     Shapes: levels (k,), rising, the ratio at which each begins; of_game (n,), the level of each game.
@@ -52,12 +52,12 @@ class Levels:
     levels: np.ndarray
     of_game: np.ndarray
 
-    def __getitem__(self, games: np.ndarray) -> Levels:
-        return Levels(self.levels, self.of_game[games])
+    def __getitem__(self, games: np.ndarray) -> LevelScores:
+        return LevelScores(self.levels, self.of_game[games])
 
 
 @attrs.frozen(eq=False)
-class Ratio:
+class LikelihoodRatio:
     """log P(view in world 1) - log P(view in world 0), for listed views or cells.
 
     Shapes: levels (k,); level (m,), of each listed view; place: views or values (n, ...) -> which (n,).
@@ -67,11 +67,13 @@ class Ratio:
     level: np.ndarray
     place: Place
 
-    def __call__(self, seen: np.ndarray) -> Levels:
-        return Levels(self.levels, self.level[self.place(seen)])
+    def __call__(self, seen: np.ndarray) -> LevelScores:
+        return LevelScores(self.levels, self.level[self.place(seen)])
 
 
-def likelihood_ratios(learner: Learner, adversary: Adversary, referee: Referee, played: Played) -> Levels:
+def likelihood_ratios(
+    learner: Learner, adversary: Adversary, referee: Referee, played: Played
+) -> LevelScores:
     """The log-likelihood ratios of the views of a recorded table, by level; infinite where a view is
     impossible in one world.
 
@@ -79,16 +81,16 @@ def likelihood_ratios(learner: Learner, adversary: Adversary, referee: Referee, 
     many views to list, or before an online referee.
     """
     assert played.view is not None
-    ratio = ratio_of(learner, adversary, referee)
+    ratio = build_likelihood_ratio(learner, adversary, referee)
     if referee.name in ANSWERING:
-        return ratio(letters_of(played).T)
+        return ratio(answer_letters(played).T)
     (reply,) = (reply for reply in played.view.replies if isinstance(reply, Released))
     (values,) = reply.parts
     return ratio(values)
 
 
 @lru_cache(maxsize=64)
-def ratio_of(learner: Learner, adversary: Adversary, referee: Referee) -> Ratio:
+def build_likelihood_ratio(learner: Learner, adversary: Adversary, referee: Referee) -> LikelihoodRatio:
     """The ratio for these players; raises as `likelihood_ratios` does."""
     if referee.name in ANSWERING:
         return _of_answers(learner, adversary, referee)
@@ -97,14 +99,14 @@ def ratio_of(learner: Learner, adversary: Adversary, referee: Referee) -> Ratio:
             f"a likelihood ratio is to be had under Figure1, Voting and Release, not under {referee.name}",
             remedy="Let a distinguisher be learned, or return a score.",
         )
-    return _of_values(*laws_of_values(learner, adversary, referee))
+    return _of_values(*released_value_laws(learner, adversary, referee))
 
 
 # --- answers ------------------------------------------------------------------------------------------------
 
 
-def _of_answers(learner: Learner, adversary: Adversary, referee: Referee) -> Ratio:
-    walk = Walk(learner, adversary, referee, prune=PRUNE, most_paths=_MOST_PATHS)
+def _of_answers(learner: Learner, adversary: Adversary, referee: Referee) -> LikelihoodRatio:
+    walk = PathEnumeration(learner, adversary, referee, prune=PRUNE, most_paths=_MOST_PATHS)
     walk.walk()
     views, masses = walk.listed()
     rows = np.zeros((len(views), max(len(view) for view in views)))
@@ -126,7 +128,7 @@ def _cut(letters: np.ndarray, rounds: int) -> np.ndarray:
 # --- values -------------------------------------------------------------------------------------------------
 
 
-def _of_values(world_0: ValueLaw, world_1: ValueLaw) -> Ratio:
+def _of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         both = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
         masses = np.exp([law.log_density(both) for law in (world_0, world_1)])
@@ -168,7 +170,7 @@ class _Line:
         return np.clip(np.floor(cell), -1, _CELLS).astype(np.intp) + 1
 
 
-def _of_branches(world_0: Branches, world_1: Branches) -> Ratio:
+def _of_branches(world_0: Branches, world_1: Branches) -> LikelihoodRatio:
     """The cells of all branches in a row; a branch without a number is one cell."""
     starts, parts = [0], []
     lines: list[_Line | None] = []
@@ -198,14 +200,14 @@ def _of_branches(world_0: Branches, world_1: Branches) -> Ratio:
     return _levelled(loss, p0, p1, place)
 
 
-def _of_parts(world_0: Independent, world_1: Independent) -> Ratio:
+def _of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRatio:
     """Of a vector that differs in one coordinate, that coordinate's; else the sum over the coordinates."""
     ratios = [_of_values(*pair) for pair in zip(world_0.parts, world_1.parts, strict=True)]
     telling = [index for index, ratio in enumerate(ratios) if ratio.levels.any()]
     if len(telling) == 1:
         (index,) = telling
         alone = ratios[index]
-        return Ratio(alone.levels, alone.level, lambda values: alone.place(values[:, index]))
+        return LikelihoodRatio(alone.levels, alone.level, lambda values: alone.place(values[:, index]))
     most = sum(float(np.abs(_finite(ratio.levels)).max(initial=0.0)) for ratio in ratios)
     grid = np.linspace(-most, most, MOST_LEVELS - 2) if most else np.zeros(1)
 
@@ -217,13 +219,13 @@ def _of_parts(world_0: Independent, world_1: Independent) -> Ratio:
         return np.searchsorted(grid, total, side="right")
 
     levels = np.concatenate([[-np.inf], grid])
-    return Ratio(levels, np.arange(len(levels)), place)
+    return LikelihoodRatio(levels, np.arange(len(levels)), place)
 
 
 # --- levels -------------------------------------------------------------------------------------------------
 
 
-def _listed(masses: np.ndarray, known: Finite, rows: Place) -> Ratio:
+def _listed(masses: np.ndarray, known: Finite, rows: Place) -> LikelihoodRatio:
     """For listed views of masses (2, v); one that is not listed says nothing."""
     loss = np.append(_difference(*_logs(masses)), 0.0)
 
@@ -235,12 +237,12 @@ def _listed(masses: np.ndarray, known: Finite, rows: Place) -> Ratio:
     return _levelled(loss, p0, p1, place)
 
 
-def _levelled(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, place: Place) -> Ratio:
+def _levelled(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, place: Place) -> LikelihoodRatio:
     """Sort the ratios (m,) of cells of masses p0, p1 (m,) into levels, narrow where little lies beyond."""
     values, which = np.unique(np.round(loss, _DECIMALS), return_inverse=True)
     which = which.ravel()
     if len(values) <= MOST_LEVELS:
-        return Ratio(values, which, place)
+        return LikelihoodRatio(values, which, place)
     weight = np.zeros(len(values))
     for masses in (p0, p1):
         mass = np.bincount(which, weights=masses, minlength=len(values))
@@ -250,7 +252,9 @@ def _levelled(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, place: Place) ->
     so_far = np.cumsum(weight)
     group = np.minimum((so_far - weight) / so_far[-1] * MOST_LEVELS, MOST_LEVELS - 1).astype(np.intp)
     first = np.flatnonzero(np.diff(group, prepend=-1))
-    return Ratio(values[first], (np.cumsum(np.isin(np.arange(len(group)), first)) - 1)[which], place)
+    return LikelihoodRatio(
+        values[first], (np.cumsum(np.isin(np.arange(len(group)), first)) - 1)[which], place
+    )
 
 
 def _logs(masses: np.ndarray) -> np.ndarray:

@@ -26,7 +26,7 @@ _HEAD = struct.Struct("<qqq")
 
 
 @attrs.frozen(eq=False)
-class Features:
+class ViewFeatures:
     """The views of n games as rows.
 
     Shapes: rows (n, F) float64, finite; names (F,), what each column tells.
@@ -35,33 +35,33 @@ class Features:
     rows: np.ndarray
     names: tuple[str, ...]
 
-    def __getitem__(self, games: np.ndarray) -> Features:
-        return Features(self.rows[games], self.names)
+    def __getitem__(self, games: np.ndarray) -> ViewFeatures:
+        return ViewFeatures(self.rows[games], self.names)
 
 
-def features(played: Played) -> Features:
+def view_features(played: Played) -> ViewFeatures:
     """The views of a recorded table.
 
     Raises: InvalidArgument if the table was not recorded.
     """
     if played.alone:
         parts = _aligned([_of_replies(one) for one in played.alone])
-        return Features(frozen(np.concatenate([part.rows for part in parts])), parts[0].names)
+        return ViewFeatures(frozen(np.concatenate([part.rows for part in parts])), parts[0].names)
     return _of_replies(played)
 
 
-def _of_replies(played: Played) -> Features:
+def _of_replies(played: Played) -> ViewFeatures:
     if played.view is None:
         raise InvalidArgument("a table's views must be recorded", remedy="Play with record=True.")
     games = len(played.worlds)
     columns: dict[str, np.ndarray] = {}
     replies = played.view.replies
     columns |= _answers(each_answer(replies))
-    columns |= _values(numbers_shown(replies), games)
+    columns |= _values(released_values(replies), games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
-    return Features(frozen(_finite(rows)), tuple(columns))
+    return ViewFeatures(frozen(_finite(rows)), tuple(columns))
 
 
 def _answers(answers: list[Answer]) -> dict[str, np.ndarray]:
@@ -85,7 +85,7 @@ def _answers(answers: list[Answer]) -> dict[str, np.ndarray]:
     }
 
 
-def numbers_shown(replies: Sequence[Reply]) -> list[np.ndarray]:
+def released_values(replies: Sequence[Reply]) -> list[np.ndarray]:
     """Released values and the concepts of hypotheses, (n, ...) each, in order."""
     others = Answer, Answers, Received  # what they say is told by the answers, or by silence after them
     return [part for reply in replies if not isinstance(reply, others) for part in reply.parts]
@@ -106,10 +106,10 @@ def _finite(rows: np.ndarray) -> np.ndarray:
     return np.nan_to_num(rows, nan=2 * _BEYOND, posinf=_BEYOND, neginf=-_BEYOND)
 
 
-def _aligned(tables: Sequence[Features]) -> list[Features]:
+def _aligned(tables: Sequence[ViewFeatures]) -> list[ViewFeatures]:
     """Tables that may have seen different things, with the same columns."""
     names = tuple(dict.fromkeys(name for table in tables for name in table.names))
-    return [Features(_columns(table.rows, table.names, names), names) for table in tables]
+    return [ViewFeatures(_columns(table.rows, table.names, names), names) for table in tables]
 
 
 def _columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str, ...]) -> np.ndarray:
@@ -138,7 +138,7 @@ class ViewCounts:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, world0: Features, world1: Features) -> ViewCounts:
+    def of(cls, world0: ViewFeatures, world1: ViewFeatures) -> ViewCounts:
         """Count the pairs of views (world0.rows[j], world1.rows[j])."""
         world0, world1 = _aligned([world0, world1])
         games = len(world0.rows)
@@ -162,7 +162,7 @@ class ViewCounts:
         """The rows with the named columns."""
         return _columns(self.rows, self.names, names)
 
-    def scored(self, score: np.ndarray) -> PairCounts:
+    def count_scores(self, score: np.ndarray) -> PairCounts:
         """The pairs' scores, counted; score: (m,), of each row."""
         world0, world1 = score[self.which].T
         return PairCounts.of(world0, world1, self.counts)
@@ -197,6 +197,6 @@ class ViewCounts:
 Block = PairCounts | ViewCounts
 
 
-def decoded(blob: bytes) -> Block:
+def decode_block(blob: bytes) -> Block:
     """The block that `to_bytes` of either kind made; raises InvalidArgument on anything else."""
     return ViewCounts.from_bytes(blob) if blob.startswith(_MAGIC) else PairCounts.from_bytes(blob)

@@ -4,9 +4,9 @@ Nothing is sampled. `exact` says how far a learner falls short of its claim, or 
 unused; the curves and figures of audits that play games can be held against it.
 """
 
+from audits.exact.exact_audit import ExactAudit, exact
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
-from audits.exact.result import Exact, exact
-from audits.exact.values import loss_of_values
-from audits.exact.views import ViewLaw, view_law
+from audits.exact.released_values import loss_of_values
+from audits.exact.view_laws import ViewLaw, view_law
 
-__all__ = ["Bracket", "Exact", "PrivacyLoss", "ViewLaw", "exact", "loss_of_values", "view_law"]
+__all__ = ["Bracket", "ExactAudit", "PrivacyLoss", "ViewLaw", "exact", "loss_of_values", "view_law"]

@@ -12,19 +12,19 @@ from pathlib import Path
 from tabulate import tabulate
 
 from arena import InvalidArgument
+from audits.exact.exact_audit import ExactAudit, ViewProbabilities
 from audits.exact.privacy_loss import Bracket
-from audits.exact.result import Exact, Witness
 
 _WIDTH = 100
 _COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")
 
 
-def as_json(found: Exact) -> str:
+def as_json(found: ExactAudit) -> str:
     """One JSON object on one line; see `Exact.as_json` for what null stands for."""
     return json.dumps(found.as_json(), allow_nan=False)
 
 
-def text(found: Exact, *, learner: str, adversary: str) -> str:
+def text(found: ExactAudit, *, learner: str, adversary: str) -> str:
     """The report for a terminal. learner, adversary: how they are named."""
     figures = tabulate(rows(found, learner, adversary), tablefmt="plain", disable_numparse=True)
     parts = [figures, textwrap.fill(meaning(found), _WIDTH)]
@@ -38,7 +38,7 @@ def text(found: Exact, *, learner: str, adversary: str) -> str:
     return "\n\n".join(parts)
 
 
-def rows(found: Exact, learner: str, adversary: str) -> list[tuple[str, str]]:
+def rows(found: ExactAudit, learner: str, adversary: str) -> list[tuple[str, str]]:
     """The figures, each with its name."""
     least = "" if found.complete else "at least "
     needed = [] if found.delta is None else [(found.claim.epsilon, found.delta)]
@@ -57,7 +57,7 @@ def rows(found: Exact, learner: str, adversary: str) -> list[tuple[str, str]]:
     ]
 
 
-def meaning(found: Exact) -> str:
+def meaning(found: ExactAudit) -> str:
     """What it means, in a few sentences."""
     if found.epsilon == 0 and found.complete:
         said = "The view has the same law in both worlds: this adversary learns nothing."
@@ -79,7 +79,7 @@ def meaning(found: Exact) -> str:
     return f"{verdict} {said}".rstrip()
 
 
-def write_csv(found: Exact, path: str | os.PathLike[str]) -> None:
+def write_csv(found: ExactAudit, path: str | os.PathLike[str]) -> None:
     """Every view, from the most to the least like world 1, with the trade-off curve: see `Exact.table`."""
     where = Path(path)
     try:
@@ -91,7 +91,7 @@ def write_csv(found: Exact, path: str | os.PathLike[str]) -> None:
         raise InvalidArgument(f"the CSV file {path} cannot be written ({error.strerror})") from error
 
 
-def _line(witness: Witness) -> tuple[str, str, str, str]:
+def _line(witness: ViewProbabilities) -> tuple[str, str, str, str]:
     return f"{witness.p0:.6g}", f"{witness.p1:.6g}", f"{witness.loss:.4g}", witness.text
 
 

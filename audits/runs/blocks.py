@@ -10,8 +10,8 @@ import numpy as np
 
 from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
-from audits.distinguishers.likelihood_ratio import likelihood_ratios, ratio_of
-from audits.distinguishers.view_features import Block, ViewCounts, features
+from audits.distinguishers.likelihood_ratio import build_likelihood_ratio, likelihood_ratios
+from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, in_order
 from audits.statistics.score_pairs import PairCounts
@@ -93,7 +93,7 @@ def _played(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.nda
 def _told(plan: Plan, played: Played) -> Any:
     """What each game says: its score (n,), or the features of its view where a distinguisher is learned."""
     if plan.distinguisher == LEARNED:
-        return features(played)
+        return view_features(played)
     if plan.distinguisher == LIKELIHOOD:
         return likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
     return played.score
@@ -104,7 +104,7 @@ def choose_distinguisher(learner: Learner, adversary: Adversary, referee: Refere
     if not referee.two_worlds or play(learner, adversary, referee, games=2, seed=0).score is not None:
         return SCORE
     try:
-        ratio_of(learner, adversary, referee)
+        build_likelihood_ratio(learner, adversary, referee)
     except Unsupported:
         return LEARNED
     return LIKELIHOOD

@@ -9,13 +9,13 @@ from typing import Any
 import attrs
 
 from arena import Claim, InvalidArgument
-from audits.distinguishers.learned import Learning
+from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting, ceiling
-from audits.statistics.clopper_pearson import HeldOut
-from audits.statistics.estimates import Estimates, Estimators
+from audits.statistics.estimates import Estimates, FixedSizeEstimators
+from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 
 
@@ -68,9 +68,9 @@ class Course:
         delta, confidence = numbers.delta, numbers.confidence
         choose = max(1, numbers.games // 5)
         self.betting = Betting(delta=delta, confidence=confidence, epsilon_claim=numbers.epsilon)
-        self.held_out = HeldOut(delta=delta, confidence=confidence, choose_pairs=choose)
-        self._fixed: Estimators | None = None
-        self.learning = Learning(pairs=choose)
+        self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choose)
+        self._fixed: FixedSizeEstimators | None = None
+        self.learning = DistinguisherTraining(pairs=choose)
         self.sizes = array("q")  # eight bytes a block, of which there may be millions
         self.games = 0
 
@@ -91,7 +91,7 @@ class Course:
 
     def _learn(self, views: ViewCounts) -> None:
         """Bet on a block with the distinguisher learned before it, then learn from it."""
-        scores, settled = self.learning.scored(views), self.learning.done
+        scores, settled = self.learning.score(views), self.learning.done
         if scores is not None:
             self.betting.update(scores)
         if settled:
@@ -114,9 +114,9 @@ class Course:
             if self._fixed is not None:
                 self._fixed.update(block)
 
-    def _estimators(self, games: int) -> Estimators:
+    def _estimators(self, games: int) -> FixedSizeEstimators:
         numbers = self.numbers
-        return Estimators.of(
+        return FixedSizeEstimators.of(
             delta=numbers.delta, confidence=numbers.confidence, games=games, claim=numbers.epsilon
         )
 

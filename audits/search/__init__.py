@@ -1,19 +1,19 @@
 """Search for adversaries: `search` draws them, climbs, shrinks and confirms."""
 
-from audits.search.evidence import Contest, Evidence, weigh
-from audits.search.explore import BAR, referee_for
+from audits.search.adversary_search import SearchProgress, SearchResult, search, share_of_error
+from audits.search.evidence import Evidence, SearchTarget, weigh_adversary
+from audits.search.exploration import EVIDENCE_THRESHOLD, referee_for
 from audits.search.score import Score
 from audits.search.script import Ask, Challenge, Follow, Script, Show, Special, Step
-from audits.search.search import Progress, SearchResult, search, share_of_error
 
 __all__ = [
-    "BAR",
+    "EVIDENCE_THRESHOLD",
     "Ask",
     "Challenge",
-    "Contest",
+    "SearchTarget",
     "Evidence",
     "Follow",
-    "Progress",
+    "SearchProgress",
     "Score",
     "Script",
     "SearchResult",
@@ -23,5 +23,5 @@ __all__ = [
     "referee_for",
     "search",
     "share_of_error",
-    "weigh",
+    "weigh_adversary",
 ]

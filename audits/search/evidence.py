@@ -17,7 +17,7 @@ import numpy as np
 
 from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
-from audits.distinguishers.learned import learn
+from audits.distinguishers.learned_distinguisher import learn
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block
 from audits.runs.plan import LEARNED, Plan, describe
@@ -39,8 +39,8 @@ DECLINED = (InvalidArgument, BudgetExceeded)  # it takes no such sample or point
 
 
 @attrs.frozen(kw_only=True)
-class Contest:
-    """Whom adversaries are weighed against.
+class SearchTarget:
+    """Whom adversaries are weigh_halves against.
 
     claim: under test; finite ε in nats. pairs: games in each world that are played of each adversary.
     seed: with the adversary it settles every coin.
@@ -79,8 +79,8 @@ class Evidence:
 Halves = tuple[ViewCounts, ViewCounts]
 
 
-def weigh(contest: Contest, adversary: Adversary, referee: Referee) -> Evidence:
-    """Play an adversary and weigh the games; where the first are promising, on more games.
+def weigh_adversary(contest: SearchTarget, adversary: Adversary, referee: Referee) -> Evidence:
+    """Play an adversary and weigh_adversary the games; where the first are promising, on more games.
 
     Raises: whatever `arena.play` raises but the learner's own errors: they become part of the view. A game
     that the learner declines in both worlds raises what it is declined with.
@@ -89,7 +89,7 @@ def weigh(contest: Contest, adversary: Adversary, referee: Referee) -> Evidence:
     for stage, (more, promising) in _STAGES.items():
         halves, faults = play_halves(contest, adversary, referee, pairs=more * contest.pairs, stage=stage)
         before = 0 if found is None else found.games
-        found = weighed(halves, contest.claim, faults=faults)
+        found = weigh_halves(halves, contest.claim, faults=faults)
         found = attrs.evolve(found, games=found.games + before)
         if found.doubts < promising or found.nats > _BEYOND_DOUBT:
             break
@@ -98,7 +98,7 @@ def weigh(contest: Contest, adversary: Adversary, referee: Referee) -> Evidence:
 
 
 def play_halves(
-    contest: Contest, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
+    contest: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
 ) -> tuple[Halves, bool]:
     """Two halves of `pairs` pairs of games as views, and whether the learner's failures are among what
     they show. The coins depend on the contest's seed, the adversary and the stage."""
@@ -151,7 +151,7 @@ def _hashed(*parts: object) -> int:
 # --- weighing ---------------------------------------------------------------------------------------------
 
 
-def weighed(
+def weigh_halves(
     halves: Halves, claim: Claim, *, faults: bool = False, scores: Sequence[Score] | None = None
 ) -> Evidence:
     """The evidence in two halves of games.

@@ -95,7 +95,7 @@ class Special(Step):
 
 
 @attrs.frozen
-class Hand:
+class HandOver:
     """Figure1: hand over `point`, `times` times; or once, with `other` in world 1."""
 
     point: Point = attrs.field(converter=as_point)
@@ -137,7 +137,7 @@ class Script(Adversary):
     protocol: str
     world_0: Sample | None = None
     world_1: Sample | None = None
-    handed: tuple[Hand, ...] = ()
+    handed: tuple[HandOver, ...] = ()
     steps: tuple[Step, ...] = ()
     score: Score | None = None
 

@@ -32,10 +32,10 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.statistics.confidence_limits import simultaneous
-from audits.statistics.events import Event, Events
+from audits.statistics.confidence_limits import simultaneous_limits
 from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_counts import Counts, Ranks
+from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
+from audits.statistics.threshold_events import Event, Events
 
 DELTAS = np.concatenate([[0.0], np.geomspace(1e-9, 0.1, 33), np.linspace(0.15, 0.95, 17)])
 EPSILONS = np.arange(41) / 4
@@ -44,7 +44,7 @@ ALPHAS = np.unique(np.concatenate([np.arange(101) / 100, _TAIL, 1.0 - _TAIL]))
 
 
 @attrs.frozen(eq=False)
-class Region:
+class RefutedRegion:
     """The claims (ε, δ) that are refuted, all at once.
 
     Shapes: deltas and refuted_epsilon (D,): at each δ every smaller ε is false (nats, at least 0);
@@ -58,11 +58,11 @@ class Region:
 
     def as_json(self) -> dict[str, list[float]]:
         """Lists under the attributes' names."""
-        return {a.name: getattr(self, a.name).tolist() for a in attrs.fields(Region)}
+        return {a.name: getattr(self, a.name).tolist() for a in attrs.fields(RefutedRegion)}
 
 
 @attrs.frozen(eq=False)
-class TradeOff:
+class TradeOffCurves:
     """Trade-off curves to be drawn: type II error (in world 1) against type I error (in world 0).
 
     Shapes, all (m,): alpha, ascending from 0 to 1; estimate, of the tests seen, no limit of anything; upper,
@@ -77,7 +77,7 @@ class TradeOff:
 
     def as_json(self) -> dict[str, list[float] | None]:
         """Lists under the attributes' names."""
-        lists = {a.name: getattr(self, a.name) for a in attrs.fields(TradeOff)}
+        lists = {a.name: getattr(self, a.name) for a in attrs.fields(TradeOffCurves)}
         return {name: None if values is None else values.tolist() for name, values in lists.items()}
 
 
@@ -95,9 +95,9 @@ class Band:
     upper: np.ndarray
 
     @classmethod
-    def of(cls, counts: Counts, *, confidence: float) -> Band:
+    def of(cls, counts: CountBounds, *, confidence: float) -> Band:
         """The band from counts; all its limits hold with probability at least `confidence`."""
-        limits = simultaneous(counts.pairs, (1.0 - confidence) / 2)
+        limits = simultaneous_limits(counts.pairs, (1.0 - confidence) / 2)
         return cls(
             counts.pairs,
             counts.events,
@@ -110,7 +110,7 @@ class Band:
         """The certified ε at δ in nats: every smaller one is false. At least 0."""
         return float(self.epsilons(np.array([delta]))[0])
 
-    def witness(self, delta: float) -> tuple[Event, int] | None:
+    def best_event(self, delta: float) -> tuple[Event, int] | None:
         """The event that certifies `epsilon(delta)` and the world that shows it more often; None if 0."""
         ratio = (self.lower - delta) / self.upper[::-1]
         if not (ratio > 1).any():
@@ -129,21 +129,21 @@ class Band:
         factor = np.exp(np.minimum(epsilons, 700.0))[:, None, None]
         return np.asarray((self.lower - factor * self.upper[::-1]).max(axis=(1, 2), initial=0.0))
 
-    def region(self, deltas: np.ndarray = DELTAS, epsilons: np.ndarray = EPSILONS) -> Region:
+    def region(self, deltas: np.ndarray = DELTAS, epsilons: np.ndarray = EPSILONS) -> RefutedRegion:
         """The refuted claims on two grids; shapes deltas (D,), epsilons (E,) in nats."""
-        return Region(deltas, self.epsilons(deltas), epsilons, self.deltas(epsilons))
+        return RefutedRegion(deltas, self.epsilons(deltas), epsilons, self.deltas(epsilons))
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
         """Upper limits (2k,) on the type I and type II errors of the tests that say "world 1" on an event."""
         return self.upper[0], np.roll(self.upper[1], len(self.events) // 2)
 
-    def trade_off(self, *, epsilon: float | None = None, delta: float = 0.0) -> TradeOff:
+    def trade_off(self, *, epsilon: float | None = None, delta: float = 0.0) -> TradeOffCurves:
         """The curves for a plot, with what the claim (ε in nats, δ) allows if there is one."""
         alpha = ALPHAS
         if epsilon is not None:
             alpha = np.union1d(alpha, _kinks(epsilon, delta))
         seen = (self.estimate[0], np.roll(self.estimate[1], len(self.events) // 2))
-        return TradeOff(
+        return TradeOffCurves(
             alpha=alpha,
             estimate=_hull(*seen, at=alpha),
             upper=_hull(*self.errors(), at=alpha),
@@ -151,7 +151,7 @@ class Band:
         )
 
 
-class Bands:
+class BandEstimator:
     """A `Band` from blocks of score pairs, at a number of games fixed beforehand.
 
     confidence: the probability at least that all limits are right.
@@ -165,7 +165,7 @@ class Bands:
             raise InvalidArgument("games must be at least 1", value=games)
         self._confidence = confidence
         self._games = games
-        self._ranks = Ranks()
+        self._ranks = ThresholdCounter()
 
     @property
     def pairs(self) -> int:
@@ -185,7 +185,7 @@ class Bands:
 
 def separated(*, games: int, confidence: float) -> Band:
     """The band of scores that tell the worlds apart without error: what a band of so many games can reach."""
-    counts = Counts.exact(games, np.array([1.0]), np.array([[games], [0]]))
+    counts = CountBounds.exact(games, np.array([1.0]), np.array([[games], [0]]))
     return Band.of(counts, confidence=confidence)
 
 

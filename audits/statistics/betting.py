@@ -44,8 +44,8 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.statistics.events import Events, Histogram
-from audits.statistics.score_pairs import PairCounts, joined
+from audits.statistics.score_pairs import PairCounts, join_blocks
+from audits.statistics.threshold_events import Events, ScoreHistogram
 
 EPSILON_MAX = 20.0
 _FINEST = 1e-3  # nats; from there the grid grows by a hundredth at a time, and from one nat on in hundredths
@@ -97,7 +97,7 @@ class Betting:
             self._claim = int(np.searchsorted(self.grid, epsilon_claim))
         self._returns = _returns(self.grid, delta)
         self._double = _double_returns(self.grid, delta)
-        self._histogram = Histogram()
+        self._histogram = ScoreHistogram()
         self._recent: deque[PairCounts] = deque()
         self._bets: _Bets | None = None
         self._bets_from = 0
@@ -120,7 +120,7 @@ class Betting:
 
         The wealth stays what it is.
         """
-        self._histogram = Histogram()
+        self._histogram = ScoreHistogram()
         self._recent.clear()
         for block in blocks:
             self._remember(block)
@@ -132,7 +132,7 @@ class Betting:
         while len(self._recent) > 1 and sum(b.pairs for b in self._recent) - self._recent[0].pairs >= _LINKED:
             self._recent.popleft()
         if len(self._recent) == _MOST_BLOCKS:
-            self._recent = deque([joined(self._recent)])
+            self._recent = deque([join_blocks(self._recent)])
 
     def _choose(self) -> None:
         # Where a null hypothesis has fallen there is nothing left to win.
@@ -308,7 +308,7 @@ class _Bets:
 def _choose(
     returns: np.ndarray,
     double: np.ndarray,
-    histogram: Histogram,
+    histogram: ScoreHistogram,
     recent: Iterable[PairCounts],
     fallen: int,
 ) -> _Bets | None:
@@ -340,7 +340,7 @@ def _choose(
     stake, _ = _kelly(np.take_along_axis(cells, event[None], axis=2), returns[:, None, :], most)
     stake[:, :start] = 0.0
     # Where neither direction pays alone both together do not.
-    couples, couple, staked = _coupled(event, np.any(stake > 0, axis=0))
+    couples, couple, staked = _list_couples(event, np.any(stake > 0, axis=0))
     chances = _double_cells(events, couples, counts, pairs, recent)
     log_double = np.zeros_like(double)
     odds = double[:, staked]
@@ -355,7 +355,7 @@ def _choose(
     )
 
 
-def _coupled(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """The distinct pairs of events (C, 2) where somebody pays, which of them each ε has (G,), and those ε."""
     staked = np.flatnonzero(pays)
     couple = np.zeros(event.shape[1], np.intp)

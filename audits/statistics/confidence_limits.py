@@ -53,7 +53,7 @@ _DIRECT = 1 << 21  # multiplications from which a convolution is quicker by FFT
 def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
     """The lower and upper limits, each at one-sided `level`, from counts (any shape) among `pairs` games.
 
-    Counts need not be whole numbers, so that a limit that is expected can be asked for.
+    CountBounds need not be whole numbers, so that a limit that is expected can be asked for.
     """
     from scipy.special import betainccinv, betaincinv  # slow to import
 
@@ -64,7 +64,7 @@ def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.nd
 
 
 @attrs.frozen(eq=False)
-class Limits:
+class SimultaneousLimits:
     """Limits on the chances of all half-lines of scores of one world.
 
     Shapes: index (K,) int64, the set I, in order; lower and upper (K,), l and u. The set and the limits are
@@ -86,7 +86,7 @@ class Limits:
 
 
 @lru_cache(maxsize=64)
-def simultaneous(pairs: int, error: float) -> Limits:
+def simultaneous_limits(pairs: int, error: float) -> SimultaneousLimits:
     """The limits at all thresholds of one world, right together with probability at least 1 - error.
 
     The search for the level takes milliseconds for hundreds of pairs, about a second for a hundred thousand,
@@ -100,7 +100,7 @@ def simultaneous(pairs: int, error: float) -> Limits:
     return _at_level(pairs, index, _local_level(pairs, index, error))
 
 
-def crossing(limits: Limits) -> float:
+def crossing_probability(limits: SimultaneousLimits) -> float:
     """The probability that n ordered uniform numbers leave the limits somewhere."""
     from scipy.special import gammaln, xlogy  # slow to import
 
@@ -136,10 +136,10 @@ def _indices(pairs: int) -> np.ndarray:
     return np.unique(np.concatenate([low, pairs + 1 - low]))
 
 
-def _at_level(pairs: int, index: np.ndarray, level: float) -> Limits:
+def _at_level(pairs: int, index: np.ndarray, level: float) -> SimultaneousLimits:
     lower, _ = clopper_pearson(index, pairs, level)
     _, upper = clopper_pearson(index - 1, pairs, level)
-    return Limits(pairs, index, lower, upper)
+    return SimultaneousLimits(pairs, index, lower, upper)
 
 
 def _local_level(pairs: int, index: np.ndarray, error: float) -> float:
@@ -154,7 +154,7 @@ def _local_level(pairs: int, index: np.ndarray, error: float) -> float:
     below, above = (math.log(least), -math.inf), (math.log(most), math.inf)
     guess = math.log(max(least, error / (2 + 4 * math.log(pairs))))
     for _ in range(40):
-        reached = crossing(_at_level(pairs, index, math.exp(guess)))
+        reached = crossing_probability(_at_level(pairs, index, math.exp(guess)))
         if error * (1 - _SLACK) <= reached <= error:
             return math.exp(guess)
         found = (guess, math.log(max(reached, 1e-300)))

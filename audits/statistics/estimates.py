@@ -19,9 +19,22 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from audits.statistics.bands import DELTAS, EPSILONS, Band, Bands, Region, TradeOff, separated
+from audits.statistics.bands import (
+    DELTAS,
+    EPSILONS,
+    Band,
+    BandEstimator,
+    RefutedRegion,
+    TradeOffCurves,
+    separated,
+)
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.gaussian import HeldOutGaussian, epsilon_if_gaussian, mu_lower, simultaneous_mu
+from audits.statistics.gaussian_dp import (
+    HeldOutGaussianEstimator,
+    epsilon_if_gaussian,
+    mu_lower,
+    mu_lower_of_band,
+)
 from audits.statistics.score_pairs import PairCounts
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "mu": "μ"}
@@ -67,8 +80,8 @@ class Estimates:
     claim: float | None
     confidence: float
     rows: tuple[Estimate, ...]
-    region: Region | None
-    trade_off: TradeOff | None
+    region: RefutedRegion | None
+    trade_off: TradeOffCurves | None
 
     def table(self) -> list[tuple[str, str]]:
         """The methods, and what each says."""
@@ -89,10 +102,10 @@ class Estimates:
 
 
 @attrs.define(eq=False)
-class Estimators:
+class FixedSizeEstimators:
     """The estimators that hold at a fixed number of games: the band, and GDP at one event.
 
-    audit = Estimators.of(delta=0.0, confidence=0.95, games=plan.games, claim=1.0)
+    audit = FixedSizeEstimators.of(delta=0.0, confidence=0.95, games=plan.games, claim=1.0)
     audit.update(block)  # every block, in the order of the plan
     audit.result(betting=betting.epsilon_lower, held_out=held_out.epsilon_lower).table()
     """
@@ -101,11 +114,13 @@ class Estimators:
     confidence: float
     games: int
     claim: float | None
-    band: Bands
-    gaussian: HeldOutGaussian
+    band: BandEstimator
+    gaussian: HeldOutGaussianEstimator
 
     @classmethod
-    def of(cls, *, delta: float, confidence: float, games: int, claim: float | None = None) -> Estimators:
+    def of(
+        cls, *, delta: float, confidence: float, games: int, claim: float | None = None
+    ) -> FixedSizeEstimators:
         """Estimators for `games` pairs at δ; claim: the ε under test in nats, if any.
 
         GDP at one event chooses it on the first fifth of the pairs, as the held-out bound on ε does.
@@ -116,9 +131,9 @@ class Estimators:
             raise InvalidArgument("delta must be a probability", value=delta)
         if claim is not None and not claim >= 0:
             raise InvalidArgument("claim must be at least 0 nats", value=claim)
-        band = Bands(confidence=confidence, games=games)
+        band = BandEstimator(confidence=confidence, games=games)
         choose = max(1, games // 5)
-        gaussian = HeldOutGaussian(
+        gaussian = HeldOutGaussianEstimator(
             confidence=confidence, choose_pairs=choose, held_out_pairs=max(1, games - choose)
         )
         return cls(delta, confidence, games, claim, band, gaussian)
@@ -143,11 +158,11 @@ class Estimators:
             claim=self.claim,
             confidence=self.confidence,
             rows=(
-                _handed("betting", betting),
-                _handed("one event", held_out),
+                _given_epsilon("betting", betting),
+                _given_epsilon("one event", held_out),
                 *self._of_band(band),
                 *self._gdp("GDP, one event", *self._mu_of_one_event()),
-                *self._gdp("GDP, band", *self._read(band, simultaneous_mu)),
+                *self._gdp("GDP, band", *self._read(band, mu_lower_of_band)),
             ),
             region=region,
             trade_off=trade_off,
@@ -201,7 +216,7 @@ class Estimators:
         return f"holds after {self.games:,} pairs, as fixed beforehand, and {self.band.pairs:,} were played"
 
 
-def _handed(method: str, epsilon: float | None) -> Estimate:
+def _given_epsilon(method: str, epsilon: float | None) -> Estimate:
     reason = "no figure: too few blocks, or a number of games that was not fixed beforehand"
     if epsilon is not None:
         reason = "" if epsilon > 0 else _NONE_FOUND

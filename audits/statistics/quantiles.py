@@ -75,7 +75,7 @@ def quantile(ordered: np.ndarray, q: float, level: float) -> Quantile:
     return Quantile(q, padded[:, middle], padded[:, low], padded[:, high])
 
 
-def mean_limit(figures: np.ndarray, least: float, error: float) -> float:
+def lower_limit_of_mean(figures: np.ndarray, least: float, error: float) -> float:
     """What the mean is at least, but for a chance of `error`.
 
     Shapes: figures (n,), of n games, none of them below `least`.

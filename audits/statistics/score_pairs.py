@@ -82,7 +82,7 @@ class PairCounts:
         return cls(scores.astype(np.float64), counts.astype(np.int64))
 
 
-def joined(blocks: Iterable[PairCounts]) -> PairCounts:
+def join_blocks(blocks: Iterable[PairCounts]) -> PairCounts:
     """The blocks as one."""
     parts = list(blocks)
     world0, world1 = np.concatenate([part.scores for part in parts]).T

@@ -17,12 +17,12 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.statistics.events import EXACT, Events, kept_edges
 from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import EXACT, Events, choose_edges
 
 
 @attrs.frozen(eq=False)
-class Counts:
+class CountBounds:
     """How many games of each world fell into the events of k thresholds, between two numbers.
 
     Shapes: least and most (2, 2k) int64, row b for world b; columns as in `Events`.
@@ -34,12 +34,12 @@ class Counts:
     most: np.ndarray
 
     @classmethod
-    def exact(cls, pairs: int, thresholds: np.ndarray, below: np.ndarray) -> Counts:
+    def exact(cls, pairs: int, thresholds: np.ndarray, below: np.ndarray) -> CountBounds:
         """Counts `below` (2, k) of scores under each threshold (k,), known exactly."""
         return cls.between(pairs, thresholds, below, below)
 
     @classmethod
-    def between(cls, pairs: int, thresholds: np.ndarray, least: np.ndarray, most: np.ndarray) -> Counts:
+    def between(cls, pairs: int, thresholds: np.ndarray, least: np.ndarray, most: np.ndarray) -> CountBounds:
         """Counts (2, k) of scores under each threshold (k,), at least and at most."""
         return cls(
             pairs,
@@ -49,7 +49,7 @@ class Counts:
         )
 
 
-class Ranks:
+class ThresholdCounter:
     """The counts so far, in flat memory. Scores may be infinite."""
 
     def __init__(self) -> None:
@@ -65,21 +65,21 @@ class Ranks:
             return
         edges = np.unique(np.concatenate([self._edges, *block.scores.T]))
         below = Events(edges).hits(block).world[:, len(edges) :]
-        least, most, tops = self._seen(edges)
+        least, most, tops = self._bound_at(edges)
         least, most = least + below, most + below
         self.pairs += block.pairs
         if len(edges) > EXACT:
             mass = np.diff(most, axis=1, append=self.pairs)
-            kept = kept_edges(mass, np.searchsorted(edges, self._edges))
+            kept = choose_edges(mass, np.searchsorted(edges, self._edges))
             edges, least, most = edges[kept], least[:, kept], most[:, kept]
             tops = np.maximum.reduceat(tops, kept)
         self._edges, self._least, self._most, self._tops = edges, least, most, tops
 
-    def counts(self) -> Counts:
+    def counts(self) -> CountBounds:
         """The counts at all thresholds but the smallest, below which nothing lies."""
-        return Counts.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
+        return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
 
-    def _seen(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _bound_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What is known of the games before at new edges, which hold the old ones: scores below each, at
         least and at most, and the tops of the bins, where a score of the coming block is an edge itself."""
         nothing, everything = np.zeros((2, 1), dtype=np.int64), np.full((2, 1), self.pairs)

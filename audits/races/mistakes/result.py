@@ -11,7 +11,7 @@ import numpy as np
 from arena import ERROR, MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
 from audits.races.mistakes.plan import Contest, Entrant, Race
 from audits.registry.settings_text import blamed, claim_of, settings_text, summary
-from audits.statistics.quantiles import Quantile, mean_limit, quantile
+from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 
 QUANTILES = (0.5, 0.95)
 _ROUNDING = 1e-9  # a bound is a float, often a logarithm
@@ -174,7 +174,7 @@ def _held(race: Race, entrant: Entrant, bound: Bound, figures: np.ndarray) -> He
     most = bound.at_most + _ROUNDING * max(1.0, abs(bound.at_most))
     exceeding = int(np.count_nonzero(figures > most))
     if bound.beta is None:
-        lower = mean_limit(figures, 0 if race.of == MISTAKES else -race.rounds, level_of_test(race))
+        lower = lower_limit_of_mean(figures, 0 if race.of == MISTAKES else -race.rounds, level_of_test(race))
         return Held(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > most)
     allowed = allowed_games(race, bound.beta)
     return Held(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)

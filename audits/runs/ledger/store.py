@@ -26,7 +26,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InternalError, InvalidArgument
-from audits.distinguishers.view_features import Block, decoded
+from audits.distinguishers.view_features import Block, decode_block
 from audits.runs.ledger.copying import LOG_PAGES, copy_ledger
 from audits.runs.ledger.failures import READ, code, damaged, explained
 from audits.runs.ledger.schema import (
@@ -264,7 +264,7 @@ class Ledger(Store[Block]):
 
     @staticmethod
     def decoded(blob: bytes) -> Block:
-        return decoded(blob)
+        return decode_block(blob)
 
 
 def _claimed(path: Path, tries: int = 5) -> sqlite3.Connection:

@@ -18,7 +18,7 @@ from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
 from arena import TRAINING_EXAMPLE, Figure1, InvalidArgument, Query, Release, Train
 from audits import cli
-from audits.exact import Exact, exact, report
+from audits.exact import ExactAudit, exact, report
 
 FILE = exact_players.__file__
 LAPLACE = (f"{FILE}:LaplaceCounter", "--against", "count-swap")
@@ -53,11 +53,11 @@ def as_json(*arguments: str) -> tuple[int, dict]:
     return done.exit_code, json.loads(done.stdout)
 
 
-def told(found: Exact) -> str:
+def told(found: ExactAudit) -> str:
     return " ".join(report.text(found, learner=found.learner, adversary=found.adversary).split())
 
 
-def swapped(learner: Predicting, queries: int = 2) -> Exact:
+def swapped(learner: Predicting, queries: int = 2) -> ExactAudit:
     return exact(learner, TrainingSwap(queries=queries, point=0.5, sample=ZEROS), Figure1())
 
 

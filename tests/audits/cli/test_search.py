@@ -13,7 +13,7 @@ from click.testing import CliRunner, Result
 from support.paths import ROOT
 
 from audits import cli
-from audits.search import Progress
+from audits.search import SearchProgress
 
 PLAYERS = ROOT / "tests" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
@@ -81,7 +81,7 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     from audits.cli import search as searching
 
     def stopped(*given, watch, **options):
-        def stop(now: Progress) -> None:
+        def stop(now: SearchProgress) -> None:
             if now.examples >= 3:
                 raise KeyboardInterrupt
 

@@ -12,7 +12,7 @@ from support.statistical import Rejected, rejected, statistical
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
-from audits.distinguishers.learned import Learning, learn
+from audits.distinguishers.learned_distinguisher import DistinguisherTraining, learn
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs import estimation as course
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
@@ -69,7 +69,7 @@ def test_few_runs_claim_more_than_is_lost(
     check(*match, distinguisher, games=400 if distinguisher == LEARNED and match is not RESPONSE else 1_000)
 
 
-class Cheating(Learning):
+class Cheating(DistinguisherTraining):
     """Scores a block by what it learned from that very block."""
 
     def scored(self, block: ViewCounts) -> PairCounts:

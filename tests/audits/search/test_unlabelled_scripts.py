@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from arena import UNLABELLED_EXAMPLE, BudgetExceeded, Figure1, Sample, play
 from arena.concepts import Rectangles
-from audits.search.printing import script_source
-from audits.search.script import Ask, Hand, Script
-from audits.search.search import search
-from audits.search.strategies import adversaries
+from audits.search.adversary_search import search
+from audits.search.script import Ask, HandOver, Script
+from audits.search.script_strategies import adversaries
+from audits.search.source_code import format_script
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2
 
@@ -22,7 +22,7 @@ SAMPLE = Sample([0.0, 1.0], [0, 1], [20, 20])
 SCRIPT = Script(
     protocol="Figure1",
     world_0=SAMPLE,
-    handed=(Hand(0.0, 1.0), Hand(0.0, times=9)),
+    handed=(HandOver(0.0, 1.0), HandOver(0.0, times=9)),
     steps=(Ask(0.0, 2), Ask(1.0, 3)),
 )
 
@@ -54,7 +54,7 @@ def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> N
 
 def test_the_source_plays_the_same_games() -> None:
     space: dict = {}
-    exec(script_source(SCRIPT, about="Hands over points."), space)
+    exec(format_script(SCRIPT, about="Hands over points."), space)
     printed = space["Found"]()
     first, second = (play(FRESH, one, Figure1(), games=6, seed=1, record=True) for one in (SCRIPT, printed))
     assert first.challenges == second.challenges == {UNLABELLED_EXAMPLE}
@@ -67,9 +67,11 @@ def test_the_source_plays_the_same_games() -> None:
 
 def test_vectors_are_printed_as_rows() -> None:
     script = Script(
-        protocol="Figure1", world_0=Sample([[0, 0]], [1], [4]), handed=(Hand([0, 1]), Hand([0, 0], [1, 1]))
+        protocol="Figure1",
+        world_0=Sample([[0, 0]], [1], [4]),
+        handed=(HandOver([0, 1]), HandOver([0, 0], [1, 1])),
     )
-    source = script_source(script, about="Vectors.")
+    source = format_script(script, about="Vectors.")
     assert "yield Unlabelled([[0.0, 1.0]] * 1)" in source
     assert "yield Unlabelled([[0.0, 0.0]], [[1.0, 1.0]])  # world 0, world 1" in source
     assert "import Adversary, Moves, Sample, Train, Unlabelled" in source

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from audits.statistics.betting import Betting, _cells, _double_cells, _double_returns, _overlap, _root
-from audits.statistics.events import Events
-from audits.statistics.score_pairs import PairCounts, joined
+from audits.statistics.score_pairs import PairCounts, join_blocks
+from audits.statistics.threshold_events import Events
 
 LEVELS = st.sampled_from([-math.inf, -1.0, 0.0, 1.0, 2.0])
 BLOCKS = st.lists(st.lists(st.tuples(LEVELS, LEVELS), min_size=1, max_size=20), min_size=1, max_size=4)
@@ -65,7 +65,7 @@ def test_the_overlap_is_the_one_that_was_seen() -> None:
 
 @given(blocks=BLOCKS)
 def test_joined_blocks_count_what_each_counted(blocks: list[list[tuple[float, float]]]) -> None:
-    whole = joined(block_of(pairs) for pairs in blocks)
+    whole = join_blocks(block_of(pairs) for pairs in blocks)
     expected = block_of([pair for pairs in blocks for pair in pairs])
     assert np.array_equal(whole.scores, expected.scores)
     assert np.array_equal(whole.counts, expected.counts)

@@ -10,9 +10,9 @@ import pytest
 
 from arena.errors import InvalidArgument
 from audits.statistics.betting import Betting
-from audits.statistics.clopper_pearson import HeldOut
-from audits.statistics.estimates import Estimates, Estimators
-from audits.statistics.gaussian import epsilon_if_gaussian
+from audits.statistics.estimates import Estimates, FixedSizeEstimators
+from audits.statistics.gaussian_dp import epsilon_if_gaussian
+from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 
 METHODS = [
@@ -30,10 +30,10 @@ METHODS = [
 def fed(scores: np.ndarray, blocks: int, **options: float) -> Estimates:
     settings = {"delta": 0.01, "confidence": 0.95, "games": scores.shape[1], "claim": 0.5, **options}
     betting = Betting(delta=settings["delta"], confidence=settings["confidence"])
-    held_out = HeldOut(
+    held_out = HeldOutEstimator(
         delta=settings["delta"], confidence=settings["confidence"], choose_pairs=settings["games"] // 5 or 1
     )
-    both = Estimators.of(**settings)
+    both = FixedSizeEstimators.of(**settings)
     for part in np.array_split(scores, blocks, axis=1):
         block = PairCounts.of(*part)
         for test in (betting, held_out, both):
@@ -103,7 +103,7 @@ def test_figures_are_withheld_at_another_number_of_games(rng: np.random.Generato
 
 
 def test_no_game_at_all() -> None:
-    found = Estimators.of(delta=0.0, confidence=0.9, games=10, claim=1.0).result()
+    found = FixedSizeEstimators.of(delta=0.0, confidence=0.9, games=10, claim=1.0).result()
     assert [row.value for row in found.rows] == [None] * 8
     assert found.rows[0].reason.startswith("no figure: too few blocks")
     plain(found)
@@ -169,4 +169,4 @@ def test_infinite_scores_are_legal() -> None:
 )
 def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
-        Estimators.of(**{"delta": 0.0, "confidence": 0.9, "games": 10, **options})  # type: ignore[arg-type]
+        FixedSizeEstimators.of(**{"delta": 0.0, "confidence": 0.9, "games": 10, **options})  # type: ignore[arg-type]

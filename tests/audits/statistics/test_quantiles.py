@@ -12,7 +12,7 @@ from support.statistical import Rejected, check_counts, rejected, statistical
 
 from audits.races.mistakes import Race, race_of
 from audits.races.mistakes.result import result_of
-from audits.statistics.quantiles import mean_limit, quantile, ranks
+from audits.statistics.quantiles import lower_limit_of_mean, quantile, ranks
 
 RATE = 1e-7  # of a false alarm, of each simulation below
 
@@ -84,10 +84,10 @@ def test_the_mean_is_at_least_an_integral_and_no_less_than_hoeffding_says() -> N
         reach = np.sqrt(np.log(1 / 0.02) / (2 * games))
         x = np.arange(least, 12)  # the distribution function jumps at whole numbers only
         largest = np.minimum(1, (figures[:, None] <= x).mean(axis=0) + reach)
-        found = mean_limit(figures, least, 0.02)
+        found = lower_limit_of_mean(figures, least, 0.02)
         assert found == pytest.approx(least + (1 - largest).sum())
         assert figures.mean() - (12 - 1 - least) * reach <= found <= figures.mean()
-    assert mean_limit(np.array([5, 5]), 5, 0.9) == 5
+    assert lower_limit_of_mean(np.array([5, 5]), 5, 0.9) == 5
 
 
 @pytest.mark.parametrize("chance", [0.03, 0.1, 0.5, 0.9])
@@ -96,7 +96,7 @@ def test_the_limit_of_the_mean_misses_no_more_often_than_said(games: int, chance
     """Where a figure is 10 with that chance, else 0, the chance of a miss is a sum over the games of 10."""
     hits = np.arange(games + 1)
     for error in (0.5, 0.1, 1e-3):
-        limits = np.array([mean_limit(np.repeat([0, 10], [games - k, k]), 0, error) for k in hits])
+        limits = np.array([lower_limit_of_mean(np.repeat([0, 10], [games - k, k]), 0, error) for k in hits])
         missed = stats.binom.pmf(hits, games, chance)[limits > 10 * chance].sum()
         assert missed <= error
         if (games, chance, error) == (300, 0.5, 0.5):

@@ -25,7 +25,7 @@ _FAR = 2.0 ** np.arange(10)  # scales beyond these, where the tails are looked a
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Cells:
+class LossCells:
     """Cells before they are a `PrivacyLoss`. Shapes, all (k,): masses p0, p1; bounds low, high (nats) on the
     loss; left, right: where in the line a cell lies, NaN if nowhere.
 
@@ -42,7 +42,7 @@ class Cells:
     reach: tuple[float, float] = (0.0, 0.0)
 
     @classmethod
-    def of_views(cls, p0: np.ndarray, p1: np.ndarray) -> Cells:
+    def of_views(cls, p0: np.ndarray, p1: np.ndarray) -> LossCells:
         """Single views of these probabilities; those impossible in both worlds are left out."""
         held = (p0 > 0) | (p1 > 0)
         loss = log_ratio(p0[held], p1[held])
@@ -60,12 +60,12 @@ class Cells:
     def __len__(self) -> int:
         return len(self.p0)
 
-    def taken(self, which: np.ndarray) -> Cells:
+    def taken(self, which: np.ndarray) -> LossCells:
         """Some of the cells."""
         arrays = {name: getattr(self, name)[which] for name in _ARRAYS}
         return attrs.evolve(self, **arrays)
 
-    def merged(self, starts: np.ndarray) -> Cells:
+    def merged(self, starts: np.ndarray) -> LossCells:
         """Cells of neighbours: those from each start up to the next are one."""
         if not len(starts):
             return self
@@ -79,11 +79,11 @@ class Cells:
             right=np.maximum.reduceat(self.right, starts),
         )
 
-    def flat_merged(self) -> Cells:
+    def flat_merged(self) -> LossCells:
         """Neighbours of equal loss made one."""
         return self.merged(np.flatnonzero(~self._like_before()))
 
-    def banded(self) -> Cells:
+    def banded(self) -> LossCells:
         """Neighbours of nearly equal loss made one, for people; a cell of one loss stays by itself."""
         bounds = np.concatenate([self.low, self.high])
         bounds = bounds[np.isfinite(bounds)]
@@ -120,10 +120,10 @@ class Cells:
 _ARRAYS = ("p0", "p1", "low", "high", "left", "right")
 
 
-def united(parts: Sequence[Cells]) -> Cells:
+def united(parts: Sequence[LossCells]) -> LossCells:
     """The cells of all parts of one law."""
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
-    return Cells(
+    return LossCells(
         **arrays,
         unlisted=sum(part.unlisted for part in parts),
         reach=(min(part.reach[0] for part in parts), max(part.reach[1] for part in parts)),
@@ -133,7 +133,7 @@ def united(parts: Sequence[Cells]) -> Cells:
 # --- densities --------------------------------------------------------------------------------------------
 
 
-def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) -> Cells:
+def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) -> LossCells:
     """The line, cut so finely that each cell hides at most `hidden` of δ, unless that took 300,000 cells.
 
     Cuts are at the kinks of both densities and at every quarter of a scale. Masses are by Gauss-Legendre
@@ -144,7 +144,7 @@ def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) ->
     pair = (first, second)
     cuts = _cuts(pair)
     cells, turns = _evaluated(pair, cuts[:-1], cuts[1:])
-    done: list[Cells] = []
+    done: list[LossCells] = []
     for _ in range(_ROUNDS):
         pieces = _pieces(cells, turns, done, hidden)
         if (pieces == 1).all() or pieces.sum() + sum(len(part) for part in done) > _MOST_CELLS:
@@ -174,7 +174,7 @@ def _cuts(pair: tuple[Density, Density]) -> np.ndarray:
 
 def _evaluated(
     pair: tuple[Density, Density], left: np.ndarray, right: np.ndarray
-) -> tuple[Cells, np.ndarray]:
+) -> tuple[LossCells, np.ndarray]:
     """The cells between left and right (k,) of which some density is positive; where the loss turns."""
     points, weights = np.polynomial.legendre.leggauss(_ORDER)
     middle, half = (left + right) / 2, (right - left) / 2
@@ -188,7 +188,7 @@ def _evaluated(
     with np.errstate(invalid="ignore"):
         loss = (logs[1] - logs[0])[held]  # NaN where both vanish
     low, high = np.fmin.reduce(loss, axis=1), np.fmax.reduce(loss, axis=1)
-    cells = Cells(p0=p0[held], p1=p1[held], low=low, high=high, left=left[held], right=right[held])
+    cells = LossCells(p0=p0[held], p1=p1[held], low=low, high=high, left=left[held], right=right[held])
     return cells, _turns(loss)
 
 
@@ -207,7 +207,7 @@ def _turns(loss: np.ndarray) -> np.ndarray:
     return np.asarray((steps > slack[:, None]).any(axis=1) & (steps < -slack[:, None]).any(axis=1))
 
 
-def _pieces(cells: Cells, turns: np.ndarray, done: Sequence[Cells], most: float) -> np.ndarray:
+def _pieces(cells: LossCells, turns: np.ndarray, done: Sequence[LossCells], most: float) -> np.ndarray:
     """(k,): into how many pieces each cell is to be cut."""
     pieces = np.ones(len(cells), np.int64)
     hidden = _most_hidden(cells)
@@ -224,7 +224,7 @@ def _pieces(cells: Cells, turns: np.ndarray, done: Sequence[Cells], most: float)
     return np.where(inner, pieces, 1)
 
 
-def _most_hidden(cells: Cells) -> np.ndarray:
+def _most_hidden(cells: LossCells) -> np.ndarray:
     """(k,): of δ, at the ε where that is most, in the direction where it is."""
     mean = log_ratio(cells.p0, cells.p1)
     told = (cells.p0 > 0) & (cells.p1 > 0) & (cells.low < cells.high)
@@ -245,7 +245,7 @@ def _two_point(below: np.ndarray, above: np.ndarray) -> np.ndarray:
         return np.where(np.isinf(up), down, np.where(up + down > 0, down * up / (up + down), 0.0))
 
 
-def _split(cells: Cells, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def _split(cells: LossCells, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     """The left and right ends of the pieces."""
     index = np.repeat(np.arange(len(cells)), pieces)
     place = np.arange(len(index)) - np.repeat(np.cumsum(pieces) - pieces, pieces)

@@ -12,7 +12,7 @@ from arena import Adversary, Claim, GameAdversary, Learner, Moves, Unsupported
 
 
 @attrs.frozen(eq=False)
-class FixedState(Learner):
+class PresetStates(Learner):
     """A learner by its spec, but whose seats are given, in order, whatever coins they are handed."""
 
     spec: Learner
@@ -21,7 +21,7 @@ class FixedState(Learner):
     protocols: tuple[str, ...]  # type: ignore[misc]
 
     @classmethod
-    def of(cls, spec: Learner, *states: Any) -> FixedState:
+    def of(cls, spec: Learner, *states: Any) -> PresetStates:
         """`spec`, seated on these."""
         return cls(spec, iter(states), spec.name, spec.protocols)
 
@@ -37,7 +37,7 @@ class FixedState(Learner):
         return next(self.states)
 
 
-def without_coins(adversary: Adversary) -> Adversary:
+def forbid_randomness(adversary: Adversary) -> Adversary:
     """The adversary, refused with `Unsupported` as soon as it draws a coin."""
     if isinstance(adversary, GameAdversary):
         return _WatchedGame(adversary, adversary.name, adversary.protocols)

@@ -18,21 +18,21 @@ from arena.errors import InvalidArgument
 from audits.distinguishers.view_features import ViewCounts
 from audits.statistics.score_pairs import PairCounts, distinct
 
-MOST_LEARNED = 65_536  # pairs; more would cost time and memory and hardly sharpen a distinguisher
+MAX_TRAINING_PAIRS = 65_536  # pairs; more would cost time and memory and hardly sharpen a distinguisher
 _MOST_ROWS = 1_024  # distinct views up to which they are counted one by one
 _FEWEST_A_LEAF = 64
 
 Distinguisher = Callable[[ViewCounts], np.ndarray]
 
 
-class Learning:
+class DistinguisherTraining:
     """Turns blocks of views into blocks of scores.
 
     pairs: it learns from about so many pairs, and then keeps the distinguisher that it has.
     """
 
     def __init__(self, *, pairs: int) -> None:
-        self._most = min(pairs, MOST_LEARNED)
+        self._most = min(pairs, MAX_TRAINING_PAIRS)
         self._seen: list[ViewCounts] = []
         self._learned_from = 0
         self._done = False
@@ -43,9 +43,9 @@ class Learning:
         """Whether the distinguisher is final."""
         return self._done
 
-    def scored(self, block: ViewCounts) -> PairCounts | None:
+    def score(self, block: ViewCounts) -> PairCounts | None:
         """The block's scores by what was learned from the blocks before it; None before there is anything."""
-        return None if self.distinguisher is None else block.scored(self.distinguisher(block))
+        return None if self.distinguisher is None else block.count_scores(self.distinguisher(block))
 
     def learn(self, block: ViewCounts) -> list[PairCounts] | None:
         """Take in a block. If the distinguisher changes, the scores that the new one gives to seen blocks which it
@@ -59,7 +59,7 @@ class Learning:
             return None
         self._learned_from = pairs
         self.distinguisher = learn(self._seen[::2])
-        scores = [one.scored(self.distinguisher(one)) for one in self._seen[1::2]]
+        scores = [one.count_scores(self.distinguisher(one)) for one in self._seen[1::2]]
         if pairs >= self._most:
             self._done, self._seen = True, []
         return scores
@@ -76,12 +76,12 @@ def learn(blocks: Sequence[ViewCounts]) -> Distinguisher:
     seen = np.zeros((len(rows), 2), np.int64)
     np.add.at(seen, place, np.concatenate([block.by_world() for block in blocks]))
     if len(rows) <= _MOST_ROWS:
-        return CountedViews(names, rows, np.log((seen[:, 1] + 0.5) / (seen[:, 0] + 0.5)))
+        return ViewFrequencies(names, rows, np.log((seen[:, 1] + 0.5) / (seen[:, 0] + 0.5)))
     return _boosted(names, rows, seen)
 
 
 @attrs.frozen(eq=False)
-class CountedViews:
+class ViewFrequencies:
     """Scores a view by the log ratio of how often it was seen in world 1 and in world 0; 0 if it was not.
 
     Shapes: rows (m, F), scores (m,).

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from typing import Any
 
@@ -14,8 +13,18 @@ from arena import Claim, InvalidArgument, Learner, Sample
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from audits.search import Ask, Challenge, Progress, Score, Script, SearchResult, search, share_of_error
-from audits.search import explore as exploring
+from audits.search import (
+    Ask,
+    Challenge,
+    Score,
+    Script,
+    SearchProgress,
+    SearchResult,
+    adversary_search,
+    exploration,
+    search,
+    share_of_error,
+)
 from audits.search.evidence import confirming_seed, exploring_seed
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
@@ -23,8 +32,6 @@ from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.between_thresholds import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
-
-SEARCHING = importlib.import_module("audits.search.search")  # not the function of that name
 
 
 def figures(result: SearchResult) -> dict[str, Any]:
@@ -100,7 +107,7 @@ def test_the_same_seed_gives_the_same_search() -> None:
 
 
 def test_jobs_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(SEARCHING, "_A_RUN", 8)
+    monkeypatch.setattr(adversary_search, "_A_RUN", 8)
     learner = LaplaceCount()
     assert figures(search(learner, examples=24, pairs=32)) == figures(
         search(learner, examples=24, pairs=32, jobs=2)
@@ -132,8 +139,8 @@ def test_no_confirmation_plays_a_game_that_was_seen() -> None:
 def test_what_looks_bad_but_holds_is_confirmed_again_and_again_and_not_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(exploring, "BAR", 0.0)  # so low that everything passes it
-    monkeypatch.setattr(SEARCHING, "_A_RUN", 20)
+    monkeypatch.setattr(exploration, "BAR", 0.0)  # so low that everything passes it
+    monkeypatch.setattr(adversary_search, "_A_RUN", 20)
     results = [
         search(LaplaceCount(), examples=60, pairs=64, confirm_games=400, error=0.02, seed=seed)
         for seed in range(3)
@@ -155,8 +162,8 @@ def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> No
         seen.append(plan)
         return attrs.evolve(run(attrs.evolve(plan, games=10)), refuted=False)
 
-    monkeypatch.setattr(SEARCHING, "run", unconvinced)
-    monkeypatch.setattr(SEARCHING, "_A_RUN", 10)
+    monkeypatch.setattr(adversary_search, "run", unconvinced)
+    monkeypatch.setattr(adversary_search, "_A_RUN", 10)
     found = search(HalfTheNoise(), examples=30, error=0.06)
     assert not found.refuted
     assert found.confirmations == len(seen) > 3  # three runs, and more with what they left of the budget
@@ -169,7 +176,7 @@ def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_progress_is_told() -> None:
-    seen: list[Progress] = []
+    seen: list[SearchProgress] = []
     found = search(LaplaceCount(), examples=20, pairs=32, watch=seen.append)
     assert [now.examples for now in seen] == sorted(now.examples for now in seen)
     assert seen[-1].examples == found.examples
@@ -178,7 +185,7 @@ def test_progress_is_told() -> None:
 
 
 def test_an_interrupt_gives_what_there_is() -> None:
-    def stop(now: Progress) -> None:
+    def stop(now: SearchProgress) -> None:
         if now.examples == 5:
             raise KeyboardInterrupt
 
@@ -190,7 +197,7 @@ def test_an_interrupt_gives_what_there_is() -> None:
 
 def test_games_that_the_learner_declines_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "audits.search.strategies._divided", lambda shares, size: [1] * len(shares)
+        "audits.search.script_strategies._divided", lambda shares, size: [1] * len(shares)
     )  # samples of the wrong size
     found = search(BetweenThresholdsPredictor(), examples=5)
     assert found.examples == 0

@@ -12,15 +12,15 @@ import numpy as np
 from arena import Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.engine import check_protocol
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
-from audits.exact.values import Listed
-from audits.exact.views import ViewLaw, view_law
+from audits.exact.released_values import LabelledLoss
+from audits.exact.view_laws import ViewLaw, view_law
 from audits.registry.settings_text import claim_of
 
 _TELLING = 10
 
 
 @attrs.frozen(kw_only=True)
-class Witness:
+class ViewProbabilities:
     """A view, or a cell of views, and its probability in each world. loss: the log of their ratio, nats."""
 
     text: str
@@ -34,7 +34,7 @@ class Witness:
 
 
 @attrs.frozen(kw_only=True, eq=False)
-class Exact:
+class ExactAudit:
     """The outcome of an exact audit.
 
     claim: the learner's.
@@ -65,8 +65,8 @@ class Exact:
     score: Bracket | None
     views: int
     error: float
-    worst: Witness
-    telling: tuple[Witness, ...]
+    worst: ViewProbabilities
+    telling: tuple[ViewProbabilities, ...]
     law: ViewLaw
 
     def as_json(self) -> dict[str, Any]:
@@ -114,7 +114,7 @@ def exact(
     *,
     epsilons: Sequence[float] = (),
     delta: float | None = None,
-) -> Exact:
+) -> ExactAudit:
     """Audit `learner` by the exact law of what `adversary` sees of it.
 
     epsilons: where else δ(ε) is asked for, nats. delta: where ε(δ) is; default: the claim's.
@@ -129,7 +129,7 @@ def exact(
     law = view_law(learner, adversary, referee)
     _check_claimed(law, learner, adversary)
     loss = law.loss
-    return Exact(
+    return ExactAudit(
         learner=learner.name,
         adversary=adversary.name,
         protocol=referee.name,
@@ -182,10 +182,10 @@ def _telling(loss: PrivacyLoss) -> list[int]:
     return [int(cell) for cell in order if weight[cell] > 0]
 
 
-def _witness(listed: Listed, cell: int) -> Witness:
+def _witness(listed: LabelledLoss, cell: int) -> ViewProbabilities:
     loss = listed.loss
     p0, p1, mean = (float(array[cell]) for array in (loss.p0, loss.p1, loss.mean))
-    return Witness(text=listed.text(cell), p0=p0, p1=p1, loss=mean)
+    return ViewProbabilities(text=listed.text(cell), p0=p0, p1=p1, loss=mean)
 
 
 def _number(value: float) -> float | None:

@@ -27,8 +27,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.events import EVERYTHING, Event, Histogram
 from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import EVERYTHING, Event, ScoreHistogram
 
 
 @attrs.frozen
@@ -49,7 +49,7 @@ class HeldOutBound:
     q_upper: float
 
 
-class HeldOut:
+class HeldOutEstimator:
     """A lower bound on ε from blocks of score pairs, at a number of games fixed beforehand.
 
     delta: of the claim, a probability.
@@ -77,7 +77,7 @@ class HeldOut:
         self._level = (1.0 - confidence) / 2
         self._choose_pairs = choose_pairs
         self._held_out_pairs = held_out_pairs
-        self._histogram = Histogram()
+        self._histogram = ScoreHistogram()
         self._last: PairCounts | None = None
         self._tally: _Tally | None = None
 
@@ -89,7 +89,7 @@ class HeldOut:
             self._histogram.add(self._last)
             if self._histogram.pairs >= self._choose_pairs:
                 self._tally = self._choose()
-                self._histogram = Histogram()
+                self._histogram = ScoreHistogram()
         if self._tally is None:
             # Held back: should no other block follow, this is the one that counts.
             self._last = block
@@ -127,7 +127,7 @@ class HeldOut:
     def _choose(self) -> _Tally:
         """The event and direction of the largest bound, if the rest is like the games so far."""
         pairs = self._held_out_pairs or self._histogram.pairs
-        events, expected = self._histogram.expected(pairs)
+        events, expected = self._histogram.expected_counts(pairs)
         if not len(events):
             return _Tally(EVERYTHING, 1)
         lower, upper = clopper_pearson(expected, pairs, self._level)

@@ -14,17 +14,17 @@ from support.statistical import Rejected, rejected, statistical
 from arena.errors import InvalidArgument
 from audits.statistics.bands import Band
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.events import EVERYTHING, Event
-from audits.statistics.gaussian import (
-    HeldOutGaussian,
+from audits.statistics.gaussian_dp import (
+    HeldOutGaussianEstimator,
     delta_if_gaussian,
     epsilon_if_gaussian,
     mu_lower,
-    simultaneous_mu,
+    mu_lower_of_band,
     trade_off,
 )
 from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_counts import Ranks
+from audits.statistics.threshold_counts import ThresholdCounter
+from audits.statistics.threshold_events import EVERYTHING, Event
 
 RATE = 1e-7
 
@@ -101,7 +101,7 @@ def bits(ones0: int, ones1: int, pairs: int) -> PairCounts:
 
 
 def test_the_bound_rests_on_the_games_held_out() -> None:
-    test = HeldOutGaussian(confidence=0.9, choose_pairs=100, held_out_pairs=200)
+    test = HeldOutGaussianEstimator(confidence=0.9, choose_pairs=100, held_out_pairs=200)
     assert test.result() is None
     test.update(bits(30, 80, 100))
     assert test.result() is None
@@ -118,7 +118,7 @@ def test_the_bound_rests_on_the_games_held_out() -> None:
 
 
 def test_the_direction_follows_the_scores() -> None:
-    test = HeldOutGaussian(confidence=0.9, choose_pairs=1, held_out_pairs=100)
+    test = HeldOutGaussianEstimator(confidence=0.9, choose_pairs=1, held_out_pairs=100)
     for _ in range(2):
         test.update(bits(80, 30, 100))
     bound = test.result()
@@ -129,7 +129,7 @@ def test_the_direction_follows_the_scores() -> None:
 
 
 def test_errors_that_never_occur_are_not_taken_for_impossible() -> None:
-    test = HeldOutGaussian(confidence=0.9, choose_pairs=1, held_out_pairs=100)
+    test = HeldOutGaussianEstimator(confidence=0.9, choose_pairs=1, held_out_pairs=100)
     for _ in range(2):
         test.update(bits(0, 100, 100))
     bound = test.result()
@@ -139,7 +139,9 @@ def test_errors_that_never_occur_are_not_taken_for_impossible() -> None:
 
 
 def test_equal_and_infinite_scores() -> None:
-    equal, infinite = (HeldOutGaussian(confidence=0.9, choose_pairs=1, held_out_pairs=9) for _ in range(2))
+    equal, infinite = (
+        HeldOutGaussianEstimator(confidence=0.9, choose_pairs=1, held_out_pairs=9) for _ in range(2)
+    )
     for _ in range(2):
         equal.update(PairCounts.of(np.ones(9), np.ones(9)))
         infinite.update(PairCounts.of(np.full(9, -math.inf), np.full(9, math.inf)))
@@ -151,7 +153,7 @@ def test_equal_and_infinite_scores() -> None:
 
 
 def test_memory_is_flat(rng: np.random.Generator) -> None:
-    test = HeldOutGaussian(confidence=0.9, choose_pairs=2_000, held_out_pairs=1)
+    test = HeldOutGaussianEstimator(confidence=0.9, choose_pairs=2_000, held_out_pairs=1)
     for _ in range(10):
         test.update(PairCounts.of(*rng.normal([[0.0], [1.0]], 1.0, (2, 1_000))))
     assert len(pickle.dumps(test)) < 1_500
@@ -167,7 +169,7 @@ def test_memory_is_flat(rng: np.random.Generator) -> None:
 )
 def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
-        HeldOutGaussian(**{"confidence": 0.9, "choose_pairs": 1, "held_out_pairs": 1, **options})  # type: ignore[arg-type]
+        HeldOutGaussianEstimator(**{"confidence": 0.9, "choose_pairs": 1, "held_out_pairs": 1, **options})  # type: ignore[arg-type]
 
 
 # --- how often it says too much -----------------------------------------------------------------------------
@@ -177,7 +179,7 @@ Estimator = Callable[[PairCounts], float]
 
 
 def chosen_then_counted(block: PairCounts, later: PairCounts) -> float:
-    test = HeldOutGaussian(confidence=1 - LEVEL, choose_pairs=1, held_out_pairs=PAIRS)
+    test = HeldOutGaussianEstimator(confidence=1 - LEVEL, choose_pairs=1, held_out_pairs=PAIRS)
     test.update(block)
     test.update(later)
     bound = test.result()
@@ -186,9 +188,9 @@ def chosen_then_counted(block: PairCounts, later: PairCounts) -> float:
 
 
 def at_all_thresholds(block: PairCounts, later: PairCounts) -> float:
-    ranks = Ranks()
+    ranks = ThresholdCounter()
     ranks.add(block)
-    return simultaneous_mu(Band.of(ranks.counts(), confidence=1 - LEVEL))
+    return mu_lower_of_band(Band.of(ranks.counts(), confidence=1 - LEVEL))
 
 
 def chosen_on_what_counts(block: PairCounts, later: PairCounts) -> float:
@@ -197,7 +199,7 @@ def chosen_on_what_counts(block: PairCounts, later: PairCounts) -> float:
 
 def plugged_in(block: PairCounts, later: PairCounts) -> float:
     """The rates that were seen, at the best threshold, with zeros clipped."""
-    ranks = Ranks()
+    ranks = ThresholdCounter()
     ranks.add(block)
     rates = np.clip(ranks.counts().least / PAIRS, 1e-5, 1 - 1e-5)
     return float(mu_lower(rates[0], rates[1]).max())
@@ -205,7 +207,7 @@ def plugged_in(block: PairCounts, later: PairCounts) -> float:
 
 def zeros_clipped(block: PairCounts, later: PairCounts) -> float:
     """Honest limits at all thresholds, but an error that never occurred has rate 0, give or take 1e-9."""
-    ranks = Ranks()
+    ranks = ThresholdCounter()
     ranks.add(block)
     counts = ranks.counts()
     band = Band.of(counts, confidence=1 - LEVEL)
@@ -216,7 +218,7 @@ def zeros_clipped(block: PairCounts, later: PairCounts) -> float:
 
 def limits_one_at_a_time(block: PairCounts, later: PairCounts) -> float:
     """The best of Clopper-Pearson limits at all thresholds."""
-    ranks = Ranks()
+    ranks = ThresholdCounter()
     ranks.add(block)
     lower, upper = clopper_pearson(ranks.counts().least, PAIRS, LEVEL / 2)
     return float(mu_lower(upper[0], lower[1]).max())

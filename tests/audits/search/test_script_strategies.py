@@ -10,7 +10,7 @@ from support.search_players import Copying, OnePoint
 from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
 from arena.testing import check_adversary
 from audits.search import Challenge, Script, Show, Special, referee_for
-from audits.search.strategies import (
+from audits.search.script_strategies import (
     MOST_OBSERVED,
     MOST_ROUNDS,
     adversaries,

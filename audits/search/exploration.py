@@ -9,21 +9,23 @@ from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, setti
 from hypothesis.errors import Unsatisfiable
 
 from arena import REFEREES, Claim, Learner, Referee, SpecialRound
-from audits.search.evidence import DECLINED, Contest, Evidence, exploring_seed, weigh
+from audits.search.evidence import DECLINED, Evidence, SearchTarget, exploring_seed, weigh_adversary
 from audits.search.script import Script
-from audits.search.strategies import adversaries
+from audits.search.script_strategies import adversaries
 
-BAR = 10.0  # nats: by chance alone exp(-10), so almost every confirmation of what passes it succeeds
+EVIDENCE_THRESHOLD = (
+    10.0  # nats: by chance alone exp(-10), so almost every confirmation of what passes it succeeds
+)
 MOST_GAME_ROUNDS = 2**18  # of one adversary's first games, both worlds
 _MOST_SHRINKS = 400
 
 
 @attrs.frozen(kw_only=True)
-class Explored:
+class Exploration:
     """What one run came to.
 
     found: the adversary that passed the bar, shrunk, or None. evidence: its own.
-    examples: adversaries weighed. rejected: those that the learner would not play. games: in each world.
+    examples: adversaries weigh_halves. rejected: those that the learner would not play. games: in each world.
     best: the most evidence, in nats. interrupted: from the keyboard, before its end.
     """
 
@@ -54,7 +56,7 @@ def explore(
     seed: int,
     number: int,
     watch: Callable[[int, float], None] | None = None,
-) -> Explored:
+) -> Exploration:
     """Run number `number` of a search: at most `examples` adversaries, drawn, then the first that passes
     `BAR` made as small as it goes. The outcome depends on the arguments alone.
 
@@ -62,7 +64,9 @@ def explore(
 
     Raises: whatever a referee raises in a game but for games that the learner declines.
     """
-    contest = Contest(learner=learner, claim=claim, pairs=pairs, seed=exploring_seed(seed, "run", number))
+    contest = SearchTarget(
+        learner=learner, claim=claim, pairs=pairs, seed=exploring_seed(seed, "run", number)
+    )
     return _Run(contest, protocol, watch).done(examples)
 
 
@@ -74,7 +78,9 @@ def referee_for(script: Script) -> Referee:
 
 
 class _Run:
-    def __init__(self, contest: Contest, protocol: str, watch: Callable[[int, float], None] | None) -> None:
+    def __init__(
+        self, contest: SearchTarget, protocol: str, watch: Callable[[int, float], None] | None
+    ) -> None:
         self._contest = contest
         self._protocol = protocol
         self._watch = watch
@@ -84,7 +90,7 @@ class _Run:
         self._games = 0
         self._best = 0.0
 
-    def done(self, examples: int) -> Explored:
+    def done(self, examples: int) -> Exploration:
         interrupted = False
         most_rounds = max(1, MOST_GAME_ROUNDS // (2 * self._contest.pairs))
         limits = {"most_rounds": most_rounds} if most_rounds < 64 else {}
@@ -96,7 +102,7 @@ class _Run:
         except KeyboardInterrupt:
             interrupted = True
         weighed = [evidence for evidence in self._known.values() if evidence is not None]
-        return Explored(
+        return Exploration(
             found=self._found,
             evidence=None if self._found is None else self._known[self._found],
             examples=len(weighed),
@@ -125,7 +131,7 @@ class _Run:
             reject()
         if self._found is None:
             target(evidence.climb)
-        if evidence.nats >= BAR:
+        if evidence.nats >= EVIDENCE_THRESHOLD:
             self._found = script  # while shrinking, only what is smaller than the last one comes here
             raise _Speaks
 
@@ -143,7 +149,7 @@ class _Run:
 
     def _fresh(self, script: Script) -> Evidence | None:
         try:
-            evidence = weigh(self._contest, script, referee_for(script))
+            evidence = weigh_adversary(self._contest, script, referee_for(script))
         except DECLINED:
             return None
         self._games += evidence.games

@@ -5,13 +5,18 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from audits.distinguishers.learned import BoostedTrees, CountedViews, Learning, learn
-from audits.distinguishers.view_features import Features, ViewCounts
+from audits.distinguishers.learned_distinguisher import (
+    BoostedTrees,
+    DistinguisherTraining,
+    ViewFrequencies,
+    learn,
+)
+from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 
 
 def block(world0: np.ndarray, world1: np.ndarray) -> ViewCounts:
     names = tuple(f"f{i}" for i in range(world0.shape[1]))
-    return ViewCounts.of(Features(world0, names), Features(world1, names))
+    return ViewCounts.of(ViewFeatures(world0, names), ViewFeatures(world1, names))
 
 
 def coins(rng: np.random.Generator, pairs: int, chance: float) -> ViewCounts:
@@ -23,7 +28,7 @@ def coins(rng: np.random.Generator, pairs: int, chance: float) -> ViewCounts:
 
 def test_few_views_are_counted(rng: np.random.Generator) -> None:
     distinguisher = learn([coins(rng, 4_000, 0.9)])
-    assert isinstance(distinguisher, CountedViews)
+    assert isinstance(distinguisher, ViewFrequencies)
     asked = block(np.array([[0.0, 1, 0]]), np.array([[0.0, 0, 0]]))
     middle0, middle1 = distinguisher(asked)[asked.which[0]][::-1]
     assert middle0 == pytest.approx(np.log(0.1 / 0.5), abs=0.3)
@@ -70,11 +75,11 @@ def test_scikit_learn_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, rng:
 
 
 def test_a_block_is_scored_by_what_came_before_it(rng: np.random.Generator) -> None:
-    learning = Learning(pairs=4_000)
+    learning = DistinguisherTraining(pairs=4_000)
     blocks = [coins(rng, 500, 0.9) for _ in range(12)]
     learned_after = []
     for number, one in enumerate(blocks):
-        scores = learning.scored(one)
+        scores = learning.score(one)
         assert (scores is None) == (number < 2)
         if learning.learn(one) is not None:
             learned_after.append(number + 1)
@@ -84,7 +89,7 @@ def test_a_block_is_scored_by_what_came_before_it(rng: np.random.Generator) -> N
 
 def test_the_scores_that_bets_start_from_are_not_those_it_was_fitted_to() -> None:
     """Views that never occur twice: a block that taught the distinguisher would look perfectly separated."""
-    learning = Learning(pairs=1_000)
+    learning = DistinguisherTraining(pairs=1_000)
     values = np.arange(400.0).reshape(4, 100, 1)
     assert learning.learn(block(*values[:2])) is None
     seen = learning.learn(block(*values[2:]))
@@ -93,6 +98,8 @@ def test_the_scores_that_bets_start_from_are_not_those_it_was_fitted_to() -> Non
 
 
 def test_distinguishers_with_other_columns_meet(rng: np.random.Generator) -> None:
-    wide = ViewCounts.of(Features(np.zeros((3, 2)), ("a", "b")), Features(np.ones((3, 2)), ("a", "b")))
-    narrow = ViewCounts.of(Features(np.zeros((3, 1)), ("a",)), Features(np.ones((3, 1)), ("a",)))
+    wide = ViewCounts.of(
+        ViewFeatures(np.zeros((3, 2)), ("a", "b")), ViewFeatures(np.ones((3, 2)), ("a", "b"))
+    )
+    narrow = ViewCounts.of(ViewFeatures(np.zeros((3, 1)), ("a",)), ViewFeatures(np.ones((3, 1)), ("a",)))
     assert learn([wide, narrow])(narrow).shape == (2,)

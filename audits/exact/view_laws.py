@@ -22,10 +22,10 @@ from arena import (
 )
 from arena.concepts import ConceptClass
 from arena.randomness import block_seed, generator
+from audits.exact.path_enumeration import ANSWERING, PRUNE, PathEnumeration, format_view
 from audits.exact.privacy_loss import PrivacyLoss
-from audits.exact.states import FixedState, without_coins
-from audits.exact.values import Listed, views_of_values
-from audits.exact.walk import ANSWERING, PRUNE, Walk, text_of_view
+from audits.exact.released_values import LabelledLoss, views_of_values
+from audits.exact.wrapped_players import PresetStates, forbid_randomness
 
 MOST_PATHS = 200_000
 _MOST_SCORED = 4_096  # values of a finite law that are played to learn their scores
@@ -42,8 +42,8 @@ class ViewLaw:
     challenges: what the worlds differ in, as `Played` has it.
     """
 
-    views: Listed
-    few: Listed
+    views: LabelledLoss
+    few: LabelledLoss
     score: PrivacyLoss | None
     challenges: frozenset[str]
 
@@ -87,10 +87,10 @@ def view_law(
 def _walked(
     learner: Learner, adversary: Adversary, referee: Referee, prune: float, most_paths: int
 ) -> ViewLaw:
-    walk = Walk(learner, adversary, referee, prune=prune, most_paths=most_paths)
+    walk = PathEnumeration(learner, adversary, referee, prune=prune, most_paths=most_paths)
     walk.walk()
     loss, views = walk.loss()
-    listed = Listed(loss, lambda cell: text_of_view(views[cell]))
+    listed = LabelledLoss(loss, lambda cell: format_view(views[cell]))
     return ViewLaw(
         views=listed,
         few=listed,
@@ -99,13 +99,15 @@ def _walked(
     )
 
 
-def laws_of_values(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
+def released_value_laws(
+    learner: Learner, adversary: Adversary, referee: Referee
+) -> tuple[ValueLaw, ValueLaw]:
     """The law of the value released under Release, in world 0 and in world 1.
 
     Raises: Unsupported if the learner does not tell its law, or the adversary draws coins or gives no sample;
     whatever the referee raises.
     """
-    laws, _, _ = _read(learner, without_coins(adversary), referee)
+    laws, _, _ = _read(learner, forbid_randomness(adversary), referee)
     if not laws:
         raise Unsupported(f"{adversary.name} gives no sample, so nothing is released")
     return laws[0], laws[1]
@@ -122,7 +124,7 @@ def _read(
     for world in (False, True):
         state = _SampleReader(learner)
         played = play(
-            FixedState.of(learner, state), watched, referee, games=1, seed=0, worlds=np.array([world])
+            PresetStates.of(learner, state), watched, referee, games=1, seed=0, worlds=np.array([world])
         )
         samples += state.samples
         concepts = state.concepts
@@ -131,10 +133,10 @@ def _read(
 
 
 def _released(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
-    watched = without_coins(adversary)
+    watched = forbid_randomness(adversary)
     laws, challenges, concepts = _read(learner, watched, referee)
     if not laws:
-        nothing = Listed(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
+        nothing = LabelledLoss(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
         return ViewLaw(views=nothing, few=nothing, score=None, challenges=challenges)
     views = views_of_values(*laws)
     score = _score_of_values(learner, watched, referee, concepts, *laws)
@@ -170,7 +172,7 @@ def _score_of_values(
     scores = []
     for state in states:
         played = play(
-            FixedState.of(learner, state), watched, referee, games=1, seed=0, worlds=np.zeros(1, bool)
+            PresetStates.of(learner, state), watched, referee, games=1, seed=0, worlds=np.zeros(1, bool)
         )
         if played.score is None:
             return None

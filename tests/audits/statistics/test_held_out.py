@@ -15,9 +15,9 @@ from scipy import stats
 from support.statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.clopper_pearson import HeldOut
-from audits.statistics.events import EVERYTHING, Event
+from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import EVERYTHING, Event
 
 SEEDS = 2_000
 RATE = 1e-7
@@ -37,7 +37,7 @@ def constant(pairs: int) -> PairCounts:
 
 
 def test_the_bound_is_the_classical_one_on_the_games_held_out() -> None:
-    test = HeldOut(delta=0.01, confidence=0.95, choose_pairs=100)
+    test = HeldOutEstimator(delta=0.01, confidence=0.95, choose_pairs=100)
     test.update(bits((70, 30), (80, 20)))
     test.update(bits((35, 15), (40, 10)))
     test.update(bits((35, 15), (30, 20)))
@@ -57,7 +57,7 @@ def test_event_and_direction_follow_the_scores(flip: bool, swap: bool) -> None:
     """One-sided leak: only one event in one direction is rare in the other world."""
     worlds = [np.zeros(500), np.repeat([0.0, 1.0], 250)]
     worlds = [1 - scores if flip else scores for scores in worlds]
-    test = HeldOut(delta=0.0, confidence=0.99, choose_pairs=500)
+    test = HeldOutEstimator(delta=0.0, confidence=0.99, choose_pairs=500)
     for _ in range(2):
         test.update(PairCounts.of(*(worlds[::-1] if swap else worlds)))
     bound = test.bound
@@ -69,7 +69,7 @@ def test_event_and_direction_follow_the_scores(flip: bool, swap: bool) -> None:
 
 
 def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
-    test = HeldOut(delta=0.0, confidence=0.9, choose_pairs=1)
+    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
     test.update(bits((10, 0), (10, 0)))
     test.update(bits((0, 10), (0, 10)))
     bound = test.bound
@@ -78,7 +78,7 @@ def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
 
 
 def test_perfect_separation_gives_the_bound_of_theory() -> None:
-    test = HeldOut(delta=1e-5, confidence=0.999, choose_pairs=5_000)
+    test = HeldOutEstimator(delta=1e-5, confidence=0.999, choose_pairs=5_000)
     for _ in range(10):
         test.update(bits((5_000, 0), (5_000, 0)))
     limit = 0.0005 ** (1 / 45_000)
@@ -89,7 +89,7 @@ def test_perfect_separation_gives_the_bound_of_theory() -> None:
 
 
 def test_whole_blocks_choose_until_there_are_enough_pairs() -> None:
-    test = HeldOut(delta=0.0, confidence=0.9, choose_pairs=250)
+    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=250)
     held_out = []
     for _ in range(5):
         test.update(bits((60, 40), (60, 40)))
@@ -99,7 +99,7 @@ def test_whole_blocks_choose_until_there_are_enough_pairs() -> None:
 
 
 def test_blocks_choose_all_but_one_if_they_must() -> None:
-    test = HeldOut(delta=0.0, confidence=0.9, choose_pairs=10**9)
+    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=10**9)
     for block in [bits((90, 10), (90, 10))] * 3 + [bits((80, 20), (85, 15))]:
         test.update(block)
     assert test.bound is not None
@@ -107,7 +107,7 @@ def test_blocks_choose_all_but_one_if_they_must() -> None:
 
 
 def test_looking_changes_nothing() -> None:
-    watched, unwatched = (HeldOut(delta=0.0, confidence=0.9, choose_pairs=150) for _ in range(2))
+    watched, unwatched = (HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=150) for _ in range(2))
     for block in [bits((50, 50), (90, 10)), bits((90, 10), (50, 50)), bits((70, 30), (70, 30))]:
         watched.update(block)
         unwatched.update(block)
@@ -121,7 +121,7 @@ def test_the_guess_at_what_follows_tells_how_rare_an_event_to_choose() -> None:
     world1 = np.repeat([0.0, 1.0, 2.0], [6_900, 3_000, 100])
     chosen = []
     for pairs in (300, 1_000_000):
-        test = HeldOut(delta=0.0, confidence=0.95, choose_pairs=1, held_out_pairs=pairs)
+        test = HeldOutEstimator(delta=0.0, confidence=0.95, choose_pairs=1, held_out_pairs=pairs)
         for _ in range(2):
             test.update(PairCounts.of(world0, world1))
         assert test.bound is not None
@@ -131,7 +131,7 @@ def test_the_guess_at_what_follows_tells_how_rare_an_event_to_choose() -> None:
 
 @pytest.mark.parametrize("score", [0.0, math.inf, -math.inf])
 def test_constant_scores_show_nothing(score: float) -> None:
-    test = HeldOut(delta=0.0, confidence=0.9, choose_pairs=1)
+    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
     for _ in range(3):
         test.update(PairCounts.of(np.full(5, score), np.full(5, score)))
     assert test.epsilon_lower == 0.0
@@ -140,14 +140,14 @@ def test_constant_scores_show_nothing(score: float) -> None:
 
 
 def test_infinite_scores_are_scores() -> None:
-    test = HeldOut(delta=0.0, confidence=0.9, choose_pairs=1)
+    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
     for _ in range(2):
         test.update(PairCounts.of(np.full(100, -math.inf), np.full(100, math.inf)))
     assert (test.epsilon_lower or 0) > 3
 
 
 def test_one_block_and_no_games_show_nothing() -> None:
-    test = HeldOut(delta=0.0, confidence=0.9, choose_pairs=1)
+    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1)
     for block in (constant(0), constant(1), constant(0)):
         test.update(block)
         assert test.epsilon_lower is None
@@ -156,7 +156,7 @@ def test_one_block_and_no_games_show_nothing() -> None:
 
 
 def test_memory_is_flat(rng: np.random.Generator) -> None:
-    test = HeldOut(delta=0.0, confidence=0.9, choose_pairs=1_000)
+    test = HeldOutEstimator(delta=0.0, confidence=0.9, choose_pairs=1_000)
     sizes = []
     for _ in range(20):
         test.update(PairCounts.of(rng.normal(0, 1, 1_000), rng.normal(1, 1, 1_000)))
@@ -175,27 +175,27 @@ def test_memory_is_flat(rng: np.random.Generator) -> None:
 )
 def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
-        HeldOut(**{"delta": 0.0, "confidence": 0.9, "choose_pairs": 1, **options})  # type: ignore[arg-type]
+        HeldOutEstimator(**{"delta": 0.0, "confidence": 0.9, "choose_pairs": 1, **options})  # type: ignore[arg-type]
 
 
 # --- how often it says too much -----------------------------------------------------------------------------
 
 
-class Forgetful(HeldOut):
+class Forgetful(HeldOutEstimator):
     """Forgets δ."""
 
     def __init__(self, *, delta: float, **options: Any) -> None:
         super().__init__(delta=0.0, **options)
 
 
-class Generous(HeldOut):
+class Generous(HeldOutEstimator):
     """Spends the allowed rate of errors twice."""
 
     def __init__(self, *, confidence: float, **options: Any) -> None:
         super().__init__(confidence=1 - 2 * (1 - confidence), **options)
 
 
-class Reusing(HeldOut):
+class Reusing(HeldOutEstimator):
     """Counts the games on which it chose."""
 
     def update(self, block: PairCounts) -> None:
@@ -228,7 +228,12 @@ LAWS = {
 
 
 def errors(
-    law: Law, rng: np.random.Generator, *, pairs: int, kind: type[HeldOut] = HeldOut, blocks: int = 2
+    law: Law,
+    rng: np.random.Generator,
+    *,
+    pairs: int,
+    kind: type[HeldOutEstimator] = HeldOutEstimator,
+    blocks: int = 2,
 ) -> int:
     """In how many of `SEEDS` audits the bound exceeds the truth."""
     found = 0
@@ -274,8 +279,8 @@ def test_a_bound_on_the_games_that_chose_is_caught(rng: np.random.Generator) -> 
 
 
 @statistical(rate=2 * RATE)
-@pytest.mark.parametrize("kind", [HeldOut, Generous])
-def test_each_limit_errs_at_half_the_rate(kind: type[HeldOut], rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("kind", [HeldOutEstimator, Generous])
+def test_each_limit_errs_at_half_the_rate(kind: type[HeldOutEstimator], rng: np.random.Generator) -> None:
     """World 0 always scores 0, world 1 scores 1 at rate δ, so that ε = 0 and only one limit can be wrong.
 
     The honest bound errs at rate 0.095, the other one at 0.19; above 0.137 is rejected.

@@ -13,6 +13,7 @@ import numpy as np
 
 from arena import InvalidArgument, Sample
 from audits.runs.plan import Plan
+from audits.search.adversary_search import SearchResult
 from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHED, Score
 from audits.search.script import (
     AGAINST,
@@ -20,7 +21,7 @@ from audits.search.script import (
     Ask,
     Challenge,
     Follow,
-    Hand,
+    HandOver,
     Point,
     Script,
     Show,
@@ -28,14 +29,13 @@ from audits.search.script import (
     Step,
     as_point,
 )
-from audits.search.search import SearchResult
 
 CLASS = "Found"
 _WIDTH = 110
 _INDENT = " " * 8
 
 
-def source(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
+def adversary_source(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
     """The adversary that a search found, as a Python file.
 
     learner: how the command line names it, with its settings: `everlasting-v1 --set halts=4`; default: its
@@ -45,18 +45,18 @@ def source(result: SearchResult, *, learner: str | None = None, file: str = "fou
     """
     if result.adversary is None:
         raise InvalidArgument("there is no source of an adversary where none was found")
-    return script_source(result.adversary, about=_about(result, learner or result.learner.name, file))
+    return format_script(result.adversary, about=_about(result, learner or result.learner.name, file))
 
 
-def replay(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
+def replay_command(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
     """The command that plays the confirmation of a search again, game for game."""
     if result.plan is None:
         raise InvalidArgument("there is nothing to replay where no adversary was found")
     learner = learner or result.learner.name
-    return audit_line(result.plan, learner=learner, adversary=shlex.quote(f"{file}:{CLASS}"))
+    return audit_command(result.plan, learner=learner, adversary=shlex.quote(f"{file}:{CLASS}"))
 
 
-def audit_line(plan: Plan, *, learner: str, adversary: str) -> str:
+def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
     """The command that plays a plan.
 
     learner, adversary: how the command line names them, with their settings.
@@ -71,7 +71,7 @@ def audit_line(plan: Plan, *, learner: str, adversary: str) -> str:
     return " \\\n    ".join([f"arena audit {learner}", *options])
 
 
-def script_source(script: Script, *, about: str) -> str:
+def format_script(script: Script, *, about: str) -> str:
     """A script as a Python file; `about`: what its docstring says."""
     body = textwrap.indent("\n".join(_body(script)), _INDENT)
     used = [*_moves(script), "Sample"] if script.world_0 is not None else _moves(script)
@@ -114,7 +114,7 @@ def _about(result: SearchResult, learner: str, file: str) -> str:
         f"{verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} is true (error {result.error:g}, seed "
         f"{result.seed})."
     )
-    command = textwrap.indent(replay(result, learner=learner, file=file), " " * 4)
+    command = textwrap.indent(replay_command(result, learner=learner, file=file), " " * 4)
     return "\n".join([*textwrap.wrap(told, _WIDTH - 8), "", "Replay it:", "", command])
 
 
@@ -160,7 +160,7 @@ def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]
         yield f"{keeps}yield Train(world_0, world_1)"
 
 
-def _handed(hand: Hand) -> str:
+def _handed(hand: HandOver) -> str:
     if hand.other is not None:
         return f"yield Unlabelled([{_point(hand.point)}], [{_point(hand.other)}])  # world 0, world 1"
     return f"yield Unlabelled([{_point(hand.point)}] * {hand.times})"

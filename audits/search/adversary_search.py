@@ -20,11 +20,18 @@ from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, in_order
-from audits.search.evidence import DECLINED, Contest, confirming_seed, exploring_seed, play_halves, weighed
-from audits.search.explore import Explored, explore, referee_for
+from audits.search.evidence import (
+    DECLINED,
+    SearchTarget,
+    confirming_seed,
+    exploring_seed,
+    play_halves,
+    weigh_halves,
+)
+from audits.search.exploration import Exploration, explore, referee_for
 from audits.search.score import Score, simple_scores
 from audits.search.script import STEPS, Script
-from audits.search.strategies import adversaries
+from audits.search.script_strategies import adversaries
 
 ERROR = 1e-6
 EXAMPLES = 1_000
@@ -36,7 +43,7 @@ _ALONE_GAMES = 2_000  # with faults every game is played alone
 
 
 @attrs.frozen(kw_only=True)
-class Progress:
+class SearchProgress:
     """How far a search is: adversaries tried, of how many at most, and the best evidence yet, in nats."""
 
     examples: int
@@ -52,7 +59,7 @@ class SearchResult:
     refuted: the claim is false, with confidence 1 - error.
     adversary: the smallest adversary found that shows it, None if nothing was confirmed.
     plan, verdict: of its confirmation; `plan.confidence` is at least 1 - error.
-    examples: adversaries weighed. rejected: those that the learner declined to play. games: played in each
+    examples: adversaries weigh_halves. rejected: those that the learner declined to play. games: played in each
         world to explore. confirmations: how many were tried. best: the most evidence explored, in nats.
     """
 
@@ -111,7 +118,7 @@ def search(
     confirm_games: int | None = None,
     seed: int = 0,
     jobs: int | Workers = 1,
-    watch: Callable[[Progress], None] | None = None,
+    watch: Callable[[SearchProgress], None] | None = None,
 ) -> SearchResult:
     """Look for an adversary that refutes the learner's claim.
 
@@ -119,7 +126,7 @@ def search(
     claim: under test; default: the learner's own. What may differ is what the learner's own claim protects.
     error: a true claim is refuted with at most this chance.
     examples: adversaries to draw before giving up; those that shrinking looks at come on top.
-    pairs: games in each world to weigh one by; default: what shows a clear leak at the claim's ε (nats).
+    pairs: games in each world to weigh_adversary one by; default: what shows a clear leak at the claim's ε (nats).
     confirm_games: games in each world for a confirmation, at most.
     seed: of every coin. jobs: processes, or `Workers`, which do not change the outcome.
     watch: called after every adversary, or with several jobs after every run of 250.
@@ -139,7 +146,7 @@ def search(
         claim=claim,
         error=error,
         examples=examples,
-        pairs=Contest.enough_pairs(claim.epsilon) if pairs is None else pairs,
+        pairs=SearchTarget.enough_pairs(claim.epsilon) if pairs is None else pairs,
         confirm_games=_games(claim.epsilon, error) if confirm_games is None else confirm_games,
         seed=seed,
     )
@@ -175,8 +182,8 @@ class _Search:
     confirm_games: int
     seed: int
 
-    def result(self, workers: Workers, watch: Callable[[Progress], None] | None) -> SearchResult:
-        ended: list[Explored] = []
+    def result(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
+        ended: list[Exploration] = []
         tried = 0
         confirmed: tuple[Plan, Verdict] | None = None
         interrupted = False
@@ -212,16 +219,16 @@ class _Search:
             interrupted=interrupted,
         )
 
-    def _progress(self, ended: list[Explored]) -> Progress:
+    def _progress(self, ended: list[Exploration]) -> SearchProgress:
         examples = sum(one.examples for one in ended)
         best = max(one.best for one in ended)
-        return Progress(examples=examples, of=max(self.examples, examples), best=best)
+        return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
 
     # --- exploring --------------------------------------------------------------------------------
 
     def _explored(
-        self, workers: Workers, watch: Callable[[Progress], None] | None
-    ) -> Generator[Explored, None, None]:
+        self, workers: Workers, watch: Callable[[SearchProgress], None] | None
+    ) -> Generator[Exploration, None, None]:
         """The runs in order, however many are played at a time; and then more of them with the examples that
         are left where a run was over early, since what it found was not confirmed."""
         sizes = [min(_A_RUN, self.examples - start) for start in range(0, self.examples, _A_RUN)]
@@ -246,12 +253,14 @@ class _Search:
         numbers: range,
         workers: Workers,
         watch: Callable[[int, float], None] | None,
-    ) -> Generator[Explored, None, None]:
+    ) -> Generator[Exploration, None, None]:
         tasks = [(number, sizes[number]) for number in numbers]
         run = partial(self._run, watch=watch) if len(tasks) == 1 and workers.local else self._run
         yield from in_order(run, tasks, workers, unit="run")
 
-    def _run(self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None) -> Explored:
+    def _run(
+        self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None
+    ) -> Exploration:
         """One run. task: its number, and how many examples it has."""
         return explore(
             self.learner,
@@ -265,23 +274,23 @@ class _Search:
         )
 
     def _watched(
-        self, watch: Callable[[Progress], None] | None, before: int, best: float
+        self, watch: Callable[[SearchProgress], None] | None, before: int, best: float
     ) -> Callable[[int, float], None] | None:
         if watch is None:
             return None
         return lambda now, found: watch(
-            Progress(examples=before + now, of=max(self.examples, before + now), best=max(best, found))
+            SearchProgress(examples=before + now, of=max(self.examples, before + now), best=max(best, found))
         )
 
     # --- confirming -------------------------------------------------------------------------------
 
-    def _handed_over(self, explored: Explored) -> tuple[Script, bool]:
+    def _handed_over(self, explored: Exploration) -> tuple[Script, bool]:
         """What was found with a score that can be read, if one says nearly as much as a learned distinguisher; and
         whether the learner's failures are part of its view."""
         script, evidence = explored.found, explored.evidence
         assert script is not None
         assert evidence is not None
-        contest = Contest(
+        contest = SearchTarget(
             learner=self.learner,
             claim=self.claim,
             pairs=max(4 * self.pairs, evidence.games),  # what takes many games to see takes many to score
@@ -291,8 +300,8 @@ class _Search:
             contest, script, referee_for(script), pairs=contest.pairs, stage="hand over"
         )
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
-        single = [weighed(halves, self.claim, scores=[score]).nats for score in scores]
-        most = max([weighed(halves, self.claim).nats, *single])
+        single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
+        most = max([weigh_halves(halves, self.claim).nats, *single])
         for score, nats in zip(scores, single, strict=True):
             if nats >= _READABLE * most > 0:
                 sign = _sign(score, halves)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import attrs
 import numpy as np
 
-from audits.exact.cells import Cells, united
+from audits.exact.loss_cells import LossCells, united
 
 _BINS = 3_000
 _EXACT_PAIRS = 2**16  # so many pairs of cells are kept one by one
@@ -15,14 +15,14 @@ _CHUNK = 2**20
 _SAME = 1e-13  # nats; a part that differs by less does not count
 
 
-def product(parts: Sequence[Cells]) -> Cells:
+def product(parts: Sequence[LossCells]) -> LossCells:
     """The cells of a vector of independent parts.
 
-    Parts that are the same in both worlds drop out. Cells of nearly equal loss are merged where there would
+    Parts that are the same in both worlds drop out. LossCells of nearly equal loss are merged where there would
     be too many; the bounds of the merged cell hold those of its members.
     """
     telling = [part for part in parts if max(-part.reach[0], part.reach[1]) > _SAME]
-    found = Cells.of_views(np.ones(1), np.ones(1))
+    found = LossCells.of_views(np.ones(1), np.ones(1))
     for part in telling:
         found = _summed(found, part)
     return attrs.evolve(
@@ -32,7 +32,7 @@ def product(parts: Sequence[Cells]) -> Cells:
     )
 
 
-def _summed(one: Cells, other: Cells) -> Cells:
+def _summed(one: LossCells, other: LossCells) -> LossCells:
     """The cells of pairs. A loss of ∞ and one of −∞ do not meet: that pair is impossible in both worlds."""
     if len(one) * len(other) > _EXACT_PAIRS:
         span = _span(one), _span(other)
@@ -48,7 +48,7 @@ def _summed(one: Cells, other: Cells) -> Cells:
     return found if len(found) <= _EXACT_PAIRS else _binned(found, ends)
 
 
-def _pairs(one: Cells, other: Cells) -> Cells:
+def _pairs(one: LossCells, other: LossCells) -> LossCells:
     def outer(name: str, ufunc: np.ufunc) -> np.ndarray:
         return np.asarray(ufunc.outer(getattr(one, name), getattr(other, name)).ravel())
 
@@ -56,18 +56,18 @@ def _pairs(one: Cells, other: Cells) -> Cells:
         low, high = outer("low", np.add), outer("high", np.add)
     p0, p1 = outer("p0", np.multiply), outer("p1", np.multiply)
     nowhere = np.full(len(p0), np.nan)
-    pairs = Cells(p0=p0, p1=p1, low=low, high=high, left=nowhere, right=nowhere)
+    pairs = LossCells(p0=p0, p1=p1, low=low, high=high, left=nowhere, right=nowhere)
     return pairs.taken(((p0 > 0) | (p1 > 0)) & ~np.isnan(low) & ~np.isnan(high))
 
 
-def _span(cells: Cells) -> tuple[float, float]:
+def _span(cells: LossCells) -> tuple[float, float]:
     """The least and the greatest finite loss."""
     bounds = np.concatenate([cells.low, cells.high])
     bounds = bounds[np.isfinite(bounds)]
     return (float(bounds.min()), float(bounds.max())) if len(bounds) else (0.0, 0.0)
 
 
-def _binned(cells: Cells, span: tuple[float, float]) -> Cells:
+def _binned(cells: LossCells, span: tuple[float, float]) -> LossCells:
     """Cells of nearly equal loss merged; heavy ones stay as they are, since they would hide the most."""
     heavy = (cells.p0 + cells.p1 > 4 / _BINS) | ~np.isfinite(cells.low) | ~np.isfinite(cells.high)
     kept, rest = cells.taken(heavy), cells.taken(~heavy)

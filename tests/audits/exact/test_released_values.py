@@ -16,7 +16,7 @@ from support.exact_players import gaussian, laplace, response, uniform
 from arena import Branches, Density, Finite, Independent, InvalidArgument, ValueLaw
 from audits.exact import loss_of_values
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
-from audits.exact.values import views_of_values
+from audits.exact.released_values import views_of_values
 
 INF = float("inf")
 EPSILONS = np.linspace(0, 3, 31)

@@ -43,7 +43,7 @@ EVERYTHING = Event(-math.inf, upper=True)
 
 
 @attrs.frozen(eq=False)
-class Hits:
+class EventCounts:
     """How many pairs of a block fall into each of K events.
 
     Shapes: world (2, K) int64, row b counts the games of world b; both (K,) int64, pairs with both games in
@@ -71,13 +71,13 @@ class Events:
         k = len(self.thresholds)
         return Event(float(self.thresholds[index % k]), index < k)
 
-    def hits(self, block: PairCounts) -> Hits:
+    def hits(self, block: PairCounts) -> EventCounts:
         """Count the block's pairs in every event."""
         columns = (*block.scores.T, block.scores.min(axis=1))
         upper0, upper1, upper_both = (_at_least(self.thresholds, values, block.counts) for values in columns)
         pairs = block.pairs
         upper = np.stack([upper0, upper1])
-        return Hits(
+        return EventCounts(
             pairs,
             np.concatenate([upper, pairs - upper], axis=1),
             np.concatenate([upper_both, pairs - upper0 - upper1 + upper_both]),
@@ -105,7 +105,7 @@ class Events:
         return np.stack([pairs - first - second + both, first - both, second - both, both], axis=2)
 
 
-class Histogram:
+class ScoreHistogram:
     """The scores of both worlds so far, in memory that grows with the logarithm of their number.
 
     Bin i holds the scores from edge i up to edge i + 1. While few distinct scores occur, every score is an
@@ -140,7 +140,7 @@ class Histogram:
         np.add.at(mass[0], new0, block.counts)
         np.add.at(mass[1], new1, block.counts)
         if len(edges) > EXACT:
-            kept = kept_edges(mass, old)
+            kept = choose_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)
         self._edges, self._mass = edges, mass
 
@@ -151,11 +151,11 @@ class Histogram:
         """
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
-            kept = _landmarks(self._mass, candidates)
+            kept = _choose_landmarks(self._mass, candidates)
         below = np.cumsum(self._mass, axis=1)[:, kept - 1]
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
 
-    def expected(self, pairs: int) -> tuple[Events, np.ndarray]:
+    def expected_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
         """The events, and how many games of each world to expect in them if `pairs` more are like those seen.
 
         Half a game is added to each count, so that an event never seen in one world is not taken for
@@ -172,7 +172,7 @@ def _at_least(thresholds: np.ndarray, values: np.ndarray, counts: np.ndarray) ->
     return np.asarray(below[-1] - below[np.searchsorted(values[order], thresholds, side="left")])
 
 
-def kept_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
+def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
     """Indices of the bins that stay or come to be; `old` are the indices of those that were."""
     below = np.cumsum(mass, axis=1)
     above = below[:, -1:] - below + mass
@@ -190,7 +190,7 @@ def kept_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
     return bins[~light]
 
 
-def _landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
+def _choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
     """Indices (at most `limit`, sorted, never 0) of the edges that best cut the histogram in two.
 
     For each world: those that cut off 1, 2, 4, ... scores, or some finer geometric sequence, from either

@@ -12,7 +12,7 @@ from audits.statistics.quantiles import quantile
 
 
 @attrs.frozen(kw_only=True)
-class Middle:
+class MedianAndMean:
     """The median of a figure over games with limits, and its mean; NaN where no game has such a figure."""
 
     median: float
@@ -21,7 +21,7 @@ class Middle:
     mean: float
 
     @classmethod
-    def of(cls, figures: np.ndarray, error: float) -> Middle:
+    def of(cls, figures: np.ndarray, error: float) -> MedianAndMean:
         """Both limits together hold but for a chance of `error`. Shapes: figures (n,), of [0, 1]."""
         if not len(figures):
             return cls(median=np.nan, lower=np.nan, upper=np.nan, mean=np.nan)
@@ -40,7 +40,7 @@ class Middle:
 
 
 @attrs.frozen(kw_only=True)
-class Share:
+class Proportion:
     """A share of games, and Clopper's and Pearson's limits on the chance."""
 
     value: float
@@ -48,7 +48,7 @@ class Share:
     upper: float
 
     @classmethod
-    def of(cls, happened: np.ndarray, error: float) -> Share:
+    def of(cls, happened: np.ndarray, error: float) -> Proportion:
         """Both limits together hold but for a chance of `error`. Shapes: happened (n,) bool, n ≥ 1."""
         games, times = len(happened), np.count_nonzero(happened)
         lower, upper = clopper_pearson(np.array(times), games, error / 2)

@@ -35,8 +35,8 @@ import numpy as np
 from arena.errors import InvalidArgument
 from audits.statistics.bands import Band
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.events import EVERYTHING, Event, Histogram
 from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import EVERYTHING, Event, ScoreHistogram
 
 
 def trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:
@@ -54,7 +54,7 @@ def mu_lower(hits0: np.ndarray, hits1: np.ndarray) -> np.ndarray:
     return np.maximum(ndtri(hits1) - ndtri(hits0), 0.0)
 
 
-def simultaneous_mu(band: Band) -> float:
+def mu_lower_of_band(band: Band) -> float:
     """The certified lower bound on μ over all events of a band.
 
     Events come with their complements, so exchanging the worlds would give nothing new.
@@ -110,7 +110,7 @@ class GaussianBound:
     beta_upper: float
 
 
-class HeldOutGaussian:
+class HeldOutGaussianEstimator:
     """A lower bound on μ from one event, at a number of games fixed beforehand.
 
     confidence: the probability at least that the bound does not exceed the truth.
@@ -128,7 +128,7 @@ class HeldOutGaussian:
         self._level = (1.0 - confidence) / 2
         self._choose_pairs = choose_pairs
         self._held_out_pairs = held_out_pairs
-        self._histogram = Histogram()
+        self._histogram = ScoreHistogram()
         self._event: Event | None = None
         self._pairs = 0
         self._hits = np.zeros(2, dtype=np.int64)
@@ -141,7 +141,7 @@ class HeldOutGaussian:
             self._histogram.add(block)
             if self._histogram.pairs >= self._choose_pairs:
                 self._event = self._choose()
-                self._histogram = Histogram()
+                self._histogram = ScoreHistogram()
             return
         self._hits += self._event.hits(block)
         self._pairs += block.pairs
@@ -163,7 +163,7 @@ class HeldOutGaussian:
 
     def _choose(self) -> Event:
         """The event of the largest bound, if the rest is like the games so far."""
-        events, expected = self._histogram.expected(self._held_out_pairs)
+        events, expected = self._histogram.expected_counts(self._held_out_pairs)
         if not len(events):
             return EVERYTHING
         lower, upper = clopper_pearson(expected, self._held_out_pairs, self._level)

@@ -10,8 +10,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.statistics.events import CANDIDATES, EVERYTHING, Event, Events, Histogram
 from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import CANDIDATES, EVERYTHING, Event, Events, ScoreHistogram
 
 FEW = st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 1e300, math.inf])
 ANY = st.floats(allow_nan=False)
@@ -58,7 +58,7 @@ def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thr
 
 @given(blocks=st.one_of(blocks_of(FEW), blocks_of(ANY)))
 def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tuple[float, float]]]) -> None:
-    histogram = Histogram()
+    histogram = ScoreHistogram()
     for block in blocks:
         histogram.add(counted(block))
     pairs = [pair for block in blocks for pair in block]
@@ -73,7 +73,7 @@ def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tup
 
 
 def test_equal_scores_leave_nothing_to_choose() -> None:
-    histogram = Histogram()
+    histogram = ScoreHistogram()
     histogram.add(counted([(3.0, 3.0)] * 4))
     events, counts = histogram.events()
     assert len(events) == 0
@@ -99,7 +99,7 @@ def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
 
     Edges that stay make no error. Where edges move with every block, half of the counts are wrong.
     """
-    histogram, seen = Histogram(), []
+    histogram, seen = ScoreHistogram(), []
     for block in range(80):
         seen.append(STREAMS[name](rng, block))
         histogram.add(PairCounts.of(*seen[-1]))
@@ -118,7 +118,7 @@ def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
 
 
 def test_rare_scores_and_clean_cuts_are_among_the_thresholds(rng: np.random.Generator) -> None:
-    histogram = Histogram()
+    histogram = ScoreHistogram()
     low, high = rng.random(50_000), 2 + rng.random(50_000)
     for block in range(0, 50_000, 5_000):
         histogram.add(PairCounts.of(low[block : block + 5_000], high[block : block + 5_000]))
@@ -129,7 +129,7 @@ def test_rare_scores_and_clean_cuts_are_among_the_thresholds(rng: np.random.Gene
 
 def test_blocks_may_be_split_or_joined(rng: np.random.Generator) -> None:
     scores = rng.integers(0, 100, (2, 1000)) * 1.0
-    whole, parts = Histogram(), Histogram()
+    whole, parts = ScoreHistogram(), ScoreHistogram()
     whole.add(PairCounts.of(*scores))
     for start in range(0, 1000, 10):
         parts.add(PairCounts.of(*scores[:, start : start + 10]))

@@ -35,7 +35,7 @@ class Path:
 
 
 @attrs.frozen(eq=False)
-class Pruned:
+class PrunedBranch:
     """A branch too unlikely to be followed: game `game` of the table, outcome `outcome` of query `query`."""
 
     game: int
@@ -44,7 +44,7 @@ class Pruned:
     mass: float
 
 
-class Laws:
+class AnswerLaws:
     """The laws of a learner, one a sample, and how far they are from adding up.
 
     defects: (2,) by how much the masses of each world may be off.
@@ -102,7 +102,7 @@ class Laws:
         return InvalidArgument(f"the law of {self._learner.name}: {rule}", value=value)
 
 
-class WalkingState:
+class PathState:
     """n games, each on a path of its own.
 
     outcomes: of each game, also beyond its path. masses: of the paths so walked.
@@ -110,7 +110,7 @@ class WalkingState:
     the game that it left. pruned: the branches that are too unlikely.
     """
 
-    def __init__(self, paths: Sequence[Path], laws: Laws, prune: float) -> None:
+    def __init__(self, paths: Sequence[Path], laws: AnswerLaws, prune: float) -> None:
         self._paths = paths
         self._laws = laws
         self._prune = prune
@@ -125,7 +125,7 @@ class WalkingState:
         self.outcomes = [list(path.outcomes) for path in paths]
         self.masses = np.array([path.mass for path in paths])
         self.branches: list[Path] = []
-        self.pruned: list[Pruned] = []
+        self.pruned: list[PrunedBranch] = []
 
     def train(self, training: Training) -> None:
         law = [self._laws.of(sample) for sample in training.samples]
@@ -195,7 +195,7 @@ class WalkingState:
         """Follow the likeliest outcome of one game, and leave the others for later."""
         for outcome in np.flatnonzero(masses):
             if masses[outcome] < self._prune:
-                self.pruned.append(Pruned(game, query, int(outcome), float(masses[outcome])))
+                self.pruned.append(PrunedBranch(game, query, int(outcome), float(masses[outcome])))
             elif outcome != best:
                 halts = self.outcome(game, int(outcome), query)[1]
                 self.branches.append(

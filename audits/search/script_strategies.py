@@ -29,7 +29,7 @@ from audits.search.script import (
     Ask,
     Challenge,
     Follow,
-    Hand,
+    HandOver,
     Point,
     Script,
     Show,
@@ -198,13 +198,13 @@ def _in_training(draw: st.DrawFn, learner: Learner, protocol: str, most: int) ->
     return Script(protocol=protocol, world_0=world_0, world_1=world_1, steps=steps)
 
 
-def unlabelled(learner: Learner, *, challenge: bool = False) -> st.SearchStrategy[tuple[Hand, ...]]:
+def unlabelled(learner: Learner, *, challenge: bool = False) -> st.SearchStrategy[tuple[HandOver, ...]]:
     """Unlabelled points to hand over before the queries; with `challenge` one of them differs."""
     points = points_of(learner)
-    some = st.lists(st.builds(Hand, _of(points), times=_of(counts_of(learner, MOST_ROUNDS))), max_size=2)
+    some = st.lists(st.builds(HandOver, _of(points), times=_of(counts_of(learner, MOST_ROUNDS))), max_size=2)
     if not challenge:
         return some.map(tuple)
-    apart = _two_of(points).map(lambda two: Hand(*two))
+    apart = _two_of(points).map(lambda two: HandOver(*two))
     return st.tuples(some, apart, some).map(lambda parts: (*parts[0], parts[1], *parts[2]))
 
 

@@ -19,7 +19,7 @@ from arena import Learner, Sample, play
 from audits import cli
 from audits.registry.players import ADVERSARIES
 from audits.search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
-from audits.search.printing import replay, script_source, source
+from audits.search.source_code import adversary_source, format_script, replay_command
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.static_erm import StaticErm
@@ -140,7 +140,7 @@ def check_same_games(learner: Learner, script: Script, text: str, folder: Path) 
     ("learner", "script"), CASES, ids=lambda case: str(getattr(case, "score", "")) or "learned"
 )
 def test_the_source_plays_the_same_games(learner: Learner, script: Script, tmp_path: Path) -> None:
-    check_same_games(learner, script, script_source(script, about="Found."), tmp_path)
+    check_same_games(learner, script, format_script(script, about="Found."), tmp_path)
 
 
 @pytest.mark.parametrize("case", CASES, ids=lambda case: str(case[1].score))
@@ -149,7 +149,7 @@ def test_the_source_is_formatted(case: tuple[Learner, Script], tmp_path: Path) -
     if ruff is None:
         pytest.skip("ruff is not installed")
     file = tmp_path / "found.py"
-    file.write_text(script_source(case[1], about="Found."))
+    file.write_text(format_script(case[1], about="Found."))
     for command in (["check"], ["format", "--diff"]):
         done = subprocess.run(
             [ruff, *command, "--config", str(ROOT / "pyproject.toml"), "--no-cache", str(file)],
@@ -167,16 +167,16 @@ def test_the_source_is_formatted(case: tuple[Learner, Script], tmp_path: Path) -
 def test_what_is_found_can_be_pasted(learner: Learner, tmp_path: Path) -> None:
     found = search(learner, seed=1)
     assert found.adversary is not None
-    check_same_games(learner, found.adversary, source(found), tmp_path)
+    check_same_games(learner, found.adversary, adversary_source(found), tmp_path)
 
 
 def test_the_replay_plays_the_confirmation_again(tmp_path: Path) -> None:
     found = search(HalfTheNoise(), seed=1)
     assert found.verdict is not None
-    name = f"{ROOT / 'tests' / 'search_players.py'}:HalfTheNoise"
+    name = f"{ROOT / 'tests' / 'support' / 'search_players.py'}:HalfTheNoise"
     file = str(tmp_path / "found.py")
-    Path(file).write_text(source(found, learner=name, file=file))
-    command = replay(found, learner=name, file=file).replace("\\\n", " ").split()
+    Path(file).write_text(adversary_source(found, learner=name, file=file))
+    command = replay_command(found, learner=name, file=file).replace("\\\n", " ").split()
     assert command[:2] == ["arena", "audit"]
     done = CliRunner().invoke(cli.arena, [*command[1:], "--json"])
     assert done.exit_code == 3
@@ -185,4 +185,4 @@ def test_the_replay_plays_the_confirmation_again(tmp_path: Path) -> None:
 
 
 def test_a_fault_is_replayed_as_one() -> None:
-    assert "--faults" in replay(search(RaisesOnLabels(), seed=1))
+    assert "--faults" in replay_command(search(RaisesOnLabels(), seed=1))

@@ -9,9 +9,9 @@ import numpy as np
 
 from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
 from arena.replies import each_answer
-from audits.exact.paths import Laws, Path, Pruned, WalkingState
+from audits.exact.answer_paths import AnswerLaws, Path, PathState, PrunedBranch
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
-from audits.exact.states import FixedState, without_coins
+from audits.exact.wrapped_players import PresetStates, forbid_randomness
 
 ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
 PRUNE = 1e-15
@@ -22,7 +22,7 @@ _LETTERS = "·01⊥"
 _MOST_LETTERS = 60
 
 
-class Walk:
+class PathEnumeration:
     """Walks every path, and adds up views.
 
     A view is bytes, a letter an answer: the label + 1, so 0 where none is shown, and 4 more where the learner
@@ -35,11 +35,11 @@ class Walk:
         self, learner: Learner, adversary: Adversary, referee: Referee, *, prune: float, most_paths: int
     ) -> None:
         self._learner = learner
-        self._adversary = without_coins(adversary)
+        self._adversary = forbid_randomness(adversary)
         self._referee = referee
         self._prune = prune
         self._most = most_paths
-        self._laws = Laws(learner)
+        self._laws = AnswerLaws(learner)
         self._rounds = 1
         self._scored = True
         self._views: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
@@ -118,9 +118,9 @@ class Walk:
         """Walk these paths to the end of their games; the paths that branch off."""
         alone = isinstance(self._adversary, GameAdversary)
         groups = [[path] for path in paths] if alone else [paths]
-        states = [WalkingState(group, self._laws, self._prune) for group in groups]
+        states = [PathState(group, self._laws, self._prune) for group in groups]
         played = play(
-            FixedState.of(self._learner, *states),
+            PresetStates.of(self._learner, *states),
             self._adversary,
             self._referee,
             games=len(paths),
@@ -135,8 +135,8 @@ class Walk:
             self._add(state, part)
         return [branch for state in states for branch in state.branches]
 
-    def _add(self, state: WalkingState, played: Played) -> None:
-        letters = letters_of(played)
+    def _add(self, state: PathState, played: Played) -> None:
+        letters = answer_letters(played)
         world = played.worlds.astype(np.intp)
         for game in np.flatnonzero(state.alive):
             self._views[_view(letters[:, game])][world[game]] += state.masses[game]
@@ -186,7 +186,7 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
     return float(nearest.min(initial=0.0)), float(nearest.max(initial=0.0))
 
 
-def letters_of(played: Played) -> np.ndarray:
+def answer_letters(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded table."""
     assert played.view is not None
     answers = each_answer(played.view.replies)
@@ -194,7 +194,7 @@ def letters_of(played: Played) -> np.ndarray:
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 
 
-def _letters_of(branch: Pruned, letters: np.ndarray, state: WalkingState) -> np.ndarray:
+def _letters_of(branch: PrunedBranch, letters: np.ndarray, state: PathState) -> np.ndarray:
     """The letters (rounds,) of the game that a branch left, as they would have been on it."""
     found = letters[: branch.query + 1].copy()
     if found[branch.query] % _HALTED:  # shown, so that the outcome would have been
@@ -209,10 +209,10 @@ def _view(letters: np.ndarray) -> bytes:
     return bytes(letters[: halted[0] + 1] if len(halted) else letters)
 
 
-def text_of_view(view: bytes) -> str:
+def format_view(view: bytes) -> str:
     """A view for people.
 
-    >>> text_of_view(bytes([1, 2, 0, 6])), text_of_view(b"")
+    >>> format_view(bytes([1, 2, 0, 6])), format_view(b"")
     ('01·1 halted', 'no answers')
     """
     letters = "".join(_LETTERS[letter % _HALTED] for letter in view)
