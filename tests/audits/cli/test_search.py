@@ -15,7 +15,7 @@ from support.paths import ROOT
 from audits import cli
 from audits.search import SearchProgress
 
-PLAYERS = ROOT / "tests" / "search_players.py"
+PLAYERS = ROOT / "tests" / "support" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
 
 
