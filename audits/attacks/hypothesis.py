@@ -14,6 +14,7 @@ from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
 from audits.races.mistakes.games import play_all
 from audits.races.mistakes.plan import Contest, Entrant
 from audits.registry.settings_text import settings_text, summary
+from audits.reports.json_form import to_data
 from audits.runs.workers import Workers
 from audits.statistics.medians_and_proportions import MedianAndMean, Proportion
 
@@ -75,10 +76,10 @@ class Extracted:
             "alpha": self.alpha,
             "bound": LEARNER * self.alpha,
             "boosted_bound": BOOSTER * self.alpha,
-            "error": self.error.as_json(),
-            "exceeding": self.exceeding.as_json(),
+            "error": to_data(self.error),
+            "exceeding": to_data(self.exceeding),
             "failed": self.failed,
-            "boosted": self.boosted.as_json(),
+            "boosted": to_data(self.boosted),
             "broken": self.broken,
         }
 

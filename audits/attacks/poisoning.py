@@ -15,6 +15,7 @@ from audits.races.errors.games import judged
 from audits.races.errors.plan import PredictorRace, asked, predictor_race
 from audits.races.mistakes.games import play_all
 from audits.registry.settings_text import settings_text, summary
+from audits.reports.json_form import to_data
 from audits.runs.workers import Workers
 from audits.statistics.medians_and_proportions import MedianAndMean
 
@@ -65,7 +66,7 @@ class Spoilt:
             "settings": settings_text(learner),
             "aim": self.dose.aim if self.dose.fraction else None,
             "fraction": self.dose.fraction,
-            **{name: [one.as_json() for one in getattr(self, name)] for name in ("mean", "worst", "moved")},
+            **{name: to_data(getattr(self, name)) for name in ("mean", "worst", "moved")},
             "halted": list(self.halted),
         }
 

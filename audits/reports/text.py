@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 import textwrap
-from typing import Any
 
 from tabulate import tabulate
 
 from audits.registry.settings_text import summary
+from audits.reports.json_form import to_data
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -23,7 +22,7 @@ _SIDE_BY_SIDE = (
 
 def as_json(verdict: Verdict) -> str:
     """One JSON object on one line. A figure that is unknown or not finite is null: JSON has no infinity."""
-    return json.dumps(_finite(verdict.as_json()), allow_nan=False)
+    return json.dumps(to_data(verdict.as_json()), allow_nan=False)
 
 
 def text(verdict: Verdict, *, plan: Plan | None = None) -> str:
@@ -114,9 +113,3 @@ def _reach(verdict: Verdict) -> str:
     if verdict.ceiling < verdict.claim.epsilon:
         return f"So few games could not refute it: even {always} only ε = {nats(verdict.ceiling)}. Play more."
     return f"{always.capitalize()} ε = {nats(verdict.ceiling)}."
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(part) for name, part in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -13,7 +13,8 @@ from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
-from audits.statistics.betting import Betting, ceiling
+from audits.statistics.betting import Betting
+from audits.statistics.ceilings import ceiling
 from audits.statistics.estimates import Estimates, FixedSizeEstimators
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts

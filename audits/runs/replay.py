@@ -14,7 +14,7 @@ from audits.runs.description import Notes
 from audits.runs.estimation import Course, Numbers
 from audits.runs.ledger import Ledger
 from audits.runs.verdict import Verdict
-from audits.statistics.betting import ceilings
+from audits.statistics.ceilings import ceilings
 from audits.statistics.estimates import Estimates
 
 MOST_POINTS = 400  # more could not be told apart on a page

@@ -52,7 +52,7 @@ class Verdict:
         """One flat object, but for `estimates`, which is there if it was asked for. All but `seconds` and
         `games_per_second` depend on the plan alone.
         """
-        estimates = {} if self.estimates is None else {"estimates": self.estimates.as_json()}
+        estimates = {} if self.estimates is None else {"estimates": self.estimates}
         return {
             "learner": self.learner,
             "adversary": self.adversary,

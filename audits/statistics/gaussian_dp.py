@@ -1,28 +1,6 @@
-"""A lower bound on μ of Gaussian differential privacy, for any mechanism.
+"""A lower confidence bound on μ of Gaussian differential privacy, for any mechanism.
 
-A mechanism is μ-GDP (Dong, Roth and Su 2022) if its trade-off function is at least that of telling N(0, 1)
-from N(μ, 1),
-
-    G_μ(α) = Φ(Φ⁻¹(1 - α) - μ).
-
-A test with type I error α and type II error β says T(α) <= β, and T(α) >= G_μ(α) then gives
-
-    μ >= Φ⁻¹(1 - α) - Φ⁻¹(β) >= Φ⁻¹(1 - α_upper) - Φ⁻¹(β_upper).
-
-What is certified: that the mechanism is not μ-GDP for any smaller μ. Nothing is assumed of it; only the
-limits α_upper and β_upper must hold. They may come from a `Band`, at all thresholds at once, or from one
-event chosen on games that are then set aside (`HeldOutGaussian`): Clopper-Pearson limits at level a/2 each,
-both right with probability at least 1 - a, whatever links the two games of a pair. An error that was never
-seen still has an upper limit above 0; to put a small number in its place is to certify privacy lost by a
-mechanism that loses none.
-
-What is not certified: an ε. The Gaussian mechanism of that μ is (ε, δ(ε))-DP and no better,
-
-    δ(ε) = Φ(μ/2 - ε/μ) - e^ε Φ(-μ/2 - ε/μ),
-
-but one point below G_μ says nothing of other points. For a mechanism that is not Gaussian,
-`epsilon_if_gaussian` may exceed the truth by any amount: a mechanism of pure ε-DP has a positive μ, whose ε
-at δ = 0 is infinite.
+What is certified, and what is not: docs/proofs/gaussian_dp.md.
 """
 
 from __future__ import annotations
@@ -32,38 +10,42 @@ import math
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
+from arena.settings import at_least, at_most, check_value, less_than, more_than
 from audits.statistics.bands import Band
 from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import EVERYTHING, Event, ScoreHistogram
+from audits.statistics.threshold_events import EVERYTHING, Event
 
 
-def trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:
-    """G_μ at type I errors alpha; any shape."""
+def gaussian_trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:
+    """The trade-off function G_μ of N(0, 1) against N(μ, 1) at type I errors alpha; any shape."""
     from scipy.special import ndtr, ndtri  # slow to import
 
     return np.asarray(ndtr(-ndtri(alpha) - mu))
 
 
-def mu_lower(hits0: np.ndarray, hits1: np.ndarray) -> np.ndarray:
-    """The least μ, at least 0, of a mechanism that shows an event with probability `hits0` at most in world 0
-    and `hits1` at least in world 1; any shape, `hits0` above 0 and `hits1` below 1."""
+def mu_lower(upper0: np.ndarray, lower1: np.ndarray) -> np.ndarray:
+    """The least μ ≥ 0 of a mechanism with an event of probability at most `upper0` in world 0 and at least
+    `lower1` in world 1.
+
+    Any shape; `upper0` above 0 and `lower1` below 1.
+    """
     from scipy.special import ndtri  # slow to import
 
-    return np.maximum(ndtri(hits1) - ndtri(hits0), 0.0)
+    return np.maximum(ndtri(lower1) - ndtri(upper0), 0.0)
 
 
 def mu_lower_of_band(band: Band) -> float:
     """The certified lower bound on μ over all events of a band.
 
-    Events come with their complements, so exchanging the worlds would give nothing new.
+    The events include their complements, so exchanging the worlds would not change the result.
     """
     return float(mu_lower(band.upper[0], band.lower[1]).max(initial=0.0))
 
 
 def delta_if_gaussian(epsilon: float, mu: float) -> float:
-    """δ(ε) of the Gaussian mechanism of μ (Balle and Wang 2018, Theorem 8), ε in nats."""
+    """δ(ε) of the Gaussian mechanism with this μ; ε in nats. Source: Balle and Wang (2018), Theorem 8."""
     from scipy.special import log_ndtr  # slow to import
 
     if not mu > 0:
@@ -73,33 +55,34 @@ def delta_if_gaussian(epsilon: float, mu: float) -> float:
 
 
 def epsilon_if_gaussian(delta: float, mu: float) -> float:
-    """The ε in nats at δ of the Gaussian mechanism of μ; infinite at δ = 0 unless μ = 0.
+    """The ε in nats at δ of the Gaussian mechanism with this μ; infinite at δ = 0 unless μ = 0.
 
-    Of any other mechanism it says nothing.
+    It says nothing about other mechanisms with this bound on μ.
+
+    Raises: InvalidArgument.
     """
     from scipy.optimize import brentq  # slow to import
 
-    if not 0 <= delta <= 1:
-        raise InvalidArgument("delta must be a probability", value=delta)
-    if not 0 <= mu < math.inf:
-        raise InvalidArgument("mu must be finite and at least 0", value=mu)
+    check_value("delta", delta, at_least(0), at_most(1))
+    check_value("mu", mu, at_least(0), less_than(math.inf))
     if delta_if_gaussian(0.0, mu) <= delta:
         return 0.0
     if delta == 0:
         return math.inf
-    most = 1.0
-    while delta_if_gaussian(most, mu) > delta:
-        most *= 2.0
-    return float(brentq(lambda epsilon: delta_if_gaussian(epsilon, mu) - delta, 0.0, most, xtol=1e-12))
+    upper = 1.0
+    while delta_if_gaussian(upper, mu) > delta:
+        upper *= 2.0
+    return float(brentq(lambda epsilon: delta_if_gaussian(epsilon, mu) - delta, 0.0, upper, xtol=1e-12))
 
 
 @attrs.frozen
 class GaussianBound:
-    """A bound on μ, and what it rests on.
+    """A bound on μ, and the counts that it rests on.
 
-    mu_lower: certified, at least 0. event: what was counted, and should be the more frequent in world 1.
-    pairs: held out. hits: pairs in the event, in world 0 and in world 1. alpha_upper, beta_upper: the limits
-    on the errors of the test that says "world 1" on the event.
+    mu_lower: certified, at least 0.
+    event: the event that was counted; it should occur more often in world 1.
+    pairs: the number of held-out pairs. hits: held-out games in the event, in world 0 and in world 1.
+    alpha_upper, beta_upper: upper limits on the errors of the test that decides for world 1 on the event.
     """
 
     mu_lower: float
@@ -111,20 +94,20 @@ class GaussianBound:
 
 
 class HeldOutGaussianEstimator:
-    """A lower bound on μ from one event, at a number of games fixed beforehand.
+    """A lower confidence bound on μ from one event, at a number of games fixed beforehand.
 
-    confidence: the probability at least that the bound does not exceed the truth.
-    choose_pairs: whole blocks choose the event until they hold at least so many pairs; later blocks count.
-    held_out_pairs: about how many pairs will follow; a wrong guess costs power, never validity.
+    confidence: the probability, at least, that the bound does not exceed the true μ.
+    choose_pairs: the event is chosen on the first blocks that hold at least so many pairs; later blocks are
+        counted.
+    held_out_pairs: the expected number of pairs that follow; a wrong guess costs power, never validity.
+
+    Raises: InvalidArgument.
     """
 
     def __init__(self, *, confidence: float, choose_pairs: int, held_out_pairs: int) -> None:
-        if not 0 < confidence < 1:
-            raise InvalidArgument("confidence must lie between 0 and 1", value=confidence)
-        if choose_pairs < 1:
-            raise InvalidArgument("choose_pairs must be at least 1", value=choose_pairs)
-        if held_out_pairs < 1:
-            raise InvalidArgument("held_out_pairs must be at least 1", value=held_out_pairs)
+        check_value("confidence", confidence, more_than(0), less_than(1))
+        check_value("choose_pairs", choose_pairs, at_least(1))
+        check_value("held_out_pairs", held_out_pairs, at_least(1))
         self._level = (1.0 - confidence) / 2
         self._choose_pairs = choose_pairs
         self._held_out_pairs = held_out_pairs
@@ -143,11 +126,11 @@ class HeldOutGaussianEstimator:
                 self._event = self._choose()
                 self._histogram = ScoreHistogram()
             return
-        self._hits += self._event.hits(block)
+        self._hits += self._event.count(block)
         self._pairs += block.pairs
 
     def result(self) -> GaussianBound | None:
-        """The bound, or None while no block has followed those that chose."""
+        """The bound, or None until a block has followed those that chose the event."""
         if self._event is None or not self._pairs:
             return None
         lower, upper = clopper_pearson(self._hits, self._pairs, self._level)
@@ -162,7 +145,7 @@ class HeldOutGaussianEstimator:
         )
 
     def _choose(self) -> Event:
-        """The event of the largest bound, if the rest is like the games so far."""
+        """The event with the largest bound, if future games resemble those so far."""
         events, expected = self._histogram.expected_counts(self._held_out_pairs)
         if not len(events):
             return EVERYTHING

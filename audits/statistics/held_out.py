@@ -1,21 +1,6 @@
-"""The classical bound: Clopper-Pearson limits for one event, chosen on games that are then set aside.
+"""Classical bound on ε: Clopper–Pearson limits for one event, chosen on games that are then set aside.
 
-The first blocks choose an event and a direction; the other blocks only count. Let p be the chance of the
-event in the world that should show it more often, q its chance in the other. Under (ε, δ)-DP p <= e^ε q +
-δ, hence
-
-    ε >= log((p - δ) / q).
-
-Given the first blocks, the hits among n held-out pairs are binomial in each world. From k hits in the first
-and m hits in the second world follow one-sided limits at level a/2 each,
-
-    p_lower = Beta quantile of a/2 at (k, n - k + 1),        0 if k = 0,
-    q_upper = Beta quantile of 1 - a/2 at (m + 1, n - m),    1 if m = n.
-
-Both hold at once with probability at least 1 - a, whatever links the two games of a pair (a union bound),
-and then log((p_lower - δ) / q_upper) is a lower bound on ε. Unlike `Betting`, it holds at one number of
-games, fixed beforehand: whoever looks after every block and stops at a good moment spends the confidence
-many times.
+Validity: docs/proofs/held_out_bound.md.
 """
 
 from __future__ import annotations
@@ -25,19 +10,21 @@ import math
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
+from arena.settings import at_least, at_most, check_value, less_than, more_than
 from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import EVERYTHING, Event, ScoreHistogram
+from audits.statistics.threshold_events import EVERYTHING, Event
 
 
 @attrs.frozen
 class HeldOutBound:
-    """A bound, and what it rests on.
+    """A bound, and the counts that it rests on.
 
-    epsilon_lower: in nats, at least 0. event: what was counted. world: where it should be the more frequent.
-    pairs: held out. hits: pairs in the event, in world 0 and in world 1. p_lower: the limit for `world`.
-    q_upper: the limit for the other world.
+    epsilon_lower: in nats, at least 0.
+    event: the event that was counted. world: the world where it should occur more often.
+    pairs: the number of held-out pairs. hits: held-out games in the event, in world 0 and in world 1.
+    p_lower: the lower limit in `world`. q_upper: the upper limit in the other world.
     """
 
     epsilon_lower: float
@@ -50,29 +37,26 @@ class HeldOutBound:
 
 
 class HeldOutEstimator:
-    """A lower bound on ε from blocks of score pairs, at a number of games fixed beforehand.
+    """A lower confidence bound on ε from blocks of score pairs, at a number of games fixed beforehand.
 
-    delta: of the claim, a probability.
-    confidence: 1 - a, the probability at least that the bound does not exceed the truth.
-    choose_pairs: the event is chosen on the first blocks, until they hold at least so many pairs: on whole
-        blocks, and never on all of them if there is more than one.
-    held_out_pairs: about how many pairs will follow, which tells how rare an event is worth choosing; None
-        takes as many as chose. A wrong guess costs power, never validity.
+    delta: δ of the claim, a probability.
+    confidence: the probability, at least, that the bound does not exceed the true ε.
+    choose_pairs: the event is chosen on the first blocks that hold at least so many pairs together, but not
+        on all blocks if there is more than one.
+    held_out_pairs: the expected number of pairs that follow, which determines how rare an event is worth
+        choosing; default: as many as chose it. A wrong guess costs power, never validity.
 
-    After the choice two counts are kept.
+    Raises: InvalidArgument.
     """
 
     def __init__(
         self, *, delta: float, confidence: float, choose_pairs: int, held_out_pairs: int | None = None
     ) -> None:
-        if not 0 <= delta <= 1:
-            raise InvalidArgument("delta must be a probability", value=delta)
-        if not 0 < confidence < 1:
-            raise InvalidArgument("confidence must lie between 0 and 1", value=confidence)
-        if choose_pairs < 1:
-            raise InvalidArgument("choose_pairs must be at least 1", value=choose_pairs)
-        if held_out_pairs is not None and held_out_pairs < 1:
-            raise InvalidArgument("held_out_pairs must be at least 1", value=held_out_pairs)
+        check_value("delta", delta, at_least(0), at_most(1))
+        check_value("confidence", confidence, more_than(0), less_than(1))
+        check_value("choose_pairs", choose_pairs, at_least(1))
+        if held_out_pairs is not None:
+            check_value("held_out_pairs", held_out_pairs, at_least(1))
         self._delta = delta
         self._level = (1.0 - confidence) / 2
         self._choose_pairs = choose_pairs
@@ -91,7 +75,7 @@ class HeldOutEstimator:
                 self._tally = self._choose()
                 self._histogram = ScoreHistogram()
         if self._tally is None:
-            # Held back: should no other block follow, this is the one that counts.
+            # Held back: if no other block follows, this one is counted.
             self._last = block
         else:
             self._last = None
@@ -125,7 +109,7 @@ class HeldOutEstimator:
         )
 
     def _choose(self) -> _Tally:
-        """The event and direction of the largest bound, if the rest is like the games so far."""
+        """The event and direction with the largest bound, if future games resemble those so far."""
         pairs = self._held_out_pairs or self._histogram.pairs
         events, expected = self._histogram.expected_counts(pairs)
         if not len(events):
@@ -138,7 +122,7 @@ class HeldOutEstimator:
 
 @attrs.frozen
 class _Tally:
-    """The held-out games so far, counted for one event."""
+    """Counts of the held-out games in one event."""
 
     event: Event
     world: int
@@ -146,6 +130,6 @@ class _Tally:
     hits: tuple[int, int] = (0, 0)
 
     def add(self, block: PairCounts) -> _Tally:
-        hits0, hits1 = self.event.hits(block)
+        hits0, hits1 = self.event.count(block)
         hits = (self.hits[0] + hits0, self.hits[1] + hits1)
         return attrs.evolve(self, pairs=self.pairs + block.pairs, hits=hits)

@@ -1,8 +1,6 @@
-"""What games come to, with limits that rest on the games alone."""
+"""Medians and proportions over games, with distribution-free confidence limits."""
 
 from __future__ import annotations
-
-from typing import Any
 
 import attrs
 import numpy as np
@@ -13,7 +11,7 @@ from audits.statistics.quantiles import quantile
 
 @attrs.frozen(kw_only=True)
 class MedianAndMean:
-    """The median of a figure over games with limits, and its mean; NaN where no game has such a figure."""
+    """The median over games with confidence limits, and the mean; NaN if there are no games."""
 
     median: float
     lower: float
@@ -22,16 +20,12 @@ class MedianAndMean:
 
     @classmethod
     def of(cls, figures: np.ndarray, error: float) -> MedianAndMean:
-        """Both limits together hold but for a chance of `error`. Shapes: figures (n,), of [0, 1]."""
+        """Both limits hold together with probability at least 1 − error. Shapes: figures (n,), in [0, 1]."""
         if not len(figures):
             return cls(median=np.nan, lower=np.nan, upper=np.nan, mean=np.nan)
-        found = quantile(np.sort(figures)[None], 0.5, error / 2)
-        lower, upper = max(0.0, float(found.lower[0])), min(1.0, float(found.upper[0]))
-        return cls(median=float(found.values[0]), lower=lower, upper=upper, mean=float(figures.mean()))
-
-    def as_json(self) -> dict[str, Any]:
-        """Plain data; null stands for what is not known."""
-        return {name: x if np.isfinite(x) else None for name, x in attrs.asdict(self).items()}
+        limits = quantile(np.sort(figures)[None], 0.5, error / 2)
+        lower, upper = max(0.0, float(limits.lower[0])), min(1.0, float(limits.upper[0]))
+        return cls(median=float(limits.values[0]), lower=lower, upper=upper, mean=float(figures.mean()))
 
     def __str__(self) -> str:
         return (
@@ -41,7 +35,7 @@ class MedianAndMean:
 
 @attrs.frozen(kw_only=True)
 class Proportion:
-    """A share of games, and Clopper's and Pearson's limits on the chance."""
+    """The proportion of games in which something happened, with Clopper–Pearson limits on its probability."""
 
     value: float
     lower: float
@@ -49,14 +43,10 @@ class Proportion:
 
     @classmethod
     def of(cls, happened: np.ndarray, error: float) -> Proportion:
-        """Both limits together hold but for a chance of `error`. Shapes: happened (n,) bool, n ≥ 1."""
+        """Both limits hold together with probability at least 1 − error. Shapes: happened (n,) bool."""
         games, times = len(happened), np.count_nonzero(happened)
         lower, upper = clopper_pearson(np.array(times), games, error / 2)
         return cls(value=times / games, lower=float(lower), upper=float(upper))
-
-    def as_json(self) -> dict[str, float]:
-        """Plain data."""
-        return attrs.asdict(self)
 
     def __str__(self) -> str:
         return f"{self.value:.3f} ({self.lower:.3f} to {self.upper:.3f})"

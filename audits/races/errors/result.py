@@ -12,6 +12,7 @@ from audits.races.errors.plan import PredictorRace, asked
 from audits.races.mistakes.plan import Entrant
 from audits.races.mistakes.result import QUANTILES, Held, allowed_games, limit_level, plain_data
 from audits.registry.settings_text import blamed, claim_of, settings_text, summary
+from audits.reports.json_form import to_data
 from audits.statistics.quantiles import Quantile, quantile
 
 _ROUNDING = 1e-9
@@ -65,8 +66,8 @@ class PredictorStanding:
                 "settings": settings_text(learner),
                 "claim": str(claim_of(learner)),
                 "concepts": str(self.entrant.concepts),
-                "median": self.median.as_json(),
-                "quantile_95": self.high.as_json(),
+                "median": to_data(self.median),
+                "quantile_95": to_data(self.high),
                 "least": self.least,
                 "bound": None if self.held is None else attrs.asdict(self.held),
             }

@@ -11,6 +11,7 @@ import numpy as np
 from arena import ERROR, MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
 from audits.races.mistakes.plan import Contest, Entrant, Race
 from audits.registry.settings_text import blamed, claim_of, settings_text, summary
+from audits.reports.json_form import to_data
 from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 
 QUANTILES = (0.5, 0.95)
@@ -73,8 +74,8 @@ class Standing:
             "claim": str(claim_of(entrant.learner)),
             "concepts": str(entrant.concepts),
             "mean": self.mean.tolist(),
-            "median": self.median.as_json(),
-            "quantile_95": self.high.as_json(),
+            "median": to_data(self.median),
+            "quantile_95": to_data(self.high),
             "worst": self.worst.tolist(),
             "bounds": [finite(x) for x in self.bounds.tolist()],
             "bound": None if held is None else plain_data(attrs.asdict(held)),

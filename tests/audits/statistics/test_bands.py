@@ -13,7 +13,16 @@ from scipy import stats
 from support.statistical import Rejected, rejected, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.bands import ALPHAS, DELTAS, EPSILONS, Band, BandEstimator, allowed, separated
+from audits.reports.json_form import to_data
+from audits.statistics.bands import (
+    ALPHAS,
+    DELTAS,
+    EPSILONS,
+    Band,
+    BandEstimator,
+    claimed_trade_off,
+    separation_band,
+)
 from audits.statistics.confidence_limits import clopper_pearson, simultaneous_limits
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
@@ -94,7 +103,7 @@ def test_the_region_shrinks_with_delta_and_with_epsilon(laplace: Band) -> None:
     assert (np.diff(region.certified_delta) <= 0).all()
     assert region.refuted_epsilon[0] > 0.7
     assert region.refuted_epsilon[-1] == 0.0
-    assert region.as_json()["deltas"][0] == 0.0
+    assert to_data(region)["deltas"][0] == 0.0
 
 
 def test_a_huge_epsilon_certifies_nothing(laplace: Band) -> None:
@@ -139,7 +148,9 @@ def test_perfect_separation_is_the_ceiling() -> None:
     best = band(np.zeros(50), np.ones(50))
     limits = simultaneous_limits(50, 0.05)
     expected = math.log(float(limits.below(np.array(50)) / limits.above(np.array(0))))
-    assert separated(games=50, confidence=0.9).epsilon(0.0) == best.epsilon(0.0) == pytest.approx(expected)
+    assert (
+        separation_band(games=50, confidence=0.9).epsilon(0.0) == best.epsilon(0.0) == pytest.approx(expected)
+    )
 
 
 # --- the trade-off ------------------------------------------------------------------------------------------
@@ -179,16 +190,18 @@ def test_the_curve_dips_below_a_claim_just_where_the_band_refutes_it(laplace: Ba
 
 def test_the_claim_s_curve_is_that_of_the_definition() -> None:
     """f(α) is the least β with α and β errors of a test between (ε, δ)-indistinguishable worlds."""
-    assert allowed(np.array([0.0, 0.1, 0.5, 0.9, 1.0]), epsilon=math.log(2), delta=0.1) == pytest.approx(
-        [0.9, 0.7, 0.2, 0.0, 0.0]
+    assert claimed_trade_off(
+        np.array([0.0, 0.1, 0.5, 0.9, 1.0]), epsilon=math.log(2), delta=0.1
+    ) == pytest.approx([0.9, 0.7, 0.2, 0.0, 0.0])
+    assert claimed_trade_off(np.array([0.0, 0.3, 1.0]), epsilon=0.0, delta=0.0) == pytest.approx(
+        [1.0, 0.7, 0.0]
     )
-    assert allowed(np.array([0.0, 0.3, 1.0]), epsilon=0.0, delta=0.0) == pytest.approx([1.0, 0.7, 0.0])
-    assert allowed(np.array([0.0, 0.3]), epsilon=math.inf, delta=0.2) == pytest.approx([0.8, 0.0])
+    assert claimed_trade_off(np.array([0.0, 0.3]), epsilon=math.inf, delta=0.2) == pytest.approx([0.8, 0.0])
 
 
 def test_without_a_claim_nothing_is_allowed_or_forbidden(laplace: Band) -> None:
     assert laplace.trade_off().allowed is None
-    assert laplace.trade_off().as_json()["allowed"] is None
+    assert to_data(laplace.trade_off())["allowed"] is None
 
 
 # --- blocks -------------------------------------------------------------------------------------------------
@@ -211,7 +224,7 @@ def test_blocks_are_counted_together_and_only_the_stated_number_is_read() -> Non
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
+        ({"confidence": 1.0}, "confidence must be less than 1"),
         ({"games": 0}, "games must be at least 1"),
     ],
 )

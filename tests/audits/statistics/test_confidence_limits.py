@@ -21,7 +21,7 @@ from audits.statistics.confidence_limits import (
 RATE = 1e-7
 
 
-def left(bounds: SimultaneousLimits, samples: np.ndarray) -> np.ndarray:
+def leaves_limits(bounds: SimultaneousLimits, samples: np.ndarray) -> np.ndarray:
     """Which rows of uniform numbers (m, n) leave the limits."""
     ordered = np.sort(samples, axis=1)[:, bounds.index - 1]
     return ((ordered < bounds.lower) | (ordered > bounds.upper)).any(axis=1)
@@ -86,10 +86,10 @@ def test_uniform_numbers_leave_limits_as_often_as_is_computed(
     indices: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 250 order statistics, all or some; the band may leave a hundredth of the error unspent."""
-    monkeypatch.setattr(limits, "INDICES", indices)
+    monkeypatch.setattr(limits, "MAX_INDICES", indices)
     bounds = simultaneous_limits.__wrapped__(250, 0.2)
     assert (len(bounds.index) < 100) == (indices == 40)
-    out = int(left(bounds, rng.random((50_000, 250))).sum())
+    out = int(leaves_limits(bounds, rng.random((50_000, 250))).sum())
     check_counts(
         [out, 50_000 - out],
         [crossing_probability(bounds), 1 - crossing_probability(bounds)],
@@ -104,7 +104,7 @@ def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
     index = np.arange(1, 251)
     lower, _ = clopper_pearson(index, 250, 0.1)
     _, upper = clopper_pearson(index - 1, 250, 0.1)
-    out = int(left(SimultaneousLimits(250, index, lower, upper), rng.random((50_000, 250))).sum())
+    out = int(leaves_limits(SimultaneousLimits(250, index, lower, upper), rng.random((50_000, 250))).sum())
     with rejected():
         check_counts([out, 50_000 - out], [0.2, 0.8], rate=RATE, effect=0.02, power=1 - RATE)
 
@@ -123,11 +123,11 @@ def test_a_tiny_error_is_shared_out_among_the_limits() -> None:
 
 @pytest.mark.parametrize("pairs", [1, 10, 5_000, 20_000_000])
 def test_the_set_of_indices_is_the_same_from_above_and_dense_in_the_tails(pairs: int) -> None:
-    index = limits._indices(pairs)
+    index = limits._choose_indices(pairs)
     assert index[0] == 1
     assert (index == pairs + 1 - index[::-1]).all()
-    assert len(index) <= 1.2 * limits.INDICES
-    assert pairs <= limits.INDICES or (np.diff(index) <= np.maximum(1, index[:-1] / 8)).mean() > 0.95
+    assert len(index) <= 1.2 * limits.MAX_INDICES
+    assert pairs <= limits.MAX_INDICES or (np.diff(index) <= np.maximum(1, index[:-1] / 8)).mean() > 0.95
 
 
 @pytest.mark.parametrize("pairs", [1, 60, 5_000])
@@ -155,9 +155,9 @@ def test_more_games_and_more_error_give_narrower_limits() -> None:
 @pytest.mark.parametrize(
     ("pairs", "error", "rule"),
     [
-        (0, 0.1, "limits need at least 1 pair, got 0"),
-        (5, 0.0, "error must lie between 0 and 1, got 0.0"),
-        (5, 1.0, "error must lie between 0 and 1, got 1.0"),
+        (0, 0.1, "pairs must be at least 1, got 0"),
+        (5, 0.0, "error must be more than 0, got 0.0"),
+        (5, 1.0, "error must be less than 1, got 1.0"),
     ],
 )
 def test_wrong_arguments_are_refused(pairs: int, error: float, rule: str) -> None:

@@ -22,7 +22,7 @@ def under(scores: np.ndarray, counts: CountBounds) -> np.ndarray:
     return np.concatenate([upper, scores.shape[1] - upper], axis=1)
 
 
-def fed(scores: np.ndarray, blocks: int) -> ThresholdCounter:
+def counter_of(scores: np.ndarray, blocks: int) -> ThresholdCounter:
     ranks = ThresholdCounter()
     for part in np.array_split(scores, blocks, axis=1):
         ranks.add(PairCounts.of(*part))
@@ -45,7 +45,7 @@ def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tup
 def test_many_scores_are_counted_between_two_numbers(rng: np.random.Generator) -> None:
     """Scores that drift, so that thresholds come up late and in the middle of bins."""
     scores = rng.normal([[0.0], [1.0]], 1.0, (2, 20_000)) * np.geomspace(3, 0.01, 20_000)
-    counts = fed(scores, 40).counts()
+    counts = counter_of(scores, 40).counts()
     true = under(scores, counts)
     assert (counts.least <= true).all()
     assert (true <= counts.most).all()
@@ -54,7 +54,7 @@ def test_many_scores_are_counted_between_two_numbers(rng: np.random.Generator) -
 
 def test_the_two_numbers_are_close_in_every_tail(rng: np.random.Generator) -> None:
     scores = rng.laplace(0.0, 1.0, (2, 100_000))
-    counts = fed(scores, 100).counts()
+    counts = counter_of(scores, 100).counts()
     gap = counts.most - counts.least
     assert (gap / (counts.most + 1)).max() <= 1 / 16
     assert (gap == 0).mean() > 0.9

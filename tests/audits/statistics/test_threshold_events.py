@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from audits.statistics.score_histogram import MAX_CANDIDATES, ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_events import CANDIDATES, EVERYTHING, Event, Events, ScoreHistogram
+from audits.statistics.threshold_events import EVERYTHING, Event, Events
 
 FEW = st.sampled_from([-math.inf, -2.5, 0.0, 1.0, 1e300, math.inf])
 ANY = st.floats(allow_nan=False)
@@ -23,7 +24,7 @@ def blocks_of(score: st.SearchStrategy[float]) -> st.SearchStrategy[list[list[tu
     return st.lists(st.lists(st.tuples(score, score), min_size=1, max_size=20), min_size=1, max_size=5)
 
 
-def counted(pairs: list[tuple[float, float]]) -> PairCounts:
+def count_pairs(pairs: list[tuple[float, float]]) -> PairCounts:
     return PairCounts.of(*np.array(pairs, dtype=float).T)
 
 
@@ -44,13 +45,13 @@ def test_an_event_says_what_it_is() -> None:
 def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thresholds: list[float]) -> None:
     events = Events(np.array(thresholds))
     block = PairCounts.of(*np.array(pairs, dtype=float).reshape(-1, 2).T)
-    hits = events.hits(block)
+    hits = events.count(block)
     assert hits.pairs == len(pairs)
     for index in range(len(events)):
         inside = [(falls(first, events[index]), falls(second, events[index])) for first, second in pairs]
         assert hits.world[:, index].tolist() == [sum(i for i, _ in inside), sum(j for _, j in inside)]
         assert hits.both[index] == sum(i and j for i, j in inside)
-        assert events[index].hits(block) == tuple(hits.world[:, index])
+        assert events[index].count(block) == tuple(hits.world[:, index])
 
 
 # --- the histogram while scores are few ---------------------------------------------------------------------
@@ -60,7 +61,7 @@ def test_hits_are_those_of_a_count_by_hand(pairs: list[tuple[float, float]], thr
 def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tuple[float, float]]]) -> None:
     histogram = ScoreHistogram()
     for block in blocks:
-        histogram.add(counted(block))
+        histogram.add(count_pairs(block))
     pairs = [pair for block in blocks for pair in block]
     distinct = sorted({score for pair in pairs for score in pair})
     events, counts = histogram.events(candidates=len(distinct))
@@ -74,7 +75,7 @@ def test_few_scores_are_counted_exactly_at_every_threshold(blocks: list[list[tup
 
 def test_equal_scores_leave_nothing_to_choose() -> None:
     histogram = ScoreHistogram()
-    histogram.add(counted([(3.0, 3.0)] * 4))
+    histogram.add(count_pairs([(3.0, 3.0)] * 4))
     events, counts = histogram.events()
     assert len(events) == 0
     assert counts.shape == (2, 0)
@@ -105,7 +106,7 @@ def test_estimates_stay_close_in_every_tail_and_memory_stays_small(
         histogram.add(PairCounts.of(*seen[-1]))
     events, counts = histogram.events()
     k = len(events.thresholds)
-    assert CANDIDATES / 2 < k <= CANDIDATES
+    assert MAX_CANDIDATES / 2 < k <= MAX_CANDIDATES
     assert len(histogram) < 2500
     for world, row in enumerate(counts):
         scores = np.sort(np.concatenate([block[world] for block in seen]))
