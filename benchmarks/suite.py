@@ -22,7 +22,7 @@ from tabulate import tabulate
 from adversaries.release.statdp import StatDP, inputs
 from arena import Learner, Release
 from audits.exact.released_values import pure_epsilon
-from audits.exact.view_laws import released_value_laws
+from audits.exact.view_laws import value_laws
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
@@ -68,7 +68,7 @@ def worst_input(learner: Learner) -> tuple[StatDP, float]:
     """The input of StatDP at which the learner loses most, and how much, exactly."""
     tried = []
     for adversary in inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
-        laws = released_value_laws(learner, adversary, Release())
+        laws = value_laws(learner, adversary, Release())
         tried.append((pure_epsilon(*laws), adversary))
     epsilon, adversary = max(tried, key=lambda one: one[0])
     return adversary, epsilon

@@ -1,9 +1,6 @@
-"""The learner that an exact audit seats: in each game of its table it walks one path, and notes the branches.
+"""Learner state that follows a prescribed path of answers in each game, and records the branches it leaves.
 
-A *path* is a world and the outcomes that a game's answers have had so far. Its measure says how likely it
-is, and what hidden state it leaves the learner in. A game goes along its path; from there it follows the
-likeliest outcome of each query and leaves the others as paths for later tables. So every game ends as one
-view.
+See docs/proofs/exact_privacy_loss.md.
 """
 
 from __future__ import annotations
@@ -16,14 +13,16 @@ import numpy as np
 
 from arena import AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported
 
-MOST_ROUNDS = 10_000
+MAX_ROUNDS = 10_000
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class Path:
-    """A world and outcomes.
+    """A world and the outcomes of the queries so far.
 
-    measure: (m,) over the hidden states after them; None before the first query, and after a halt.
+    mass: the probability of the path.
+    measure: (m,) joint probabilities of the path and each hidden state of the learner; None before the first
+        query and after a halt.
     asked: a fingerprint of the queries so far.
     """
 
@@ -36,7 +35,8 @@ class Path:
 
 @attrs.frozen(eq=False)
 class PrunedBranch:
-    """A branch too unlikely to be followed: game `game` of the table, outcome `outcome` of query `query`."""
+    """A branch too unlikely to be followed: outcome `outcome` of query `query` in game `game` of the
+    batch."""
 
     game: int
     query: int
@@ -45,69 +45,75 @@ class PrunedBranch:
 
 
 class AnswerLaws:
-    """The laws of a learner, one a sample, and how far they are from adding up.
+    """The answer distributions of a learner, one for each sample.
 
-    defects: (2,) by how much the masses of each world may be off.
+    defects: (2,) by how much the masses of each world may fail to add up.
     """
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
-        self._found: dict[Sample, AnswerLaw] = {}
+        self._laws: dict[Sample, AnswerLaw] = {}
         self.defects = np.zeros(2)
 
     def of(self, sample: Sample) -> AnswerLaw:
-        """Raises: Unsupported if the learner does not tell its law, or none of answers."""
-        if sample not in self._found:
+        """The distribution for a sample.
+
+        Raises: Unsupported if the learner's output distribution is unknown or is not one of answers.
+        """
+        if sample not in self._laws:
             law = self._learner.law(sample)
             if not isinstance(law, AnswerLaw):
                 raise Unsupported(
-                    f"{self._learner.name} tells no law of its answers",
+                    f"{self._learner.name} states no distribution of its answers",
                     value=type(law).__name__,
-                    remedy="Before Figure1 and Voting, law(sample) returns an AnswerLaw.",
+                    remedy="Under Figure1 and Voting, law(sample) returns an AnswerLaw.",
                 )
-            self._found[sample] = law
-        return self._found[sample]
+            self._laws[sample] = law
+        return self._laws[sample]
 
     def start(self, law: AnswerLaw, world: bool) -> np.ndarray:
-        """(m,): the measure after training."""
+        """(m,): the probabilities of the hidden states after training."""
         measure = np.asarray(law.start(), float)
         if measure.ndim != 1 or not np.isfinite(measure).all():
-            raise self._broken("start() returns the chances (m,) of the states", measure.shape)
-        measure = self._counted(measure[None], np.array([world]))[0]
+            raise self._invalid_law("start() returns the probabilities (m,) of the states", measure.shape)
+        measure = self._clip_rounding(measure[None], np.array([world]))[0]
         self.defects[int(world)] += abs(measure.sum() - 1)
         return np.asarray(measure)
 
     def step(self, law: AnswerLaw, measure: np.ndarray, x: np.ndarray, worlds: np.ndarray) -> np.ndarray:
-        """(k, n, m): as `AnswerLaw.step` has it. worlds (n,): whose defects they are."""
+        """(k, n, m): as `AnswerLaw.step` returns it. worlds (n,): the world of each game, to record
+        defects."""
         after = np.asarray(law.step(measure, x), float)
         if after.shape != (len(law.outcomes), *measure.shape) or not np.isfinite(after).all():
-            raise self._broken("step() returns the parts (outcomes, n, m) of the measures", after.shape)
-        after = self._counted(after, worlds[None, :])
+            raise self._invalid_law("step() returns the parts (outcomes, n, m) of the measures", after.shape)
+        after = self._clip_rounding(after, worlds[None, :])
         off = np.abs(after.sum(axis=(0, 2)) - measure.sum(axis=1))
         self.defects += np.bincount(worlds, weights=off, minlength=2)
         return after
 
-    def _counted(self, measure: np.ndarray, worlds: np.ndarray) -> np.ndarray:
-        """The measure without what the rounding of a law has pushed below 0; that is a defect."""
+    def _clip_rounding(self, measure: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """The measure with negative rounding errors set to 0; these count as a defect."""
         below = np.minimum(measure, 0).sum(axis=-1)
         if not below.any():
             return measure
         if below.min() < -1e-9:
-            raise self._broken("chances are at least 0", float(below.min()))
+            raise self._invalid_law("probabilities are at least 0", float(below.min()))
         for world in range(2):
             self.defects[world] -= below[np.broadcast_to(worlds == world, below.shape)].sum()
         return np.maximum(measure, 0)
 
-    def _broken(self, rule: str, value: object) -> InvalidArgument:
-        return InvalidArgument(f"the law of {self._learner.name}: {rule}", value=value)
+    def _invalid_law(self, rule: str, value: object) -> InvalidArgument:
+        return InvalidArgument(f"invalid distribution of {self._learner.name}: {rule}", value=value)
 
 
 class PathState:
-    """n games, each on a path of its own.
+    """State of a learner in n games, each of which follows a path of its own.
 
-    outcomes: of each game, also beyond its path. masses: of the paths so walked.
-    alive: (n,) bool: the games not given up as too unlikely. branches: the paths left for later, each with
-    the game that it left. pruned: the branches that are too unlikely.
+    After its path, a game follows the most likely outcome of each query and leaves the others as branches.
+
+    outcomes: of each game, including those after its path. masses: probabilities of these outcomes.
+    alive: (n,) bool, the games that were not given up as too unlikely.
+    branches: the paths left for later batches. pruned: the branches that are too unlikely.
     """
 
     def __init__(self, paths: Sequence[Path], laws: AnswerLaws, prune: float) -> None:
@@ -137,11 +143,10 @@ class PathState:
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         query, self._round = self._round, self._round + 1
-        if self._round > MOST_ROUNDS:
+        if self._round > MAX_ROUNDS:
             raise Unsupported(
-                "an exact audit plays so many rounds at most",
-                value=MOST_ROUNDS,
-                remedy="Bound the adversary's queries, or --rounds.",
+                f"an exact audit plays at most {MAX_ROUNDS:,} rounds",
+                remedy="Limit the adversary's queries, or --rounds.",
             )
         active = ~self.halted
         self._asked[active] = _fingerprint(self._asked[active], x[active])
@@ -154,29 +159,29 @@ class PathState:
         return label
 
     def check_ended(self) -> None:
-        """Refuse an adversary that stopped before the paths did."""
+        """Refuse an adversary that stopped before the prescribed paths ended."""
         if (self._depth > self._round).any():
-            raise _unlike()
+            raise _not_reproducible()
 
     def outcome(self, game: int, outcome: int, query: int) -> tuple[int, bool]:
-        """The label of an outcome of query `query` by a game's law, and whether the game halts with it."""
+        """The label of an outcome of query `query` in a game, and whether the game halts with it."""
         law = self._law[game]
         label, halts = law.outcomes[outcome]
         return label, halts or query + 1 == law.last
 
     def _check_asked(self, ended: np.ndarray) -> None:
-        """The queries along a path are those that were asked when it was found."""
+        """The queries along a path must be those that were asked when the path was found."""
         for game in np.flatnonzero(ended).tolist():
             if int(self._asked[game]) != self._paths[game].asked:
-                raise _unlike()
+                raise _not_reproducible()
 
     def _measure(self, game: int) -> np.ndarray:
         measure = self._measures[game]
-        assert measure is not None  # an active game has one
+        assert measure is not None  # every active game has one
         return measure
 
     def _follow(self, games: list[int], query: int, x: np.ndarray) -> None:
-        """Answer where no path prescribes the answer."""
+        """Answer the query in the games whose paths have ended."""
         by_law: dict[int, list[int]] = {}
         for game in games:
             by_law.setdefault(id(self._law[game]), []).append(game)
@@ -192,7 +197,7 @@ class PathState:
     def _leave(
         self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
     ) -> None:
-        """Follow the likeliest outcome of one game, and leave the others for later."""
+        """Follow the most likely outcome of one game and record the others."""
         for outcome in np.flatnonzero(masses):
             if masses[outcome] < self._prune:
                 self.pruned.append(PrunedBranch(game, query, int(outcome), float(masses[outcome])))
@@ -213,22 +218,22 @@ class PathState:
         self._measures[game] = None if self.outcome(game, best, query)[1] else after[best].copy()
 
 
-def _unlike() -> Unsupported:
+def _not_reproducible() -> Unsupported:
     return Unsupported(
-        "exact audits play adversaries whose moves follow from their game's replies alone, and this one "
-        "moved otherwise when it was told the same again",
-        remedy="`arena.testing.check_adversary` looks for the reason.",
+        "exact audits need an adversary whose moves depend on the replies of their own game only, and this one "
+        "made other moves after the same replies",
+        remedy="`arena.testing.check_adversary` looks for the cause.",
     )
 
 
-_FACTOR = np.uint64(0x9E3779B97F4A7C15)
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd; 2**64 over the golden ratio
 
 
 def _fingerprint(before: np.ndarray, x: np.ndarray) -> np.ndarray:
-    """(n,) uint64: of the queries before, and then x (n, ...)."""
+    """(n,) uint64: a hash of the earlier queries and x (n, ...)."""
     rows = np.ascontiguousarray(x.reshape(len(x), math.prod(x.shape[1:])), np.float64)
-    found = before
-    for column in (rows + 0.0).view(np.uint64).T:  # -0 and 0 are one point
-        found = (found ^ column) * _FACTOR
-        found ^= found >> np.uint64(29)
-    return found
+    fingerprint = before
+    for column in (rows + 0.0).view(np.uint64).T:  # -0 and 0 are the same point
+        fingerprint = (fingerprint ^ column) * _FACTOR
+        fingerprint ^= fingerprint >> np.uint64(29)
+    return fingerprint

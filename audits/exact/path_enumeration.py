@@ -1,4 +1,5 @@
-"""All paths of a game of Figure 1 or Voting, walked at tables of the real referee and the real adversary."""
+"""Enumeration of all views of a game of Figure1 or Voting, by playing the real referee and adversary on
+every path."""
 
 from __future__ import annotations
 
@@ -14,31 +15,33 @@ from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact.wrapped_players import PresetStates, forbid_randomness
 
 ANSWERING = ("Figure1", "Voting")  # the protocols whose views are answers
-PRUNE = 1e-15
-_TABLE = 2**21  # numbers: of measures at one table
-_WAITING = 2**24  # numbers: of measures that one table may leave for later
-_HALTED = 4  # in the letter of an answer
+PRUNE = 1e-15  # paths of less probability are given up
+_MAX_BATCH = 2**21  # numbers in the measures of one batch
+_MAX_WAITING = 2**24  # numbers in the measures that one batch may leave for later
+_HALTED = 4  # added to the letter of an answer at which the learner halts
 _LETTERS = "·01⊥"
-_MOST_LETTERS = 60
+_MAX_TEXT = 60  # letters of a view that are printed
 
 
 class PathEnumeration:
-    """Walks every path, and adds up views.
+    """Plays every path of answers and adds up the probabilities of views.
 
-    A view is bytes, a letter an answer: the label + 1, so 0 where none is shown, and 4 more where the learner
-    is seen to have halted, which ends the view: what follows shows nothing.
+    A view is a byte string with one letter per answer: the label + 1 (so 0 if no label is shown), plus 4
+        where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
 
-    challenges: what the worlds differ in.
+    prune: paths of less probability are given up. max_paths: the number of paths that may be played.
+
+    Attributes: challenges, what the worlds differ in.
     """
 
     def __init__(
-        self, learner: Learner, adversary: Adversary, referee: Referee, *, prune: float, most_paths: int
+        self, learner: Learner, adversary: Adversary, referee: Referee, *, prune: float, max_paths: int
     ) -> None:
         self._learner = learner
         self._adversary = forbid_randomness(adversary)
         self._referee = referee
         self._prune = prune
-        self._most = most_paths
+        self._max_paths = max_paths
         self._laws = AnswerLaws(learner)
         self._rounds = 1
         self._scored = True
@@ -47,32 +50,35 @@ class PathEnumeration:
         self._pruned: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self.challenges: set[str] = set()
 
-    def walk(self) -> None:
-        """Raises: Unsupported if there are too many paths, or views hang on other games of the table."""
+    def run(self) -> None:
+        """Play all paths.
+
+        Raises: Unsupported if there are too many paths, or if a view depends on other games of the batch.
+        """
         waiting = [Path(world=False), Path(world=True)]
-        found = len(waiting)
+        paths = len(waiting)
         while waiting:
-            branches = self._played(self._taken(waiting))
-            found += len(branches)
-            if found > self._most:
+            branches = self._play(self._take_batch(waiting))
+            paths += len(branches)
+            if paths > self._max_paths:
                 raise Unsupported(
-                    f"{self._adversary.name} leads through more than {self._most:,} paths: "
-                    f"{found:,} were found, {len(waiting) + len(branches):,} of them still to be walked",
+                    f"{self._adversary.name} leads to more than {self._max_paths:,} paths: {paths:,} were "
+                    f"found, of which {len(waiting) + len(branches):,} remain to be played",
                     remedy="Let it ask fewer queries, or use `arena audit`, which plays games.",
                 )
-            # The longest go first, so that few measures wait.
+            # The longest paths are played first, so that few measures wait.
             waiting += sorted(branches, key=lambda path: len(path.outcomes))
-        self._check_views()
+        self._check_prefixes()
 
     def loss(self) -> tuple[PrivacyLoss, list[bytes]]:
-        """The privacy loss of the view, one cell a view, and the views."""
+        """The privacy loss of the view, with one cell for each view, and the views."""
         views = [view for view, masses in self._views.items() if masses.any()]
         masses = np.array([self._views[view] for view in views]).reshape(-1, 2).T
         defect = float(self._laws.defects.max())
         error = defect if defect > ROUNDING else 0.0
         if not self._pruned:
             return PrivacyLoss.of_views(*masses, error=error), views
-        may_add, in_views, lost = self._slack(views)
+        may_add, in_views, lost = self._sum_pruned(views)
         loss = PrivacyLoss.of_views(
             *masses,
             error=error + in_views,
@@ -82,8 +88,8 @@ class PathEnumeration:
         )
         return loss, views
 
-    def listed(self) -> tuple[list[bytes], np.ndarray]:
-        """Every view, and its mass in each world (2, v)."""
+    def views(self) -> tuple[list[bytes], np.ndarray]:
+        """Every view, and its probability in each world (2, v)."""
         views = list(self._views)
         return views, np.array([self._views[view] for view in views]).reshape(-1, 2).T
 
@@ -98,24 +104,24 @@ class PathEnumeration:
             *masses, error=error if error > ROUNDING else 0.0, complete=not lost.any()
         )
 
-    # --- tables -------------------------------------------------------------------------------------
+    # --- batches ------------------------------------------------------------------------------------
 
-    def _taken(self, waiting: list[Path]) -> list[Path]:
-        """The next paths to walk, from the end of those waiting: as many as memory allows."""
-        taken: list[Path] = []
-        table = later = 0
+    def _take_batch(self, waiting: list[Path]) -> list[Path]:
+        """Remove the next paths to play from the end of the waiting ones, as many as memory allows."""
+        batch: list[Path] = []
+        numbers = later = 0
         while waiting:
             path = waiting[-1]
             size = 0 if path.measure is None else path.measure.size
-            table += size
+            numbers += size
             later += 2 * size * max(self._rounds - len(path.outcomes), 1)
-            if taken and (table > _TABLE or later > _WAITING or len(taken) >= _TABLE // 512):
+            if batch and (numbers > _MAX_BATCH or later > _MAX_WAITING or len(batch) >= _MAX_BATCH // 512):
                 break
-            taken.append(waiting.pop())
-        return taken
+            batch.append(waiting.pop())
+        return batch
 
-    def _played(self, paths: list[Path]) -> list[Path]:
-        """Walk these paths to the end of their games; the paths that branch off."""
+    def _play(self, paths: list[Path]) -> list[Path]:
+        """Play these paths to the end of their games; returns the paths that branch off."""
         alone = isinstance(self._adversary, GameAdversary)
         groups = [[path] for path in paths] if alone else [paths]
         states = [PathState(group, self._laws, self._prune) for group in groups]
@@ -139,37 +145,38 @@ class PathEnumeration:
         letters = answer_letters(played)
         world = played.worlds.astype(np.intp)
         for game in np.flatnonzero(state.alive):
-            self._views[_view(letters[:, game])][world[game]] += state.masses[game]
+            self._views[_view_of(letters[:, game])][world[game]] += state.masses[game]
             if played.score is None:
                 self._scored = False
             else:
                 self._scores[float(played.score[game])][world[game]] += state.masses[game]
         for branch in state.pruned:
-            view = _view(_letters_of(branch, letters[:, branch.game], state))
+            view = _view_of(_branch_letters(branch, letters[:, branch.game], state))
             self._pruned[view][world[branch.game]] += branch.mass
 
-    def _check_views(self) -> None:
-        """No view begins another: whether the game goes on follows from the view."""
+    def _check_prefixes(self) -> None:
+        """No view is a prefix of another: the view itself must determine whether the game continues."""
         views = sorted(self._views)
         for shorter, longer in pairwise(views):
             if longer.startswith(shorter):
                 raise Unsupported(
-                    f"whether {self._adversary.name} asks a game on hangs on other games of the table, and "
-                    "its views have no law of their own",
-                    remedy="Let every game have as many queries, or write it in game style.",
+                    f"the number of queries that {self._adversary.name} asks in one game depends on the "
+                    "other games of the batch, so its view has no distribution of its own",
+                    remedy="Ask the same number of queries in every game, or write it for one game.",
                 )
 
     # --- what was pruned ----------------------------------------------------------------------------
 
-    def _slack(self, views: list[bytes]) -> tuple[np.ndarray, float, float]:
-        """(2, views): what pruned paths could add to each view; of it in all; and what is in no view."""
+    def _sum_pruned(self, views: list[bytes]) -> tuple[np.ndarray, float, float]:
+        """(2, views): what pruned paths could add to each view; the total of that; and the mass in no
+        view."""
         may_add = np.zeros((2, len(views)))
         used: set[bytes] = set()
         for place, view in enumerate(views):
             for length in range(len(view) + 1):
-                begun = self._pruned.get(view[:length])
-                if begun is not None:
-                    may_add[:, place] += begun
+                pruned = self._pruned.get(view[:length])
+                if pruned is not None:
+                    may_add[:, place] += pruned
                     used.add(view[:length])
         in_views = sum((self._pruned[view] for view in used), np.zeros(2))
         lost = sum((masses for view, masses in self._pruned.items() if view not in used), np.zeros(2))
@@ -177,46 +184,44 @@ class PathEnumeration:
 
 
 def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, float]:
-    """The least and greatest loss of listed views, each as near 0 as pruned paths could make it."""
-    least, greatest = (
-        log_ratio(masses[0] + may_add[0], masses[1]),
-        log_ratio(masses[0], masses[1] + may_add[1]),
-    )
+    """The least and greatest loss of listed views, each as close to 0 as pruned paths could make it."""
+    least = log_ratio(masses[0] + may_add[0], masses[1])
+    greatest = log_ratio(masses[0], masses[1] + may_add[1])
     nearest = np.where(least > 0, least, np.where(greatest < 0, greatest, 0.0))
     return float(nearest.min(initial=0.0)), float(nearest.max(initial=0.0))
 
 
 def answer_letters(played: Played) -> np.ndarray:
-    """(rounds, n) uint8: the letters of the answers of a recorded table."""
+    """(rounds, n) uint8: the letters of the answers of a recorded batch."""
     assert played.view is not None
     answers = each_answer(played.view.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 
 
-def _letters_of(branch: PrunedBranch, letters: np.ndarray, state: PathState) -> np.ndarray:
-    """The letters (rounds,) of the game that a branch left, as they would have been on it."""
-    found = letters[: branch.query + 1].copy()
-    if found[branch.query] % _HALTED:  # shown, so that the outcome would have been
+def _branch_letters(branch: PrunedBranch, letters: np.ndarray, state: PathState) -> np.ndarray:
+    """The letters (rounds,) of a game as they would have been on the pruned branch."""
+    branch_letters = letters[: branch.query + 1].copy()
+    if branch_letters[branch.query] % _HALTED:  # the label is shown, so the branch would show its own
         label, halts = state.outcome(branch.game, branch.outcome, branch.query)
-        found[branch.query] = label + 1 + _HALTED * halts
-    return found
+        branch_letters[branch.query] = label + 1 + _HALTED * halts
+    return branch_letters
 
 
-def _view(letters: np.ndarray) -> bytes:
-    """Up to where the learner is seen to have halted."""
+def _view_of(letters: np.ndarray) -> bytes:
+    """The letters up to and including the first that shows a halt."""
     halted = np.flatnonzero(letters >= _HALTED)
     return bytes(letters[: halted[0] + 1] if len(halted) else letters)
 
 
 def format_view(view: bytes) -> str:
-    """A view for people.
+    """A view as text.
 
     >>> format_view(bytes([1, 2, 0, 6])), format_view(b"")
     ('01·1 halted', 'no answers')
     """
     letters = "".join(_LETTERS[letter % _HALTED] for letter in view)
-    if len(letters) > _MOST_LETTERS:
-        letters = f"{letters[:_MOST_LETTERS]}... ({len(view)} answers)"
+    if len(letters) > _MAX_TEXT:
+        letters = f"{letters[:_MAX_TEXT]}... ({len(view)} answers)"
     halted = " halted" if view and view[-1] >= _HALTED else ""
     return f"{letters}{halted}" or "no answers"

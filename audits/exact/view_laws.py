@@ -1,8 +1,7 @@
-"""The law of the adversary's view in both worlds."""
+"""The distribution of the adversary's view in both worlds."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import attrs
@@ -24,26 +23,26 @@ from arena.concepts import ConceptClass
 from arena.randomness import block_seed, generator
 from audits.exact.path_enumeration import ANSWERING, PRUNE, PathEnumeration, format_view
 from audits.exact.privacy_loss import PrivacyLoss
-from audits.exact.released_values import LabelledLoss, views_of_values
+from audits.exact.released_values import LabelledLoss, losses_of_values
 from audits.exact.wrapped_players import PresetStates, forbid_randomness
 
-MOST_PATHS = 200_000
-_MOST_SCORED = 4_096  # values of a finite law that are played to learn their scores
+MAX_PATHS = 200_000
+_MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class ViewLaw:
-    """The law of a view in both worlds.
+    """The distribution of a view in both worlds.
 
-    views: the privacy loss, one cell a view, or a cell of values where they are numbers without end.
-    few: the same in few cells, for people; not where views are counted.
+    views: the privacy loss, with one cell for each view, or for a range of values where these are continuous.
+    coarse: the same in few cells, for reports; equal to `views` where views are listed.
     score: the privacy loss of the adversary's own score; None if it returns none, or if a released value has
-        a density, so that scores cannot be listed.
-    challenges: what the worlds differ in, as `Played` has it.
+        a density so that scores cannot be listed.
+    challenges: what the worlds differ in, as in `Played`.
     """
 
     views: LabelledLoss
-    few: LabelledLoss
+    coarse: LabelledLoss
     score: PrivacyLoss | None
     challenges: frozenset[str]
 
@@ -59,72 +58,68 @@ def view_law(
     referee: Referee,
     *,
     prune: float = PRUNE,
-    most_paths: int = MOST_PATHS,
+    max_paths: int = MAX_PATHS,
 ) -> ViewLaw:
-    """The law of what `adversary` sees of `learner` before `referee`, by the law that the learner tells.
+    """The distribution of what `adversary` sees of `learner`, from the learner's output distribution.
 
-    Under Figure1 and Voting the referee and the adversary play on until every path of outcomes has been
-    walked; under Release they play once in each world, for the samples.
+    Under Figure1 and Voting the referee and the adversary are played until every path of answers has been
+    followed. Under Release they are played once in each world, to obtain the samples.
 
-    prune: paths of less mass are given up; their mass is stated as error.
-    most_paths: how many paths may be walked.
+    prune: paths of less probability are given up; their total is stated as an error.
+    max_paths: the number of paths that may be played.
 
-    Raises: Unsupported if the learner does not tell its law, the adversary draws coins or walks too many
-    paths, or before another referee; whatever a referee raises in a game.
+    Raises: Unsupported if the output distribution is unknown, the adversary uses randomness or leads to too
+        many paths, or under another protocol; whatever a referee raises in a game.
     """
-    known: dict[str, Callable[[], ViewLaw]] = {
-        **dict.fromkeys(ANSWERING, lambda: _walked(learner, adversary, referee, prune, most_paths)),
-        "Release": lambda: _released(learner, adversary, referee),
-    }
-    if referee.name not in known:
-        raise Unsupported(
-            f"an exact audit is to be had under {', '.join(known)}, not under {referee.name}",
-            remedy="Use `arena audit`, which plays games.",
-        )
-    return known[referee.name]()
-
-
-def _walked(
-    learner: Learner, adversary: Adversary, referee: Referee, prune: float, most_paths: int
-) -> ViewLaw:
-    walk = PathEnumeration(learner, adversary, referee, prune=prune, most_paths=most_paths)
-    walk.walk()
-    loss, views = walk.loss()
-    listed = LabelledLoss(loss, lambda cell: format_view(views[cell]))
-    return ViewLaw(
-        views=listed,
-        few=listed,
-        score=walk.score_loss(),
-        challenges=frozenset(walk.challenges),
+    if referee.name in ANSWERING:
+        return _law_of_answers(learner, adversary, referee, prune, max_paths)
+    if referee.name == "Release":
+        return _law_of_release(learner, adversary, referee)
+    raise Unsupported(
+        f"exact audits are possible under {', '.join(ANSWERING)} and Release, not under {referee.name}",
+        remedy="Use `arena audit`, which plays games.",
     )
 
 
-def released_value_laws(
-    learner: Learner, adversary: Adversary, referee: Referee
-) -> tuple[ValueLaw, ValueLaw]:
-    """The law of the value released under Release, in world 0 and in world 1.
+def _law_of_answers(
+    learner: Learner, adversary: Adversary, referee: Referee, prune: float, max_paths: int
+) -> ViewLaw:
+    paths = PathEnumeration(learner, adversary, referee, prune=prune, max_paths=max_paths)
+    paths.run()
+    loss, views = paths.loss()
+    listed = LabelledLoss(loss, lambda cell: format_view(views[cell]))
+    return ViewLaw(
+        views=listed,
+        coarse=listed,
+        score=paths.score_loss(),
+        challenges=frozenset(paths.challenges),
+    )
 
-    Raises: Unsupported if the learner does not tell its law, or the adversary draws coins or gives no sample;
-    whatever the referee raises.
+
+def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tuple[ValueLaw, ValueLaw]:
+    """The distribution of the value released under Release, in world 0 and in world 1.
+
+    Raises: Unsupported if the output distribution is unknown, or the adversary uses randomness or gives no
+        sample; whatever the referee raises.
     """
-    laws, _, _ = _read(learner, forbid_randomness(adversary), referee)
+    laws, _, _ = _read_laws(learner, forbid_randomness(adversary), referee)
     if not laws:
-        raise Unsupported(f"{adversary.name} gives no sample, so nothing is released")
+        raise Unsupported(f"{adversary.name} gives no training sample, so nothing is released")
     return laws[0], laws[1]
 
 
-def _read(
-    learner: Learner, watched: Adversary, referee: Referee
+def _read_laws(
+    learner: Learner, adversary: Adversary, referee: Referee
 ) -> tuple[list[ValueLaw], frozenset[str], ConceptClass | None]:
-    """The laws in both worlds, none if there is no sample; what the worlds differ in; and the class of what
-    is released, if that is a hypothesis."""
+    """The distributions in both worlds (none if there is no sample), what the worlds differ in, and the
+    concept class if a hypothesis is released."""
     samples: list[Sample] = []
     concepts = None
     challenges: frozenset[str] = frozenset()
     for world in (False, True):
         state = _SampleReader(learner)
         played = play(
-            PresetStates.of(learner, state), watched, referee, games=1, seed=0, worlds=np.array([world])
+            PresetStates.of(learner, state), adversary, referee, games=1, seed=0, worlds=np.array([world])
         )
         samples += state.samples
         concepts = state.concepts
@@ -132,47 +127,47 @@ def _read(
     return [_value_law(learner, sample) for sample in samples], challenges, concepts
 
 
-def _released(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
-    watched = forbid_randomness(adversary)
-    laws, challenges, concepts = _read(learner, watched, referee)
+def _law_of_release(learner: Learner, adversary: Adversary, referee: Referee) -> ViewLaw:
+    adversary = forbid_randomness(adversary)
+    laws, challenges, concepts = _read_laws(learner, adversary, referee)
     if not laws:
         nothing = LabelledLoss(PrivacyLoss.of_views([1.0], [1.0]), lambda cell: "nothing")
-        return ViewLaw(views=nothing, few=nothing, score=None, challenges=challenges)
-    views = views_of_values(*laws)
-    score = _score_of_values(learner, watched, referee, concepts, *laws)
-    return ViewLaw(views=views.fine, few=views.coarse, score=score, challenges=challenges)
+        return ViewLaw(views=nothing, coarse=nothing, score=None, challenges=challenges)
+    losses = losses_of_values(*laws)
+    score = _score_of_values(learner, adversary, referee, concepts, *laws)
+    return ViewLaw(views=losses.fine, coarse=losses.coarse, score=score, challenges=challenges)
 
 
 def _value_law(learner: Learner, sample: Sample) -> ValueLaw:
     law = learner.law(sample)
     if not isinstance(law, ValueLaw):
         raise Unsupported(
-            f"{learner.name} tells no law of what it releases",
+            f"{learner.name} states no distribution of what it releases",
             value=type(law).__name__,
-            remedy="Before Release, law(sample) returns a ValueLaw.",
+            remedy="Under Release, law(sample) returns a ValueLaw.",
         )
     return law
 
 
 def _score_of_values(
     learner: Learner,
-    watched: Adversary,
+    adversary: Adversary,
     referee: Referee,
     concepts: ConceptClass | None,
     world_0: ValueLaw,
     world_1: ValueLaw,
 ) -> PrivacyLoss | None:
-    """What the score of each listed value tells; None where values cannot be listed."""
+    """The privacy loss of the scores of all listed values; None if values or scores cannot be listed."""
     if not (isinstance(world_0, Finite) and isinstance(world_1, Finite)):
         return None
     values = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
-    if len(values) > _MOST_SCORED:
+    if len(values) > _MAX_SCORED:
         return None
-    states = [_Releasing(value, concepts) for value in values]
     scores = []
-    for state in states:
+    for value in values:
+        state = _FixedRelease(value, concepts)
         played = play(
-            PresetStates.of(learner, state), watched, referee, games=1, seed=0, worlds=np.zeros(1, bool)
+            PresetStates.of(learner, state), adversary, referee, games=1, seed=0, worlds=np.zeros(1, bool)
         )
         if played.score is None:
             return None
@@ -182,14 +177,14 @@ def _score_of_values(
 
 
 def loss_of_scores(scores: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> PrivacyLoss:
-    """Of scores (n,) that come with masses (n,)."""
-    found, which = np.unique(scores, return_inverse=True)
-    sums = (np.bincount(which.ravel(), weights=mass, minlength=len(found)) for mass in (p0, p1))
+    """The privacy loss of scores (n,) with masses p0 and p1 (n,)."""
+    levels, which = np.unique(scores, return_inverse=True)
+    sums = (np.bincount(which.ravel(), weights=mass, minlength=len(levels)) for mass in (p0, p1))
     return PrivacyLoss.of_views(*sums)
 
 
 class _SampleReader:
-    """Releases what the learner releases for one game, and keeps the sample."""
+    """Releases what the learner releases in one game, and keeps the sample."""
 
     def __init__(self, learner: Learner) -> None:
         self._learner = learner
@@ -204,8 +199,8 @@ class _SampleReader:
 
 
 @attrs.frozen(eq=False)
-class _Releasing:
-    """Releases one value, or the hypothesis that it stands for, in one game."""
+class _FixedRelease:
+    """Releases one given value, or the hypothesis that it encodes, in one game."""
 
     value: np.ndarray
     concepts: ConceptClass | None

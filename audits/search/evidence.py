@@ -17,7 +17,7 @@ import numpy as np
 
 from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
-from audits.distinguishers.learned_distinguisher import learn
+from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block
 from audits.runs.plan import LEARNED, Plan, describe
@@ -261,8 +261,10 @@ class _Side:
     def learned(cls, folds: Halves, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
         """Views by how often they were seen in either world; those of either fold of the half by what the
         other fold teaches, since a view that taught looks better than it is."""
-        scores = [learn([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
-        return cls(None, np.concatenate(scores, axis=1), learn([chosen_on])(other)[other.which].T)
+        scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
+        return cls(
+            None, np.concatenate(scores, axis=1), learn_distinguisher([chosen_on])(other)[other.which].T
+        )
 
     def events(self) -> np.ndarray:
         """(e,): thresholds that cut the values in two."""

@@ -13,7 +13,7 @@ import numpy as np
 from arena import InvalidArgument, Reply
 from arena.replies import each_answer
 from arena.settings import one_of
-from audits.distinguishers.view_features import ViewCounts, released_values
+from audits.distinguishers.view_features import ViewCounts, collect_values
 
 AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHED = FORMS = ("as it is", "distance", "equal", "at most", "weighed")
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
@@ -64,7 +64,7 @@ class Score:
         if self.feature == "failed":
             return np.zeros(games)  # the engine gives infinity to games that the learner's failure ended
         if self.feature == HYPOTHESES:
-            counted = [concept <= self.centre for concept in released_values(replies)]
+            counted = [concept <= self.centre for concept in collect_values(replies)]
             return self.sign * np.sum([np.zeros(games), *counted], axis=0)
         return self.sign * self._formed(self._seen(replies, games).astype(np.float64))
 
@@ -97,7 +97,7 @@ class Score:
             return np.sum([np.isin(answer.label, (0, 1)) for answer in answers], axis=0)
         if self.feature.startswith("answer "):
             return answers[number - 1].label
-        shown = np.reshape(released_values(replies)[number - 1], (games, -1))
+        shown = np.reshape(collect_values(replies)[number - 1], (games, -1))
         return shown @ self.weights if self.form == WEIGHED else shown[:, place]
 
 

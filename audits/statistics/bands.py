@@ -120,7 +120,7 @@ class Band:
             alpha=alpha,
             estimate=_convex_hull(*errors, at=alpha),
             upper=_convex_hull(*self.errors(), at=alpha),
-            allowed=None if epsilon is None else claimed_trade_off(alpha, epsilon=epsilon, delta=delta),
+            allowed=None if epsilon is None else trade_off_of_claim(alpha, epsilon=epsilon, delta=delta),
         )
 
 
@@ -163,7 +163,7 @@ def separation_band(*, games: int, confidence: float) -> Band:
     return Band.of(counts, confidence=confidence)
 
 
-def claimed_trade_off(alpha: np.ndarray, *, epsilon: float, delta: float) -> np.ndarray:
+def trade_off_of_claim(alpha: np.ndarray, *, epsilon: float, delta: float) -> np.ndarray:
     """The trade-off function of (ε, δ)-DP, ε in nats; shapes (m,). Source: Wasserman and Zhou (2010)."""
     steep = 1.0 - delta - np.exp(min(epsilon, 700.0)) * alpha
     flat = math.exp(-epsilon) * (1.0 - delta - alpha)

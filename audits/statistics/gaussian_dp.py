@@ -146,7 +146,7 @@ class HeldOutGaussianEstimator:
 
     def _choose(self) -> Event:
         """The event with the largest bound, if future games resemble those so far."""
-        events, expected = self._histogram.expected_counts(self._held_out_pairs)
+        events, expected = self._histogram.predict_counts(self._held_out_pairs)
         if not len(events):
             return EVERYTHING
         lower, upper = clopper_pearson(expected, self._held_out_pairs, self._level)

@@ -111,7 +111,7 @@ class HeldOutEstimator:
     def _choose(self) -> _Tally:
         """The event and direction with the largest bound, if future games resemble those so far."""
         pairs = self._held_out_pairs or self._histogram.pairs
-        events, expected = self._histogram.expected_counts(pairs)
+        events, expected = self._histogram.predict_counts(pairs)
         if not len(events):
             return _Tally(EVERYTHING, 1)
         lower, upper = clopper_pearson(expected, pairs, self._level)

@@ -64,7 +64,7 @@ class ScoreHistogram:
         below = np.cumsum(self._mass, axis=1)[:, kept - 1]
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
 
-    def expected_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
+    def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
         """The events, and the number of games (2, 2k) of each world to expect in them among `pairs` further
         pairs.
 

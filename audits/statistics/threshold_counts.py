@@ -60,7 +60,7 @@ class ThresholdCounter:
             return
         edges = np.unique(np.concatenate([self._edges, *block.scores.T]))
         below = Events(edges).count(block).world[:, len(edges) :]
-        least, most, tops = self._bound_at(edges)
+        least, most, tops = self._count_bounds_at(edges)
         least, most = least + below, most + below
         self.pairs += block.pairs
         if len(edges) > MAX_EXACT_EDGES:
@@ -74,7 +74,7 @@ class ThresholdCounter:
         """The counts at all thresholds except the smallest, below which there is no score."""
         return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
 
-    def _bound_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _count_bounds_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         """What earlier games imply at new edges, which include the old ones: bounds (2, k) on the scores
         below each edge, and the largest possible score (k,) in each bin, counting edges as scores of the
         coming block."""

@@ -9,7 +9,7 @@ from audits.distinguishers.learned_distinguisher import (
     BoostedTrees,
     DistinguisherTraining,
     ViewFrequencies,
-    learn,
+    learn_distinguisher,
 )
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 
@@ -27,7 +27,7 @@ def coins(rng: np.random.Generator, pairs: int, chance: float) -> ViewCounts:
 
 
 def test_few_views_are_counted(rng: np.random.Generator) -> None:
-    distinguisher = learn([coins(rng, 4_000, 0.9)])
+    distinguisher = learn_distinguisher([coins(rng, 4_000, 0.9)])
     assert isinstance(distinguisher, ViewFrequencies)
     asked = block(np.array([[0.0, 1, 0]]), np.array([[0.0, 0, 0]]))
     middle0, middle1 = distinguisher(asked)[asked.which[0]][::-1]
@@ -36,12 +36,12 @@ def test_few_views_are_counted(rng: np.random.Generator) -> None:
 
 
 def test_a_view_never_seen_says_nothing(rng: np.random.Generator) -> None:
-    distinguisher = learn([coins(rng, 100, 0.9)])
+    distinguisher = learn_distinguisher([coins(rng, 100, 0.9)])
     assert distinguisher(block(np.array([[7.0, 7, 7]]), np.array([[7.0, 7, 7]]))).tolist() == [0.0]
 
 
 def test_a_view_seen_once_in_one_world_has_a_finite_score() -> None:
-    distinguisher = learn([block(np.array([[0.0]]), np.array([[1.0]]))])
+    distinguisher = learn_distinguisher([block(np.array([[0.0]]), np.array([[1.0]]))])
     assert distinguisher(block(np.array([[0.0]]), np.array([[1.0]]))).tolist() == pytest.approx(
         [-np.log(3), np.log(3)]
     )
@@ -50,7 +50,7 @@ def test_a_view_seen_once_in_one_world_has_a_finite_score() -> None:
 def test_many_views_are_learned_by_trees(rng: np.random.Generator) -> None:
     noise = rng.normal(size=(2, 6_000, 2))
     noise[1, :, 1] += 2.0
-    distinguisher = learn([block(*noise)])
+    distinguisher = learn_distinguisher([block(*noise)])
     assert isinstance(distinguisher, BoostedTrees)
     fresh = rng.normal(size=(2, 1_000, 2))
     fresh[1, :, 1] += 2.0
@@ -61,7 +61,7 @@ def test_many_views_are_learned_by_trees(rng: np.random.Generator) -> None:
 
 def test_equal_games_teach_equal_distinguishers() -> None:
     noise = np.random.default_rng(1).normal(size=(2, 3_000, 2))
-    first, second = learn([block(*noise)]), learn([block(*noise)])
+    first, second = learn_distinguisher([block(*noise)]), learn_distinguisher([block(*noise)])
     asked = block(*noise)
     assert np.array_equal(first(asked), second(asked))
 
@@ -71,7 +71,7 @@ def test_scikit_learn_is_asked_for_by_name(monkeypatch: pytest.MonkeyPatch, rng:
     with pytest.raises(
         ValueError, match=r"needs scikit-learn, got 4000. Run pip install dp-arena\[learning\]"
     ):
-        learn([block(*rng.normal(size=(2, 2_000, 1)))])
+        learn_distinguisher([block(*rng.normal(size=(2, 2_000, 1)))])
 
 
 def test_a_block_is_scored_by_what_came_before_it(rng: np.random.Generator) -> None:
@@ -102,4 +102,4 @@ def test_distinguishers_with_other_columns_meet(rng: np.random.Generator) -> Non
         ViewFeatures(np.zeros((3, 2)), ("a", "b")), ViewFeatures(np.ones((3, 2)), ("a", "b"))
     )
     narrow = ViewCounts.of(ViewFeatures(np.zeros((3, 1)), ("a",)), ViewFeatures(np.ones((3, 1)), ("a",)))
-    assert learn([wide, narrow])(narrow).shape == (2,)
+    assert learn_distinguisher([wide, narrow])(narrow).shape == (2,)

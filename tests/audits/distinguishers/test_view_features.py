@@ -23,7 +23,7 @@ from arena import (
     play,
 )
 from audits.distinguishers.view_features import (
-    MOST_ROUNDS,
+    MAX_ROUNDS,
     ViewCounts,
     ViewFeatures,
     decode_block,
@@ -42,10 +42,10 @@ def test_answers_are_told_one_by_one_and_in_sum() -> None:
 def test_of_a_long_game_stretches_are_summed() -> None:
     moves = [Train(SAMPLE), *(Query(float(t % 2)) for t in range(200))]
     told = view_features(play(Echo(), script(*moves), Figure1(), games=1, seed=1, record=True))
-    assert len(told.names) == MOST_ROUNDS + 3
+    assert len(told.names) == MAX_ROUNDS + 3
     assert told.names[:2] == ("answers 1 in 1 to 3", "answers 1 in 4 to 6")
-    assert told.rows[0, :MOST_ROUNDS].sum() == 100
-    assert told.rows[0, MOST_ROUNDS:].tolist() == [100, 200, 0]
+    assert told.rows[0, :MAX_ROUNDS].sum() == 100
+    assert told.rows[0, MAX_ROUNDS:].tolist() == [100, 200, 0]
 
 
 def test_released_values_and_hypotheses_are_numbers() -> None:
@@ -80,8 +80,8 @@ def test_a_failure_is_part_of_the_view() -> None:
     assert failed.tolist() == played.worlds.tolist()
 
 
-def test_a_table_must_be_recorded() -> None:
-    with pytest.raises(InvalidArgument, match="must be recorded"):
+def test_views_must_be_recorded() -> None:
+    with pytest.raises(InvalidArgument, match="were not recorded"):
         view_features(play(Echo(), script(Train(SAMPLE)), Figure1(), games=2, seed=1))
 
 
@@ -114,12 +114,12 @@ def test_distinct_rows_are_those_of_numpy(rows: np.ndarray) -> None:
         assert np.array_equal(found, expected)
 
 
-def told_of(rows: list[list[float]], names: tuple[str, ...] = ("a", "b")) -> ViewFeatures:
+def features_of(rows: list[list[float]], names: tuple[str, ...] = ("a", "b")) -> ViewFeatures:
     return ViewFeatures(np.array(rows, float).reshape(-1, len(names)), names)
 
 
 def test_pairs_of_views_are_counted() -> None:
-    block = ViewCounts.of(told_of([[0, 0], [1, 0], [0, 0]]), told_of([[1, 0], [1, 1], [1, 0]]))
+    block = ViewCounts.of(features_of([[0, 0], [1, 0], [0, 0]]), features_of([[1, 0], [1, 1], [1, 0]]))
     assert block.pairs == 3
     assert block.rows.tolist() == [[0, 0], [1, 0], [1, 1]]
     assert block.which.tolist() == [[0, 1], [1, 2]]
@@ -131,7 +131,7 @@ def test_pairs_of_views_are_counted() -> None:
 
 
 def test_worlds_may_have_seen_different_things() -> None:
-    block = ViewCounts.of(told_of([[0, 0]]), told_of([[3]], ("b",)))
+    block = ViewCounts.of(features_of([[0, 0]]), features_of([[3]], ("b",)))
     assert block.names == ("a", "b")
     assert block.rows.tolist() == [[-2, 3], [0, 0]]
     assert block.columns(("b", "c")).tolist() == [[3, -2], [0, -2]]
@@ -142,7 +142,7 @@ def test_worlds_may_have_seen_different_things() -> None:
     games=st.integers(0, 3),
 )
 def test_bytes_and_back(rows: np.ndarray, games: int) -> None:
-    block = ViewCounts.of(told_of(rows[:games]), told_of(rows[3 : 3 + games]))
+    block = ViewCounts.of(features_of(rows[:games]), features_of(rows[3 : 3 + games]))
     again = decode_block(block.to_bytes())
     assert isinstance(again, ViewCounts)
     assert again.names == block.names
@@ -159,7 +159,7 @@ def test_either_kind_of_block_is_told_by_its_bytes() -> None:
         b"view",
         b"viewxxxx",
         b"",
-        ViewCounts.of(told_of([[0, 0]]), told_of([[1, 1]])).to_bytes()[:-1],
+        ViewCounts.of(features_of([[0, 0]]), features_of([[1, 1]])).to_bytes()[:-1],
     ):
         with pytest.raises(InvalidArgument):
             decode_block(blob)

@@ -16,7 +16,7 @@ from support.exact_players import gaussian, laplace, response, uniform
 from arena import Branches, Density, Finite, Independent, InvalidArgument, ValueLaw
 from audits.exact import loss_of_values
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
-from audits.exact.released_values import views_of_values
+from audits.exact.released_values import losses_of_values
 
 INF = float("inf")
 EPSILONS = np.linspace(0, 3, 31)
@@ -51,7 +51,7 @@ def test_the_laplace_mechanism(shift: float, scale: float, location: float) -> N
 
 
 def test_the_tails_of_laplace_noise_are_one_cell_each() -> None:
-    views = views_of_values(laplace(0.0), laplace(1.0)).fine
+    views = losses_of_values(laplace(0.0), laplace(1.0)).fine
     assert views.loss.p0[[0, -1]] == pytest.approx([0.5, np.exp(-1) / 2], abs=1e-14)
     assert views.loss.high[-1] - views.loss.low[-1] < 1e-12
     assert views.text(0) == "value from -40 to 0"
@@ -133,7 +133,7 @@ def test_laplace_noise_of_any_scale(shift: float, scale: float, epsilon: float) 
 
 
 def test_finite_laws_are_matched_by_value() -> None:
-    views = views_of_values(Finite([2, 1], [0.75, 0.25]), Finite([1, 2, 3], [0.75, 0.25, 0.0])).fine
+    views = losses_of_values(Finite([2, 1], [0.75, 0.25]), Finite([1, 2, 3], [0.75, 0.25, 0.0])).fine
     assert dict(zip(map(views.text, range(2)), views.loss.p1, strict=True)) == {
         "value 1": 0.75,
         "value 2": 0.25,
@@ -223,7 +223,7 @@ def branches(*parts: float | Density) -> Branches:
     return Branches(parts=parts, read=lambda values: (values.astype(int), values))
 
 
-def test_branches_are_united() -> None:
+def test_branches_are_concatenated() -> None:
     loss = loss_of_values(branches(0.25, laplace(0.0, share=0.75)), branches(0.5, laplace(1.0, share=0.5)))
     assert loss.epsilon == pytest.approx(1 + np.log(1.5), abs=1e-12)
     check(loss.one_sided_delta(0.5), 0.5 - 0.25 * np.exp(0.5) + over(0.5, 0.75, 0.5), 1e-9)
@@ -243,9 +243,9 @@ def test_a_number_shown_in_one_world_only_tells() -> None:
 
 
 def test_branches_of_no_chance() -> None:
-    views = views_of_values(branches(1.0, 0.0, 0.0), branches(0.5, 0.5, 0.0))
+    views = losses_of_values(branches(1.0, 0.0, 0.0), branches(0.5, 0.5, 0.0))
     assert [views.fine.text(cell) for cell in range(len(views.fine.loss.p0))] == ["branch 0", "branch 1"]
-    coarse = views_of_values(
+    coarse = losses_of_values(
         branches(0.5, laplace(0.0, share=0.5)), branches(0.5, laplace(1.0, share=0.5))
     ).coarse
     assert coarse.text(1) == "branch 1, number from -40 to 0"
@@ -258,11 +258,11 @@ def test_branches_of_no_chance() -> None:
 @pytest.mark.parametrize(
     ("world_0", "world_1", "rule"),
     [
-        (laplace(0.0), response(0), "of one kind"),
-        (response(0), Finite([[0, 1]], [1.0]), "have one shape"),
-        (Independent((laplace(0.0),)), Independent((laplace(0.0),) * 2), "have one length"),
-        (Independent((laplace(0.0),)), Independent((response(0),)), "Finite in both worlds or"),
-        (branches(1.0), branches(0.5, 0.5), "have the same branches"),
+        (laplace(0.0), response(0), "of the same kind"),
+        (response(0), Finite([[0, 1]], [1.0]), "must have the same shape"),
+        (Independent((laplace(0.0),)), Independent((laplace(0.0),) * 2), "must have the same length"),
+        (Independent((laplace(0.0),)), Independent((response(0),)), "Finite in both worlds or have"),
+        (branches(1.0), branches(0.5, 0.5), "must have the same branches"),
     ],
 )
 def test_laws_that_do_not_match_are_refused(world_0: ValueLaw, world_1: ValueLaw, rule: str) -> None:
@@ -272,5 +272,5 @@ def test_laws_that_do_not_match_are_refused(world_0: ValueLaw, world_1: ValueLaw
 
 @pytest.mark.parametrize("log", [lambda x: x * np.nan, lambda x: x * 0 + np.inf])
 def test_what_is_no_log_density_is_refused(log: Callable) -> None:
-    with pytest.raises(InvalidArgument, match="a log density is a number or -inf"):
+    with pytest.raises(InvalidArgument, match="a log density must be a number or -inf"):
         loss_of_values(laplace(0.0), attrs.evolve(laplace(0.0), log=log))

@@ -1,4 +1,4 @@
-"""The law of a view before Figure1 and Release: the real referee, the real adversary, every path."""
+"""The distribution of a view under Figure1 and Release, with the real referee and adversary on every path."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ from arena import (
     Unsupported,
     play,
 )
-from audits.exact import ViewLaw, view_law
+from audits.exact import ViewLaw, answer_paths, view_law
 from learners.predictors.noisy_votes import NoisyVotes
 
 INF = float("inf")
@@ -136,7 +136,7 @@ def test_answers_without_chance_tell_all_or_nothing() -> None:
 LETTERS = {"L": "0", "R": "1", "T": "1"}
 
 
-def shown(transcripts: dict[str, float], halts: int) -> dict[str, float]:
+def views_of_transcripts(transcripts: dict[str, float], halts: int) -> dict[str, float]:
     """The law of the view, from that of transcripts over L, T and R."""
     found: dict[str, float] = {}
     for transcript, probability in transcripts.items():
@@ -151,7 +151,8 @@ def test_between_thresholds_by_enumeration_of_its_transcripts(halts: int) -> Non
     queries = [0.5, 0.3, 0.5, 0.6]
     law = law_of(TableOfVotes(halts), asking(*queries))
     worlds = [
-        shown(between_law([x + more for x in queries], **BETWEEN, halts=halts), halts) for more in (0, 1 / 40)
+        views_of_transcripts(between_law([x + more for x in queries], **BETWEEN, halts=halts), halts)
+        for more in (0, 1 / 40)
     ]
     close(views_of(law), {view: (worlds[0][view], worlds[1][view]) for view in worlds[0]}, slack=1e-12)
     assert law.loss.complete
@@ -295,11 +296,11 @@ def test_masses_are_conserved_and_views_are_those_of_brute_force(
             x = np.where(reply.label < 0, x, reply.label)
 
     def queries(world: int) -> Callable[[str], tuple[float, bool]]:
-        def asked(view: str) -> tuple[float, bool]:
+        def ask(view: str) -> tuple[float, bool]:
             x = next((float(letter) for letter in reversed(view) if letter in "01"), 0.0)
             return (1 - x if world and len(view) == challenge else x), len(view) == challenge
 
-        return asked
+        return ask
 
     law = law_of(learner, Scripted(moves))
     assert law.loss.p0.sum() == pytest.approx(1, abs=1e-12)
@@ -441,10 +442,12 @@ def spawning(games: int, rng: np.random.Generator) -> Moves:
 
 @pytest.mark.parametrize("moves", [drawing, drawing_late, spawning])
 def test_coins_are_refused(moves: Callable) -> None:
-    with pytest.raises(Unsupported, match=r"without coins, and scripted draws some.*arena audit"):
+    with pytest.raises(
+        Unsupported, match=r"without randomness, and scripted draws random numbers.*arena audit"
+    ):
         law_of(Predicting(telling_coin), Scripted(moves))
     alone = GameScripted(lambda rng: moves(1, rng))
-    with pytest.raises(Unsupported, match="game-scripted draws some"):
+    with pytest.raises(Unsupported, match="game-scripted draws random numbers"):
         law_of(Predicting(telling_coin), alone)
 
 
@@ -452,22 +455,24 @@ def test_coins_are_refused_before_release() -> None:
     def moves(games: int, rng: np.random.Generator) -> Moves:
         yield SWAP if rng.random() < 0.5 else Train(ZEROS)
 
-    with pytest.raises(Unsupported, match="draws some"):
+    with pytest.raises(Unsupported, match="draws random numbers"):
         view_law(LaplaceCounter(), Scripted(moves), Release())
 
 
 def test_too_many_paths_are_refused_with_their_number() -> None:
     with pytest.raises(Unsupported, match=r"more than 1,000 paths: 1,\d\d\d were found.*fewer queries"):
-        law_of(Predicting(telling_coin), TrainingSwap(queries=40, point=0.5, sample=ZEROS), most_paths=1_000)
+        law_of(Predicting(telling_coin), TrainingSwap(queries=40, point=0.5, sample=ZEROS), max_paths=1_000)
 
 
-def test_too_many_rounds_are_refused() -> None:
+def test_too_many_rounds_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(answer_paths, "MAX_ROUNDS", 50)
+
     def moves(games: int, rng: np.random.Generator) -> Moves:
         yield SWAP
         while True:
             yield Query(0.1)
 
-    with pytest.raises(Unsupported, match="so many rounds at most, got 10000"):
+    with pytest.raises(Unsupported, match="an exact audit plays at most 50 rounds"):
         law_of(Predicting(lambda count: Coin(1.0)), Scripted(moves))
 
 
@@ -480,7 +485,7 @@ def test_moves_that_change_from_table_to_table_are_refused() -> None:
         for _ in range(3):
             yield Query(0.1 * len(tables))
 
-    with pytest.raises(Unsupported, match="moved otherwise when it was told the same again"):
+    with pytest.raises(Unsupported, match="made other moves after the same replies"):
         law_of(Predicting(telling_coin), Scripted(moves))
 
 
@@ -493,7 +498,7 @@ def test_games_that_end_before_their_paths_are_refused() -> None:
         for _ in range(3 if len(tables) == 1 else 1):
             yield Query(0.1)
 
-    with pytest.raises(Unsupported, match="moved otherwise"):
+    with pytest.raises(Unsupported, match="made other moves"):
         law_of(Predicting(telling_coin), Scripted(moves))
 
 
@@ -506,7 +511,9 @@ def test_games_whose_end_hangs_on_others_are_refused() -> None:
         for _ in range(1 if len(tables) == 1 else 3):
             yield Query(0.1)
 
-    with pytest.raises(Unsupported, match="whether scripted asks a game on hangs on other games"):
+    with pytest.raises(
+        Unsupported, match="queries that scripted asks in one game depends on the other games"
+    ):
         law_of(Predicting(telling_coin), Scripted(moves))
 
 
@@ -518,14 +525,14 @@ def test_a_learner_without_a_law_is_refused_in_its_own_words() -> None:
 
 
 def test_laws_of_the_wrong_kind_are_refused() -> None:
-    with pytest.raises(Unsupported, match="predicting tells no law of its answers, got 'Finite'"):
+    with pytest.raises(Unsupported, match="predicting states no distribution of its answers, got 'Finite'"):
         law_of(Predicting(response), asking(0.1))  # type: ignore[arg-type]
-    with pytest.raises(Unsupported, match="releasing tells no law of what it releases, got 'Coin'"):
+    with pytest.raises(Unsupported, match="releasing states no distribution of what it releases, got 'Coin'"):
         view_law(Releasing(telling_coin), CountSwap(), Release())  # type: ignore[arg-type]
 
 
 def test_other_protocols_are_refused() -> None:
-    with pytest.raises(Unsupported, match="under Figure1, Voting, Release, not under Adaptive"):
+    with pytest.raises(Unsupported, match="under Figure1, Voting and Release, not under Adaptive"):
         view_law(Predicting(), script(), Adaptive())
 
 
@@ -556,8 +563,8 @@ class Odd(Coin):
 @pytest.mark.parametrize(
     ("law", "rule"),
     [
-        (Odd(np.ones((1, 1)), np.zeros_like), "the chances"),
-        (Odd(np.array([np.nan]), np.zeros_like), "the chances"),
+        (Odd(np.ones((1, 1)), np.zeros_like), "the probabilities"),
+        (Odd(np.array([np.nan]), np.zeros_like), "the probabilities"),
         (Odd(np.array([-0.5]), np.zeros_like), "at least 0"),
         (Odd(np.ones(1), lambda m: m), "the parts"),
         (Odd(np.ones(1), lambda m: np.stack([2 * m, -m])), "at least 0"),
@@ -565,7 +572,7 @@ class Odd(Coin):
     ],
 )
 def test_laws_that_are_none_are_refused(law: AnswerLaw, rule: str) -> None:
-    with pytest.raises(ArenaError, match=f"the law of predicting: .*{rule}"):
+    with pytest.raises(ArenaError, match=f"invalid distribution of predicting: .*{rule}"):
         law_of(Predicting(lambda count: law), asking(0.1))
 
 

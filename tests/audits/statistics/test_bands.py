@@ -20,8 +20,8 @@ from audits.statistics.bands import (
     EPSILONS,
     Band,
     BandEstimator,
-    claimed_trade_off,
     separation_band,
+    trade_off_of_claim,
 )
 from audits.statistics.confidence_limits import clopper_pearson, simultaneous_limits
 from audits.statistics.score_pairs import PairCounts
@@ -190,13 +190,13 @@ def test_the_curve_dips_below_a_claim_just_where_the_band_refutes_it(laplace: Ba
 
 def test_the_claim_s_curve_is_that_of_the_definition() -> None:
     """f(α) is the least β with α and β errors of a test between (ε, δ)-indistinguishable worlds."""
-    assert claimed_trade_off(
+    assert trade_off_of_claim(
         np.array([0.0, 0.1, 0.5, 0.9, 1.0]), epsilon=math.log(2), delta=0.1
     ) == pytest.approx([0.9, 0.7, 0.2, 0.0, 0.0])
-    assert claimed_trade_off(np.array([0.0, 0.3, 1.0]), epsilon=0.0, delta=0.0) == pytest.approx(
+    assert trade_off_of_claim(np.array([0.0, 0.3, 1.0]), epsilon=0.0, delta=0.0) == pytest.approx(
         [1.0, 0.7, 0.0]
     )
-    assert claimed_trade_off(np.array([0.0, 0.3]), epsilon=math.inf, delta=0.2) == pytest.approx([0.8, 0.0])
+    assert trade_off_of_claim(np.array([0.0, 0.3]), epsilon=math.inf, delta=0.2) == pytest.approx([0.8, 0.0])
 
 
 def test_without_a_claim_nothing_is_allowed_or_forbidden(laplace: Band) -> None:

@@ -30,7 +30,7 @@ def betting(**options: Any) -> Betting:
     return Betting(**{"delta": 0.0, "confidence": 0.95, "epsilon_max": 3.0, **options})
 
 
-def separated_pairs(pairs: int) -> PairCounts:
+def perfect_separation(pairs: int) -> PairCounts:
     return PairCounts(np.array([[0.0, 1.0]]), np.array([pairs]))
 
 
@@ -122,7 +122,7 @@ def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
 
 def test_nothing_is_bet_on_the_first_block() -> None:
     test = betting(epsilon_claim=0.0)
-    test.update(separated_pairs(10**6))
+    test.update(perfect_separation(10**6))
     assert not test.log_wealth.any()
     assert (test.epsilon_lower, test.log_evidence, test.refuted) == (0.0, 0.0, False)
 
@@ -130,9 +130,9 @@ def test_nothing_is_bet_on_the_first_block() -> None:
 def test_bets_come_from_earlier_blocks_alone() -> None:
     """Whatever the second block holds, it meets the same bets."""
     bets = []
-    for second in (separated_pairs(40), constant(40)):
+    for second in (perfect_separation(40), constant(40)):
         test = betting()
-        test.update(separated_pairs(40))
+        test.update(perfect_separation(40))
         bets.append(test._bets)
         test.update(second)
     assert bets[0] is not None
@@ -168,7 +168,7 @@ def test_the_bound_ends_at_the_first_eps_that_stands() -> None:
 def test_a_rejection_stands_whatever_follows() -> None:
     test = betting(epsilon_claim=0.5)
     for _ in range(10):
-        test.update(separated_pairs(100))
+        test.update(perfect_separation(100))
     bound = test.epsilon_lower
     assert test.refuted
     for _ in range(100):
@@ -184,14 +184,14 @@ def test_the_claim_is_on_the_grid_to_the_last_bit(claim: float) -> None:
     assert claim in test.grid
     assert np.all(np.diff(test.grid) > 0)
     for _ in range(3):
-        test.update(separated_pairs(1_000))
+        test.update(perfect_separation(1_000))
     assert test.refuted == (claim < 3)
 
 
 def test_without_a_claim_nothing_is_refuted() -> None:
     test = betting()
     for _ in range(3):
-        test.update(separated_pairs(1_000))
+        test.update(perfect_separation(1_000))
     assert test.epsilon_lower == 3.0
     assert (test.refuted, test.log_evidence) == (False, 0.0)
 
@@ -294,7 +294,7 @@ def test_stakes_are_the_best_ones(pairs: float, delta: float, rng: np.random.Gen
 def test_no_stake_risks_more_than_half_an_unseen_game(pairs: int) -> None:
     """However often the worlds were told apart, the next pair may be the other way round."""
     test = betting()
-    test.update(separated_pairs(pairs))
+    test.update(perfect_separation(pairs))
     test.update(PairCounts.of(np.ones(1), np.zeros(1)))
     assert test._log_wealth.min() >= math.log(0.5 / (pairs + 1)) - 1e-6
     assert test._log_wealth.min() < math.log(0.5 / (pairs + 1)) + 1
@@ -314,7 +314,7 @@ def test_nothing_overflows_and_memory_is_flat() -> None:
         warnings.simplefilter("error")
         test = Betting(delta=1e-9, confidence=0.999, epsilon_claim=1e4, epsilon_max=100.0)
         for pairs in (1, 10, 10**3, 10**6, 10**9, 10**9):
-            test.update(separated_pairs(pairs))
+            test.update(perfect_separation(pairs))
         assert np.all(np.isfinite(test.log_wealth))
         assert math.log(1e9 / 7.6) - 0.5 < test.epsilon_lower < math.log(2e9 / 7.6)
         size = len(pickle.dumps(test))
@@ -332,7 +332,7 @@ def test_nothing_overflows_and_memory_is_flat() -> None:
 def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: float) -> None:
     test = betting(delta=delta, epsilon_max=12.0)
     for pairs in sizes:
-        test.update(separated_pairs(pairs))
+        test.update(perfect_separation(pairs))
     found = ceiling(sizes, delta=delta, confidence=0.95, epsilon_max=12.0)
     assert abs(found - test.epsilon_lower) <= 0.01 + 1e-9
 
@@ -340,14 +340,14 @@ def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: fl
 def test_the_ceiling_of_many_blocks_is_that_of_running_them() -> None:
     test = Betting(delta=1e-5, confidence=0.999, epsilon_max=12.0)
     for _ in range(1_000):
-        test.update(separated_pairs(64))
+        test.update(perfect_separation(64))
     assert ceiling([64] * 1_000, delta=1e-5, confidence=0.999) == pytest.approx(test.epsilon_lower, abs=0.011)
 
 
 def test_the_ceiling_of_usual_blocks_is_no_step_below_what_is_certified() -> None:
     test, bounds = Betting(delta=0.0, confidence=0.95, epsilon_max=12.0), {}
     for _ in range(120):
-        test.update(separated_pairs(4_096))
+        test.update(perfect_separation(4_096))
         bounds[test.pairs] = test.epsilon_lower
     course = ceilings([4_096] * 120, delta=0.0, confidence=0.95, epsilon_max=12.0)
     assert course == [(pairs, bounds[pairs]) for pairs, _ in course]
@@ -481,7 +481,7 @@ def response(ones0: float, ones1: float) -> Callable[[np.random.Generator, tuple
     return lambda rng, shape: (rng.random((2, *shape)) < chances).astype(float)
 
 
-def coupled_response(
+def common_response(
     ones0: float, ones1: float
 ) -> Callable[[np.random.Generator, tuple[int, int]], np.ndarray]:
     chances = np.array([ones0, ones1])[:, None, None]
@@ -491,7 +491,7 @@ def coupled_response(
 LAWS = {
     "identical worlds": Law(0.0, 0.0, response(0.5, 0.5)),
     "randomised response": Law(1.0, 0.0, response(1 / (1 + E), E / (1 + E))),
-    "the same, games of a pair coupled": Law(1.0, 0.0, coupled_response(1 / (1 + E), E / (1 + E))),
+    "the same, games of a pair coupled": Law(1.0, 0.0, common_response(1 / (1 + E), E / (1 + E))),
     "response with delta": Law(1.0, 0.1, response(0.9 / (1 + E), 1 - 0.9 / (1 + E))),
     "Laplace": Law(1.0, 0.0, lambda rng, shape: rng.laplace([[[0.0]], [[1.0]]], 1.0, (2, *shape))),
 }

@@ -180,7 +180,7 @@ SEEDS, PAIRS, LEVEL = 2_000, 100, 0.1
 Estimator = Callable[[PairCounts], float]
 
 
-def bound_on_fresh_games(block: PairCounts, later: PairCounts) -> float:
+def mu_on_fresh_games(block: PairCounts, later: PairCounts) -> float:
     test = HeldOutGaussianEstimator(confidence=1 - LEVEL, choose_pairs=1, held_out_pairs=PAIRS)
     test.update(block)
     test.update(later)
@@ -195,8 +195,8 @@ def at_all_thresholds(block: PairCounts, later: PairCounts) -> float:
     return mu_lower_of_band(Band.of(ranks.counts(), confidence=1 - LEVEL))
 
 
-def bound_on_the_choosing_games(block: PairCounts, later: PairCounts) -> float:
-    return bound_on_fresh_games(block, block)
+def mu_on_the_choosing_games(block: PairCounts, later: PairCounts) -> float:
+    return mu_on_fresh_games(block, block)
 
 
 def plug_in_estimate(block: PairCounts, later: PairCounts) -> float:
@@ -243,7 +243,7 @@ def check_coverage(
 
 @statistical(rate=RATE)
 @pytest.mark.parametrize("mu", [0.0, 1.0])
-@pytest.mark.parametrize("estimate", [bound_on_fresh_games, at_all_thresholds])
+@pytest.mark.parametrize("estimate", [mu_on_fresh_games, at_all_thresholds])
 def test_mu_is_exceeded_no_more_often_than_is_said(
     estimate: Callable[[PairCounts, PairCounts], float], mu: float, rng: np.random.Generator
 ) -> None:
@@ -252,7 +252,7 @@ def test_mu_is_exceeded_no_more_often_than_is_said(
 
 @statistical(rate=RATE)
 @pytest.mark.parametrize(
-    "estimate", [plug_in_estimate, zeros_clipped, limits_one_at_a_time, bound_on_the_choosing_games]
+    "estimate", [plug_in_estimate, zeros_clipped, limits_one_at_a_time, mu_on_the_choosing_games]
 )
 def test_faulty_bounds_are_caught_on_identical_worlds(
     estimate: Callable[[PairCounts, PairCounts], float], rng: np.random.Generator
