@@ -46,7 +46,7 @@ def main() -> None:
 def row(one: Correct, searches: int, most: int) -> tuple[object, ...]:
     """What the searches of one learner came to."""
     started = time.perf_counter()
-    found = [one.searched(seed) for seed in tqdm(range(searches), one.name, disable=not sys.stderr.isatty())]
+    found = [one.search(seed) for seed in tqdm(range(searches), one.name, disable=not sys.stderr.isatty())]
     rate = searches / (time.perf_counter() - started)
     refuted, confirmations, adversaries = (
         sum(getattr(result, what) for result in found) for what in ("refuted", "confirmations", "examples")

@@ -1,4 +1,4 @@
-"""Search for adversaries: `search` draws them, climbs, shrinks and confirms."""
+"""Search for adversaries that refute a claim: draw, hill-climb, shrink, and confirm on fresh games."""
 
 from audits.search.adversary_search import SearchProgress, SearchResult, search, share_of_error
 from audits.search.evidence import Evidence, SearchTarget, weigh_adversary
@@ -10,13 +10,13 @@ __all__ = [
     "EVIDENCE_THRESHOLD",
     "Ask",
     "Challenge",
-    "SearchTarget",
     "Evidence",
     "Follow",
-    "SearchProgress",
     "Score",
     "Script",
+    "SearchProgress",
     "SearchResult",
+    "SearchTarget",
     "Show",
     "Special",
     "Step",

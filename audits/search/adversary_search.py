@@ -1,8 +1,8 @@
-"""The search for an attack: explore, shrink, and confirm on games that no exploration has seen.
+"""The search for an attack: explore, shrink, and confirm on games that no exploration used.
 
-Exploration may look at as many adversaries as it likes: nothing that it sees counts. The k-th adversary
-that it hands over is confirmed at error/(k (k + 1)), and these add up to at most the error of the whole
-search.
+Exploration may look at any number of adversaries, since nothing that it sees counts as evidence. Confirmation
+k has error error / (k (k + 1)). Why a search refutes a true claim with probability at most `error`:
+docs/proofs/search.md.
 """
 
 from __future__ import annotations
@@ -10,18 +10,19 @@ from __future__ import annotations
 from collections.abc import Callable, Generator
 from contextlib import closing
 from functools import partial
-from math import ceil, exp, isfinite, log, log1p
-from typing import Any
+from math import ceil, exp, inf, log, log1p
 
 import attrs
 
 from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, in_order
 from audits.search.evidence import (
     DECLINED,
+    Halves,
     SearchTarget,
     confirming_seed,
     exploring_seed,
@@ -35,16 +36,16 @@ from audits.search.script_strategies import adversaries
 
 ERROR = 1e-6
 EXAMPLES = 1_000
-_A_RUN = 250  # examples; then from a fresh seed, for one that is caught in a corner
-_READABLE = 0.8  # of the evidence
+_RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
+_READABLE = 0.8  # a simple score is used if it gives this part of the evidence
 _CONFIRM_GAMES = 20_000
-_MOST_CONFIRM_GAMES = 2_000_000
-_ALONE_GAMES = 2_000  # with faults every game is played alone
+_MAX_CONFIRM_GAMES = 2_000_000
+_FAULT_GAMES = 2_000  # with faults every game is played by itself
 
 
 @attrs.frozen(kw_only=True)
 class SearchProgress:
-    """How far a search is: adversaries tried, of how many at most, and the best evidence yet, in nats."""
+    """Progress of a search: adversaries tried, the largest number of them, and the best evidence in nats."""
 
     examples: int
     of: int
@@ -53,14 +54,15 @@ class SearchProgress:
 
 @attrs.frozen(kw_only=True)
 class SearchResult:
-    """What a search came to.
+    """The result of a search.
 
-    claim: under test. error: the chance, at most, that a true claim is refuted by the whole search.
-    refuted: the claim is false, with confidence 1 - error.
-    adversary: the smallest adversary found that shows it, None if nothing was confirmed.
-    plan, verdict: of its confirmation; `plan.confidence` is at least 1 - error.
-    examples: adversaries weigh_halves. rejected: those that the learner declined to play. games: played in each
-        world to explore. confirmations: how many were tried. best: the most evidence explored, in nats.
+    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
+    refuted: the claim is false, with confidence 1 − error.
+    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
+    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
+    examples: adversaries that were played. rejected: adversaries that the learner declined.
+    games: played in each world to explore. confirmations: the number of attempts.
+    best: the largest evidence in nats.
     """
 
     learner: Learner
@@ -79,33 +81,6 @@ class SearchResult:
     best: float
     interrupted: bool = False
 
-    def as_json(self) -> dict[str, Any]:
-        """One flat object, but for the verdict; it depends on the arguments of the search alone."""
-        verdict = None if self.verdict is None else self.verdict.as_json()
-        if verdict is not None:
-            del verdict["seconds"], verdict["games_per_second"]
-        return {
-            "learner": self.learner.name,
-            "protocol": self.protocol,
-            "claim": {
-                "epsilon": self.claim.epsilon,
-                "delta": self.claim.delta,
-                "protects": list(self.claim.protects),
-                "neighbours": self.claim.neighbours,
-            },
-            "error": self.error,
-            "seed": self.seed,
-            "refuted": self.refuted,
-            "adversary": None if self.adversary is None else told(self.adversary),
-            "verdict": verdict,
-            "examples": self.examples,
-            "rejected": self.rejected,
-            "games": self.games,
-            "confirmations": self.confirmations,
-            "best": self.best,
-            "interrupted": self.interrupted,
-        }
-
 
 def search(
     learner: Learner,
@@ -120,59 +95,55 @@ def search(
     jobs: int | Workers = 1,
     watch: Callable[[SearchProgress], None] | None = None,
 ) -> SearchResult:
-    """Look for an adversary that refutes the learner's claim.
+    """Search for an adversary that refutes the learner's claim.
 
     protocol: Figure1, Release, Voting or SpecialRound; default: the first of these that the learner plays.
-    claim: under test; default: the learner's own. What may differ is what the learner's own claim protects.
-    error: a true claim is refuted with at most this chance.
-    examples: adversaries to draw before giving up; those that shrinking looks at come on top.
-    pairs: games in each world to weigh_adversary one by; default: what shows a clear leak at the claim's ε (nats).
+    claim: under test; default: the learner's own. Worlds differ in what the learner's own claim protects.
+    error: the probability, at most, of refuting a true claim.
+    examples: adversaries to draw before giving up, not counting those tried while shrinking.
+    pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
     confirm_games: games in each world for a confirmation, at most.
-    seed: of every coin. jobs: processes, or `Workers`, which do not change the outcome.
+    seed: random seed. jobs: processes, or `Workers`; they do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
-    A keyboard interrupt ends the search with what it has, marked `interrupted`.
+    A keyboard interrupt ends the search; the result so far is marked `interrupted`.
 
-    Raises: InvalidArgument for arguments that make no search; WorkersFailed of the workers; whatever a
-    referee raises in a game but for games that the learner declines.
+    Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game, except for games that the
+        learner declines.
     """
-    protocol = _protocol(learner, protocol)
+    protocol = _choose_protocol(learner, protocol)
     claim = learner.claim if claim is None else claim
-    _check(claim, error=error, examples=examples, seed=seed, pairs=pairs, games=confirm_games)
-    adversaries(learner, protocol)  # refuses a learner that protects nothing there
-    sought = _Search(
+    _check_claim(claim)
+    check_value("error", error, more_than(0), less_than(1))
+    check_value("examples", examples, whole, at_least(1))
+    check_value("seed", seed, whole, at_least(0))
+    if pairs is not None:
+        check_value("pairs", pairs, whole, at_least(2))
+    if confirm_games is not None:
+        check_value("confirm_games", confirm_games, whole, at_least(1))
+    adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
+    plan = _SearchPlan(
         learner=learner,
         protocol=protocol,
         claim=claim,
         error=error,
         examples=examples,
-        pairs=SearchTarget.enough_pairs(claim.epsilon) if pairs is None else pairs,
-        confirm_games=_games(claim.epsilon, error) if confirm_games is None else confirm_games,
+        pairs=SearchTarget.default_pairs(claim.epsilon) if pairs is None else pairs,
+        confirm_games=_default_games(claim.epsilon, error) if confirm_games is None else confirm_games,
         seed=seed,
     )
-    return sought.result(Workers.of(jobs), watch)
+    return plan.run(Workers.of(jobs), watch)
 
 
 def share_of_error(error: float, number: int) -> float:
-    """What confirmation `number` = 1, 2, … may spend: all of them together, at most `error`."""
+    """The error of confirmation `number` = 1, 2, …; all of them add up to at most `error`."""
     return error / (number * (number + 1))
 
 
-def told(script: Script) -> list[str]:
-    """A script in lines for people."""
-    lines = []
-    if script.world_0 is not None:
-        other = script.world_1
-        lines.append(f"training: {script.world_0.describe()}")
-        if other is not None:
-            lines[0] = f"training in world 0: {script.world_0.describe()}"
-            lines.append(f"training in world 1: {other.describe()}")
-    lines += [str(step) for step in script.steps]
-    return [*lines, f"score: {script.score}" if script.score is not None else "score: learned"]
-
-
 @attrs.frozen(kw_only=True)
-class _Search:
+class _SearchPlan:
+    """The arguments of a search with all defaults resolved; `run` performs it."""
+
     learner: Learner
     protocol: str
     claim: Claim
@@ -182,20 +153,21 @@ class _Search:
     confirm_games: int
     seed: int
 
-    def result(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
-        ended: list[Exploration] = []
-        tried = 0
+    def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
+        explorations: list[Exploration] = []
+        confirmations = 0
         confirmed: tuple[Plan, Verdict] | None = None
         interrupted = False
         try:
-            with closing(self._explored(workers, watch)) as runs:
-                for explored in runs:
-                    ended.append(explored)
+            with closing(self._explore_runs(workers, watch)) as runs:
+                for exploration in runs:
+                    explorations.append(exploration)
                     if watch is not None:
-                        watch(self._progress(ended))
-                    if explored.found is not None:
-                        tried, confirmed = self._confirmed(self._handed_over(explored), tried)
-                    interrupted = explored.interrupted
+                        watch(self._progress(explorations))
+                    if exploration.adversary is not None:
+                        script, faults = self._choose_score(exploration)
+                        confirmations, confirmed = self._confirm(script, faults, confirmations)
+                    interrupted = exploration.interrupted
                     if confirmed is not None or interrupted:
                         break
         except KeyboardInterrupt:
@@ -211,41 +183,43 @@ class _Search:
             adversary=None if plan is None else plan.adversary,  # type: ignore[arg-type]
             plan=plan,
             verdict=verdict,
-            examples=sum(one.examples for one in ended),
-            rejected=sum(one.rejected for one in ended),
-            games=sum(one.games for one in ended),
-            confirmations=tried,
-            best=max((one.best for one in ended), default=0.0),
+            examples=sum(each.examples for each in explorations),
+            rejected=sum(each.rejected for each in explorations),
+            games=sum(each.games for each in explorations),
+            confirmations=confirmations,
+            best=max((each.best for each in explorations), default=0.0),
             interrupted=interrupted,
         )
 
-    def _progress(self, ended: list[Exploration]) -> SearchProgress:
-        examples = sum(one.examples for one in ended)
-        best = max(one.best for one in ended)
+    def _progress(self, explorations: list[Exploration]) -> SearchProgress:
+        examples = sum(each.examples for each in explorations)
+        best = max(each.best for each in explorations)
         return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
 
     # --- exploring --------------------------------------------------------------------------------
 
-    def _explored(
+    def _explore_runs(
         self, workers: Workers, watch: Callable[[SearchProgress], None] | None
     ) -> Generator[Exploration, None, None]:
-        """The runs in order, however many are played at a time; and then more of them with the examples that
-        are left where a run was over early, since what it found was not confirmed."""
-        sizes = [min(_A_RUN, self.examples - start) for start in range(0, self.examples, _A_RUN)]
-        before, best, left, start = 0, 0.0, 0, 0
+        """The explorations in order. Runs that ended early without a confirmation leave examples for
+        further runs."""
+        sizes = [
+            min(_RUN_EXAMPLES, self.examples - start) for start in range(0, self.examples, _RUN_EXAMPLES)
+        ]
+        before, best, unused, start = 0, 0.0, 0, 0
         while start < len(sizes):
-            # No more than are played at a time: those that are left when one is found are played for nothing.
+            # No more runs than workers: when a run succeeds, all runs that have started after it are wasted.
             at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
             numbers = range(start, min(start + at_a_time, len(sizes)))
-            for explored in self._wave(sizes, numbers, workers, self._watched(watch, before, best)):
-                before, best = before + explored.examples, max(best, explored.best)
-                if explored.found is not None:
-                    left += max(0, sizes[start] - explored.examples - explored.rejected)
+            for exploration in self._wave(sizes, numbers, workers, self._add_progress(watch, before, best)):
+                before, best = before + exploration.examples, max(best, exploration.best)
+                if exploration.adversary is not None:
+                    unused += max(0, sizes[start] - exploration.examples - exploration.rejected)
                 start += 1
-                yield explored
-            if start == len(sizes) and left:
-                sizes.append(min(_A_RUN, left))
-                left -= sizes[-1]
+                yield exploration
+            if start == len(sizes) and unused:
+                sizes.append(min(_RUN_EXAMPLES, unused))
+                unused -= sizes[-1]
 
     def _wave(
         self,
@@ -261,7 +235,7 @@ class _Search:
     def _run(
         self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None
     ) -> Exploration:
-        """One run. task: its number, and how many examples it has."""
+        """One exploration. task: its number, and its number of examples."""
         return explore(
             self.learner,
             self.protocol,
@@ -273,62 +247,70 @@ class _Search:
             watch=watch,
         )
 
-    def _watched(
+    def _add_progress(
         self, watch: Callable[[SearchProgress], None] | None, before: int, best: float
     ) -> Callable[[int, float], None] | None:
+        """`watch` for one exploration, which adds what earlier explorations did."""
         if watch is None:
             return None
-        return lambda now, found: watch(
-            SearchProgress(examples=before + now, of=max(self.examples, before + now), best=max(best, found))
+        return lambda now, best_now: watch(
+            SearchProgress(
+                examples=before + now, of=max(self.examples, before + now), best=max(best, best_now)
+            )
         )
 
     # --- confirming -------------------------------------------------------------------------------
 
-    def _handed_over(self, explored: Exploration) -> tuple[Script, bool]:
-        """What was found with a score that can be read, if one says nearly as much as a learned distinguisher; and
-        whether the learner's failures are part of its view."""
-        script, evidence = explored.found, explored.evidence
+    def _choose_score(self, exploration: Exploration) -> tuple[Script, bool]:
+        """The adversary found, and whether the learner's failures are part of the view.
+
+        It gets a simple score if one gives nearly as much evidence as a learned distinguisher.
+        """
+        script, evidence = exploration.adversary, exploration.evidence
         assert script is not None
         assert evidence is not None
-        contest = SearchTarget(
+        target = SearchTarget(
             learner=self.learner,
             claim=self.claim,
-            pairs=max(4 * self.pairs, evidence.games),  # what takes many games to see takes many to score
+            pairs=max(4 * self.pairs, evidence.games),  # as many games as it took to see the leak
             seed=exploring_seed(self.seed, "hand over"),
         )
         halves, faults = play_halves(
-            contest, script, referee_for(script), pairs=contest.pairs, stage="hand over"
+            target, script, referee_for(script), pairs=target.pairs, stage="hand over"
         )
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
-        most = max([weigh_halves(halves, self.claim).nats, *single])
+        largest = max([weigh_halves(halves, self.claim).nats, *single])
         for score, nats in zip(scores, single, strict=True):
-            if nats >= _READABLE * most > 0:
-                sign = _sign(score, halves)
+            if nats >= _READABLE * largest > 0:
+                sign = _choose_sign(score, halves)
                 return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults
         return script, faults
 
-    def _confirmed(self, handed: tuple[Script, bool], tried: int) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """Confirm, and if the games turn out other than the score can bear, in the way that bears them. Every
-        attempt has an error and games of its own. How many were tried, and the one that succeeded."""
-        script, faults = handed
+    def _confirm(self, script: Script, faults: bool, number: int) -> tuple[int, tuple[Plan, Verdict] | None]:
+        """Confirm an adversary with an error and games of its own; returns the number of attempts and the
+        success, if any.
+
+        If a game fails in a way that the plan did not foresee, it is tried once more with a plan that allows
+        it.
+        """
         while True:
-            tried += 1
-            plan = self._plan(script, faults, tried)
+            number += 1
+            plan = self._plan(script, faults, number)
             try:
                 verdict = run(plan)
             except (PlayerError, *DECLINED) as error:
                 if faults or (isinstance(error, PlayerError) and error.player != "learner"):
                     raise
-                faults = True  # it failed only now
+                faults = True  # the learner failed for the first time
             except ProtocolViolation:
                 if script.score is None:
                     raise
-                script = attrs.evolve(script, score=None)  # a value was no number
+                script = attrs.evolve(script, score=None)  # a released value was not a number
             else:
                 if verdict.interrupted and not verdict.refuted:
                     raise KeyboardInterrupt
-                return tried, (plan, verdict) if verdict.refuted else None
+                return number, (plan, verdict) if verdict.refuted else None
 
     def _plan(self, script: Script, faults: bool, number: int) -> Plan:
         return Plan(
@@ -338,7 +320,7 @@ class _Search:
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
             confidence=1.0 - share_of_error(self.error, number),
-            games=min(self.confirm_games, _ALONE_GAMES) if faults else self.confirm_games,
+            games=min(self.confirm_games, _FAULT_GAMES) if faults else self.confirm_games,
             until_refuted=True,
             seed=confirming_seed(self.seed, number),
             distinguisher=LEARNED if script.score is None else SCORE,
@@ -346,51 +328,43 @@ class _Search:
         )
 
 
-def _sign(score: Score, halves: Any) -> int:
-    """1 if it tends to be higher in world 1, else -1."""
+def _choose_sign(score: Score, halves: Halves) -> int:
+    """1 if the score tends to be larger in world 1, otherwise −1."""
     world_0, world_1 = (sum(half.counts @ score.column(half)[half.which] for half in halves)).tolist()
     return -1 if world_1 < world_0 else 1
 
 
-def _games(epsilon: float, error: float) -> int:
-    """Eight times what it takes an adversary that tells the worlds apart every time."""
+def _default_games(epsilon: float, error: float) -> int:
+    """Eight times the games that an adversary needs which separates the worlds perfectly."""
     enough = ceil(8 * log(2 / error) / log1p(exp(-epsilon)))
-    return min(max(_CONFIRM_GAMES, enough), _MOST_CONFIRM_GAMES)
+    return min(max(_CONFIRM_GAMES, enough), _MAX_CONFIRM_GAMES)
 
 
-def _protocol(learner: Learner, wanted: str | None) -> str:
-    if wanted is None:
+def _choose_protocol(learner: Learner, protocol: str | None) -> str:
+    if protocol is None:
         playable = [name for name in STEPS if name in learner.protocols]
         if not playable:
             raise InvalidArgument(
-                f"{learner.name} plays no protocol of two worlds",
+                f"{learner.name} plays no protocol with two worlds",
                 value=", ".join(learner.protocols),
                 remedy=f"A search needs one of {', '.join(STEPS)}.",
             )
         return playable[0]
-    if wanted not in STEPS:
-        there = "has one world" if wanted in REFEREES else "is no protocol"
+    if protocol not in STEPS:
+        reason = "has only one world" if protocol in REFEREES else "is not a protocol"
+        raise InvalidArgument(f"{protocol} {reason}", remedy=f"A search needs one of {', '.join(STEPS)}.")
+    if protocol not in learner.protocols:
         raise InvalidArgument(
-            f"{wanted} {there}, so no search can be made of it", remedy=f"There are: {', '.join(STEPS)}."
+            f"learner {learner.name} does not play {protocol}",
+            remedy=f"It plays {', '.join(learner.protocols) or 'no protocol'}.",
         )
-    if wanted not in learner.protocols:
-        raise InvalidArgument(
-            f"learner {learner.name} does not play {wanted}",
-            remedy=f"It plays {', '.join(learner.protocols) or 'no protocol that it names'}.",
-        )
-    return wanted
+    return protocol
 
 
-def _check(claim: Claim, *, error: float, **whole: Any) -> None:
-    if not isfinite(claim.epsilon) or claim.epsilon <= 0 or claim.delta >= 1:
+def _check_claim(claim: Claim) -> None:
+    if not 0 < claim.epsilon < inf or claim.delta >= 1:
         raise InvalidArgument(
-            "the claim under test has a finite ε of more than 0 nats and a δ below 1",
+            "the claim under test must have a finite ε above 0 and a δ below 1",
             value=(claim.epsilon, claim.delta),
-            remedy="A learner that claims nothing needs a claim of yours.",
+            remedy="For a learner that claims nothing, give the claim to test.",
         )
-    if not 0 < error < 1:
-        raise InvalidArgument("an error is a probability strictly between 0 and 1", value=error)
-    for name, value in whole.items():
-        least = 0 if name == "seed" else 2 if name == "pairs" else 1
-        if value is not None and (isinstance(value, bool) or not isinstance(value, int) or value < least):
-            raise InvalidArgument(f"{name} must be a whole number of at least {least}", value=value)

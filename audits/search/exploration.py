@@ -1,4 +1,5 @@
-"""One seeded run of Hypothesis: draw adversaries, climb the evidence, shrink the first that speaks."""
+"""One seeded exploration with Hypothesis: draw adversaries, maximise the evidence, shrink the first that
+passes."""
 
 from __future__ import annotations
 
@@ -13,23 +14,22 @@ from audits.search.evidence import DECLINED, Evidence, SearchTarget, exploring_s
 from audits.search.script import Script
 from audits.search.script_strategies import adversaries
 
-EVIDENCE_THRESHOLD = (
-    10.0  # nats: by chance alone exp(-10), so almost every confirmation of what passes it succeeds
-)
-MOST_GAME_ROUNDS = 2**18  # of one adversary's first games, both worlds
-_MOST_SHRINKS = 400
+# Nats. Chance exceeds it with probability exp(-10), so most confirmations succeed.
+EVIDENCE_THRESHOLD = 10.0
+MAX_GAME_ROUNDS = 2**18  # rounds of an adversary's first games, both worlds together
+_MAX_SHRINKS = 400
 
 
 @attrs.frozen(kw_only=True)
 class Exploration:
-    """What one run came to.
+    """The result of one exploration.
 
-    found: the adversary that passed the bar, shrunk, or None. evidence: its own.
-    examples: adversaries weigh_halves. rejected: those that the learner would not play. games: in each world.
-    best: the most evidence, in nats. interrupted: from the keyboard, before its end.
+    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence.
+    examples: adversaries that were played. rejected: adversaries that the learner declined.
+    games: played in each world. best: the largest evidence in nats. interrupted: by the keyboard.
     """
 
-    found: Script | None
+    adversary: Script | None
     evidence: Evidence | None
     examples: int
     rejected: int
@@ -38,12 +38,13 @@ class Exploration:
     interrupted: bool = False
 
 
-class _Speaks(Exception):
-    """The games of an example pass the bar: what Hypothesis takes for a failure, and shrinks."""
+class _ThresholdPassed(Exception):
+    """The evidence passes the threshold. Hypothesis takes this for a failure and shrinks the adversary."""
 
 
-class _Enough(BaseException):
-    """Shrinking has had its share. Hypothesis lets it through; its own limit is a clock's."""
+class _ShrinksExhausted(BaseException):
+    """The limit on shrinking is reached. A BaseException passes through Hypothesis, whose own limit
+    depends on time."""
 
 
 def explore(
@@ -57,62 +58,63 @@ def explore(
     number: int,
     watch: Callable[[int, float], None] | None = None,
 ) -> Exploration:
-    """Run number `number` of a search: at most `examples` adversaries, drawn, then the first that passes
-    `BAR` made as small as it goes. The outcome depends on the arguments alone.
+    """Exploration `number` of a search: draw at most `examples` adversaries and shrink the first that passes.
 
-    watch: called after every adversary with how many there were and the best evidence, in nats.
+    The result depends on the arguments only.
 
-    Raises: whatever a referee raises in a game but for games that the learner declines.
+    watch: called after every adversary with their number and the best evidence in nats.
+
+    Raises: whatever a referee raises in a game, except for games that the learner declines.
     """
-    contest = SearchTarget(
+    search_target = SearchTarget(
         learner=learner, claim=claim, pairs=pairs, seed=exploring_seed(seed, "run", number)
     )
-    return _Run(contest, protocol, watch).done(examples)
+    return _HypothesisRun(search_target, protocol, watch).run(examples)
 
 
 def referee_for(script: Script) -> Referee:
-    """The referee before which a script plays."""
+    """The referee for the games of a script."""
     if script.protocol == "SpecialRound":
         return SpecialRound(T=script.rounds)
     return REFEREES[script.protocol]()
 
 
-class _Run:
+class _HypothesisRun:
     def __init__(
-        self, contest: SearchTarget, protocol: str, watch: Callable[[int, float], None] | None
+        self, search_target: SearchTarget, protocol: str, watch: Callable[[int, float], None] | None
     ) -> None:
-        self._contest = contest
+        self._target = search_target
         self._protocol = protocol
         self._watch = watch
-        self._known: dict[Script, Evidence | None] = {}
-        self._found: Script | None = None
+        self._evidence: dict[Script, Evidence | None] = {}  # None: declined by the learner
+        self._smallest: Script | None = None
         self._shrinks = 0
         self._games = 0
         self._best = 0.0
 
-    def done(self, examples: int) -> Exploration:
+    def run(self, examples: int) -> Exploration:
         interrupted = False
-        most_rounds = max(1, MOST_GAME_ROUNDS // (2 * self._contest.pairs))
-        limits = {"most_rounds": most_rounds} if most_rounds < 64 else {}
-        drawn = adversaries(self._contest.learner, self._protocol, **limits)
+        max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
+        limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
+        scripts = adversaries(self._target.learner, self._protocol, **limits)
         try:
-            self._hypothesis(examples)(given(drawn)(self._attempt))()
-        except (_Speaks, _Enough, Unsatisfiable):
-            pass  # the last of them: the learner would play none
+            self._decorate(examples)(given(scripts)(self._try_adversary))()
+        except (_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
+            pass  # Unsatisfiable: the learner declined every adversary
         except KeyboardInterrupt:
             interrupted = True
-        weighed = [evidence for evidence in self._known.values() if evidence is not None]
+        played = [evidence for evidence in self._evidence.values() if evidence is not None]
         return Exploration(
-            found=self._found,
-            evidence=None if self._found is None else self._known[self._found],
-            examples=len(weighed),
-            rejected=len(self._known) - len(weighed),
+            adversary=self._smallest,
+            evidence=None if self._smallest is None else self._evidence[self._smallest],
+            examples=len(played),
+            rejected=len(self._evidence) - len(played),
             games=self._games,
             best=self._best,
             interrupted=interrupted,
         )
 
-    def _hypothesis(self, examples: int) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    def _decorate(self, examples: int) -> Callable[[Callable[[], None]], Callable[[], None]]:
         limits = settings(
             max_examples=examples,
             phases=(Phase.generate, Phase.target, Phase.shrink),
@@ -123,33 +125,33 @@ class _Run:
             verbosity=Verbosity.quiet,
             print_blob=False,
         )
-        return lambda test: seed(self._contest.seed)(limits(test))
+        return lambda test: seed(self._target.seed)(limits(test))
 
-    def _attempt(self, script: Script) -> None:
-        evidence = self._weighed(script)
+    def _try_adversary(self, script: Script) -> None:
+        evidence = self._weigh(script)
         if evidence is None:
             reject()
-        if self._found is None:
-            target(evidence.climb)
+        if self._smallest is None:
+            target(evidence.objective)
         if evidence.nats >= EVIDENCE_THRESHOLD:
-            self._found = script  # while shrinking, only what is smaller than the last one comes here
-            raise _Speaks
+            self._smallest = script  # while shrinking, Hypothesis tries only smaller scripts
+            raise _ThresholdPassed
 
-    def _weighed(self, script: Script) -> Evidence | None:
-        """None where the learner would not play."""
-        if script not in self._known:
-            if self._found is not None:
+    def _weigh(self, script: Script) -> Evidence | None:
+        """The evidence of a script; None if the learner declines to play."""
+        if script not in self._evidence:
+            if self._smallest is not None:
                 self._shrinks += 1
-            if self._shrinks > _MOST_SHRINKS:
-                raise _Enough
-            self._known[script] = self._fresh(script)
+            if self._shrinks > _MAX_SHRINKS:
+                raise _ShrinksExhausted
+            self._evidence[script] = self._play(script)
             if self._watch is not None:
-                self._watch(len(self._known), self._best)
-        return self._known[script]
+                self._watch(len(self._evidence), self._best)
+        return self._evidence[script]
 
-    def _fresh(self, script: Script) -> Evidence | None:
+    def _play(self, script: Script) -> Evidence | None:
         try:
-            evidence = weigh_adversary(self._contest, script, referee_for(script))
+            evidence = weigh_adversary(self._target, script, referee_for(script))
         except DECLINED:
             return None
         self._games += evidence.games

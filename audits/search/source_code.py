@@ -1,4 +1,4 @@
-"""A script as source: a file with an adversary that plays the same games."""
+"""Source code of scripts: a Python file with an adversary that plays the same games."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ import numpy as np
 from arena import InvalidArgument, Sample
 from audits.runs.plan import Plan
 from audits.search.adversary_search import SearchResult
-from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHED, Score
+from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
 from audits.search.script import (
     AGAINST,
     WITH,
     Ask,
     Challenge,
     Follow,
-    HandOver,
+    Hand,
     Point,
     Script,
     Show,
@@ -38,20 +38,23 @@ _INDENT = " " * 8
 def adversary_source(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
     """The adversary that a search found, as a Python file.
 
-    learner: how the command line names it, with its settings: `everlasting-v1 --set halts=4`; default: its
-    name. file: what the file will be called.
+    learner: the learner with its settings as on the command line, e.g. `everlasting-v1 --set halts=4`;
+        default: its name. file: the name that the file will have.
 
-    Raises: InvalidArgument if nothing was found.
+    Raises: InvalidArgument if the search found nothing.
     """
     if result.adversary is None:
-        raise InvalidArgument("there is no source of an adversary where none was found")
-    return format_script(result.adversary, about=_about(result, learner or result.learner.name, file))
+        raise InvalidArgument("the search found no adversary, so there is no source code")
+    return format_script(result.adversary, about=_docstring(result, learner or result.learner.name, file))
 
 
 def replay_command(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
-    """The command that plays the confirmation of a search again, game for game."""
+    """The command that repeats the confirmation of a search, game for game.
+
+    Raises: InvalidArgument if the search found nothing.
+    """
     if result.plan is None:
-        raise InvalidArgument("there is nothing to replay where no adversary was found")
+        raise InvalidArgument("the search found no adversary, so there is nothing to replay")
     learner = learner or result.learner.name
     return audit_command(result.plan, learner=learner, adversary=shlex.quote(f"{file}:{CLASS}"))
 
@@ -59,7 +62,7 @@ def replay_command(result: SearchResult, *, learner: str | None = None, file: st
 def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
     """The command that plays a plan.
 
-    learner, adversary: how the command line names them, with their settings.
+    learner, adversary: the players with their settings as on the command line.
     """
     until_refuted = " --until-refuted" if plan.until_refuted else ""
     options = [
@@ -72,12 +75,12 @@ def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
 
 
 def format_script(script: Script, *, about: str) -> str:
-    """A script as a Python file; `about`: what its docstring says."""
+    """A script as a Python file; `about`: the docstring of its class."""
     body = textwrap.indent("\n".join(_body(script)), _INDENT)
-    used = [*_moves(script), "Sample"] if script.world_0 is not None else _moves(script)
+    used = [*_move_names(script), "Sample"] if script.world_0 is not None else _move_names(script)
     settings = f'rounds: int = setting({script.rounds}, help="T, of the game below")'
     online = script.protocol == "SpecialRound"
-    names = sorted({"Adversary", "Moves", *used, *(["setting"] if online else [])}, key=_isort)
+    names = sorted({"Adversary", "Moves", *used, *(["setting"] if online else [])}, key=_import_order)
     opening = 'r"""' if "\\" in about else '"""'
     closing = '\n"""' if "\n" in about else '"""'
     return "\n".join(
@@ -105,24 +108,24 @@ def format_script(script: Script, *, about: str) -> str:
     )
 
 
-def _about(result: SearchResult, learner: str, file: str) -> str:
+def _docstring(result: SearchResult, learner: str, file: str) -> str:
     plan, verdict = result.plan, result.verdict
     assert plan is not None
     assert verdict is not None
-    told = (
-        f"Found against {result.learner.name} under the claim {result.claim}: no ε below "
-        f"{verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} is true (error {result.error:g}, seed "
-        f"{result.seed})."
+    summary = (
+        f"Found against {result.learner.name} under the claim {result.claim}: every ε below "
+        f"{verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} is refuted (error {result.error:g}, "
+        f"seed {result.seed})."
     )
     command = textwrap.indent(replay_command(result, learner=learner, file=file), " " * 4)
-    return "\n".join([*textwrap.wrap(told, _WIDTH - 8), "", "Replay it:", "", command])
+    return "\n".join([*textwrap.wrap(summary, _WIDTH - 8), "", "Replay it:", "", command])
 
 
-def _isort(name: str) -> tuple[bool, str]:
+def _import_order(name: str) -> tuple[bool, str]:
     return name.islower(), name
 
 
-def _moves(script: Script) -> list[str]:
+def _move_names(script: Script) -> list[str]:
     if script.protocol == "SpecialRound":
         return ["Ready", "Example"]
     return ["Train", *["Query"] * bool(script.steps), *["Unlabelled"] * bool(script.handed)]
@@ -133,21 +136,21 @@ def _moves(script: Script) -> list[str]:
 
 def _body(script: Script) -> Iterator[str]:
     """The lines of `play`."""
-    watch = _Watch.of(script)
-    yield from watch.before
-    keeps = "reply = " if watch.keeps(0) else ""
+    use = _ReplyUse.of(script)
+    yield from use.before
+    keeps = "reply = " if use.keeps(0) else ""
     if script.world_0 is None:
         yield f"{keeps}yield Ready()"
     else:
         yield from _training(script.world_0, script.world_1, keeps)
-        yield from (_handed(hand) for hand in script.handed)
-    yield from watch.after(0)
-    at = 0
+        yield from (_hand_line(hand) for hand in script.handed)
+    yield from use.after(0)
+    before = 0
     for step in script.steps:
-        for times in watch.cut(at, step.rounds):
-            yield from _stretch(step, times, at, watch)
-            at += times
-    yield f"return {watch.result}"
+        for times in use.divide_rounds(before, step.rounds):
+            yield from _step_lines(step, times, before, use)
+            before += times
+    yield f"return {use.result}"
 
 
 def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]:
@@ -160,53 +163,59 @@ def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]
         yield f"{keeps}yield Train(world_0, world_1)"
 
 
-def _handed(hand: HandOver) -> str:
+def _hand_line(hand: Hand) -> str:
     if hand.other is not None:
         return f"yield Unlabelled([{_point(hand.point)}], [{_point(hand.other)}])  # world 0, world 1"
     return f"yield Unlabelled([{_point(hand.point)}] * {hand.times})"
 
 
-def _stretch(step: Step, times: int, at: int, watch: _Watch) -> Iterator[str]:
-    """A step made `times` times after round `at`."""
-    move, note = _move(step, first=at == 0)
-    lines = [f"{'reply = ' if watch.keeps(at + times) else ''}yield {move}{note}", *watch.after(at + times)]
+def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator[str]:
+    """A step repeated `times` times, after `before` rounds."""
+    move, note = _move_expression(step, first=before == 0)
+    lines = [
+        f"{'reply = ' if use.keeps(before + times) else ''}yield {move}{note}",
+        *use.after(before + times),
+    ]
     if times > 1:
         yield f"for _ in range({times}):"
     yield from (f"    {line}" if times > 1 else line for line in lines)
 
 
-def _move(step: Step, *, first: bool) -> tuple[str, str]:
+def _move_expression(step: Step, *, first: bool) -> tuple[str, str]:
     """The move, and a comment."""
     if isinstance(step, Challenge):
-        asked = f"Query({_point(step.world_0)}, {_point(step.world_1)})"
-        return asked, "  # world 0, world 1: the label is withheld"
+        query = f"Query({_point(step.world_0)}, {_point(step.world_1)})"
+        return query, "  # world 0, world 1: the label is withheld"
     if isinstance(step, Special):
         (x, y), (other_x, other_y) = step.world_0, step.world_1
         return f"Example({_point(x)}, {y}, {_point(other_x)}, {other_y})", "  # world 0, world 1"
     if isinstance(step, Follow):
-        # Before the first answer there is none that is 1.
-        return f"Query({_point(step.zero) if first else _followed(step)})", ""
+        # Before the first answer, the last answer was not 1.
+        return f"Query({_point(step.zero) if first else _follow_point(step)})", ""
     if isinstance(step, Ask):
         return f"Query({_point(step.point)})", ""
     assert isinstance(step, Show)
-    point, said = _point(step.point), f"reply.hypothesis({_point(step.point)})"
-    label = said if step.label == WITH else f"~{said}" if step.label == AGAINST else str(step.label)
+    point, predicted = _point(step.point), f"reply.hypothesis({_point(step.point)})"
+    label = predicted if step.label == WITH else f"~{predicted}" if step.label == AGAINST else str(step.label)
     return f"Example({point}, {label})", ""
 
 
-def _followed(step: Follow) -> str:
-    deep = np.ndim(step.one)
-    where = "reply.label == 1" if not deep else f"(reply.label == 1)[:{', None' * deep}]"
-    return f"np.where({where}, {_point(step.one)}, {_point(step.zero)})"
+def _follow_point(step: Follow) -> str:
+    dimensions = np.ndim(step.one)
+    condition = "reply.label == 1" if not dimensions else f"(reply.label == 1)[:{', None' * dimensions}]"
+    return f"np.where({condition}, {_point(step.one)}, {_point(step.zero)})"
 
 
 @attrs.frozen
-class _Watch:
-    """Which replies the source keeps, and what it makes of them.
+class _ReplyUse:
+    """Which replies the source code keeps, and how it uses them.
 
-    Replies are numbered by rounds; 0 is that to Train or Ready.
-    before: lines that open the body. counts: the line that follows every reply that counts, from `first` to
-    `last`. one: the reply that the score looks at, and `seen`, what it sees in it. result: what is returned.
+    Replies are numbered by rounds; 0 is the reply to Train or Ready.
+
+    adaptive: whether moves depend on replies. last: the number of rounds. singles: rounds that must not be in
+        a loop with others.
+    before: the lines that open the body. counts: the line that follows every reply in `counted`.
+    scored: the reply that the score uses, and `assignment`, the line that reads it. result: what is returned.
     """
 
     adaptive: bool
@@ -215,13 +224,13 @@ class _Watch:
     before: tuple[str, ...] = ()
     counts: str = ""
     counted: range = range(0)
-    one: int = -1
-    seen: str = ""
+    scored: int = -1
+    assignment: str = ""
     result: str = "None"
 
     @classmethod
-    def of(cls, script: Script) -> _Watch:
-        """What the score of a script asks for."""
+    def of(cls, script: Script) -> _ReplyUse:
+        """What the score of a script requires."""
         score, last = script.score, script.rounds
         adaptive = any(
             isinstance(step, Follow) or (isinstance(step, Show) and isinstance(step.label, str))
@@ -232,7 +241,7 @@ class _Watch:
             return plain
         if score.feature == "failed":
             return attrs.evolve(plain, result="np.zeros(games)")
-        counted = _counted(score, last)
+        counted = _counting_expression(score, last)
         if counted is not None:
             return attrs.evolve(
                 plain,
@@ -240,41 +249,41 @@ class _Watch:
                 before=("count = np.zeros(games)",),
                 counts=f"count += {counted[0]}",
                 counted=counted[1],
-                result=_formed("count", score),
+                result=_form_expression("count", score),
             )
-        one, seen = _looked_at(score, last)
-        direct = one == last and score.feature in ("halted", f"answer {last}")
+        scored, expression = _reply_expression(score, last)
+        direct = scored == last and score.feature in ("halted", f"answer {last}")
         return attrs.evolve(
             plain,
-            singles=plain.singles if direct else plain.singles | {one},
-            before=tuple(_assigned("weights", "[", [repr(weight) for weight in score.weights], "]"))
+            singles=plain.singles if direct else plain.singles | {scored},
+            before=tuple(_assignment("weights", "[", [repr(weight) for weight in score.weights], "]"))
             if score.weights
             else (),
-            one=one,
-            seen="" if direct else f"seen = {seen}",
-            result=_formed(seen if direct else "seen", score),
+            scored=scored,
+            assignment="" if direct else f"seen = {expression}",
+            result=_form_expression(expression if direct else "seen", score),
         )
 
     def keeps(self, round: int) -> bool:
-        """Whether the reply is used."""
+        """Whether the reply of a round is used."""
         later = self.adaptive and (round > 0 or self.last > 0) and round < self.last
-        return later or round == self.one or round in self.counted
+        return later or round == self.scored or round in self.counted
 
     def after(self, round: int) -> list[str]:
         """The lines that follow the move of a round."""
         if round in self.counted:
             return [self.counts]
-        return [self.seen] if round == self.one and self.seen else []
+        return [self.assignment] if round == self.scored and self.assignment else []
 
-    def cut(self, at: int, rounds: int) -> list[int]:
-        """A stretch of rounds after round `at`, cut so that those which are told apart stand alone."""
-        ends = {at + rounds}
+    def divide_rounds(self, before: int, rounds: int) -> list[int]:
+        """Divide `rounds` rounds after round `before` so that each of `singles` stands alone."""
+        ends = {before + rounds}
         for single in self.singles:
-            ends |= {end for end in (single - 1, single) if at < end < at + rounds}
-        return np.diff([at, *sorted(ends)]).tolist()
+            ends |= {end for end in (single - 1, single) if before < end < before + rounds}
+        return np.diff([before, *sorted(ends)]).tolist()
 
 
-def _counted(score: Score, last: int) -> tuple[str, range] | None:
+def _counting_expression(score: Score, last: int) -> tuple[str, range] | None:
     """What is counted, and in which replies, if the score counts."""
     if score.feature == "answers 1":
         return "reply.label == 1", range(1, last + 1)
@@ -285,10 +294,10 @@ def _counted(score: Score, last: int) -> tuple[str, range] | None:
     return None
 
 
-def _looked_at(score: Score, last: int) -> tuple[int, str]:
-    """The one reply that the score looks at, and what it sees in it."""
+def _reply_expression(score: Score, last: int) -> tuple[int, str]:
+    """The reply that the score uses, and the expression that reads it."""
     number, place = score.part
-    of_these = " @ weights" if score.form == WEIGHED else f"[:, {place}]"
+    of_these = " @ weights" if score.form == WEIGHTED else f"[:, {place}]"
     if score.feature == "halted":
         return last, "reply.halted"
     if score.feature.startswith("answer "):
@@ -299,12 +308,12 @@ def _looked_at(score: Score, last: int) -> tuple[int, str]:
     return 0, f"np.reshape({released}, (games, -1)){of_these}"
 
 
-def _formed(seen: str, score: Score) -> str:
-    text = seen
+def _form_expression(expression: str, score: Score) -> str:
+    text = expression
     if score.form == DISTANCE:
-        text = f"np.abs({seen} - {_number(score.centre)})"
+        text = f"np.abs({expression} - {_number(score.centre)})"
     elif score.form == EQUAL:
-        text = f"{seen} == {_number(score.centre)}"
+        text = f"{expression} == {_number(score.centre)}"
         return f"-1.0 * ({text})" if score.sign < 0 else text
     return f"-1.0 * {text}" if score.sign < 0 else text
 
@@ -316,23 +325,23 @@ def _number(value: float) -> str:
 
 
 def _point(point: Point) -> str:
-    return repr(_listed(point))
+    return repr(_as_lists(point))
 
 
-def _listed(point: Point) -> Any:
-    return [_listed(part) for part in point] if isinstance(point, tuple) else point
+def _as_lists(point: Point) -> Any:
+    return [_as_lists(part) for part in point] if isinstance(point, tuple) else point
 
 
 def _sample(name: str, sample: Sample) -> list[str]:
-    """The sample, given a name."""
+    """The assignment of a sample to a variable."""
     counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
     points = ", ".join(_point(as_point(point)) for point in sample.points)
     parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]
-    return _assigned(name, "Sample(", parts, ")")
+    return _assignment(name, "Sample(", parts, ")")
 
 
-def _assigned(name: str, opening: str, parts: list[str], closing: str) -> list[str]:
-    """An assignment: on one line if it fits, else broken as formatters break it."""
+def _assignment(name: str, opening: str, parts: list[str], closing: str) -> list[str]:
+    """An assignment, on one line if it fits, otherwise broken as a formatter breaks it."""
     inline = ", ".join(parts)
     whole = f"{name} = {opening}{inline}{closing}"
     if len(_INDENT) + len(whole) <= _WIDTH:

@@ -28,7 +28,7 @@ SEARCHED = [
 ]
 
 
-def searched(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult:
+def search_for(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult:
     """A search that is to find the mutant, of a learner that may be another."""
     claim = mutant.spec.claim
     budget = SMALL | ({"pairs": mutant.pairs} if mutant.pairs else {})
@@ -37,7 +37,7 @@ def searched(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult
 
 @pytest.mark.parametrize("mutant", SEARCHED)
 def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
-    searches = (searched(mutant, mutant.spec, seed) for seed in SEEDS)
+    searches = (search_for(mutant, mutant.spec, seed) for seed in SEEDS)
     found = next((one for one in searches if one.refuted), None)
     assert found is not None
     assert found.plan is not None
@@ -49,11 +49,11 @@ def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
-    assert not any(searched(mutant, mutant.twin, seed).refuted for seed in SEEDS)
+    assert not any(search_for(mutant, mutant.twin, seed).refuted for seed in SEEDS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("correct", CORRECT, ids=lambda correct: correct.name)
 def test_what_holds_is_refuted_no_more_often_than_stated(correct: Correct) -> None:
-    refuted = sum(correct.searched(seed).refuted for seed in range(SEARCHES))
+    refuted = sum(correct.search(seed).refuted for seed in range(SEARCHES))
     assert refuted <= binom.isf(RATE, SEARCHES, ERROR)

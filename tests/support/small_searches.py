@@ -10,7 +10,8 @@ from mutants.learners import MUTANTS
 
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.search import SearchResult, search
+from audits.search import SearchResult
+from audits.search import search as run_search
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.halfspaces.dp_winnow import DpWinnow
@@ -56,9 +57,9 @@ class Correct:
     def name(self) -> str:
         return self.spec.name
 
-    def searched(self, seed: int, *, error: float = ERROR) -> SearchResult:
+    def search(self, seed: int, *, error: float = ERROR) -> SearchResult:
         """A search that may refute the claim with a chance of `error` at most."""
-        return search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
+        return run_search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
 
 
 # Updates come within about fifteen mistakes.

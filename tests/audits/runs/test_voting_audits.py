@@ -146,7 +146,7 @@ def test_an_exact_audit_knows_halting_views_with_unstable_answers(adversary: typ
 
 def test_paths_that_were_given_up_are_not_taken_for_impossible_views() -> None:
     told = arena("exact", "pate-gaussian", "--against", "disagreement", "--set", "queries=10")
-    assert "pure ε              at least" in told.stdout
+    assert "pure ε                at least" in told.stdout
     assert "in one world only" not in told.stdout
 
 

@@ -26,6 +26,7 @@ from audits.search import (
     share_of_error,
 )
 from audits.search.evidence import confirming_seed, exploring_seed
+from audits.search.search_text import search_json
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
@@ -35,7 +36,7 @@ from learners.releases.laplace_count import LaplaceCount
 
 
 def figures(result: SearchResult) -> dict[str, Any]:
-    return json.loads(json.dumps(result.as_json()))
+    return json.loads(search_json(result))
 
 
 def test_everlasting_v1_falls_to_the_smallest_game() -> None:
@@ -107,7 +108,7 @@ def test_the_same_seed_gives_the_same_search() -> None:
 
 
 def test_jobs_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(adversary_search, "_A_RUN", 8)
+    monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 8)
     learner = LaplaceCount()
     assert figures(search(learner, examples=24, pairs=32)) == figures(
         search(learner, examples=24, pairs=32, jobs=2)
@@ -140,7 +141,7 @@ def test_what_looks_bad_but_holds_is_confirmed_again_and_again_and_not_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(exploration, "BAR", 0.0)  # so low that everything passes it
-    monkeypatch.setattr(adversary_search, "_A_RUN", 20)
+    monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 20)
     results = [
         search(LaplaceCount(), examples=60, pairs=64, confirm_games=400, error=0.02, seed=seed)
         for seed in range(3)
@@ -158,12 +159,12 @@ def test_many_searches_of_a_tight_learner_never_refute_it() -> None:
 def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Plan] = []
 
-    def unconvinced(plan: Plan) -> Verdict:
+    def never_refute(plan: Plan) -> Verdict:
         seen.append(plan)
         return attrs.evolve(run(attrs.evolve(plan, games=10)), refuted=False)
 
-    monkeypatch.setattr(adversary_search, "run", unconvinced)
-    monkeypatch.setattr(adversary_search, "_A_RUN", 10)
+    monkeypatch.setattr(adversary_search, "run", never_refute)
+    monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 10)
     found = search(HalfTheNoise(), examples=30, error=0.06)
     assert not found.refuted
     assert found.confirmations == len(seen) > 3  # three runs, and more with what they left of the budget
@@ -175,7 +176,7 @@ def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> No
 # --- on the way -------------------------------------------------------------------------------------------
 
 
-def test_progress_is_told() -> None:
+def test_progress_is_reported() -> None:
     seen: list[SearchProgress] = []
     found = search(LaplaceCount(), examples=20, pairs=32, watch=seen.append)
     assert [now.examples for now in seen] == sorted(now.examples for now in seen)
@@ -195,11 +196,11 @@ def test_an_interrupt_gives_what_there_is() -> None:
     assert found.examples == 5
 
 
-def test_games_that_the_learner_declines_are_told(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_declined_adversaries_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
-        "audits.search.script_strategies._divided", lambda shares, size: [1] * len(shares)
+        "audits.search.script_strategies._divide", lambda shares, size: [1] * len(shares)
     )  # samples of the wrong size
-    found = search(BetweenThresholdsPredictor(), examples=5)
+    found = search(BetweenThresholdsPredictor(), examples=5, pairs=8)
     assert found.examples == 0
     assert found.rejected > 0
 
@@ -210,25 +211,23 @@ def test_games_that_the_learner_declines_are_told(monkeypatch: pytest.MonkeyPatc
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"examples": 0}, "examples must be a whole number of at least 1, got 0"),
-        ({"pairs": 1}, "pairs must be a whole number of at least 2, got 1"),
-        ({"confirm_games": 0}, "games must be a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed must be a whole number of at least 0, got -1"),
+        ({"examples": 0}, "examples must be at least 1, got 0"),
+        ({"pairs": 1}, "pairs must be at least 2, got 1"),
+        ({"confirm_games": 0}, "confirm_games must be at least 1, got 0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
         ({"jobs": 0}, "jobs must be at least 1, got 0"),
-        ({"error": 0.0}, "an error is a probability strictly between 0 and 1, got 0.0"),
+        ({"error": 0.0}, "error must be more than 0, got 0.0"),
         (
             {"protocol": "Figure1"},
             "learner laplace-count does not play Figure1. It plays Release.",
         ),
         (
             {"protocol": "Adaptive"},
-            "Adaptive has one world, so no search can be made of it. There are: "
-            "Figure1, Release, Voting, SpecialRound.",
+            "Adaptive has only one world. A search needs one of Figure1, Release, Voting, SpecialRound.",
         ),
         (
             {"protocol": "Chess"},
-            "Chess is no protocol, so no search can be made of it. There are: "
-            "Figure1, Release, Voting, SpecialRound.",
+            "Chess is not a protocol. A search needs one of Figure1, Release, Voting, SpecialRound.",
         ),
     ],
 )
@@ -239,17 +238,19 @@ def test_bad_arguments_are_refused(arguments: dict[str, Any], message: str) -> N
 
 
 def test_a_claim_of_nothing_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="needs a claim of yours"):
+    with pytest.raises(InvalidArgument, match="give the claim to test"):
         search(StaticErm())
 
 
 def test_scripts_refuse_what_makes_no_game() -> None:
     sample = Sample([0.0], [0])
-    with pytest.raises(InvalidArgument, match="a script plays Figure1, Release, Voting or SpecialRound"):
+    with pytest.raises(
+        InvalidArgument, match="protocol must be one of Figure1, Release, Voting, SpecialRound"
+    ):
         Script(protocol="Adaptive")
-    with pytest.raises(InvalidArgument, match="a script has a training set"):
+    with pytest.raises(InvalidArgument, match="a script needs a training set"):
         Script(protocol="Release")
-    with pytest.raises(InvalidArgument, match="Release knows no such step"):
+    with pytest.raises(InvalidArgument, match="Release has no such step"):
         Script(protocol="Release", world_0=sample, steps=(Ask(0.0),))
-    with pytest.raises(InvalidArgument, match="a feature of the view that it knows"):
+    with pytest.raises(InvalidArgument, match="feature must be the name"):
         Score("the weather")

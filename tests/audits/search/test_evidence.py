@@ -24,33 +24,37 @@ def views(world_0: np.ndarray, world_1: np.ndarray, *names: str) -> ViewCounts:
     return ViewCounts.of(*(ViewFeatures(rows, names) for rows in columns))
 
 
-def contest(learner=None, **changes) -> SearchTarget:
+def search_target(learner=None, **changes) -> SearchTarget:
     given = {"learner": learner or HalfTheNoise(), "claim": CLAIM, "pairs": 256, "seed": 0}
     return SearchTarget(**{**given, **changes})
 
 
 def test_a_leak_speaks_and_a_promise_kept_does_not() -> None:
-    assert weigh_adversary(contest(), COUNT, Release()).nats > 10
-    assert weigh_adversary(contest(LaplaceCount()), COUNT, Release()).nats < 5
+    assert weigh_adversary(search_target(), COUNT, Release()).nats > 10
+    assert weigh_adversary(search_target(LaplaceCount()), COUNT, Release()).nats < 5
 
 
 def test_evidence_hangs_on_the_seed_and_the_adversary_alone() -> None:
-    assert weigh_adversary(contest(), COUNT, Release()) == weigh_adversary(contest(), COUNT, Release())
-    assert weigh_adversary(contest(), COUNT, Release()) != weigh_adversary(contest(seed=1), COUNT, Release())
+    assert weigh_adversary(search_target(), COUNT, Release()) == weigh_adversary(
+        search_target(), COUNT, Release()
+    )
+    assert weigh_adversary(search_target(), COUNT, Release()) != weigh_adversary(
+        search_target(seed=1), COUNT, Release()
+    )
 
 
 def test_perfect_separation_is_worth_what_it_can_win() -> None:
     half = views(np.zeros(100), np.ones(100), "value")
     found = weigh_halves((half, half), CLAIM)
     assert found.nats == pytest.approx(100 * np.log1p(np.exp(-1)), rel=0.1)
-    assert found.climb == pytest.approx(3 + found.nats)
+    assert found.objective == pytest.approx(3 + found.nats)
     assert weigh_halves((half, half), Claim(epsilon=1, delta=0.999, protects=())).nats == 0
 
 
 def test_worlds_alike_say_nothing() -> None:
     half = views(np.zeros(100), np.zeros(100), "value")
     assert weigh_halves((half, half), CLAIM).nats == 0
-    assert weigh_halves((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).climb == 0
+    assert weigh_halves((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).objective == 0
 
 
 def test_a_difference_below_the_claim_can_be_climbed() -> None:
@@ -58,7 +62,7 @@ def test_a_difference_below_the_claim_can_be_climbed() -> None:
     halves = [views(rng.random(400) < 0.4, rng.random(400) < 0.6, "value") for _ in range(2)]
     found = weigh_halves((halves[0], halves[1]), CLAIM)
     assert found.nats == 0
-    assert 0.5 < found.climb < 3
+    assert 0.5 < found.objective < 3
 
 
 def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
@@ -82,7 +86,7 @@ def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
 def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
     sample = Sample([0.0], [1], [2])
     script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
-    found = weigh_adversary(contest(RaisesOnLabels(), pairs=512), script, referee_for(script))
+    found = weigh_adversary(search_target(RaisesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
@@ -91,7 +95,7 @@ def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
 def test_to_decline_in_one_world_is_part_of_the_view() -> None:
     sample = Sample([0.0], [1], [2])
     script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
-    found = weigh_adversary(contest(DeclinesOnLabels(), pairs=512), script, referee_for(script))
+    found = weigh_adversary(search_target(DeclinesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
@@ -101,7 +105,7 @@ def test_to_decline_in_both_is_not() -> None:
     sample = Sample([0.0], [1], [2])
     script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
     with pytest.raises(BudgetExceeded):
-        weigh_adversary(contest(DeclinesOnLabels(most=1)), script, referee_for(script))
+        weigh_adversary(search_target(DeclinesOnLabels(most=1)), script, referee_for(script))
 
 
 def test_noise_that_two_numbers_share_cancels() -> None:
@@ -113,7 +117,7 @@ def test_noise_that_two_numbers_share_cancels() -> None:
         halves.append(views(*(noise * [1.0, 1.0, 0.0] + exact), "value[0]", "value[1]", "value[2]"))
     found = weigh_halves((halves[0], halves[1]), CLAIM)
     assert found.nats > 20
-    assert found.score == Score("value", "weighed", weights=(1.0, -1.0, 0.0))
+    assert found.score == Score("value", "weighted", weights=(1.0, -1.0, 0.0))
 
 
 @pytest.mark.parametrize(

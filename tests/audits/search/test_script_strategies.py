@@ -11,8 +11,8 @@ from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
 from arena.testing import check_adversary
 from audits.search import Challenge, Script, Show, Special, referee_for
 from audits.search.script_strategies import (
-    MOST_OBSERVED,
-    MOST_ROUNDS,
+    MAX_EXAMPLES,
+    MAX_QUERIES,
     adversaries,
     counts_of,
     neighbours,
@@ -52,7 +52,7 @@ def test_adversaries_are_legal(learner: Learner, protocol: str, data: st.DataObj
     played = play(learner, script, referee_for(script), games=6, seed=0)
     assert played.flag.all()
     assert played.challenges <= set(learner.claim.protects)
-    assert script.rounds <= (MOST_OBSERVED if protocol == "SpecialRound" else MOST_ROUNDS)
+    assert script.rounds <= (MAX_EXAMPLES if protocol == "SpecialRound" else MAX_QUERIES)
 
 
 @pytest.mark.parametrize("learner", [SMALL_V1, LaplaceCount(), OnePoint()], ids=lambda one: one.name)
@@ -82,7 +82,7 @@ def test_a_challenge_is_made_once(data: st.DataObject) -> None:
 
 
 @few
-@given(adversaries(SMALL_V1, "Figure1", most_rounds=9))
+@given(adversaries(SMALL_V1, "Figure1", max_rounds=9))
 def test_games_are_as_short_as_wished(script: Script) -> None:
     assert 1 <= script.rounds <= 9
 
@@ -99,7 +99,9 @@ def test_points_lie_where_some_points_do_and_between() -> None:
 
 
 def test_a_learner_that_protects_nothing_there_is_refused() -> None:
-    with pytest.raises(InvalidArgument, match="promises nothing that could differ under Release"):
+    with pytest.raises(
+        InvalidArgument, match="protects nothing that can differ between the worlds of Release"
+    ):
         adversaries(NoisyMajority(), "Release")
 
 

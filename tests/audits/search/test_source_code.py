@@ -75,7 +75,7 @@ CASES = [
                 protocol="Release",
                 world_0=Sample([0.0], [0], [size]),
                 world_1=Sample([0.0, 0.0], [0, 1], [size - 1, 1]),
-                score=Score("value", "weighed", sign=sign, weights=(1.0, -0.25) * (size // 2)),
+                score=Score("value", "weighted", sign=sign, weights=(1.0, -0.25) * (size // 2)),
             ),
         )
         for size, sign in ((2, 1), (12, -1), (40, 1))

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from arena import UNLABELLED_EXAMPLE, BudgetExceeded, Figure1, Sample, play
 from arena.concepts import Rectangles
 from audits.search.adversary_search import search
-from audits.search.script import Ask, HandOver, Script
+from audits.search.script import Ask, Hand, Script
 from audits.search.script_strategies import adversaries
 from audits.search.source_code import format_script
 from learners.everlasting.everlasting_fresh import EverlastingFresh
@@ -22,7 +22,7 @@ SAMPLE = Sample([0.0, 1.0], [0, 1], [20, 20])
 SCRIPT = Script(
     protocol="Figure1",
     world_0=SAMPLE,
-    handed=(HandOver(0.0, 1.0), HandOver(0.0, times=9)),
+    handed=(Hand(0.0, 1.0), Hand(0.0, times=9)),
     steps=(Ask(0.0, 2), Ask(1.0, 3)),
 )
 
@@ -30,7 +30,7 @@ SCRIPT = Script(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_is_drawn_keeps_the_protocol(data: st.DataObject) -> None:
-    script = data.draw(adversaries(FRESH, "Figure1", most_rounds=20))
+    script = data.draw(adversaries(FRESH, "Figure1", max_rounds=20))
     try:
         found = play(FRESH, script, Figure1(), games=2, seed=1)
     except BudgetExceeded:
@@ -69,7 +69,7 @@ def test_vectors_are_printed_as_rows() -> None:
     script = Script(
         protocol="Figure1",
         world_0=Sample([[0, 0]], [1], [4]),
-        handed=(HandOver([0, 1]), HandOver([0, 0], [1, 1])),
+        handed=(Hand([0, 1]), Hand([0, 0], [1, 1])),
     )
     source = format_script(script, about="Vectors.")
     assert "yield Unlabelled([[0.0, 1.0]] * 1)" in source
