@@ -14,8 +14,8 @@ import attrs
 import numpy as np
 
 from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
-from arena.points import frozen
-from arena.replies import each_answer
+from arena.points import freeze
+from arena.replies import list_answers
 from audits.statistics.score_pairs import PairCounts, distinct
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
@@ -46,7 +46,7 @@ def view_features(played: Played) -> ViewFeatures:
     """
     if played.alone:
         parts = _align_columns([_features_of_replies(game) for game in played.alone])
-        return ViewFeatures(frozen(np.concatenate([part.rows for part in parts])), parts[0].names)
+        return ViewFeatures(freeze(np.concatenate([part.rows for part in parts])), parts[0].names)
     return _features_of_replies(played)
 
 
@@ -56,12 +56,12 @@ def _features_of_replies(played: Played) -> ViewFeatures:
     games = len(played.worlds)
     columns: dict[str, np.ndarray] = {}
     replies = played.view.replies
-    columns |= _answer_columns(each_answer(replies))
+    columns |= _answer_columns(list_answers(replies))
     columns |= _value_columns(collect_values(replies), games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
-    return ViewFeatures(frozen(_replace_infinities(rows)), tuple(columns))
+    return ViewFeatures(freeze(_replace_infinities(rows)), tuple(columns))
 
 
 def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:

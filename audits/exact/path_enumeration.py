@@ -8,8 +8,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
-from arena.replies import each_answer
+from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
+from arena.replies import list_answers
 from audits.exact.answer_paths import AnswerLaws, Path, PathState, PrunedBranch
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact.wrapped_players import PresetStates, forbid_randomness
@@ -48,7 +48,7 @@ class PathEnumeration:
         self._views: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._scores: defaultdict[float, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._pruned: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
-        self.challenges: set[str] = set()
+        self.challenges: set[PrivacyUnit] = set()
 
     def run(self) -> None:
         """Play all paths.
@@ -194,7 +194,7 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
 def answer_letters(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded batch."""
     assert played.view is not None
-    answers = each_answer(played.view.replies)
+    answers = list_answers(played.view.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 

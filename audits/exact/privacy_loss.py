@@ -14,7 +14,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 from arena.settings import at_least, at_most, check_value, less_than
 
 ROUNDING = 1e-13  # error of a sum of masses, each of which is correct to its last bits
@@ -36,7 +36,7 @@ class Bracket:
 
 
 def _freeze_copy(values: Any) -> np.ndarray:
-    return frozen(np.array(values, dtype=np.float64))
+    return freeze(np.array(values, dtype=np.float64))
 
 
 @attrs.frozen(eq=False, kw_only=True, slots=False)

@@ -12,6 +12,7 @@ from arena import (
     Finite,
     Hypothesis,
     Learner,
+    PrivacyUnit,
     Referee,
     Sample,
     Training,
@@ -44,7 +45,7 @@ class ViewLaw:
     views: LabelledLoss
     coarse: LabelledLoss
     score: PrivacyLoss | None
-    challenges: frozenset[str]
+    challenges: frozenset[PrivacyUnit]
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -110,12 +111,12 @@ def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tupl
 
 def _read_laws(
     learner: Learner, adversary: Adversary, referee: Referee
-) -> tuple[list[ValueLaw], frozenset[str], ConceptClass | None]:
+) -> tuple[list[ValueLaw], frozenset[PrivacyUnit], ConceptClass | None]:
     """The distributions in both worlds (none if there is no sample), what the worlds differ in, and the
     concept class if a hypothesis is released."""
     samples: list[Sample] = []
     concepts = None
-    challenges: frozenset[str] = frozenset()
+    challenges: frozenset[PrivacyUnit] = frozenset()
     for world in (False, True):
         state = _SampleReader(learner)
         played = play(

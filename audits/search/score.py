@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Reply
-from arena.replies import each_answer
+from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import ViewCounts, collect_values
 
@@ -94,7 +94,7 @@ class Score:
 
     def _read_feature(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         number, place = self.part
-        answers = each_answer(replies)
+        answers = list_answers(replies)
         if self.feature == "halted":
             return answers[-1].halted
         if self.feature == "answers 1":

@@ -162,6 +162,10 @@ class Script(Adversary):
             )
 
     @property
+    def returns_score(self) -> bool:
+        return self.score is not None
+
+    @property
     def rounds(self) -> int:
         """The number of rounds of a game: queries under Figure1 and Voting, T under SpecialRound."""
         return sum(step.rounds for step in self.steps)

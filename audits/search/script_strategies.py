@@ -13,15 +13,7 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from arena import (
-    QUERY,
-    STREAM_EXAMPLE,
-    TRAINING_EXAMPLE,
-    UNLABELLED_EXAMPLE,
-    InvalidArgument,
-    Learner,
-    Sample,
-)
+from arena import InvalidArgument, Learner, PrivacyUnit, Sample
 from arena.points import finite_domain
 from audits.search.script import (
     AGAINST,
@@ -155,7 +147,7 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
     extra = len(others) // 2
     other = others[max(0, draw(st.integers(0, len(others) - 1 + extra)) - extra)]
     isolated = _isolate_first(sample, run) if first else sample
-    return sample, isolated.replaced(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
+    return sample, isolated.replace_one(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
 
 
 def _isolate_first(sample: Sample, run: int) -> Sample:
@@ -273,21 +265,21 @@ def adversaries(
     """
     protects = learner.claim.protects
     kinds: list[st.SearchStrategy[Script]] = []
-    if protocol == "Release" and TRAINING_EXAMPLE in protects:
+    if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
         kinds = [
             neighbours(learner).map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))
         ]
-    if protocol == "SpecialRound" and STREAM_EXAMPLE in protects:
+    if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
         stream = streams(learner, limit=max_rounds or MAX_EXAMPLES)
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
     if protocol in ("Figure1", "Voting"):
         limit = max_rounds or MAX_QUERIES
-        hands = UNLABELLED_EXAMPLE in protects and protocol == "Figure1"
+        hands = PrivacyUnit.UNLABELLED_EXAMPLE in protects and protocol == "Figure1"
         if hands:
             kinds.append(_swap_unlabelled(learner, limit))
-        if TRAINING_EXAMPLE in protects:
+        if PrivacyUnit.TRAINING_EXAMPLE in protects:
             kinds.append(_swap_training(learner, protocol, limit))
-        if QUERY in protects and protocol == "Figure1":  # the points of Voting are public
+        if PrivacyUnit.QUERY in protects and protocol == "Figure1":  # the points of Voting are public
             kinds.append(
                 st.tuples(samples(learner), queries(learner, challenge=True, limit=limit)).map(
                     lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])
