@@ -220,8 +220,8 @@ class PathState:
 
 def _not_reproducible() -> Unsupported:
     return Unsupported(
-        "exact audits need an adversary whose moves depend on the replies of their own game only, and this one "
-        "made other moves after the same replies",
+        "exact audits need an adversary whose moves depend only on the replies of their own game, and this "
+        "one made other moves after the same replies",
         remedy="`arena.testing.check_adversary` looks for the cause.",
     )
 

@@ -22,8 +22,8 @@ from audits.runs.verdict import Verdict
 CONFIDENCE = 1 - 1e-6
 
 
-def audited(mutant: BrokenLearner, learner: Learner) -> Verdict:
-    """The verdict on a learner by the adversary that is meant for the mutant, against the mutant's claim."""
+def run_audit(mutant: BrokenLearner, learner: Learner) -> Verdict:
+    """The verdict on a learner by the adversary written for the mutant, against the mutant's claim."""
     plan = Plan(
         learner=learner,
         adversary=attrs.evolve(REFUTING[mutant.name], learner=learner),
@@ -41,7 +41,7 @@ def audited(mutant: BrokenLearner, learner: Learner) -> Verdict:
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
-    verdict = audited(mutant, mutant.spec)
+    verdict = run_audit(mutant, mutant.spec)
     assert verdict.refuted
     assert mutant.spec.claim.epsilon <= verdict.epsilon_lower <= mutant.loses
 
@@ -57,7 +57,7 @@ LONG = {"each-switch-whole", "whole-epsilon-each"}  # half a minute for both
     ],
 )
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
-    assert not audited(mutant, mutant.twin).refuted
+    assert not run_audit(mutant, mutant.twin).refuted
 
 
 PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec, mutant.twin)}

@@ -1,5 +1,8 @@
-"""Every broken learner is found by a search that is told nothing of it, within the budget that the correct
-one passes: but for a few that take an adversary which knows their settings, or a larger search."""
+"""Every broken learner is found by a search without knowledge of it, within the budget that correct learners
+pass.
+
+A few need an adversary that knows their settings, or a larger search.
+"""
 
 from __future__ import annotations
 
@@ -29,7 +32,7 @@ SEARCHED = [
 
 
 def search_for(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult:
-    """A search that is to find the mutant, of a learner that may be another."""
+    """A search that should find the mutant, of the mutant or its twin."""
     claim = mutant.spec.claim
     budget = SMALL | ({"pairs": mutant.pairs} if mutant.pairs else {})
     return search(learner, protocol=mutant.protocol, claim=claim, error=1e-6, seed=seed, **budget)

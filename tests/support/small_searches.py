@@ -1,4 +1,4 @@
-"""The searches that mutants are found with and that correct learners pass: one small budget for both."""
+"""Searches with one small budget: mutants must be found with it, and correct learners must pass it."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ERROR = 0.05  # of a search of a correct learner: large enough to be measured
 
 @attrs.frozen
 class Correct:
-    """A learner whose claim holds, and the protocol before which it is searched."""
+    """A learner whose claim is true, and the protocol under which it is searched."""
 
     spec: Learner
     protocol: str
@@ -58,7 +58,7 @@ class Correct:
         return self.spec.name
 
     def search(self, seed: int, *, error: float = ERROR) -> SearchResult:
-        """A search that may refute the claim with a chance of `error` at most."""
+        """A search that refutes the claim with probability at most `error`."""
         return run_search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
 
 

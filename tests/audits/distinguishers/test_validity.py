@@ -72,7 +72,7 @@ def test_few_runs_claim_more_than_is_lost(
 class Cheating(DistinguisherTraining):
     """Scores a block by what it learned from that very block."""
 
-    def scored(self, block: ViewCounts) -> PairCounts:
+    def score(self, block: ViewCounts) -> PairCounts:
         return block.scored(learn_distinguisher([block])(block))
 
 
