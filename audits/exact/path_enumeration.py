@@ -26,8 +26,8 @@ _MAX_TEXT = 60  # letters of a view that are printed
 class PathEnumeration:
     """Plays every path of answers and adds up the probabilities of views.
 
-    A view is a byte string with one letter per answer: the label + 1 (so 0 if no label is shown), plus 4
-        where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
+    A view is a byte string with one letter per answer, namely the label + 1 (so 0 if no label is shown), plus
+    4 where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
 
     prune: paths of less probability are given up. max_paths: the number of paths that may be played.
 

@@ -71,8 +71,8 @@ def points_of(learner: Learner) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=64)
 def counts_of(learner: Learner, limit: int) -> tuple[int, ...]:
-    """Numbers of repetitions: 1 to 20, and the learner's integer settings with their neighbours, up to
-    `most`.
+    """Numbers of repetitions up to `limit`: 1 to 20, and the learner's integer settings with their
+    neighbours.
 
     A learner's behaviour often changes at its own constants.
     """
@@ -80,15 +80,6 @@ def counts_of(learner: Learner, limit: int) -> tuple[int, ...]:
     integers = [value for value in settings if isinstance(value, int) and not isinstance(value, bool)]
     near = {value + step for value in integers for step in (-1, 0, 1)}
     return tuple(sorted(count for count in near | set(range(1, 21)) if 1 <= count <= limit))
-
-
-def samples(learner: Learner) -> st.SearchStrategy[Sample]:
-    """Samples of the size that the learner needs, or of a small size if it takes any.
-
-    A sample has up to three points, each with either label or with both equally often, in given proportions
-    or as a single example.
-    """
-    return _samples(learner)
 
 
 @lru_cache(maxsize=64)
@@ -105,7 +96,12 @@ def _parts(learner: Learner) -> st.SearchStrategy[tuple[list[tuple[Point, tuple[
 
 
 @st.composite
-def _samples(draw: st.DrawFn, learner: Learner) -> Sample:
+def samples(draw: st.DrawFn, learner: Learner) -> Sample:
+    """Samples of the size that the learner needs, or of a small size if it takes any.
+
+    A sample has up to three points, each with either label or with both equally often, in given proportions
+    or as a single example.
+    """
     parts, size = draw(_parts(learner))
     runs = [(point, label, share) for point, labels, share in parts for label in labels]
     counts = _divide([share for _, _, share in runs], size)
@@ -137,7 +133,7 @@ def neighbours(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
 @st.composite
 def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tuple[Point, ...]]:
     """Neighbouring samples, and the points of the example in which they differ."""
-    sample = draw(_samples(learner))
+    sample = draw(samples(learner))
     place = draw(st.integers(0, 2 * len(sample.counts) - 1))
     run, first = place % len(sample.counts), place >= len(sample.counts)
     own = as_point(sample.points[run]), int(sample.labels[run])

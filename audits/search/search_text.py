@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import textwrap
 
+import attrs
 from tabulate import tabulate
 
 from audits.registry.settings_text import summary
@@ -16,19 +17,7 @@ from audits.search.script import Script
 from audits.search.source_code import CLASS
 
 _WIDTH = 100
-_FIELDS = (
-    "protocol",
-    "claim",
-    "error",
-    "seed",
-    "refuted",
-    "examples",
-    "rejected",
-    "games",
-    "confirmations",
-    "best",
-    "interrupted",
-)
+_SPECIAL = ("learner", "adversary", "plan", "verdict")  # fields that are not in the JSON as they are
 
 
 def format_search(result: SearchResult, *, source: str | None, output: str | None) -> str:
@@ -51,7 +40,11 @@ def search_json(result: SearchResult, *, source: str | None = None) -> str:
         del verdict["seconds"], verdict["games_per_second"]
     data = {
         "learner": result.learner.name,
-        **{name: to_data(getattr(result, name)) for name in _FIELDS},
+        **{
+            name: to_data(getattr(result, name))
+            for name in attrs.fields_dict(SearchResult)
+            if name not in _SPECIAL
+        },
         "adversary": None if result.adversary is None else _describe_script(result.adversary),
         "verdict": verdict,
         "source": source,

@@ -96,8 +96,8 @@ def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
 def _choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
     """Indices (at most `limit`, sorted, never 0) of the edges that are most useful as thresholds.
 
-    For each world: the edges that cut off 1, 2, 4, ... scores (or a finer geometric sequence) from either
-        end, and edges evenly spaced in rank.
+    In each world these are the edges that cut off 1, 2, 4, ... scores (or a finer geometric sequence) from
+    either end, and edges evenly spaced in rank.
     """
     each = limit // (3 * len(mass))
     last = mass.shape[1] - 1
