@@ -313,7 +313,7 @@ def test_claims_beyond_any_number_of_games() -> None:
         (LaplaceCount(), {"against": [CountSwap]}, "given by its spec or its name"),
         (LaplaceCount(), {"against": "count-swp"}, "Did you mean count-swap"),
         (LaplaceCount(), {"against": "count-swap", "games": 0}, "games must be at least 1, got 0"),
-        (LaplaceCount(), {"against": "count-swap", "games": 1.5}, "games must be a whole number, got 1.5"),
+        (LaplaceCount(), {"against": "count-swap", "games": 1.5}, "games must be an integer, got 1.5"),
         (LaplaceCount(), {"against": "count-swap", "protocol": "Figure1"}, "does not play Figure1"),
         (LaplaceCount(), {"against": "count-swap", "protocol": Figure1()}, "does not play Figure1"),
         (LaplaceCount(), {"against": "halt-counter"}, "play no protocol in common"),
