@@ -115,7 +115,7 @@ def walks(race: OnlineRace, rng: np.random.Generator) -> list[np.ndarray]:
     return [rng.binomial(steps, 0.3, (len(steps), race.games)).cumsum(axis=0) for _ in race.entrants]
 
 
-def missed(race: OnlineRace, rng: np.random.Generator) -> int:
+def count_races_missed(race: OnlineRace, rng: np.random.Generator) -> int:
     """Of `RACES` races, those in which some limit is on the wrong side of the true quantile."""
     marks = np.array(race.marks)
     truth = {q: stats.binom.ppf(q, marks, 0.3) for q in (0.5, 0.95)}
@@ -129,8 +129,8 @@ def missed(race: OnlineRace, rng: np.random.Generator) -> int:
 
 
 def check_together(race: OnlineRace, rng: np.random.Generator) -> None:
-    """Of 1,500 races, at most 0.256 may miss at an error of 0.2; limits that miss at a rate of 0.35 are
-    accepted with a chance below 1e-14."""
+    """At most 0.282 of 700 races may miss at an error of 0.2; limits that miss at a rate of 0.35 are accepted
+    with probability 1e-4."""
     most = int(stats.binom.isf(RATE, RACES, ERROR))
     wrong = count_races_missed(race, rng)
     if wrong > most:
