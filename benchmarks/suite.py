@@ -19,7 +19,7 @@ import time
 import attrs
 from tabulate import tabulate
 
-from adversaries.release.statdp import StatDP, inputs
+from adversaries.release.statdp import StatDP, list_statdp_inputs
 from arena import Learner, Release
 from audits.exact.released_values import pure_epsilon
 from audits.exact.view_laws import value_laws
@@ -69,7 +69,7 @@ ONE_DIFFERS = ("zoo-laplace", "noisy-hist-1", "noisy-hist-2")
 def worst_input(learner: Learner) -> tuple[StatDP, float]:
     """The input of StatDP at which the learner's exact loss is largest, and that loss."""
     losses = []
-    for adversary in inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
+    for adversary in list_statdp_inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
         laws = value_laws(learner, adversary, Release())
         losses.append((pure_epsilon(*laws), adversary))
     epsilon, adversary = max(losses, key=lambda pair: pair[0])
