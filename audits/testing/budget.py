@@ -10,7 +10,8 @@ import attrs
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.runs.plan import default_block
-from audits.statistics.betting import EPSILON_MAX, ceiling
+from audits.statistics.betting import EPSILON_MAX
+from audits.statistics.ceilings import ceiling
 
 LEAST_ERROR = 1e-12  # below it a confidence in floating point no longer says what it should
 _MOST_GAMES = 10**10

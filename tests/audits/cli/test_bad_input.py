@@ -139,7 +139,10 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
     ("options", "message"),
     [
         (["--epsilon", "0"], "epsilon of the claim under test must be more than 0 nats and finite, got 0.0."),
-        (["--epsilon", "-1"], "epsilon of the claim under test must be more than 0 nats and finite, got -1.0."),
+        (
+            ["--epsilon", "-1"],
+            "epsilon of the claim under test must be more than 0 nats and finite, got -1.0.",
+        ),
         (["--epsilon", "nan"], "Invalid value for '--epsilon': --epsilon must be a finite number, got 'nan'"),
         (["--epsilon", "inf"], "Invalid value for '--epsilon': --epsilon must be a finite number, got 'inf'"),
         (["--epsilon", "big"], "Invalid value for '--epsilon': --epsilon must be a finite number, got 'big'"),

@@ -403,9 +403,7 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
     assert arena("watch", ledger).stderr.startswith(
         "arena: note: block 0, which the test reads first, is missing\n"
     )
-    lacking = (
-        f"the ledger {ledger} lacks block 0, and the test uses the blocks in order. Let the run go on, "
-    )
+    lacking = f"the ledger {ledger} lacks block 0, and the test uses the blocks in order. Let the run go on, "
     assert refusal("report", ledger) == lacking + "or merge the ledgers of the other parts."
     without(ledger, "1")
     assert arena("watch", ledger).stderr.startswith("arena: note: no block of games is finished yet\n")

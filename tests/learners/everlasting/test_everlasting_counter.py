@@ -95,7 +95,9 @@ def test_the_count_stops_below_the_budget_by_its_lag() -> None:
 
 
 def test_a_budget_within_the_lag_is_refused() -> None:
-    message = r"the binary counter may lag 2,400\.8 answers behind, so that round 1 needs halts of at least 2,402"
+    message = (
+        r"the binary counter may lag 2,400\.8 answers behind, so that round 1 needs halts of at least 2,402"
+    )
     with pytest.raises(InvalidArgument, match=message + r", got 2401\. Raise halts or counter_epsilon"):
         attrs.evolve(BINARY, halts=2_401)
     assert attrs.evolve(BINARY, halts=2_402).stopping_count(1) >= 1

@@ -74,7 +74,9 @@ def test_rounds_grow_as_alpha_and_beta_are_halved() -> None:
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
 def test_answers_that_train_no_teacher_are_refused(spec: type[GenericBBL]) -> None:
-    with pytest.raises(InvalidArgument, match=r"takes 1,515 of them at rate .*, got 100\. Set more answers, a higher"):
+    with pytest.raises(
+        InvalidArgument, match=r"takes 1,515 of them at rate .*, got 100\. Set more answers, a higher"
+    ):
         spec(answers=100)
     assert spec(answers=100, rounds=1).round(1).answers == 100
     assert spec(answers=1_515).round(2).teachers == 1
