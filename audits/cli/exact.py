@@ -7,9 +7,11 @@ import click
 from audits.cli import REFUTED
 from audits.cli.options import REAL, takes_match
 from audits.data.output_files import check_file
-from audits.exact import exact, report
+from audits.exact import exact
 from audits.registry.match import Match
 from audits.registry.settings_text import summary
+from audits.reports.exact_text import format_exact, write_exact_csv
+from audits.reports.json_form import to_json
 
 
 @click.command("exact")
@@ -68,11 +70,11 @@ def exactly(
         check_file("CSV file", csv_file)
     done = exact(found.learner, found.adversary, found.referee, epsilons=epsilons, delta=delta)
     if as_json:
-        click.echo(report.as_json(done))
+        click.echo(to_json(done))
     else:
-        click.echo(report.text(done, learner=summary(found.learner), adversary=summary(found.adversary)))
+        click.echo(format_exact(done, learner=summary(found.learner), adversary=summary(found.adversary)))
     if csv_file is not None:
-        report.write_csv(done, csv_file)
+        write_exact_csv(done, csv_file)
     click.get_current_context().exit(REFUTED if done.refuted else 0)
 
 

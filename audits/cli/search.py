@@ -2,36 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import os
 import shlex
 import tempfile
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
 import attrs
 import click
-from tabulate import tabulate
 
 from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of, takes_workers
 from audits.cli.progress import bar
 from audits.registry.players import LEARNERS, as_learner
-from audits.registry.settings_text import build, claim_of, summary, under_test
-from audits.runs.game_transcript import side_by_side
+from audits.registry.settings_text import build, claim_of, under_test
 from audits.runs.workers import Workers
 
 # Hypothesis keeps notes on the modules that it meets; not where the user happens to be.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
 
-from audits.search.explore import BAR
-from audits.search.printing import CLASS, source
-from audits.search.search import ERROR, EXAMPLES, Progress, SearchResult, search
-
-_WIDTH = 100
+from audits.search.adversary_search import ERROR, EXAMPLES, SearchProgress, search
+from audits.search.search_text import format_search, search_json
+from audits.search.source_code import adversary_source
 
 
 @click.command("search")
@@ -127,10 +121,12 @@ def find(
             watch=watch,
         )
     named = shlex.join([learner, *(part for pair in settings for part in ("--set", pair))])
-    text = source(result, learner=named, file=output or "found.py") if result.refuted else None
+    text = adversary_source(result, learner=named, file=output or "found.py") if result.refuted else None
     if output is not None and text is not None:
         Path(output).write_text(text, encoding="utf-8")
-    click.echo(_as_json(result, text) if as_json else _told(result, text, output))
+    click.echo(
+        search_json(result, source=text) if as_json else format_search(result, source=text, output=output)
+    )
     click.get_current_context().exit(REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0)
 
 
@@ -145,70 +141,12 @@ def _check_output(path: str | None) -> None:
         raise InvalidArgument("the adversary's file must lie in a folder that is there", value=path)
 
 
-# --- what it prints -----------------------------------------------------------------------------------------
-
-
-def _as_json(result: SearchResult, text: str | None) -> str:
-    return json.dumps({**result.as_json(), "source": text}, allow_nan=False)
-
-
-def _told(result: SearchResult, text: str | None, output: str | None) -> str:
-    parts = [tabulate(_rows(result), tablefmt="plain", disable_numparse=True)]
-    parts.append(textwrap.fill(_meaning(result), _WIDTH))
-    if text is not None:
-        parts.append(f"The smallest game found that shows it:\n\n{_game(result)}")
-        where = (
-            f"The adversary is in {output}, class {CLASS}."
-            if output
-            else f"The adversary:\n\n{text.rstrip()}"
-        )
-        parts.append(where)
-    return "\n\n".join(parts)
-
-
-def _rows(result: SearchResult) -> list[tuple[str, str]]:
-    rows = [
-        ("learner", summary(result.learner)),
-        ("protocol", result.protocol),
-        ("claim under test", str(result.claim)),
-        ("tried", f"{result.examples:,} adversaries, {result.games:,} games in each world"),
-        ("confirmations", f"{result.confirmations}, all of them together at an error of {result.error:g}"),
-        ("seed", str(result.seed)),
-    ]
-    if result.verdict is not None:
-        bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
-        rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
-    if result.rejected:
-        rows.insert(-1, ("declined", f"{result.rejected:,} adversaries that the learner would not play"))
-    return rows
-
-
-def _meaning(result: SearchResult) -> str:
-    if result.verdict is not None:
-        return (
-            f"Refuted: but for a chance of {result.error:g} the claim is false, and no claim below "
-            f"ε = {result.verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} holds."
-        )
-    weak = f"the best brought {result.best:.2g} nats of evidence; from {BAR:g} on one is put to the test"
-    if result.confirmations:
-        weak = f"{result.confirmations} looked promising, and fresh games did not confirm it"
-    said = f"Nothing found: of {result.examples:,} adversaries {weak}. This is no proof of privacy."
-    return f"Interrupted. {said}" if result.interrupted else said
-
-
-def _game(result: SearchResult) -> str:
-    """The smallest game, once in each world."""
-    plan = result.plan
-    assert plan is not None
-    return side_by_side(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
-
-
 @contextmanager
-def _bar(*, hidden: bool) -> Iterator[Callable[[Progress], None]]:
+def _bar(*, hidden: bool) -> Iterator[Callable[[SearchProgress], None]]:
     """A progress bar on a terminal: adversaries tried, and the best evidence so far."""
     with bar(unit="adversaries", hidden=hidden) as shown:
 
-        def show(now: Progress) -> None:
+        def show(now: SearchProgress) -> None:
             shown.total = now.of
             shown.set_postfix_str(f"{now.best:.1f} nats", refresh=False)
             shown.update(now.examples - shown.n)

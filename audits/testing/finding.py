@@ -11,11 +11,11 @@ from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
 from audits.reports import verdict_rows
-from audits.runs.game_transcript import one_of_each, written
+from audits.runs.example_games import format_games, play_example_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.search import Script, SearchResult
-from audits.search.printing import script_source
+from audits.search.source_code import format_script
 from audits.testing.replay import FILE, replay_line
 
 _TOLD = ("claim under test", "certified", "adversary", "protocol", "games")
@@ -45,7 +45,7 @@ class Finding:
         if not isinstance(self.adversary, Script):
             return ""
         claim = f"Found against {self.verdict.learner} under the claim {self.verdict.claim}."
-        return script_source(self.adversary, about=textwrap.fill(claim, 100))
+        return format_script(self.adversary, about=textwrap.fill(claim, 100))
 
     @cached_property
     def replay(self) -> str:
@@ -56,14 +56,14 @@ class Finding:
     def game(self) -> str:
         """One game in each world, side by side: the first pair whose scores are the right way round."""
         try:
-            return _cut(written(self._pair()))
+            return _cut(format_games(self._pair()))
         except ArenaError as error:
             return f"(it ends early: {error})"
 
     def _pair(self) -> tuple[Played, ...]:
         plan = self.plan
         pairs = (
-            one_of_each(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
+            play_example_games(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
             for seed in range(_PAIRS)
         )
         first = next(pairs)

@@ -13,7 +13,7 @@ from audits.registry.players import ADVERSARIES, LEARNERS, Registry
 from audits.registry.settings_text import build, default_of, settable, text_of
 from audits.runs.plan import Plan
 from audits.search import Script, SearchResult
-from audits.search.printing import CLASS, audit_line, replay
+from audits.search.source_code import CLASS, audit_command, replay_command
 
 FILE = "found.py"
 
@@ -27,11 +27,11 @@ def replay_line(plan: Plan, sought: SearchResult | None = None) -> str:
     if learner is None:
         return _python(plan)
     if sought is not None:
-        return replay(sought, learner=learner, file=FILE)
+        return replay_command(sought, learner=learner, file=FILE)
     adversary = _arguments(plan.adversary, ADVERSARIES, learner=plan.learner)
     if adversary is None or opened(REFEREES[plan.referee.name], plan.adversary)[1] != plan.referee:
         return _python(plan)
-    return audit_line(plan, learner=learner, adversary=adversary)
+    return audit_command(plan, learner=learner, adversary=adversary)
 
 
 def _arguments(spec: Learner | Adversary, registry: Registry, learner: Learner | None = None) -> str | None:

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 
 from arena import InvalidArgument, Learner, Sample
 from audits.search import Script, Step
-from audits.search import strategies as drawn
+from audits.search import script_strategies as drawn
 from audits.search.script import STEPS
 
 
