@@ -32,7 +32,7 @@ from arena.concepts import (
     Stumps,
     Thresholds,
 )
-from audits.data.csv import load_sample, positive_of, read_table
+from audits.data.csv_samples import load_sample, resolve_positive_label, read_table
 from audits.races.errors import PredictorStanding, predictor_race, run
 from audits.races.errors.exact_errors import Exam
 from learners.everlasting.everlasting_counter import EverlastingCounter
@@ -234,7 +234,7 @@ def coded_mushroom() -> Sample:
         values = [row[table.column(name)] for _, row in table.rows]
         columns.append(np.unique(values, return_inverse=True)[1])
     label = table.column("Poisonous/Edible")
-    positive = positive_of(table, label, "p")
+    positive = resolve_positive_label(table, label, "p")
     return Sample(np.column_stack(columns), [row[label] == positive for _, row in table.rows]).distinct()
 
 

@@ -13,7 +13,7 @@ import numpy as np
 from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
 from audits.races.mistakes.games import play_all
 from audits.races.mistakes.plan import Contest, Entrant
-from audits.registry.settings_text import settings_text, summary
+from audits.registry.settings_text import format_settings, summarize_player
 from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle, Share
 
@@ -69,7 +69,7 @@ class Extracted:
         return {
             "label": self.label,
             "learner": learner.name,
-            "settings": settings_text(learner),
+            "settings": format_settings(learner),
             "points": self.points,
             "queries": self.queries,
             "alpha": self.alpha,
@@ -95,7 +95,7 @@ class ExtractionResult:
         names = ("games", "block", "beta", "confidence", "seed")
         told = {("boost" if name == "block" else name): getattr(self.plan, name) for name in names}
         learners = [one.as_json() for one in self.found]
-        return {"adversary": summary(self.found[0].adversary)} | told | {"learners": learners}
+        return {"adversary": summarize_player(self.found[0].adversary)} | told | {"learners": learners}
 
 
 @attrs.frozen

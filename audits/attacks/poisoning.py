@@ -14,7 +14,7 @@ from audits.races.errors.exact_errors import Judge
 from audits.races.errors.games import judged
 from audits.races.errors.plan import PredictorRace, asked, predictor_race
 from audits.races.mistakes.games import play_all
-from audits.registry.settings_text import settings_text, summary
+from audits.registry.settings_text import format_settings, summarize_player
 from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle
 
@@ -62,7 +62,7 @@ class Spoilt:
         return {
             "label": self.dose.label,
             "learner": learner.name,
-            "settings": settings_text(learner),
+            "settings": format_settings(learner),
             "aim": self.dose.aim if self.dose.fraction else None,
             "fraction": self.dose.fraction,
             **{name: [one.as_json() for one in getattr(self, name)] for name in ("mean", "worst", "moved")},
@@ -83,7 +83,7 @@ class PoisoningResult:
         names = ("rounds", "games", "tested", "confidence", "seed")
         told = {name: getattr(race, name) for name in names}
         return (
-            {"adversary": summary(self.doses[0].adversary)}
+            {"adversary": summarize_player(self.doses[0].adversary)}
             | told
             | {
                 "doses": [one.as_json() for one in self.doses],

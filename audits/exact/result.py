@@ -14,7 +14,7 @@ from arena.engine import check_protocol
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
 from audits.exact.values import Listed
 from audits.exact.views import ViewLaw, view_law
-from audits.registry.settings_text import claim_of
+from audits.registry.tested_claim import read_claim
 
 _TELLING = 10
 
@@ -123,7 +123,7 @@ def exact(
     what the learner does not promise to protect; else as `view_law`.
     """
     check_protocol(learner, adversary, referee)
-    claim = claim_of(learner)
+    claim = read_claim(learner)
     at = (0.0 if claim.empty else claim.delta) if delta is None else delta
     _check_asked(epsilons, at)
     law = view_law(learner, adversary, referee)

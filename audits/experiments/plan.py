@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument
-from audits.data.one_hot import OneHot
+from audits.data.one_hot import OneHotData
 from audits.experiments.players import Players
-from audits.registry.settings_text import nearest
+from audits.registry.suggestions import suggest
 from audits.runs.plan import versions
 
 PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")
@@ -43,7 +43,7 @@ class Experiment:
     seed: of every coin.
     """
 
-    data: OneHot
+    data: OneHotData
     players: Players
     methods: tuple[str, ...] = METHODS
     epsilons: tuple[float, ...] = (0.5, 1.0, 2.0)
@@ -73,7 +73,7 @@ class Experiment:
                 raise InvalidArgument(
                     "there is no method of that name",
                     value=method,
-                    remedy=f"{nearest(method, METHODS)}There are: {', '.join(METHODS)}.",
+                    remedy=f"{suggest(method, METHODS)}There are: {', '.join(METHODS)}.",
                 )
         for epsilon in self.epsilons:
             if not 0 < epsilon < math.inf:
@@ -179,7 +179,7 @@ class Experiment:
         }
 
 
-def _digest(data: OneHot) -> str:
+def _digest(data: OneHotData) -> str:
     """What tells examples apart: names, points, labels, in their order; not the file."""
     state = sha256("\n".join((*data.names, data.y, *data.values)).encode())
     for array in (data.points, data.labels):

@@ -14,8 +14,8 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.data.output_files import check_file, replaced
-from audits.registry.settings_text import text_of
+from audits.data.output_files import check_output_file, write_atomically
+from audits.registry.settings_text import format_value
 from audits.reports.charts import charts
 from audits.reports.text import ceiling, certified, finding, outcome, percent, seed
 from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
@@ -50,7 +50,7 @@ def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | No
         raise InvalidArgument(
             f"the HTML report needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
         )
-    check_file("HTML report", path)
+    check_output_file("HTML report", path)
     if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
         raise InvalidArgument(
             f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
@@ -67,7 +67,7 @@ def html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     """
     check_html(path, ledger)
     page = page_of(replay(ledger))
-    with replaced("HTML report", path) as unfinished:
+    with write_atomically("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 
@@ -179,7 +179,7 @@ def _spec(name: str, spec: dict[str, Any], learner: object) -> str:
             continue
         if isinstance(value, dict):
             value = "the one above" if value == learner else value.get("class", "").rpartition(":")[2]
-        parts.append(f"{field} = {text_of(value)}")
+        parts.append(f"{field} = {format_value(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name
 
 

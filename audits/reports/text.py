@@ -9,7 +9,7 @@ from typing import Any
 
 from tabulate import tabulate
 
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -44,8 +44,8 @@ def rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:
     if verdict.played_now < verdict.games:
         played += f", {verdict.games - verdict.played_now:,} of them from the ledger"
     return [
-        ("learner", verdict.learner if plan is None else summary(plan.learner)),
-        ("adversary", verdict.adversary if plan is None else summary(plan.adversary)),
+        ("learner", verdict.learner if plan is None else summarize_player(plan.learner)),
+        ("adversary", verdict.adversary if plan is None else summarize_player(plan.adversary)),
         ("protocol", verdict.protocol),
         ("claim under test", str(verdict.claim)),
         ("certified", certified(verdict)),

@@ -11,7 +11,7 @@ from typing import Any, Self
 import attrs
 
 from arena import ArenaError
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 from audits.runs.game_transcript import side_by_side
 from audits.runs.plan import Plan
 
@@ -52,8 +52,8 @@ class Notes:
             learner=plan.learner.name,
             adversary=plan.adversary.name,
             protocol=plan.referee.name,
-            learner_set=summary(plan.learner),
-            adversary_set=summary(plan.adversary),
+            learner_set=summarize_player(plan.learner),
+            adversary_set=summarize_player(plan.adversary),
             claim=str(claim),
             protects=claim.protects,
             neighbours=claim.neighbours,

@@ -8,9 +8,10 @@ import attrs
 
 from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
 from arena.settings import at_least, whole
-from audits.registry.pairing import opened, protocol_between
+from audits.registry.pairing import choose_protocol, configure_game
 from audits.registry.players import ADVERSARIES
-from audits.registry.settings_text import build, claim_of, under_test
+from audits.registry.settings_text import build_player
+from audits.registry.tested_claim import read_claim, resolve_claim
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import Plan
 from audits.runs.run import run
@@ -163,15 +164,15 @@ class _Asked:
 
     def _opponent(self, opponent: Opponent) -> tuple[Adversary, Referee]:
         if isinstance(opponent, str):
-            opponent = build(ADVERSARIES.find(opponent), {}, learner=self.learner)
+            opponent = build_player(ADVERSARIES.find(opponent), {}, learner=self.learner)
         if not isinstance(opponent, Adversary):
             raise InvalidArgument("an adversary is given by its spec or its name", value=opponent)
         if isinstance(self.protocol, Referee):
             return opponent, self.protocol
-        name = protocol_between(self.learner, opponent, self.protocol)
+        name = choose_protocol(self.learner, opponent, self.protocol)
         if isinstance(opponent, Script):
             return opponent, referee_for(opponent)
-        return opened(REFEREES[name], opponent)
+        return configure_game(REFEREES[name], opponent)
 
     # --- adversaries that are searched for ----------------------------------------------------------
 
@@ -229,7 +230,7 @@ class _Asked:
 
 def _claim(learner: Learner, wanted: Claim | tuple[float, float] | None) -> Claim:
     """The claim under test: what may differ is always what the learner's own protects."""
-    own = claim_of(learner)
+    own = read_claim(learner)
     if isinstance(wanted, Claim):
         if (set(wanted.protects), wanted.neighbours) != (set(own.protects), own.neighbours):
             raise InvalidArgument(
@@ -239,7 +240,7 @@ def _claim(learner: Learner, wanted: Claim | tuple[float, float] | None) -> Clai
             )
         return wanted
     if wanted is None:
-        wanted = under_test(learner, nothing="nothing", give="claim=(epsilon, delta), ε in nats")
+        wanted = resolve_claim(learner, claims="nothing", option="claim=(epsilon, delta), ε in nats")
     epsilon, delta = wanted
     return attrs.evolve(own, epsilon=epsilon, delta=delta)
 

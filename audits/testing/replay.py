@@ -8,9 +8,9 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Adversary, ArenaError, Learner
-from audits.registry.pairing import opened
+from audits.registry.pairing import configure_game
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry
-from audits.registry.settings_text import build, default_of, settable, text_of
+from audits.registry.settings_text import build_player, format_value, get_default, get_settable_fields
 from audits.runs.plan import Plan
 from audits.search import Script, SearchResult
 from audits.search.printing import CLASS, audit_line, replay
@@ -29,7 +29,7 @@ def replay_line(plan: Plan, sought: SearchResult | None = None) -> str:
     if sought is not None:
         return replay(sought, learner=learner, file=FILE)
     adversary = _arguments(plan.adversary, ADVERSARIES, learner=plan.learner)
-    if adversary is None or opened(REFEREES[plan.referee.name], plan.adversary)[1] != plan.referee:
+    if adversary is None or configure_game(REFEREES[plan.referee.name], plan.adversary)[1] != plan.referee:
         return _python(plan)
     return audit_line(plan, learner=learner, adversary=adversary)
 
@@ -38,12 +38,14 @@ def _arguments(spec: Learner | Adversary, registry: Registry, learner: Learner |
     """How the command line names a player with its settings; None where it would come to another player."""
     changed = {
         name: value
-        for name, field in settable(type(spec)).items()
-        if repr(value := getattr(spec, name)) != repr(default_of(field))
+        for name, field in get_settable_fields(type(spec)).items()
+        if repr(value := getattr(spec, name)) != repr(get_default(field))
     }
-    texts = {name: repr(value) if type(value) is float else text_of(value) for name, value in changed.items()}
+    texts = {
+        name: repr(value) if type(value) is float else format_value(value) for name, value in changed.items()
+    }
     try:
-        if build(registry.find(spec.name), texts, learner=learner) != spec:
+        if build_player(registry.find(spec.name), texts, learner=learner) != spec:
             return None
     except ArenaError:
         return None

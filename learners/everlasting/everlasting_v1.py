@@ -38,6 +38,9 @@ class EverlastingV1(GenericBBL):
 
     halts: int = setting(8, help="c, outcomes ⊤ in a round before it halts", check=[whole, at_least(1)])
 
+    def explain(self) -> dict[str, str]:
+        return super().explain() | self._explain_printed_constants()
+
     def start(self, games: int, rng: np.random.Generator) -> V1State:
         return V1State(self, games, rng)
 

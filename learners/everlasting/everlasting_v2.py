@@ -36,6 +36,9 @@ class EverlastingV2(GenericBBL):
         4_000, help="R_1, quadrupled every round; None: what round 2 needs", check=[whole, at_least(1)]
     )
 
+    def explain(self) -> dict[str, str]:
+        return super().explain() | self._explain_printed_constants()
+
     def start(self, games: int, rng: np.random.Generator) -> V2State:
         return V2State(self, games, rng)
 

@@ -130,6 +130,27 @@ class GenericBBL(Learner):
         """
         return self.epsilon / (3.0 + exp(self.epsilon + 1.0))
 
+    def explain(self) -> dict[str, str]:
+        """The sizes of the first rounds, as `arena show` prints them."""
+        rounds = [self.round(index) for index in range(1, min(self.rounds or 2, 2) + 1)]
+        return {
+            f"round {round.index}": f"noise ε′ = {round.noise:.6g} nats, {round.teachers:,} teachers, "
+            f"{round.answers:,} answers"
+            for round in rounds
+        }
+
+    def _explain_printed_constants(self) -> dict[str, str]:
+        """The constants that the paper prints for this ε, α, β and δ, or for 0.05 outside the theorem."""
+        own = {"alpha": 2 * self.alpha_1, "beta": 2 * self.beta_1, "delta": self.delta}
+        valid = {name: value if value < LIMIT else 0.05 for name, value in own.items()}
+        constants = Paper(self.version).constants(
+            epsilon=self.epsilon, vc=self.concepts.vc_dimension, **valid
+        )
+        values = {"α": valid["alpha"], "β": valid["beta"], "ε": self.epsilon, "δ": valid["delta"]}
+        at = ", ".join(f"{letter} = {value:.3g}" for letter, value in values.items())
+        limit = "" if valid == own else "; the theorem takes α, β and δ below 1/16"
+        return {"printed constants": f"demand {constants} ({at}{limit})"}
+
     @property
     def sample_size(self) -> int:
         """n: the labelled examples it needs."""

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena import Sample
-from audits.data.one_hot import OneHot, load_one_hot
+from audits.data.one_hot import OneHotData, load_one_hot
 from audits.experiments.players import Learned, Request
 
 LINES = 600
@@ -24,7 +24,7 @@ def write(path: Path, lines: int = LINES, *, wrong: int = 20) -> str:
     return str(path)
 
 
-def load(path: Path, **options: int) -> OneHot:
+def load(path: Path, **options: int) -> OneHotData:
     return load_one_hot(write(path, **options), y="y")
 
 

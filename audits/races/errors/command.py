@@ -11,9 +11,9 @@ from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.races.errors import PredictorRace, predictor_race
 from audits.races.errors.plan import GAMES, ROUNDS, check_rounds
 from audits.races.mistakes.plan import concepts_of
-from audits.registry.match import Data, Settings
+from audits.registry.match import DataSource, PlayerSettings
 from audits.registry.players import ADVERSARIES
-from audits.registry.settings_text import build, summary
+from audits.registry.settings_text import build_player, summarize_player
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.practical_constants import practical
@@ -24,12 +24,12 @@ USUAL = "honest"
 
 def planned(
     players: list[tuple[str, type[Learner]]],
-    texts: Settings,
+    texts: PlayerSettings,
     *,
     against: str | None,
     rounds: int | None,
     games: int | None,
-    data: Data | None,
+    data: DataSource | None,
     as_set: bool,
     agnostic: bool,
     **others: Any,
@@ -53,7 +53,7 @@ def planned(
         check_rounds(learner, rounds)
         if sample is not None:
             check_points(learner, sample)
-        adversary: Adversary = build(opponent, texts["adversary"], sample=sample, learner=learner)
+        adversary: Adversary = build_player(opponent, texts["adversary"], sample=sample, learner=learner)
         entrants.append((label, learner, adversary))
     found = predictor_race(entrants, rounds=rounds, games=GAMES if games is None else games, **others)
     for entrant in found.entrants:
@@ -69,8 +69,8 @@ def learner_of(
     these.
     """
     if as_set or not issubclass(player, GenericBBL):
-        return build(player, own), []
-    learner = build(player, {**_fitting(player), **own})
+        return build_player(player, own), []
+    learner = build_player(player, {**_fitting(player), **own})
     assert isinstance(learner, GenericBBL)
     return _practical(label, learner, rounds, set(own))
 
@@ -90,7 +90,7 @@ def _practical(
     found = practical(learner, rounds=rounds, keep=chosen)
     if found == learner:
         return found, []
-    return found, [f"{label} has practical constants (--as-set keeps its own): {summary(found)}"]
+    return found, [f"{label} has practical constants (--as-set keeps its own): {summarize_player(found)}"]
 
 
 def check_points(learner: Learner, sample: Sample) -> None:

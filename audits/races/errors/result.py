@@ -11,7 +11,8 @@ from arena import ERROR, Bound, InvalidArgument
 from audits.races.errors.plan import PredictorRace, asked
 from audits.races.mistakes.plan import Entrant
 from audits.races.mistakes.result import QUANTILES, Held, allowed_games, limit_level, plain_data
-from audits.registry.settings_text import blamed, claim_of, settings_text, summary
+from audits.registry.settings_text import blame_player, format_settings, summarize_player
+from audits.registry.tested_claim import read_claim
 from audits.statistics.quantiles import Quantile, quantile
 
 _ROUNDING = 1e-9
@@ -62,8 +63,8 @@ class PredictorStanding:
             {
                 "label": self.entrant.label,
                 "learner": learner.name,
-                "settings": settings_text(learner),
-                "claim": str(claim_of(learner)),
+                "settings": format_settings(learner),
+                "claim": str(read_claim(learner)),
                 "concepts": str(self.entrant.concepts),
                 "median": self.median.as_json(),
                 "quantile_95": self.high.as_json(),
@@ -97,7 +98,7 @@ class PredictorResult:
         race = self.race
         return {
             "of": ERROR,
-            "adversary": summary(race.entrants[0].adversary),
+            "adversary": summarize_player(race.entrants[0].adversary),
             "protocol": race.entrants[0].referee.name,
             "rounds": race.rounds,
             "games": race.games,
@@ -117,7 +118,7 @@ def result_of(race: PredictorRace, figures: list[np.ndarray]) -> PredictorResult
 
 def bound_of(race: PredictorRace, entrant: Entrant) -> Bound | None:
     """What the learner's theorem says of the errors of all rounds together."""
-    with blamed(entrant.learner.name, "asked for its bound"):
+    with blame_player(entrant.learner.name, "asked for its bound"):
         bound = entrant.learner.bound(race.rounds)
     if bound is not None and (not isinstance(bound, Bound) or bound.of != ERROR or bound.beta is None):
         raise InvalidArgument(

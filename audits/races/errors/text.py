@@ -12,7 +12,7 @@ from tabulate import tabulate
 from audits.races.errors.plan import PredictorRace
 from audits.races.errors.result import PredictorResult, PredictorStanding
 from audits.races.mistakes.text import held_text, plain, who
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile
 
@@ -48,7 +48,7 @@ def title(race: PredictorRace) -> str:
 def _head(race: PredictorRace) -> list[tuple[str, str]]:
     first = race.entrants[0]
     return [
-        ("adversary", summary(first.adversary)),
+        ("adversary", summarize_player(first.adversary)),
         ("protocol", f"{first.referee.name}, {race.rounds:,} rounds of each predictor"),
         ("games", f"{race.games:,} of each learner, in tables of {race.block:,}; seed {race.seed}"),
     ]

@@ -22,7 +22,7 @@ from arena import (
 )
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
-from audits.registry.settings_text import nearest
+from audits.registry.suggestions import suggest
 
 PROTOCOLS = ("Adaptive", "Oblivious")  # of one world and set rounds, the stronger adversary first
 MARKS = 20
@@ -235,7 +235,7 @@ def _told(learner: Learner, adversary: Adversary, rounds: int, protocol: str) ->
 def _protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: str | None) -> str:
     if wanted is not None and wanted not in PROTOCOLS:
         raise InvalidArgument(
-            "a race is under Adaptive or Oblivious", value=wanted, remedy=nearest(wanted, PROTOCOLS).strip()
+            "a race is under Adaptive or Oblivious", value=wanted, remedy=suggest(wanted, PROTOCOLS).strip()
         )
     everybody: list[Learner | Adversary] = []
     for _, learner, adversary in players:

@@ -10,7 +10,8 @@ import numpy as np
 
 from arena import ERROR, MISTAKES, REGRET, Bound, InvalidArgument, Oblivious
 from audits.races.mistakes.plan import Contest, Entrant, Race
-from audits.registry.settings_text import blamed, claim_of, settings_text, summary
+from audits.registry.settings_text import blame_player, format_settings, summarize_player
+from audits.registry.tested_claim import read_claim
 from audits.statistics.quantiles import Quantile, mean_limit, quantile
 
 QUANTILES = (0.5, 0.95)
@@ -69,8 +70,8 @@ class Standing:
         return {
             "label": entrant.label,
             "learner": entrant.learner.name,
-            "settings": settings_text(entrant.learner),
-            "claim": str(claim_of(entrant.learner)),
+            "settings": format_settings(entrant.learner),
+            "claim": str(read_claim(entrant.learner)),
             "concepts": str(entrant.concepts),
             "mean": self.mean.tolist(),
             "median": self.median.as_json(),
@@ -99,7 +100,7 @@ class RaceResult:
         race = self.race
         return {
             "of": race.of,
-            "adversary": summary(race.entrants[0].adversary),
+            "adversary": summarize_player(race.entrants[0].adversary),
             "protocol": race.entrants[0].referee.name,
             "realizable": race.of == MISTAKES,
             "rounds": race.rounds,
@@ -127,7 +128,7 @@ def bounds_of(race: Race, entrant: Entrant) -> list[Bound | None]:
     """What the learner's theorem promises at each mark."""
     found = []
     for mark in race.marks:
-        with blamed(entrant.learner.name, "asked for its bound"):
+        with blame_player(entrant.learner.name, "asked for its bound"):
             bound = entrant.learner.bound(mark)
         if bound is not None and not isinstance(bound, Bound):
             raise InvalidArgument(f"the bound of {entrant.learner.name} must be a Bound or None", value=bound)

@@ -11,7 +11,8 @@ from tabulate import tabulate
 from arena import MISTAKES, Bound
 from audits.races.mistakes.plan import Entrant, Race
 from audits.races.mistakes.result import Held, RaceResult
-from audits.registry.settings_text import claim_of, summary
+from audits.registry.settings_text import summarize_player
+from audits.registry.tested_claim import read_claim
 from audits.reports.text import percent
 from audits.statistics.quantiles import Quantile
 
@@ -51,7 +52,7 @@ def _head(race: Race) -> list[tuple[str, str]]:
     if race.of != MISTAKES:
         kind = "agnostic: regret is against the best concept of the learner's class in hindsight"
     return [
-        ("adversary", summary(first.adversary)),
+        ("adversary", summarize_player(first.adversary)),
         ("protocol", f"{first.referee.name}, {race.rounds:,} rounds; {kind}"),
         ("games", f"{race.games:,} of each learner, in tables of {race.block:,}; seed {race.seed}"),
     ]
@@ -60,7 +61,9 @@ def _head(race: Race) -> list[tuple[str, str]]:
 def who(entrant: Entrant) -> str:
     """A learner, its class and its claim."""
     learner = entrant.learner
-    return textwrap.fill(f"{summary(learner)}; class {entrant.concepts}; {claim_of(learner)}", _WIDTH - 20)
+    return textwrap.fill(
+        f"{summarize_player(learner)}; class {entrant.concepts}; {read_claim(learner)}", _WIDTH - 20
+    )
 
 
 def _standings(result: RaceResult) -> str:

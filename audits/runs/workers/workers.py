@@ -7,7 +7,7 @@ from importlib.util import find_spec
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.registry.settings_text import nearest
+from audits.registry.suggestions import suggest
 from audits.runs.stopped import Stopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
@@ -40,7 +40,7 @@ class Workers:
             raise InvalidArgument(
                 "there is no backend of that name",
                 value=self.backend,
-                remedy=f"{nearest(self.backend, BACKENDS)}There are: {', '.join(BACKENDS)}.",
+                remedy=f"{suggest(self.backend, BACKENDS)}There are: {', '.join(BACKENDS)}.",
             )
         if self.jobs is not None and self.jobs < 1:
             raise InvalidArgument("jobs must be at least 1", value=self.jobs)

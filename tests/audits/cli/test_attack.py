@@ -102,7 +102,7 @@ def test_hypothesis_in_json() -> None:
         (("poison", *V2, "--fraction", "some"), "fraction must be a finite number, got 'some'"),
         (
             ("poison", *V2, "--aim", "crowds"),
-            "an aim is one of crowd, repeat, shift, got 'crowds'. Did you mean crowd?",
+            "the aim must be one of crowd, repeat, shift, got 'crowds'. Did you mean crowd?",
         ),
         (
             ("poison", "laplace-count"),
@@ -111,11 +111,11 @@ def test_hypothesis_in_json() -> None:
         (("poison", "static-erm"), "static-erm has no rounds to be measured by"),
         (("poison", *V2, "--rounds", "0"), "a race of predictors has at least one round, got 0"),
         (("poison", *V2, "--games", "0"), "games must be a whole number of at least 1, got 0"),
-        (("poison", *V2, "--x", "age"), "--x, --y and --positive speak of --data, which is missing."),
+        (("poison", *V2, "--x", "age"), "--x, --y and --positive need --data, which is missing."),
         (("poison", *V2, "--plot", "chart.txt"), "a chart is a PNG or an SVG, got 'chart.txt'"),
         (("poison", *V2, "--set", "adversary.aim=crowd"), "aim of the adversary is set by the options"),
         (("poison", *V2, "--set", "adversary.reach=2"), "reach must be less than 1, got 2.0"),
-        (("poison", *V2, *V2[:1]), "Two learners are called everlasting-v2; label one"),
+        (("poison", *V2, *V2[:1]), "two learners are called everlasting-v2. Label one"),
         (("hypothesis", "static-erm"), "static-erm has no class with a finite domain"),
         (("hypothesis", "static-erm", *LINE, "--games", "30"), "games are played in tables of `boost`"),
         (("hypothesis", "static-erm", *LINE, "--boost", "0"), "games are played in tables of `boost`"),

@@ -9,13 +9,15 @@ from pathlib import Path
 
 import pytest
 from click.testing import CliRunner, Result
+from tqdm import tqdm
 
 from arena import PlayerError
 from audits import cli
 from audits.cli import audit as auditing
-from audits.cli import progress
-from audits.registry.match import match
+from audits.cli.output import Output
+from audits.registry.match import build_match
 from audits.runs.estimation import Progress
+from audits.runs.plan import Plan
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {
@@ -128,7 +130,7 @@ def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(mo
         plans.append(plan)
         raise PlayerError("learner", plan.learner.name, 1, "enough")
 
-    monkeypatch.setattr(auditing, "run", stop)
+    monkeypatch.setattr(auditing, "run_plan", stop)
     arena("audit", *COUNT)
     arena("audit", *COUNT, "--until-refuted")
     arena("audit", *COUNT, "--until-refuted", "--games", "7")
@@ -196,10 +198,10 @@ def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
         def stop(now: Progress) -> None:
             raise KeyboardInterrupt
 
-        return run(plan, **{**options, "watch": stop})
+        return run_plan(plan, **{**options, "watch": stop})
 
-    run = auditing.run
-    monkeypatch.setattr(auditing, "run", interrupt)
+    run_plan = auditing.run_plan
+    monkeypatch.setattr(auditing, "run_plan", interrupt)
     status, found = audit(*COUNT, "--games", "1000")
     assert status == 130
     assert (found["interrupted"], found["games"]) == (True, 100)
@@ -211,30 +213,33 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_a_terminal_shows_progress_unless_told_not_to(monkeypatch, hidden: bool) -> None:
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_terminal_shows_progress_unless_quiet(monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress, "tqdm", partial(progress.tqdm, mininterval=0))
-    settings = {"learner": {}, "adversary": {}}
-    found = match("laplace-count", "count-swap", settings=settings, data=None, protocol=None, rounds=None)
-    plan = auditing.planned(
-        found,
-        seed=0,
-        quiet=True,
-        epsilon=None,
-        delta=None,
-        games=200,
-        until_refuted=False,
-        confidence=0.95,
-        distinguisher=None,
-        faults=False,
+    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0))
+    players = build_match(
+        "laplace-count",
+        "count-swap",
+        settings={"learner": {}, "adversary": {}},
+        data=None,
+        protocol=None,
+        rounds=None,
     )
-    with auditing._bar(plan, hidden=hidden) as show:
-        show(Progress(games=100, of=200, epsilon_lower=0.25, refuted=False))
-        show(Progress(games=200, of=200, epsilon_lower=0.5, refuted=False))
+    plan = Plan(
+        learner=players.learner,
+        adversary=players.adversary,
+        referee=players.referee,
+        epsilon=1.0,
+        delta=0.0,
+        confidence=0.95,
+        games=200,
+    )
+    with auditing._show_progress(plan, Output(as_json=False, quiet=quiet)) as update:
+        update(Progress(games=100, of=200, epsilon_lower=0.25, refuted=False))
+        update(Progress(games=200, of=200, epsilon_lower=0.5, refuted=False))
     shown = terminal.getvalue()
-    assert ("100/200" in shown and "ε ≥ 0.50" in shown) is not hidden
+    assert ("100/200" in shown and "ε ≥ 0.50" in shown) is not quiet
 
 
 # --- files --------------------------------------------------------------------------------------------
@@ -285,7 +290,7 @@ def test_every_estimator_speaks_on_the_same_games() -> None:
 
 def test_without_a_score_the_likelihood_ratio_is_used_and_said() -> None:
     done = arena("audit", "report-noisy-max-3", "--against", "statdp", "--games", "5000")
-    assert "statdp returns no score, so the worlds are told apart by the likelihood ratio" in done.stderr
+    assert "statdp returns no score, so the likelihood ratio distinguishes the worlds" in done.stderr
 
 
 @pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])

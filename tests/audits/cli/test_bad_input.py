@@ -67,11 +67,11 @@ def refusal(*arguments: str) -> str:
             ("age", "income"),
             "{file}, line 3: expected 2 fields, as in line 1, got 1.",
         ),
-        (GOOD, ("age", "income", "50K"), "{file}, column 'income': no label is, got '50K'."),
+        (GOOD, ("age", "income", "50K"), "{file}, column 'income': there is no such label, got '50K'."),
         (
             GOOD,
             ("age", "income"),
-            "{file}, column 'income': the labels are '<=50K', '>50K', and which of them is 1 ",
+            "{file}, column 'income': the labels are '<=50K', '>50K', and it is not given ",
         ),
     ],
 )
@@ -91,7 +91,7 @@ def test_what_is_not_csv_is_refused(tmp_path: Path) -> None:
     zipped.write_text(GOOD)
     player = ("audit", "everlasting-v1", "--against", "halt-counter", "--x", "age", "--y", "income")
     assert refusal(*player, "--data", str(path)).startswith(f"{path}, line 1: not text in UTF-8")
-    assert refusal(*player, "--data", str(zipped)).startswith(f"{zipped} is not whole gzip data")
+    assert refusal(*player, "--data", str(zipped)).startswith(f"{zipped} is not complete gzip data")
     assert refusal(*player, "--data", str(missing)) == f"{missing}: no such file. Check the path."
 
 
@@ -103,7 +103,7 @@ DATA_NEEDS = "--data needs --x COLUMN for the points and --y COLUMN for the labe
     [
         (
             ["--x", "age"],
-            "--x, --y and --positive speak of --data, which is missing. See arena audit --help.",
+            "--x, --y and --positive need --data, which is missing. See arena audit --help.",
         ),
         (["--data", "FILE"], DATA_NEEDS),
         (["--data", "FILE", "--x", "age"], DATA_NEEDS),
@@ -150,7 +150,7 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
         (["--confidence", "95"], "a confidence lies strictly between 0 and 1, got 95.0"),
         (["--games", "0"], "games must be a whole number of at least 1, got 0"),
         (["--games", "-5"], "games must be a whole number of at least 1, got -5"),
-        (["--games", "1.5"], "Invalid value for '--games': --games must be a whole number, got '1.5'."),
+        (["--games", "1.5"], "Invalid value for '--games': --games must be an integer, got '1.5'."),
         (["--seed", "-1"], "a seed is a whole number of at least 0, got -1"),
         (["--jobs", "0"], "jobs must be at least 1, got 0"),
         (["--set", "epsilon=0"], "epsilon must be more than 0, got 0.0"),
@@ -160,7 +160,7 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
         (["--set", "epsilom=1"], "laplace-count has no setting 'epsilom'. Did you mean epsilon?"),
         (
             ["--set", "adversary.sample=x"],
-            "sample of count-swap is not set by hand. It is filled from --data.",
+            "sample of count-swap cannot be set. It is filled from --data.",
         ),
     ],
 )
@@ -237,7 +237,7 @@ def test_an_html_report_that_cannot_be_written_is_refused_before_the_games(tmp_p
     assert said == f"the HTML report {tmp_path} is a directory. Name a file in it."
     nowhere = tmp_path / "none" / "report.html"
     said = refusal("audit", *COUNT, "--html", str(nowhere))
-    assert said == f"the directory of the HTML report {nowhere} does not exist. Make it first."
+    assert said == f"the directory of the HTML report {nowhere} does not exist. Create it first."
 
 
 # --- plug-ins -----------------------------------------------------------------------------------------
@@ -410,7 +410,7 @@ def test_a_learner_that_breaks_the_rules_is_named(
         (
             "return 1 / 0",
             "mine raised ZeroDivisionError: division by zero when it was asked for its claim. "
-            "Mend the player.",
+            "Fix the player.",
         ),
         ("return 3.0", "the claim of mine must be a Claim, got 3.0"),
         ("return Claim(epsilon=-1, delta=0, protects=())", "ε must be at least 0 nats, got -1.0"),

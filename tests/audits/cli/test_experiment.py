@@ -108,7 +108,7 @@ def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) 
     assert kept_by(path) - 1 <= told["repetitions"] <= kept_by(path)
     assert err == (
         f"arena: interrupted after {told['repetitions']} of 5000 repetitions, which {path} keeps; the same "
-        "command goes on from there\n"
+        "command continues from there\n"
     )
 
 
@@ -153,8 +153,8 @@ def test_numbers_can_be_cut(tmp_path) -> None:
         (("--plot", "chart.pdf"), "a chart is a PNG or an SVG, got 'chart.pdf'."),
         (("--active", "guessing"), "Invalid value for '--active': 'guessing' is not one of"),
         (("--constant", "0"), "constant is more than 0, got 0.0"),
-        (("--positive", "x"), "{data}, column 'y': no label is, got 'x'."),
-        (("--quantiles", "1"), "a column is cut into 2 to 64 ranges, got 1."),
+        (("--positive", "x"), "{data}, column 'y': there is no such label, got 'x'."),
+        (("--quantiles", "1"), "quantiles must be at least 2, got 1"),
     ],
 )  # fmt: skip
 def test_bad_use_is_one_line_and_status_2(data: str, arguments: tuple[str, ...], message: str) -> None:

@@ -52,8 +52,8 @@ def test_the_version_is_told() -> None:
         ),
         (
             ["show", f"{__file__}:CliRunner"],
-            f"arena: {__file__}:CliRunner is no player: it is a subclass neither of arena.Learner nor of "
-            "arena.Adversary. Name one that is.",
+            f"arena: {__file__}:CliRunner is no player: it is neither a subclass of arena.Learner nor of "
+            "arena.Adversary. Name a subclass of one of them.",
         ),
         (["show"], "arena: Missing argument 'PLAYER'. See arena show --help."),
         (["play", "static-erm"], "arena: Missing option '--against'. See arena play --help."),
@@ -66,17 +66,17 @@ def test_bad_use_is_one_line_and_status_2(arguments: list[str], message: str) ->
 
 def test_a_fault_is_one_line_without_a_traceback(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("ARENA_DEBUG", raising=False)
-    monkeypatch.setattr("audits.cli.show.find_any", lambda name: 1 / 0)
+    monkeypatch.setattr("audits.cli.show.find_player", lambda name: 1 / 0)
     failed = arena("show", "static-erm")
     assert (failed.exit_code, failed.stdout) == (1, "")
     assert failed.stderr == (
-        "arena: unexpected ZeroDivisionError: division by zero; --debug shows where it came from\n"
+        "arena: unexpected ZeroDivisionError: division by zero; --debug shows the traceback\n"
     )
 
 
 def test_debugging_lets_errors_through(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("ARENA_DEBUG", "1")
-    monkeypatch.setattr("audits.cli.show.find_any", lambda name: 1 / 0)
+    monkeypatch.setattr("audits.cli.show.find_player", lambda name: 1 / 0)
     assert isinstance(arena("show", "static-erm").exception, ZeroDivisionError)
     assert arena("show").exit_code == 2
 
@@ -85,7 +85,7 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(name: str) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.cli.show.find_any", interrupt)
+    monkeypatch.setattr("audits.cli.show.find_player", interrupt)
     assert arena("show", "static-erm").exit_code == 130
 
 
@@ -122,13 +122,13 @@ def test_list_tells_of_a_player_that_cannot_be_loaded(monkeypatch: pytest.Monkey
     from arena import InvalidArgument
     from audits.registry.players import ADVERSARIES, Registry
 
-    every = Registry.every
+    load_all = Registry.load_all
 
     def with_one_broken(self: Registry) -> dict[str, object]:
         broken = {"broken": InvalidArgument("broken cannot be loaded")} if self is ADVERSARIES else {}
-        return {**broken, **every(self)}
+        return {**broken, **load_all(self)}
 
-    monkeypatch.setattr(Registry, "every", with_one_broken)
+    monkeypatch.setattr(Registry, "load_all", with_one_broken)
     listed = arena("list")
     assert listed.exit_code == 0
     assert listed.stderr == "arena: note: broken cannot be loaded\n"
@@ -160,8 +160,9 @@ def test_show_prints_settings_and_what_follows_from_them() -> None:
     assert lines["rate_run"][1] == "0.00660445"
     assert lines["theorem"][1:3] == ["Claim", "5.3"]
     assert "-DP for a training example or a query (replace one)" in shown
-    assert "round 1            noise ε′ = 0.0337323 nats, 2,001 teachers, 6,059,555 answers" in shown
-    assert "round 2            noise ε′ = 0.0337323 nats, 4,002 teachers" in shown
+    words = " ".join(shown.split())
+    assert "round 1 noise ε′ = 0.0337323 nats, 2,001 teachers, 6,059,555 answers" in words
+    assert "round 2 noise ε′ = 0.0337323 nats, 4,002 teachers" in words
 
 
 def test_show_has_no_round_that_is_not_played() -> None:
@@ -184,7 +185,7 @@ def test_show_says_what_the_printed_constants_demand(name: str, demand: str) -> 
 def test_show_says_what_is_filled_in() -> None:
     shown = " ".join(arena("show", "halt-counter").stdout.split())
     assert "filled from --data" in shown
-    assert "filled with the opponent's spec" in shown
+    assert "filled with the opponent's configuration" in shown
     assert "claim" not in shown.split("setting")[1]
 
 

@@ -143,7 +143,7 @@ def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
         ),
         (
             ["laplace-count", "--against", "count-swap", "--rounds", "5"],
-            "Release has no set number of rounds. Leave out --rounds.",
+            "Release has no number of rounds. Leave out --rounds.",
         ),
         (
             ["noisy-majority", "--against", "contrarian", "--rounds", "5", "--set-adversary", "rounds=5"],

@@ -98,7 +98,7 @@ def test_the_users_data_are_d(data: str) -> None:
         (("everlasting-v3",), "there is no learner of that name, got 'everlasting-v3'. Did you mean "),
         (
             ("everlasting-v2", "soa"),
-            "Predictors (everlasting-v2) and learners of online games are measured otherwise; race ",
+            "Predictors (everlasting-v2) and learners of online games need separate races.",
         ),
         (("soa",), "Missing option '--against'."),
         (
@@ -128,7 +128,7 @@ def test_the_users_data_are_d(data: str) -> None:
             "100. Give more answers, a higher rate, or rounds=1.",
         ),
         (("everlasting-v2", "--rounds", "0"), "a race of predictors has at least one round, got 0"),
-        (("everlasting-v2", "--x", "age"), "--x, --y and --positive speak of --data, which is missing."),
+        (("everlasting-v2", "--x", "age"), "--x, --y and --positive need --data, which is missing."),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:

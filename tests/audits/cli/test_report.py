@@ -113,7 +113,7 @@ def test_the_page_needs_a_place(ledger: Path, tmp_path: Path) -> None:
     )
     nowhere = tmp_path / "none" / "report.html"
     assert refusal("report", str(ledger), "-o", str(nowhere)) == (
-        f"the directory of the HTML report {nowhere} does not exist. Make it first."
+        f"the directory of the HTML report {nowhere} does not exist. Create it first."
     )
 
 

@@ -118,7 +118,7 @@ def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
     assert found["half"].startswith("laplace-count count-swap 500 of 1,000 ε ≥ ")
     assert found["run.ledger"].startswith("laplace-count count-swap 1,000 of 1,000 ε ≥ ")
     assert ", claimed 1 finished " in found["run.ledger"]
-    assert "to be resumed" in found["half"]
+    assert "unfinished" in found["half"]
     assert "1,000 of 1,000 refuted, ε ≥ " in found["erm"]
 
 
@@ -190,7 +190,7 @@ def test_a_run_that_is_gone_on_with_has_the_figures_of_an_undisturbed_one(ledger
 def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = tmp_path / "run.ledger"
     first = told(*COUNT, "--epsilon", "0.1", "--ledger", ledger, status=3)
-    monkeypatch.setattr("audits.cli.ledgers.resume.recalled", None)
+    monkeypatch.setattr("audits.cli.ledgers.resume.rebuild_plan", None)
     assert figures(told("resume", ledger, status=3)) == figures(first)
     assert "Refuted: with confidence 95 %" in done("resume", ledger, status=3)
 
@@ -219,8 +219,8 @@ def test_a_run_begun_from_python_has_no_command(tmp_path: Path) -> None:
         Ledger.open(path, PLAN, notes=lambda notes=notes: notes).close()
         for command in ("resume", "verify"):
             assert refusal(command, path) == (
-                f"the ledger {path} holds no command of arena audit by which its plan could be made again. "
-                "Give the same ledger to what began the run: it goes on from there."
+                f"the ledger {path} records no arena audit command from which its plan could be rebuilt. "
+                "Give the ledger to the program that began the run, which continues it."
             )
         path.unlink()
 
@@ -236,8 +236,8 @@ def test_a_run_begun_from_python_has_no_command(tmp_path: Path) -> None:
         ("static-erm --against reconstruct --data gone.csv --x a --y b", "gone.csv"),
         ("laplace-count", "Missing option '--against'."),
         ("laplace-count --against count-swap --frobnicate", "No such option"),
-        ("laplace-count --against count-swap --html page.html", "html is none of its options."),
-        ("laplace-count --against count-swap --ledger other", "ledger is none of its options."),
+        ("laplace-count --against count-swap --html page.html", "A recorded command does not contain html"),
+        ("laplace-count --against count-swap --ledger other", "A recorded command does not contain ledger"),
         ("--help", "0"),
     ],
 )
@@ -248,10 +248,12 @@ def test_a_command_that_cannot_be_given_again(tmp_path: Path, command: str, why:
     said = result.stderr.removeprefix("arena: ").rstrip("\n")
     assert result.exit_code == 2
     assert said.startswith(
-        f"the plan in the ledger {path} cannot be made again by its command, arena audit {command}: "
+        f"the plan in the ledger {path} cannot be rebuilt from its command, arena audit {command}: "
     )
     assert why in said
-    assert said.endswith("Paths in it start from the folder in which it was begun: go there, and try again.")
+    assert said.endswith(
+        "Relative paths start from the folder in which the run was begun: try again from there."
+    )
 
 
 def test_a_plan_that_is_another_today(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -281,7 +283,7 @@ def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
     assert done(*COUNT, "--ledger", a, "--part", "1/2") == (
         f"Part 1/2: 5 of 5 blocks, 500 of 500 games in each world, are in {a}.\n"
-        "A part has no verdict: arena merge the ledgers of all parts, then arena resume the whole.\n"
+        "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests them.\n"
     )
     assert told(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 500
     said = done("merge", a, b, "--into", c)
@@ -336,7 +338,7 @@ def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
 
 def test_verify(ledger: Path) -> None:
     assert done("verify", ledger, "--blocks", 3) == (
-        "All checksums of 10 blocks are right, and 3 blocks played again are the same, bit for bit.\n"
+        "All checksums of 10 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
     )
     assert told("verify", ledger, "--all") == {
         "played": list(range(10)),
@@ -356,7 +358,7 @@ def test_verify_finds_what_was_put_there(tmp_path: Path, ledger: Path) -> None:
         forged.add(4, foreign)
     assert told("verify", ledger, "--all", status=3)["differing"] == [4]
     assert done("verify", ledger, "--all", status=3).startswith(
-        "1 of 10 blocks differ from what the plan gives here: 4.\n"
+        "1 of 10 replayed blocks differ from the ledger: 4.\n"
     )
 
 
@@ -381,7 +383,7 @@ def test_export(tmp_path: Path, ledger: Path) -> None:
     assert "ends in .csv or .parquet" in refusal("export", ledger, games, "--figures", tmp_path / "f.txt")
     before = games.read_bytes()
     assert refusal("export", ledger, games, "--figures", games) == (
-        f"the games and the figures are two tables, got '{games}'. Name another for --figures."
+        f"the games and the figures need two tables, got '{games}'. Name another for --figures."
     )
     assert games.read_bytes() == before
 
@@ -398,7 +400,7 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
     watched = arena("watch", ledger)
     assert watched.exit_code == 130
     assert "Interrupted; what was played stands." in watched.stdout
-    assert watched.stderr == f"arena: note: no process plays it; arena resume {ledger} goes on\n"
+    assert watched.stderr == f"arena: note: no process plays it; arena resume {ledger} continues it\n"
     without(ledger, "block = 0")
     assert arena("watch", ledger).stderr.startswith(
         "arena: note: block 0, which the test reads first, is missing\n"
@@ -449,7 +451,7 @@ def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
 @pytest.mark.parametrize("seconds", ["0", "-1", "1e9"])
 def test_watch_looks_at_times_that_come(ledger: Path, seconds: str) -> None:
     assert refusal("watch", ledger, "--every", seconds).startswith(
-        "--every must be more than 0 seconds, and at most a day of them, got "
+        "--every must be more than 0 seconds and at most a day, got "
     )
 
 

@@ -15,7 +15,7 @@ from support.paths import ROOT
 from audits import cli
 from audits.search import Progress
 
-PLAYERS = ROOT / "tests" / "search_players.py"
+PLAYERS = ROOT / "tests" / "support" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
 
 
@@ -30,7 +30,7 @@ def test_a_refutation_is_told_verdict_first() -> None:
         done.stdout.index(text)
         for text in (
             "learner",
-            "Refuted: but for a chance of 1e-06",
+            "Refuted: except with probability 1e-06",
             "world 0: gets",
             "class Found(Adversary)",
         )
@@ -80,15 +80,15 @@ def test_a_fault_is_shown_game_by_game() -> None:
 def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     from audits.cli import search as searching
 
-    def stopped(*given, watch, **options):
+    def search_and_stop(*given, watch, **options):
         def stop(now: Progress) -> None:
             if now.examples >= 3:
                 raise KeyboardInterrupt
 
-        return search(*given, watch=stop, **options)
+        return search_adversary(*given, watch=stop, **options)
 
-    search = searching.search
-    monkeypatch.setattr(searching, "search", stopped)
+    search_adversary = searching.search_adversary
+    monkeypatch.setattr(searching, "search_adversary", search_and_stop)
     done = arena("laplace-count")
     assert done.exit_code == 130
     assert "Interrupted. Nothing found" in done.stdout
@@ -99,14 +99,14 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     [
         (("static-erm",), "static-erm claims nothing with these settings, so there is nothing to refute"),
         (("laplace-count", "--examples", "0"), "examples must be a whole number of at least 1, got 0"),
-        (("laplace-count", "--examples", "some"), "must be a whole number"),
+        (("laplace-count", "--examples", "some"), "must be an integer"),
         (("laplace-count", "--error", "1"), "an error is a probability strictly between 0 and 1, got 1.0"),
         (("laplace-count", "--epsilon", "0"), "finite ε of more than 0 nats"),
         (("laplace-count", "--delta", "2"), "δ must be a probability"),
         (("laplace-count", "--protocol", "Figure1"), "learner laplace-count does not play Figure1"),
         (("laplace-count", "--set", "adversary.x=1"), "A search makes its own adversary"),
-        (("laplace-count", "-o", "found.txt"), "the adversary is Python source"),
-        (("laplace-count", "-o", "nowhere/found.py"), "must lie in a folder that is there"),
+        (("laplace-count", "-o", "found.txt"), "the adversary is written as Python source"),
+        (("laplace-count", "-o", "nowhere/found.py"), "must be in an existing folder"),
         (("laplace-counts",), "Did you mean laplace-count?"),
     ],
 )

@@ -11,8 +11,8 @@ from click.testing import CliRunner, Result
 
 from arena import InvalidArgument
 from audits.cli import arena
-from audits.registry.players import as_learner
-from audits.registry.user_files import function_at
+from audits.registry.players import resolve_learner
+from audits.registry.user_files import load_function
 
 MINE = """
 import secrets
@@ -89,7 +89,7 @@ def test_coins_of_its_own_are_noted(file: str) -> None:
     done = audit(f"{file}:own", "--epsilon", "1")
     assert done.exit_code == 3
     assert done.stderr == (
-        "arena: note: function draws coins of its own, so that no seed repeats these games\n"
+        "arena: note: function draws random numbers of its own, so no seed repeats these games\n"
     )
 
 
@@ -116,11 +116,11 @@ def test_a_mechanism_that_a_file_makes(file: str) -> None:
 )
 def test_what_is_no_function(file: str, named: str, message: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        function_at(named.format(file=file))
+        load_function(named.format(file=file))
     assert str(refused.value) == message.format(file=file)
 
 
 def test_other_names_stay_what_they_are(file: str) -> None:
-    assert as_learner("laplace-count") == ("laplace-count", {})
-    assert as_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
-    assert as_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})
+    assert resolve_learner("laplace-count") == ("laplace-count", {})
+    assert resolve_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
+    assert resolve_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})

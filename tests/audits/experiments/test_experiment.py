@@ -15,7 +15,7 @@ from support.experiment_data import LINES, Plain, load
 
 from arena import InvalidArgument
 from audits import reports as report
-from audits.data.one_hot import OneHot
+from audits.data.one_hot import OneHotData
 from audits.experiments import METHODS, Experiment, Row, run
 from audits.experiments.plan import ASQ, PSQ
 from audits.experiments.printed import printed
@@ -25,12 +25,12 @@ from audits.experiments.tally import Book, Tally
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory) -> OneHot:
+def data(tmp_path_factory) -> OneHotData:
     return load(tmp_path_factory.mktemp("data") / "d.csv")
 
 
 @pytest.fixture
-def planned(data: OneHot) -> Experiment:
+def planned(data: OneHotData) -> Experiment:
     return Experiment(data=data, players=Plain(), teacher_examples=20, shares=(0.8, 0.1), repeats=4, seed=3)
 
 

@@ -121,7 +121,7 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         refusal(ledger, ledger)
         == f"the table {ledger} would take the place of the ledger. Name another file."
     )
-    assert "does not exist. Make it first." in refusal(ledger, tmp_path / "none" / "t.csv")
+    assert "does not exist. Create it first." in refusal(ledger, tmp_path / "none" / "t.csv")
     assert ledger.read_bytes() == before
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert refusal(ledger, tmp_path / "t.parquet") == (
