@@ -32,7 +32,7 @@ from arena.concepts import (
     Stumps,
     Thresholds,
 )
-from audits.data.csv_samples import load_sample, resolve_positive_label, read_table
+from audits.data.csv_samples import load_sample, read_table, resolve_positive_label
 from audits.races.errors import PredictorStanding, predictor_race, run
 from audits.races.errors.exact_errors import Exam
 from learners.everlasting.everlasting_counter import EverlastingCounter

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 from arena.settings import at_least, at_most, check_value, whole
 from audits.data.csv_samples import Table, list_label_values, read_table, resolve_positive_label
 
@@ -53,8 +53,7 @@ def load_one_hot(
     treated as public: what is released depends on them.
 
     y: the column of the labels, which takes two values. x: the columns of the points; default: all others.
-    positive: the value of y that becomes label 1; default: the number 1 beside 0, otherwise the later value
-    in
+    positive: the value of y that becomes label 1; default: the number 1 beside 0, otherwise the later in
         alphabetical order.
     quantiles: the number of ranges, of about equally many examples, that a numerical column with more values
         is cut into; fewer if many examples share a number. Default: no column is cut.
@@ -77,10 +76,10 @@ def load_one_hot(
     negative = next(value for value in list_label_values(table, label) if value != positive)
     return OneHotData(
         path=table.name,
-        points=frozen(np.concatenate(points, axis=1).astype(np.int8)),
-        labels=frozen(np.array([row[label] == positive for _, row in table.rows], np.int8)),
+        points=freeze(np.concatenate(points, axis=1).astype(np.int8)),
+        labels=freeze(np.array([row[label] == positive for _, row in table.rows], np.int8)),
         names=tuple(encoded),
-        column_of=frozen(np.repeat(np.arange(len(columns)), [part.shape[1] for part in points])),
+        column_of=freeze(np.repeat(np.arange(len(columns)), [part.shape[1] for part in points])),
         columns=tuple(names),
         y=y,
         values=(negative, positive),

@@ -87,7 +87,7 @@ def _load_data(data: DataSource | None, adversary: type[Adversary]) -> Sample | 
 def _fit_sizes(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner, tuple[str, ...]]:
     """The learner with sizes that suit the sample, unless that would change a setting the user has chosen."""
     with blame_player(learner.name, "sized for a sample"):
-        resized = learner.sized_for(sample.size)
+        resized = learner.adapt_to(sample.size)
     fields = [field.name for field in attrs.fields(type(learner))]
     changed = [name for name in fields if getattr(resized, name) != getattr(learner, name)]
     if not changed or chosen.intersection(changed):

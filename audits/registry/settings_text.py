@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.concepts import ConceptClass, concept_class
-from arena.errors import ArenaError, InvalidArgument, told
-from arena.fingerprint import name_of
+from arena.errors import ArenaError, InvalidArgument, describe_error
+from arena.fingerprint import callable_name
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry.suggestions import suggest
@@ -80,7 +80,7 @@ def blame_player(name: str, action: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise InvalidArgument(
-            f"{name} raised {told(error)} when it was {action}", remedy="Fix the player."
+            f"{name} raised {describe_error(error)} when it was {action}", remedy="Fix the player."
         ) from error
 
 
@@ -119,7 +119,7 @@ def format_value(value: object) -> str:
     if isinstance(value, Learner | Adversary):
         return value.name
     if isinstance(value, FunctionType | partial) or inspect.isclass(value):
-        return name_of(value)
+        return callable_name(value)
     return str(value)
 
 

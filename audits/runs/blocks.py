@@ -10,7 +10,6 @@ import numpy as np
 
 from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
-from audits.distinguishers.likelihood_ratio import likelihood_ratios, ratio_of
 from audits.distinguishers.view_features import Block, ViewCounts, features
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, in_order
@@ -95,14 +94,21 @@ def _told(plan: Plan, played: Played) -> Any:
     if plan.distinguisher == LEARNED:
         return features(played)
     if plan.distinguisher == LIKELIHOOD:
+        from audits.distinguishers.likelihood_ratio import likelihood_ratios  # slow to import
+
         return likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
     return played.score
 
 
 def choose_distinguisher(learner: Learner, adversary: Adversary, referee: Referee) -> str:
     """The adversary's score if it gives one; else the likelihood ratio if it is told; else a learned one."""
-    if not referee.two_worlds or play(learner, adversary, referee, games=2, seed=0).score is not None:
+    returns_score = adversary.returns_score
+    if referee.two_worlds and returns_score is None:
+        returns_score = play(learner, adversary, referee, games=2, seed=0).score is not None
+    if returns_score or not referee.two_worlds:
         return SCORE
+    from audits.distinguishers.likelihood_ratio import ratio_of  # slow to import
+
     try:
         ratio_of(learner, adversary, referee)
     except Unsupported:

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.players import Learner
 from arena.replies import Hypothesis
@@ -26,7 +26,7 @@ class FittedLearner(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

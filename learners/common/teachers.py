@@ -22,7 +22,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.errors import InternalError
-from arena.points import shared
+from arena.points import is_shared
 from arena.sample import Sample, Training
 
 # Costs in nanoseconds, measured; they only decide between routes of equal law.
@@ -60,7 +60,7 @@ class Teachers:
 
     def votes(self, x: np.ndarray) -> np.ndarray:
         """The mean vote at each game's point: x (n, ...) gives (n,) in [0, 1]. Read-only."""
-        if shared(x):
+        if is_shared(x):
             return self._votes_at(x[0])
         points, which = np.unique(x, axis=0, return_inverse=True)
         if not 0 < len(points) <= _MOST_VOTES_KEPT:
@@ -76,7 +76,7 @@ class Teachers:
             return np.stack(
                 [self._class.vote(held, points) for held, points in zip(self._concepts, x, strict=True)]
             )
-        if shared(x):
+        if is_shared(x):
             ones = self._class.labels(self._concepts, x[0])
             return self._counts @ ones.astype(np.float64) / self.size
         return np.stack([self._votes_of_game(*game) for game in zip(self._counts, x, strict=True)])

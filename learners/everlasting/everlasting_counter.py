@@ -10,7 +10,7 @@ from math import ceil, exp
 import attrs
 import numpy as np
 
-from arena.bounds import Bound
+from arena.claims import Bound
 from arena.errors import InvalidArgument
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.everlasting.generic_bbl import GenericBBL, Round

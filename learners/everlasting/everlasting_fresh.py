@@ -9,9 +9,9 @@ from collections import deque
 import attrs
 import numpy as np
 
-from arena.claims import QUERY, TRAINING_EXAMPLE, UNLABELLED_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.errors import BudgetExceeded
-from arena.points import shared
+from arena.points import is_shared
 from arena.settings import at_least, setting, whole
 from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
 from learners.mechanisms.accounting.composition import Guarantee
@@ -61,11 +61,11 @@ class EverlastingFresh(EverlastingV2):
         return self._enough(index) if self.pool is None else self.pool * 4 ** (index - 1)
 
     @property
-    def costs(self) -> dict[str, Guarantee]:
+    def costs(self) -> dict[PrivacyUnit, Guarantee]:
         return {
-            TRAINING_EXAMPLE: self._cost_of_example(),
-            QUERY: self._cost_of_query(),
-            UNLABELLED_EXAMPLE: self._cost_of_unlabelled(),
+            PrivacyUnit.TRAINING_EXAMPLE: self._cost_of_example(),
+            PrivacyUnit.QUERY: self._cost_of_query(),
+            PrivacyUnit.UNLABELLED_EXAMPLE: self._cost_of_unlabelled(),
         }
 
     def _cost_of_query(self) -> Guarantee:
@@ -85,7 +85,7 @@ class FreshState(V2State):
 
     def fresh(self, x: np.ndarray) -> None:
         """Fresh unlabelled points (n, k, ...). Those that no round needs are dropped."""
-        self._spec.concepts.check(x[0] if shared(x) else x)
+        self._spec.concepts.check(x[0] if is_shared(x) else x)
         while x.shape[1] and self._pool_index != self._spec.rounds:
             taken = min(x.shape[1], self._lacking)
             self._pool.offer(x[:, :taken])

@@ -62,7 +62,7 @@ class EverlastingV1(GenericBBL):
         """Claim D.7, the condition of Lemma C.4."""
         return run.teachers >= 8 / (run.alpha * run.noise) * (log(run.answers + 1) - log(run.beta))
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """For fewer examples than the default needs: one halt, ε′ near 1 (Lemma 4.3 without composition),
         the teachers that the gap condition asks for, S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
         Claim E.5 uses.

@@ -24,8 +24,7 @@ from typing import ClassVar, Self
 
 import attrs
 
-from arena.bounds import ERROR, Bound
-from arena.claims import QUERY, TRAINING_EXAMPLE, Claim
+from arena.claims import ERROR, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.players import Learner
@@ -201,7 +200,7 @@ class GenericBBL(Learner):
             )
         return min(wished, trainable)
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """For fewer examples than the default needs: S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
         Claim E.5 uses, and as many teachers as that allows.
         """
@@ -289,9 +288,12 @@ class GenericBBL(Learner):
         )
 
     @property
-    def costs(self) -> dict[str, Guarantee]:
+    def costs(self) -> dict[PrivacyUnit, Guarantee]:
         """What is protected, each with its own guarantee; the claim is the worst of them."""
-        return {TRAINING_EXAMPLE: self._cost_of_example(), QUERY: self._cost_of_query()}
+        return {
+            PrivacyUnit.TRAINING_EXAMPLE: self._cost_of_example(),
+            PrivacyUnit.QUERY: self._cost_of_query(),
+        }
 
     def _cost_of_example(self) -> Guarantee:
         """Of a training example."""

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from arena.errors import Unsupported
-from arena.points import shared
+from arena.points import is_shared
 from arena.sample import Training
 from learners.common.teachers import Teachers, teach
 from learners.everlasting.generic_bbl import GenericBBL, Round
@@ -67,7 +67,7 @@ class BBLState(ABC):
         """Step 3(d) for one query a game; the step to the next round happens before its first query."""
         if not self._left():
             return np.zeros(self._games, bool)
-        self._spec.concepts.check(x[:1] if shared(x) else x)
+        self._spec.concepts.check(x[:1] if is_shared(x) else x)
         label = self._answer(self._teachers.votes(x))
         self._answered(x[:, None])
         return label
@@ -80,7 +80,7 @@ class BBLState(ABC):
         if not left:
             return np.zeros(x.shape[:2], bool)
         x = x[:, : min(left, max(1, self.together // max(1, self._games)))]
-        self._spec.concepts.check(x[0] if shared(x) else x)
+        self._spec.concepts.check(x[0] if is_shared(x) else x)
         labels = self._answer_many(self._teachers.votes_in_a_row(x))
         self._answered(x[:, : labels.shape[1]])
         return labels

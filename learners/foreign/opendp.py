@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
@@ -78,7 +78,7 @@ class OpenDP(Foreign):
         """Raises: InvalidArgument if d_in is less than one example moves the data, or if δ is missing;
         Unsupported if the map speaks of another measure."""
         epsilon, delta = self._loss()
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def drawn(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         measurement, data = _measurement(self.make), part_of(sample, self.receives)

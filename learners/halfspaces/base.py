@@ -11,7 +11,7 @@ from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.cube.halfspaces import products
 from arena.errors import Unsupported
 from arena.players import Learner
-from arena.points import frozen
+from arena.points import freeze
 from arena.settings import setting
 
 MOST_SIGNS = 6  # coordinates that `some_points` singles out
@@ -41,7 +41,7 @@ class HalfspaceLearner(Learner):
         dimension = self.concepts.dimension
         single = 2 * np.eye(dimension)[:MOST_SIGNS] - 1
         corners = np.concatenate([single, np.ones((1, dimension))])
-        return frozen(np.concatenate([corners, -corners, np.zeros((1, dimension))]))
+        return freeze(np.concatenate([corners, -corners, np.zeros((1, dimension))]))
 
 
 class Multiplicative:

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import DecisionLists, Variables
 from arena.concepts.base import ConceptClass
 from arena.errors import InvalidArgument
 from arena.laws import Finite
 from arena.players import Learner
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting
@@ -80,7 +80,7 @@ class PrivateDecisionList(Learner):
     @property
     def claim(self) -> Claim:
         spent = cost(self.rounds, self.chosen_rate, delta=self.delta)
-        return Claim(epsilon=spent.epsilon, delta=spent.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=spent.epsilon, delta=spent.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def other_costs(self) -> dict[str, float]:
         """What other arguments say that it costs: ε at the claim's δ, nats."""
@@ -140,7 +140,7 @@ class PrivateDecisionList(Learner):
         left = ~(used @ held.T)
         errors = np.einsum("su,uf,uo->sfo", left, held, wrong, optimize=True)
         weights = choice_weights(-errors, used, rate=self.chosen_rate)
-        return frozen(weights / weights.sum(axis=1, keepdims=True))
+        return freeze(weights / weights.sum(axis=1, keepdims=True))
 
 
 class PrivateDecisionListState:

@@ -7,7 +7,7 @@ from math import log, ulp
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
@@ -70,7 +70,7 @@ class DistanceToInstability(Voters):
     def claim(self) -> Claim:
         told = max(float(laplace_cdf(np.array(-self.threshold_run * self.epsilon))), ulp(0.0))
         epsilon, delta = optimal(self.queries, self.epsilon, told, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -8,7 +8,7 @@ from math import exp, expm1, log, log1p, sqrt, ulp
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.settings import at_least, one_of, setting, whole
 from learners.mechanisms.accounting.bisection import least
 from learners.mechanisms.accounting.composition import optimal
@@ -66,7 +66,7 @@ class PateSvt(Screening):
         # What is left of δ for the patterns when (1 − leak)^runs · (1 − slack) = 1 − δ.
         slack = max(0.0, -expm1(log1p(-self.delta) - self.runs * log1p(-leak)))
         epsilon, delta = optimal(self.runs, 2 / self.scale_run, leak, slack=slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def told(self) -> np.ndarray:

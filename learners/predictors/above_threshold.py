@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.mechanisms.accounting.composition import basic
@@ -36,7 +36,7 @@ class AboveThresholdPredictor(VotePredictor):
     @property
     def claim(self) -> Claim:
         epsilon, delta = basic(self.halts, self.epsilon)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -17,7 +17,7 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.points import shared
+from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.common.teachers import Teachers
@@ -59,7 +59,7 @@ class Electorate:
 
     def votes(self, x: np.ndarray) -> np.ndarray:
         """The mean vote at each point of x (n, ...): (n,) in [0, 1], or (1,) where x is one point for all."""
-        if shared(x):
+        if is_shared(x):
             return self._votes_at(x[:1])
         points, which = np.unique(x, axis=0, return_inverse=True)
         return self._votes_at(points)[which.ravel()]
@@ -117,7 +117,7 @@ class VotePredictor(Learner):
     def sample_size(self) -> int:
         return self.size
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """Set for exactly so many examples."""
         return attrs.evolve(self, size=sample_size)
 

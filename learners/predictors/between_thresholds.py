@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.mechanisms.accounting.composition import composed
@@ -39,9 +39,9 @@ class BetweenThresholdsPredictor(VotePredictor):
     def claim(self) -> Claim:
         delta = delta_of_gap(epsilon=self.epsilon, gap=2 * self.alpha, size=self.size)
         if delta >= 1:
-            return Claim(epsilon=np.inf, delta=1, protects=(TRAINING_EXAMPLE,))
+            return Claim(epsilon=np.inf, delta=1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
         epsilon, delta = composed(self.halts, self.epsilon, delta, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
@@ -36,7 +36,7 @@ class NoisyVotes(VotePredictor):
     @property
     def claim(self) -> Claim:
         epsilon, delta = composed(self.answers, self.epsilon, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

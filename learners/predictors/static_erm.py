@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.points import shared
+from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import setting
 
@@ -30,7 +30,7 @@ class StaticErm(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
@@ -56,7 +56,7 @@ class StaticErmLaw(AnswerLaw):
         return np.ones(1)
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        ones = self._class.labels(self._fitted, x[:1] if shared(x) else x)[0, :, None]
+        ones = self._class.labels(self._fitted, x[:1] if is_shared(x) else x)[0, :, None]
         return np.stack([measure * ~ones, measure * ones])
 
 

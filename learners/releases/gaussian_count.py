@@ -7,7 +7,7 @@ from math import log, pi, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.laws import Density
 from arena.players import Learner
 from arena.sample import Sample, Training
@@ -49,7 +49,7 @@ class GaussianCount(Learner):
     @property
     def claim(self) -> Claim:
         delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run)
-        return Claim(epsilon=self.epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -9,7 +9,7 @@ from typing import Self
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.laws import Finite
 from arena.players import Learner
@@ -47,14 +47,14 @@ class GeometricCount(Learner):
     def sample_size(self) -> int:
         return self.size
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """Set for exactly so many examples."""
         return attrs.evolve(self, size=sample_size)
 
     @property
     def claim(self) -> Claim:
         ratios = np.diff(np.log(chances(self.size, self.epsilon).astype(float)), axis=0)
-        return Claim(epsilon=float(np.abs(ratios).max()), delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=float(np.abs(ratios).max()), delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.laws import Density
 from arena.players import Learner
 from arena.sample import Sample, Training
@@ -32,7 +32,7 @@ class LaplaceCount(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -8,7 +8,7 @@ from typing import Self
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.laws import Finite, Independent
 from arena.players import Learner
 from arena.sample import Sample, Training
@@ -46,9 +46,9 @@ class RandomisedResponse(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """Set for exactly so many examples."""
         return attrs.evolve(self, size=sample_size)
 

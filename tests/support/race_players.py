@@ -10,7 +10,6 @@ import numpy as np
 from arena import (
     MISTAKES,
     REGRET,
-    STREAM_EXAMPLE,
     Adversary,
     Bound,
     Claim,
@@ -19,6 +18,7 @@ from arena import (
     Hypothesis,
     Learner,
     Moves,
+    PrivacyUnit,
     setting,
 )
 from arena.concepts import ConceptClass, Thresholds
@@ -55,7 +55,7 @@ class TinySoa(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def bound(self, rounds: int) -> Bound | None:
         most = soa(self.concepts).mistakes if self.at_most is None else self.at_most
@@ -87,7 +87,7 @@ class Guess(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> GuessState:
         return GuessState(games, rng)

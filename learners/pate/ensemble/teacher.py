@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, concept_class
-from arena.errors import InvalidArgument, told
+from arena.errors import InvalidArgument, describe_error
 from arena.sample import Sample
 
 # Where a classifier that is named without its module is looked for.
@@ -154,7 +154,7 @@ class Classifier(Teacher):
             return made(**settings)
         except Exception as error:  # somebody else's constructor may raise anything
             raise InvalidArgument(
-                f"{self.path} cannot be made ({told(error)})", remedy="Check its settings."
+                f"{self.path} cannot be made ({describe_error(error)})", remedy="Check its settings."
             ) from error
 
     def train(self, sample: Sample) -> Taught:
@@ -168,7 +168,7 @@ class Classifier(Teacher):
             raise
         except Exception as error:
             raise InvalidArgument(
-                f"{self.path} cannot be trained on {sample.size:,} examples ({told(error)})",
+                f"{self.path} cannot be trained on {sample.size:,} examples ({describe_error(error)})",
                 remedy=_REMEDY,
             ) from error
         taught = partial(self.labels, model)
@@ -191,7 +191,7 @@ class Classifier(Teacher):
             said = np.asarray(model.predict(_table(points)))
         except Exception as error:
             raise InvalidArgument(
-                f"{self.path} cannot predict ({told(error)})",
+                f"{self.path} cannot predict ({describe_error(error)})",
                 remedy=_REMEDY,
             ) from error
         if said.shape != (len(points),) or not np.isin(said, (0, 1)).all():
@@ -237,7 +237,9 @@ def _class_at(path: str) -> Any:
         try:
             found = getattr(importlib.import_module(module), name, None)
         except ImportError as error:
-            raise InvalidArgument(f"{module} cannot be imported ({told(error)})", value=path) from error
+            raise InvalidArgument(
+                f"{module} cannot be imported ({describe_error(error)})", value=path
+            ) from error
         if _is_classifier(found):
             return found
     raise InvalidArgument(

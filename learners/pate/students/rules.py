@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.errors import InvalidArgument, Unsupported, told
+from arena.errors import InvalidArgument, Unsupported, describe_error
 from learners.pate.ensemble import Classifier, Minimiser, Teacher
 from learners.pate.logistic import LinearRules
 from learners.pate.students.public_points import PublicPoints
@@ -129,7 +129,7 @@ def _trained(student: Classifier, points: np.ndarray, labels: np.ndarray, weight
         raise
     except Exception as error:  # somebody else's classifier may raise anything
         raise InvalidArgument(
-            f"{student.path} cannot be a student of {len(points):,} labels ({told(error)})",
+            f"{student.path} cannot be a student of {len(points):,} labels ({describe_error(error)})",
             remedy="Give more public points, or let the student be LogisticRegression.",
         ) from error
 

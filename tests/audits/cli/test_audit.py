@@ -48,7 +48,7 @@ class Mine(Adversary):
     protocols = ("Release",)
 
     def play(self, games, rng):
-        reply = yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1))
+        reply = yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1))
         return reply.value
 """
 

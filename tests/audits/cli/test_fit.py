@@ -12,7 +12,7 @@ from support.paths import DATA
 
 from arena.concepts import DecisionLists, Variables
 from audits import cli
-from audits.data.fitting import fit, drop_dead_rules
+from audits.data.fitting import drop_dead_rules, fit
 from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest

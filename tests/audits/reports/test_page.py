@@ -340,7 +340,7 @@ class Gone(Adversary):
 
     def play(self, games, rng):
         sample = Sample([0.0], [0], [10])
-        reply = yield Train(sample, sample.replaced(0, 0.0, 1))
+        reply = yield Train(sample, sample.replace_one(0, 0.0, 1))
         return reply.value
 """
 

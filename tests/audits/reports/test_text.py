@@ -8,7 +8,7 @@ import math
 import attrs
 import pytest
 
-from arena import TRAINING_EXAMPLE, Claim, Release
+from arena import Claim, PrivacyUnit, Release
 from audits import reports as report
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.runs.plan import Plan
@@ -18,7 +18,7 @@ VERDICT = Verdict(
     learner="laplace-count",
     adversary="count-swap",
     protocol="Release",
-    claim=Claim(epsilon=1, delta=1e-5, protects=(TRAINING_EXAMPLE,)),
+    claim=Claim(epsilon=1, delta=1e-5, protects=(PrivacyUnit.TRAINING_EXAMPLE,)),
     refuted=False,
     epsilon_lower=0.5,
     confidence=0.999,

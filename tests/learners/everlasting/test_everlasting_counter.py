@@ -188,9 +188,9 @@ def test_it_conforms(counter: str) -> None:
 
 @pytest.mark.parametrize("size", [5_000, 1_000_000])
 def test_it_fits_itself_to_smaller_samples(size: int) -> None:
-    fitted = CROSSING.sized_for(size)
+    fitted = CROSSING.adapt_to(size)
     assert fitted.sample_size <= size
     assert fitted.claim.epsilon <= 1
-    assert CROSSING.sized_for(CROSSING.sample_size) is CROSSING
+    assert CROSSING.adapt_to(CROSSING.sample_size) is CROSSING
     with pytest.raises(InvalidArgument, match="everlasting-counter needs at least 52 examples to train"):
-        CROSSING.sized_for(10)
+        CROSSING.adapt_to(10)

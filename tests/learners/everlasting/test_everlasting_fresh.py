@@ -12,12 +12,10 @@ from support.plain_bbl import Reference
 from support.players import script
 
 from arena import (
-    QUERY,
-    TRAINING_EXAMPLE,
-    UNLABELLED_EXAMPLE,
     BudgetExceeded,
     Figure1,
     InvalidArgument,
+    PrivacyUnit,
     Queries,
     Query,
     Sample,
@@ -41,19 +39,23 @@ STREAM = np.array([0.0, 1.0, 2.0, 3.0, 2.5, 1.5, 3.0, 0.5, 2.0, 1.0, 0.0, 3.0])
 
 
 def test_a_query_costs_nothing_at_all() -> None:
-    assert EverlastingFresh().costs[QUERY] == Guarantee(0.0, 0.0)
+    assert EverlastingFresh().costs[PrivacyUnit.QUERY] == Guarantee(0.0, 0.0)
 
 
 def test_unlabelled_examples_cost_what_queries_of_v2_do() -> None:
     fresh, v2 = EverlastingFresh(pool=4_000), EverlastingV2()
-    assert fresh.costs[UNLABELLED_EXAMPLE] == v2.costs[QUERY]
-    assert fresh.costs[TRAINING_EXAMPLE] == v2.costs[TRAINING_EXAMPLE]
-    assert fresh.claim.protects == (TRAINING_EXAMPLE, QUERY, UNLABELLED_EXAMPLE)
+    assert fresh.costs[PrivacyUnit.UNLABELLED_EXAMPLE] == v2.costs[PrivacyUnit.QUERY]
+    assert fresh.costs[PrivacyUnit.TRAINING_EXAMPLE] == v2.costs[PrivacyUnit.TRAINING_EXAMPLE]
+    assert fresh.claim.protects == (
+        PrivacyUnit.TRAINING_EXAMPLE,
+        PrivacyUnit.QUERY,
+        PrivacyUnit.UNLABELLED_EXAMPLE,
+    )
     assert fresh.claim.epsilon == max(cost.epsilon for cost in fresh.costs.values())
 
 
 def test_one_round_costs_unlabelled_examples_nothing() -> None:
-    assert attrs.evolve(SMALL, rounds=1).costs[UNLABELLED_EXAMPLE] == Guarantee(0.0, 0.0)
+    assert attrs.evolve(SMALL, rounds=1).costs[PrivacyUnit.UNLABELLED_EXAMPLE] == Guarantee(0.0, 0.0)
 
 
 # --- sizes --------------------------------------------------------------------------------------------------

@@ -160,7 +160,7 @@ def test_a_single_round_does_not_touch_queries() -> None:
 @pytest.mark.parametrize("size", [5_000, 32_561, 1_000_000])
 @pytest.mark.parametrize("spec", [EverlastingV1(), EverlastingV2()])
 def test_specs_fit_themselves_to_smaller_samples(spec: GenericBBL, size: int) -> None:
-    fitted = spec.sized_for(size)
+    fitted = spec.adapt_to(size)
     assert fitted.sample_size <= size
     assert fitted.claim.epsilon <= 1
     assert fitted.claim.delta <= 1e-5
@@ -168,14 +168,14 @@ def test_specs_fit_themselves_to_smaller_samples(spec: GenericBBL, size: int) ->
 
 def test_specs_that_fit_stay() -> None:
     spec = EverlastingV2(teachers=10)
-    assert spec.sized_for(spec.sample_size) is spec
+    assert spec.adapt_to(spec.sample_size) is spec
 
 
 def test_samples_too_small_are_refused_with_the_size_that_would_do() -> None:
     with pytest.raises(InvalidArgument, match=r"needs at least 4,\d\d\d examples at α_1 = 0.2"):
-        EverlastingV1().sized_for(1_000)
+        EverlastingV1().adapt_to(1_000)
     with pytest.raises(InvalidArgument, match=r"needs at least 52 examples to train one teacher"):
-        EverlastingV2().sized_for(10)
+        EverlastingV2().adapt_to(10)
     with pytest.raises(Unsupported, match=r"needs a sample of 15,142,073, got 5\. Lower teachers"):
         play(EverlastingV1(), script(Train(Sample([0.0], [0], [5]))), Figure1(), games=2, seed=1)
 
@@ -433,11 +433,13 @@ def test_points_and_concepts_may_be_vectors(spec: type[GenericBBL], concepts: Co
     points = np.array([[1.0, -0.5], [-0.5, 1.0], [-1.0, 0.25], [0.25, 0.5]])
     sample = Sample(points, [1, 1, 0, 1], [20, 20, 20, 20])
     one_by_one = script(
-        Train(sample, sample.replaced(0, points[0], 0)), *[Query(points[i % 4]) for i in range(20)]
+        Train(sample, sample.replace_one(0, points[0], 0)), *[Query(points[i % 4]) for i in range(20)]
     )
     played = play(learner, one_by_one, Figure1(), games=6, seed=1, record=True)
     assert played.rounds == 20
-    many = script(Train([sample] * 5 + [sample.replaced(0, points[0], 0)]), Queries(np.tile(points, (5, 1))))
+    many = script(
+        Train([sample] * 5 + [sample.replace_one(0, points[0], 0)]), Queries(np.tile(points, (5, 1)))
+    )
     assert play(learner, many, Figure1(), games=6, seed=1).rounds == 20
 
 

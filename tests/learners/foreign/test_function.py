@@ -85,7 +85,7 @@ def test_games_keep_their_places() -> None:
     seen: list[np.ndarray] = []
 
     def moves(games: int, rng: np.random.Generator) -> Moves:
-        reply = yield Train([none.replaced(0, 0.0, int(game % 3 == 0)) for game in range(games)])
+        reply = yield Train([none.replace_one(0, 0.0, int(game % 3 == 0)) for game in range(games)])
         seen.append(reply.value)
         return None
 

@@ -15,7 +15,7 @@ from support.players import Scripted, script
 from support.statistical import check_counts, rejected, statistical
 from support.winnow_laws import Enumerated, Example, View, compositions, loss
 
-from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, Unsupported, play
+from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
 from arena import Example as Move
 from arena.concepts import Halfspaces, Points
 from arena.concepts.cube.embeddings import disjunction, point_function
@@ -286,7 +286,7 @@ def test_the_claim_is_what_is_run() -> None:
     draws = composed_draws(70, 4 * 0.5 / 50, slack=1e-6)
     assert learner.claim.epsilon == 0.4 + draws.epsilon
     assert learner.claim.delta == 1e-6
-    assert learner.claim.protects == ("an example of the stream",)
+    assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
     paper = advanced(10, 0.4, slack=5e-7).epsilon + advanced(70, 0.04, slack=5e-7).epsilon
     assert learner.paper_epsilon == pytest.approx(paper)
     same = [{"rate": 1.0, "cached": 100}, {"threshold": 3.0}, {"rounds": 10}, {"beta": 0.5}, {"c": 0.9}]

@@ -24,7 +24,7 @@ from support.voting_laws import (
     views,
 )
 
-from arena import TRAINING_EXAMPLE, InvalidArgument, Sample, Training
+from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
 from learners.mechanisms.accounting.composition import advanced, basic, concentrated
@@ -129,7 +129,7 @@ def test_what_is_claimed_is_no_more_than_any_other_way_says(
     assert spec.claim.epsilon <= min(way.epsilon for way in ways) * (1 + 1e-9)
     assert spec.claim.epsilon < epsilon
     assert spec.claim.delta == pytest.approx(delta, rel=1e-9)
-    assert spec.claim.protects == (TRAINING_EXAMPLE,)
+    assert spec.claim.protects == (PrivacyUnit.TRAINING_EXAMPLE,)
 
 
 def test_where_labels_alone_take_more_than_delta_the_claim_says_so() -> None:

@@ -190,7 +190,7 @@ def check_views(seen: np.ndarray, law: Views) -> None:
 def test_the_claim_holds_of_the_law(learner: Learner, points: list[float]) -> None:
     half = learner.sample_size // 2
     tied = Sample([0.0, 0.0], [0, 1], [half, half])
-    pair = [view_law(learner.law(sample), points) for sample in (tied, tied.replaced(0, 0.0, 1))]
+    pair = [view_law(learner.law(sample), points) for sample in (tied, tied.replace_one(0, 0.0, 1))]
     claim = learner.claim
     assert not claim.empty
     for one, other in (pair, pair[::-1]):
@@ -265,7 +265,7 @@ def test_learners_conform(learner: Learner) -> None:
 
 @pytest.mark.parametrize("learner", [NoisyVotes(), AboveThresholdPredictor()], ids=named)
 def test_learners_are_sized_for_data_and_tell_their_votes(learner: Learner) -> None:
-    fitted = learner.sized_for(40)
+    fitted = learner.adapt_to(40)
     assert fitted.sample_size == 40
     state = fitted.start(3, np.random.default_rng(1))
     with pytest.raises(Unsupported, match="is set for 40 examples, got 2"):

@@ -72,7 +72,7 @@ def test_chances_that_would_vanish_are_refused() -> None:
 def test_another_size_is_refused() -> None:
     with pytest.raises(Unsupported, match="geometric-count is set for 10 examples, got 5"):
         GeometricCount().law(THREE)
-    assert GeometricCount().sized_for(5).law(THREE).probabilities.argmax() == 3
+    assert GeometricCount().adapt_to(5).law(THREE).probabilities.argmax() == 3
 
 
 @statistical(rate=3 * RATE)
