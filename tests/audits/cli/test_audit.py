@@ -271,7 +271,7 @@ def test_training_swap_plays_every_predictor(name: str) -> None:
     assert status == (3 if found["refuted"] else 0)
 
 
-# --- distinguishers and estimators -------------------------------------------------------------------------------
+# --- distinguishers and estimators --------------------------------------------------------------------
 
 
 def test_every_estimator_speaks_on_the_same_games() -> None:

@@ -311,8 +311,8 @@ class TestLabels:
     def test_positive_is_needed(self, written, values):
         first, second = values
         assert refusal(written(f"x,y\n1,{first}\n2,{second}\n"), x="x", y="y") == (
-            f"d.csv, column 'y': the labels are {first!r}, {second!r}, and it is not given which of them is 1. "
-            f"Name it, as in positive={first!r}."
+            f"d.csv, column 'y': the labels are {first!r}, {second!r}, and it is not given which of them is "
+            f"1. Name it, as in positive={first!r}."
         )
 
     @pytest.mark.parametrize(
@@ -325,7 +325,8 @@ class TestLabels:
     )
     def test_positive_is_not_a_label(self, written, positive, hint):
         assert refusal(written("x,y\n1,<=50K.\n2,>50K.\n"), x="x", y="y", positive=positive) == (
-            f"d.csv, column 'y': there is no such label, got {positive!r}. {hint}The labels are: '<=50K.', '>50K.'."
+            f"d.csv, column 'y': there is no such label, got {positive!r}. {hint}The labels are: '<=50K.', "
+            "'>50K.'."
         )
 
 

@@ -249,8 +249,8 @@ def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(installed, point
 def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(installed) -> None:
     installed("count-swap = plugin_of_test:Quiet")
     assert refusal(ADVERSARIES.find, "count-swap") == (
-        "two players are called 'count-swap': adversaries.release.count_swap:CountSwap and plugin_of_test:Quiet. "
-        "Rename one adversary, or uninstall its package."
+        "two players are called 'count-swap': adversaries.release.count_swap:CountSwap and "
+        "plugin_of_test:Quiet. Rename one adversary, or uninstall its package."
     )
 
 
