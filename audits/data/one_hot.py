@@ -110,7 +110,7 @@ def _encode(table: Table, column: int, quantiles: int | None) -> tuple[list[str]
     if quantiles is not None and len(values) > quantiles:
         numbers = _parse_numbers(values)
         if numbers is not None:
-            return _cut_ranges(values, numbers, codes, quantiles)
+            return _make_ranges(values, numbers, codes, quantiles)
     if len(values) > MAX_VALUES:
         remedy = "Cut numbers into ranges with --quantiles 5"
         if quantiles is not None:
@@ -132,7 +132,7 @@ def _parse_numbers(values: np.ndarray) -> np.ndarray | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def _cut_ranges(
+def _make_ranges(
     values: np.ndarray, numbers: np.ndarray, codes: np.ndarray, quantiles: int
 ) -> tuple[list[str], np.ndarray]:
     """The ranges of a column, each named by its least and greatest value, and the index of each row's range.

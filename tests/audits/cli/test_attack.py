@@ -18,7 +18,7 @@ V2 = ("everlasting-v2", *SIZES)
 LINE = ("--set", "concepts=thresholds:1..8")
 
 arena = Command("attack")
-found, refusal = arena.found, arena.refusal
+found, refusal = arena.json, arena.refusal
 
 
 # --- poison -------------------------------------------------------------------------------------------------
@@ -55,12 +55,14 @@ def test_data_may_be_brought(tmp_path: Path) -> None:
     assert told["doses"][0]["mean"][0]["median"] < 0.5
 
 
+@pytest.mark.thorough
 def test_the_same_seed_and_any_number_of_jobs_print_the_same() -> None:
     asked = ("poison", *V2, *SMALL, "--fraction", "0.5")
     assert arena(*asked).stdout == arena(*asked, "--jobs", "2").stdout
     assert arena(*asked).stdout != arena(*asked, "--seed", "2").stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.skipif(importlib.util.find_spec("matplotlib") is None, reason="charts are an extra")
 def test_a_chart_is_drawn(tmp_path: Path) -> None:
     charts = [tmp_path / "one.svg", tmp_path / "two.svg"]

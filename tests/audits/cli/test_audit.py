@@ -8,11 +8,10 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from support.command_line import Command, without_times
 from tqdm import tqdm
 
 from arena import PlayerError
-from audits import cli
 from audits.cli import audit as auditing
 from audits.cli.output import Output
 from audits.registry.match import build_match
@@ -36,6 +35,8 @@ KEYS = {
     "seed",
 }
 
+arena = Command()
+
 PLUGIN = """
 import attrs
 from arena import Adversary, Sample, Train
@@ -53,19 +54,10 @@ class Mine(Adversary):
 """
 
 
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
-
-
 def audit(*arguments: str) -> tuple[int, dict]:
     done = arena("audit", *arguments, "--json")
     assert done.stdout.count("\n") == 1
     return done.exit_code, json.loads(done.stdout)
-
-
-def figures(found: dict) -> dict:
-    """All but what the clock says."""
-    return {name: value for name, value in found.items() if name not in ("seconds", "games_per_second")}
 
 
 # --- verdicts -----------------------------------------------------------------------------------------
@@ -162,22 +154,24 @@ def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
 
 def test_the_seed_decides_the_figures() -> None:
     first, second, other = (
-        figures(audit(*COUNT, "--games", "3000", "--seed", seed)[1]) for seed in ("1", "1", "2")
+        without_times(audit(*COUNT, "--games", "3000", "--seed", seed)[1]) for seed in ("1", "1", "2")
     )
     assert first == second
     assert first["epsilon_lower"] != other["epsilon_lower"]
 
 
+@pytest.mark.thorough
 def test_processes_do_not_change_the_figures() -> None:
-    alone, together = (figures(audit(*COUNT, "--games", "3000", "--jobs", jobs)[1]) for jobs in "12")
+    alone, together = (without_times(audit(*COUNT, "--games", "3000", "--jobs", jobs)[1]) for jobs in "12")
     assert alone == together
 
 
+@pytest.mark.thorough
 def test_a_player_in_a_file_plays_in_other_processes_too(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(PLUGIN)
     players = ("laplace-count", "--against", f"{path}:Mine", "--games", "3000")
-    alone, together = (figures(audit(*players, "--jobs", jobs)[1]) for jobs in "12")
+    alone, together = (without_times(audit(*players, "--jobs", jobs)[1]) for jobs in "12")
     assert alone == together
     assert alone["epsilon_lower"] > 0.5
 
@@ -187,7 +181,7 @@ def test_a_ledger_is_resumed(tmp_path: Path) -> None:
     _, first = audit(*COUNT, "--games", "3000", *ledger)
     resumed = arena("audit", *COUNT, "--games", "3000", *ledger)
     assert "3,000 in each world, 3,000 of them from the ledger" in resumed.stdout
-    assert figures(audit(*COUNT, "--games", "3000", *ledger)[1]) == figures(first)
+    assert without_times(audit(*COUNT, "--games", "3000", *ledger)[1]) == without_times(first)
 
 
 # --- interruption and progress ------------------------------------------------------------------------
@@ -245,6 +239,7 @@ def test_a_terminal_shows_progress_unless_quiet(monkeypatch: pytest.MonkeyPatch,
 # --- files --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_html_is_written_beside_the_report(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     done = arena("audit", *COUNT, "--games", "1000", "--html", str(path))
@@ -255,6 +250,7 @@ def test_html_is_written_beside_the_report(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.thorough
 def test_data_size_the_learner(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,rich\n" + "30,no\n30,yes\n" * 15_000 + "50,yes\n" * 3_000)
@@ -274,6 +270,7 @@ def test_training_swap_plays_every_predictor(name: str) -> None:
 # --- distinguishers and estimators --------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_every_estimator_speaks_on_the_same_games() -> None:
     done = arena("audit", *COUNT, "--epsilon", "0.5", "--games", "20000", "--estimators")
     assert done.exit_code == 3
@@ -293,7 +290,9 @@ def test_without_a_score_the_likelihood_ratio_is_used_and_said() -> None:
     assert "statdp returns no score, so the likelihood ratio distinguishes the worlds" in done.stderr
 
 
-@pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
+@pytest.mark.parametrize(
+    "distinguisher", ["score", pytest.param("learned", marks=pytest.mark.thorough), "likelihood"]
+)
 def test_any_distinguisher_may_be_asked_for(distinguisher: str) -> None:
     status, figures = audit(*COUNT, "--games", "20000", "--epsilon", "0.3", "--distinguisher", distinguisher)
     assert status == 3

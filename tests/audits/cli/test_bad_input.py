@@ -6,25 +6,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from audits import cli
+from support.command_line import Command
 
 COUNT = ("laplace-count", "--against", "count-swap")
+arena = Command()
+refusal = arena.refusal
 GOOD = "age,income\n30,<=50K\n40,>50K\n50,>50K\n"
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
-
-
-def refusal(*arguments: str) -> str:
-    """The line on standard error."""
-    refused = arena(*arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("arena: ")
-    assert refused.stderr.count("\n") == 1
-    return refused.stderr.removeprefix("arena: ").rstrip("\n")
 
 
 # --- data ---------------------------------------------------------------------------------------------

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from scipy import stats
+from support.command_line import Command
 from support.paths import DATA
 
 from arena.concepts import DecisionLists, Variables
-from audits import cli
 from audits.data.fitting import drop_dead_rules, fit
 from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 
+arena = Command("fit")
+as_json = arena.json
 MUSHROOM = str(DATA / "mushroom.csv.gz")
 MUSHROOMS = ("--data", MUSHROOM, "--y", "Poisonous/Edible")
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["fit", *arguments])
-
-
-def as_json(*arguments: str) -> dict:
-    done = arena(*arguments, "--json")
-    assert (done.exit_code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
-    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -63,6 +52,7 @@ def test_mushrooms_privately() -> None:
     assert "by Lemma A.1, twice                ε = 3.248" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_student_learns_from_public_points(small: str) -> None:
     asked = ("--data", small, "--y", "y", "--public", "0.2", "--epsilon", "50", "--set", "teachers=8")
     done = arena("pate-psq", *asked, "--set", "teacher=lists:4")

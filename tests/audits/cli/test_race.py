@@ -15,7 +15,7 @@ AGAINST = ("--against", f"{FILE}:Drawn")
 SHORT = (*AGAINST, "--rounds", "40", "--games", "60")
 
 arena = Command("race")
-found, refusal = arena.found, arena.refusal
+found, refusal = arena.json, arena.refusal
 
 
 def test_it_prints_a_row_for_every_learner() -> None:

@@ -54,6 +54,7 @@ def test_labellings_are_those_of_what_is_learned_from() -> None:
     ).startswith("RealIntervals() may label 2,100 points in ")
 
 
+@pytest.mark.thorough
 def test_json_plot_jobs_and_seed(tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.svg" for name in "ab"]
     outs = [
@@ -77,6 +78,7 @@ def test_as_set_keeps_the_sizes() -> None:
     assert "No bound: the theorem takes" in arena("everlasting-v2", *SHORT, *kept).stdout
 
 
+@pytest.mark.thorough
 def test_the_users_data_are_d(data: str) -> None:
     brought = ("--data", data, "--x", "age", "--y", "rich")
     (one,) = json.loads(arena("everlasting-v2", *SHORT, *brought, "--json", "--quiet").stdout)["learners"]

@@ -9,18 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from support.command_line import Command
 from support.paths import ROOT
 
-from audits import cli
 from audits.search import Progress
 
+arena = Command("search")
 PLAYERS = ROOT / "tests" / "support" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["search", *arguments])
 
 
 def test_a_refutation_is_told_verdict_first() -> None:
@@ -66,7 +62,7 @@ def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
     assert f"The adversary is in {file}, class Found." in done.stdout
     assert f"Copying --set rounds=4 \\\n            --against {file}:Found" in Path(file).read_text()
     against = ["audit", name, "--set", "rounds=4", "--against", f"{file}:Found"]
-    again = CliRunner().invoke(cli.arena, [*against, "--games", "2000", "--json"])
+    again = Command(*against)("--games", "2000", "--json")
     assert again.exit_code == 3
 
 
@@ -118,10 +114,11 @@ def test_bad_use_is_one_line(arguments: tuple[str, ...], message: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_nothing_is_left_where_the_user_is(tmp_path: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "HYPOTHESIS_STORAGE_DIRECTORY"}
     done = subprocess.run(
-        [sys.executable, "-m", "audits.cli", "search", "laplace-count", "--examples", "40"],
+        [sys.executable, "-m", "audits.cli", "search", "laplace-count", "--examples", "2"],
         cwd=tmp_path,
         env={**environment, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner, Result
 from support import race_players
+from support.command_line import Command
 
-from audits import cli
-
+arena = Command("show")
 SOA = f"{race_players.__file__}:TinySoa"
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["show", *arguments])
 
 
 def test_a_class_is_shown_with_its_tree() -> None:

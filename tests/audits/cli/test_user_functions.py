@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from support.command_line import Command
 
 from arena import InvalidArgument
-from audits.cli import arena
 from audits.registry.players import resolve_learner
 from audits.registry.user_files import load_function
 
@@ -59,7 +59,7 @@ def file(tmp_path: Path) -> str:
 
 def audit(*words: str, games: int = 3_000) -> Result:
     usual = ["--against", "count-swap", "--games", str(games), "--json"]
-    return CliRunner().invoke(arena, ["audit", *words, *usual])
+    return Command("audit")(*words, *usual)
 
 
 def test_a_function_is_a_learner(file: str) -> None:
@@ -81,10 +81,11 @@ def test_it_can_be_played_and_resumed(file: str, tmp_path: Path) -> None:
     first, again = json.loads(audit(*words).stdout), json.loads(audit(*words).stdout)
     assert first["epsilon_lower"] == again["epsilon_lower"]
     assert again["games_per_second"] == 0
-    played = CliRunner().invoke(arena, ["play", f"{file}:noisy", "--against", "low-bits"])
+    played = Command("play")(f"{file}:noisy", "--against", "low-bits")
     assert played.exit_code == 0
 
 
+@pytest.mark.thorough
 def test_coins_of_its_own_are_noted(file: str) -> None:
     done = audit(f"{file}:own", "--epsilon", "1")
     assert done.exit_code == 3
@@ -93,6 +94,7 @@ def test_coins_of_its_own_are_noted(file: str) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_seeded_generator_in_the_file_is_refused(file: str) -> None:
     done = audit(f"{file}:seeded", "--epsilon", "1", "--quiet")
     assert done.exit_code == 2

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.paths import DATA
 
 from arena.errors import InvalidArgument
-from audits.data.one_hot import MAX_RANGES, MAX_VALUES, OneHotData, _cut_ranges, load_one_hot
+from audits.data.one_hot import MAX_RANGES, MAX_VALUES, OneHotData, _make_ranges, load_one_hot
 
 MUSHROOM = DATA / "mushroom.csv.gz"
 
@@ -105,7 +105,7 @@ def test_ranges_of_negative_numbers_can_be_read(written) -> None:
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(2, 8))
 def test_ranges_agree_with_a_naive_count(numbers: list[int], quantiles: int) -> None:
     values, which = np.unique(np.array([str(number) for number in numbers]), return_inverse=True)
-    names, found = _cut_ranges(values, values.astype(float), which, quantiles)
+    names, found = _make_ranges(values, values.astype(float), which, quantiles)
     ordered = sorted(numbers)
     # The k-th cut is the least number that k/q of the examples do not exceed.
     cuts = sorted({ordered[-(-len(numbers) * k // quantiles) - 1] for k in range(1, quantiles)})
