@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-import attrs
 import click
 
 from arena import Adversary, InvalidArgument, Learner, Sample
@@ -12,7 +11,7 @@ from audits.attacks import hypothesis as extraction
 from audits.attacks import poisoning
 from audits.attacks.text import text as format_text
 from audits.cli import REFUTED
-from audits.cli.option_groups import option, option_groups
+from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     INTEGER,
     ConfidenceOption,
@@ -34,7 +33,7 @@ POISON, HYPOTHESIS = "poison", "hypothesis-learner"
 AIMS = ("crowd", "repeat", "shift")
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
     """The learners to attack."""
 
@@ -76,7 +75,7 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
         return learners, settings
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class PoisonOptions(DataOptions, AttackOptions):
     """How the queries are poisoned."""
 
@@ -121,7 +120,7 @@ class PoisonOptions(DataOptions, AttackOptions):
         return self.aim_names or AIMS[:2]
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class HypothesisOptions(AttackOptions):
     """How hypotheses are learned."""
 

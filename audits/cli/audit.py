@@ -9,14 +9,13 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import NoReturn
 
-import attrs
 import click
 from click.core import ParameterSource
 
 from arena.errors import InvalidArgument
 from audits import reports
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.option_groups import option, option_groups
+from audits.cli.option_groups import list_options, option, option_groups, option_record
 from audits.cli.options import (
     INTEGER,
     REAL,
@@ -60,7 +59,7 @@ class PartType(click.ParamType):
             raise click.BadParameter(str(error), context, parameter) from error
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class PlanOptions(ClaimOptions):
     """What an audit plays and tests."""
 
@@ -96,7 +95,7 @@ class PlanOptions(ClaimOptions):
     )
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class RunOptions:
     """How much of a plan is played, and what is printed and written beside the verdict."""
 
@@ -114,11 +113,7 @@ class RunOptions:
 
 
 # The parameters on which no figure depends; the recorded command leaves them out.
-UNRECORDED = tuple(
-    field.name
-    for record in (RunOptions, LedgerOption, WorkerOptions, Output)
-    for field in attrs.fields(record)
-)
+UNRECORDED = list_options(RunOptions, LedgerOption, WorkerOptions, Output)
 
 
 @click.command("audit")

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
 import click
 
 from audits.cli import REFUTED
-from audits.cli.option_groups import option, option_groups
+from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import REAL, MatchOptions
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
@@ -15,7 +14,7 @@ from audits.exact import report
 from audits.registry.settings_text import summarize_player
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class ExactOptions:
     """The figures to compute beside those of the claim, and a file for the views."""
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import attrs
 import click
 
 from audits.cli import INTERRUPTED
-from audits.cli.option_groups import option, option_groups
+from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     INTEGER,
     REAL,
@@ -26,7 +25,7 @@ from audits.experiments.text import text
 EPSILONS = (0.5, 1.0, 2.0)
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class PateOptions(SeedOption, ColumnOptions):
     """The experiment: its data, methods, players and numbers."""
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import attrs
 import click
 
-from audits.cli.option_groups import argument, option, option_groups
+from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import INTEGER, REAL, ColumnOptions, SeedOption, parse_settings
 from audits.cli.output import Json
 from audits.data.fitting import fit as fit_learner
@@ -15,7 +14,7 @@ from audits.reports.fit_report import describe_fit, format_fit
 FEATURES = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class FitOptions(SeedOption, ColumnOptions):
     """The learner, its settings, and the splits of the data."""
 

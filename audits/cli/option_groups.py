@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar
+from typing import Any, TypeVar, dataclass_transform
 
 import attrs
 import click
@@ -15,7 +15,7 @@ Command = Callable[..., Any]
 
 def option(*flags: str, **settings: Any) -> Any:
     """A field of an option group that `click.option(*flags, **settings)` fills."""
-    return attrs.field(metadata={"declare": functools.partial(_declare_option, flags, settings)})
+    return attrs.field(metadata={"declare": lambda name: click.option(name, *flags, **settings)})
 
 
 def argument(**settings: Any) -> Any:
@@ -23,10 +23,11 @@ def argument(**settings: Any) -> Any:
     return attrs.field(metadata={"declare": lambda name: click.argument(name, **settings)})
 
 
-def _declare_option(
-    flags: tuple[str, ...], settings: dict[str, Any], name: str
-) -> Callable[[Command], Command]:
-    return click.option(name, *flags, **settings)
+@dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
+def option_record(cls: type[Record]) -> type[Record]:
+    """Make a class an option group: a frozen attrs class, all of whose fields are options or arguments."""
+    # Without what no command needs: comparing groups, and the slots that would forbid multiple inheritance.
+    return attrs.frozen(cls, kw_only=True, slots=False, eq=False, repr=False)
 
 
 def option_groups(**records: type) -> Callable[[Command], Command]:
@@ -45,6 +46,11 @@ def option_groups(**records: type) -> Callable[[Command], Command]:
     return decorate
 
 
+def list_options(*records: type) -> tuple[str, ...]:
+    """The names of the options of these records."""
+    return tuple(field.name for record in records for field in attrs.fields(record))
+
+
 def fill_record(record: type[Record], values: Mapping[str, Any]) -> Record:
     """The record with the values of its options, of the parameters of a click context."""
-    return record(**{field.name: values[field.name] for field in attrs.fields(record)})  # type: ignore[arg-type]
+    return record(**{name: values[name] for name in list_options(record)})

@@ -3,20 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
 from arena import Sample
 from arena.errors import InvalidArgument
-from audits.cli.option_groups import argument, option
-from audits.data.one_hot import OneHotData, load_one_hot
-from audits.registry.entrants import LabelledClass, find_entrants
+from audits.cli.option_groups import argument, option, option_record
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
 from audits.registry.settings_text import parse_value
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
+
+if TYPE_CHECKING:
+    from audits.data.one_hot import OneHotData
+    from audits.registry.entrants import LabelledClass
 
 
 class NumberType(click.ParamType):
@@ -39,14 +40,14 @@ class NumberType(click.ParamType):
 INTEGER, REAL = NumberType(int), NumberType(float)
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class SeedOption:
     seed: int = option(
         "--seed", type=INTEGER, default=0, show_default=True, help="Random seed, an integer ≥ 0."
     )
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class ClaimOptions:
     """The claim under test."""
 
@@ -64,7 +65,7 @@ class ClaimOptions:
     )
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class ConfidenceOption:
     confidence: float = option(
         "--confidence",
@@ -75,7 +76,7 @@ class ConfidenceOption:
     )
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class PlotOption:
     plot: str | None = option("--plot", metavar="FILE", help="Also draw a chart: FILE.png or FILE.svg.")
 
@@ -86,12 +87,12 @@ class PlotOption:
             check_plot(self.plot)
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class LedgerArgument:
     run: str = argument(metavar="RUN")
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class WorkerOptions:
     """The workers that play."""
 
@@ -128,7 +129,7 @@ class WorkerOptions:
         return Workers(backend=self.backend, jobs=self.jobs, cluster=self.cluster, patience=self.patience)
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class LedgerOption:
     ledger: str | None = option(
         "--ledger",
@@ -141,7 +142,7 @@ class LedgerOption:
 # --- data --------------------------------------------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class DataOptions:
     """The user's data, for the adversary and the sizes of the learner."""
 
@@ -170,7 +171,7 @@ class DataOptions:
         return None if source is None else source.load()
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class ColumnOptions:
     """Data whose columns are one-hot encoded."""
 
@@ -200,13 +201,15 @@ class ColumnOptions:
 
     def load(self) -> OneHotData:
         """The encoded data; raises InvalidArgument as `load_one_hot` does."""
+        from audits.data.one_hot import load_one_hot  # few commands need it
+
         return load_one_hot(self.data, y=self.y, x=self.x, positive=self.positive, quantiles=self.quantiles)
 
 
 # --- players -----------------------------------------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class PlayerOptions:
     """The players and the protocol."""
 
@@ -232,7 +235,7 @@ class PlayerOptions:
     )
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class MatchOptions(SeedOption, DataOptions, PlayerOptions):
     """The players, the protocol, the user's data and the seed."""
 
@@ -248,7 +251,7 @@ class MatchOptions(SeedOption, DataOptions, PlayerOptions):
         )
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class EntrantOptions:
     """Several learners, each with a label."""
 
@@ -263,6 +266,8 @@ class EntrantOptions:
 
     def find(self) -> tuple[list[LabelledClass], PlayerSettings]:
         """The labels and classes of the learners, and the settings of all players."""
+        from audits.registry.entrants import find_entrants  # few commands need it
+
         entrants = find_entrants(self.learners)
         return entrants, parse_settings(self.settings, labels=[label for label, _ in entrants])
 

@@ -7,10 +7,9 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import attrs
 import click
 
-from audits.cli.option_groups import option
+from audits.cli.option_groups import option, option_record
 
 
 def print_note(note: str) -> None:
@@ -18,7 +17,7 @@ def print_note(note: str) -> None:
     click.echo(f"arena: note: {note}", err=True)
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class Quiet:
     """The option --quiet."""
 
@@ -30,7 +29,7 @@ class Quiet:
             print_note(note)
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class Json:
     """The option --json."""
 
@@ -40,12 +39,15 @@ class Json:
 
     def print_result(self, result: object, format_text: Callable[[Any], str]) -> None:
         """Print a result as one line of JSON or as text."""
-        from audits.reports.json_form import to_json
+        if not self.as_json:
+            click.echo(format_text(result))
+            return
+        from audits.reports.json_form import to_json  # other commands need no reports
 
-        click.echo(to_json(_convert(result)) if self.as_json else format_text(result))
+        click.echo(to_json(_convert(result)))
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class Output(Quiet, Json):
     """The options --json and --quiet. Either hides progress bars."""
 

@@ -5,11 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-import attrs
 import click
 
 from audits.cli import REFUTED
-from audits.cli.option_groups import option, option_groups
+from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
     INTEGER,
     ConfidenceOption,
@@ -37,7 +36,7 @@ from audits.registry.entrants import LabelledClass, build_online_entrants
 GAMES = 1_000
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     """What is raced, and how."""
 

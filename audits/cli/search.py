@@ -16,7 +16,7 @@ from tabulate import tabulate
 
 from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.option_groups import argument, option, option_groups
+from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import INTEGER, REAL, ClaimOptions, SeedOption, WorkerOptions, parse_settings
 from audits.cli.output import Output
 from audits.registry.players import LEARNERS, resolve_learner
@@ -35,7 +35,7 @@ from audits.search.search import search as search_adversary
 _WIDTH = 100
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class SearchOptions(SeedOption, ClaimOptions):
     """The learner and the extent of the search."""
 

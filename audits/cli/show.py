@@ -13,7 +13,7 @@ from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import CLASS_NAMES, ConceptClass, concept_class
-from audits.cli.option_groups import argument, option, option_groups
+from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import INTEGER, parse_settings
 from audits.registry.players import PlayerClass, find_player
 from audits.registry.settings_text import (
@@ -39,7 +39,7 @@ class Explains(Protocol):
         """Explanations by title."""
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class ShowOptions:
     """What to show."""
 

@@ -4,17 +4,16 @@ from __future__ import annotations
 
 from pathlib import Path
 
-import attrs
 import click
 
 from arena.errors import InvalidArgument
-from audits.cli.option_groups import argument, option, option_groups
+from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import LedgerArgument
 from audits.cli.output import Output
 from audits.runs.export import check_table, export_blocks, export_figures
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class ExportOptions(LedgerArgument):
     """The ledger and the tables to write."""
 

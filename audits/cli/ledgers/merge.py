@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import attrs
 import click
 from tabulate import tabulate
 
-from audits.cli.option_groups import argument, option, option_groups
+from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Output
 from audits.runs.merge import Merged
 from audits.runs.merge import merge as merge_ledgers
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class MergeOptions:
     """The ledgers to merge, and the ledger that receives their blocks."""
 

@@ -11,7 +11,7 @@ from tabulate import tabulate
 from tqdm import tqdm
 
 from arena.errors import ArenaError
-from audits.cli.option_groups import argument, option, option_groups
+from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Output, print_note
 from audits.reports.text import nats
 from audits.runs.follow import Follower, Standing
@@ -28,7 +28,7 @@ class UnreadableLedger:
     error: str
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class SearchOptions:
     """Where to look for ledgers, and whether to test their games."""
 

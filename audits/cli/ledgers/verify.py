@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import attrs
 import click
 
 from audits.cli import REFUTED
 from audits.cli.ledgers.recorded_command import rebuild_plan
-from audits.cli.option_groups import option, option_groups
+from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import INTEGER, LedgerArgument, SeedOption, WorkerOptions
 from audits.cli.output import Output
 from audits.runs import verify as verification
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class VerifyOptions(SeedOption):
     """The blocks to replay."""
 

@@ -5,14 +5,13 @@ from __future__ import annotations
 import time
 from contextlib import suppress
 
-import attrs
 import click
 
 from arena.errors import InvalidArgument
 from audits import reports
 from audits.cli import INTERRUPTED
 from audits.cli.audit import get_exit_status
-from audits.cli.option_groups import option, option_groups
+from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import REAL, LedgerArgument
 from audits.cli.output import Output, print_note, progress_bar
 from audits.runs.follow import Follower, Standing
@@ -22,7 +21,7 @@ _MAX_SECONDS = 86_400.0
 _PAUSE_FACTOR = 9  # a pause is at least this many times as long as a look, to leave the machine to the run
 
 
-@attrs.frozen(kw_only=True, slots=False)
+@option_record
 class WatchOptions:
     """How often to look, and the page to update."""
 
