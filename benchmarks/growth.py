@@ -38,7 +38,7 @@ from arena.concepts import Points
 from audits.races.mistakes import Quantile, Race, RaceResult, race_of, run
 from audits.races.mistakes.games import play_block
 from audits.races.mistakes.result import result_of
-from audits.runs.workers import in_order
+from audits.runs.workers import map_in_order
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import Realizable
 from learners.online.soa import Soa
@@ -110,7 +110,9 @@ def one_by_one(race: Race) -> RaceResult:
     for which forests of long games are too large; the other races here check it."""
     race = attrs.evolve(race, block=1)
     tasks = [(0, block) for block in range(race.blocks)]
-    return result_of(race, [np.concatenate(list(in_order(partial(play_block, race), tasks, JOBS)), axis=1)])
+    return result_of(
+        race, [np.concatenate(list(map_in_order(partial(play_block, race), tasks, JOBS)), axis=1)]
+    )
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

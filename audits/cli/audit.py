@@ -26,12 +26,12 @@ from audits.cli.options import (
 )
 from audits.cli.output import Output, Quiet, print_note
 from audits.registry.tested_claim import resolve_claim
+from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import choose_distinguisher
-from audits.runs.estimation import Progress
 from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run as run_plan
-from audits.runs.shards import Part, play_part
-from audits.runs.stopped import Stopped
+from audits.runs.run_parts import RunPart, play_part
+from audits.runs.run_stopped import RunStopped
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
 
@@ -54,7 +54,7 @@ class PartType(click.ParamType):
         if not isinstance(value, str):
             return value
         try:
-            return Part.read(value)
+            return RunPart.parse(value)
         except InvalidArgument as error:
             raise click.BadParameter(str(error), context, parameter) from error
 
@@ -102,7 +102,7 @@ class RunOptions:
     estimators: bool = option(
         "--estimators", is_flag=True, help="Also print every other estimator, on the same games."
     )
-    part: Part | None = option(
+    part: RunPart | None = option(
         "--part",
         type=PartType(),
         metavar="K/M",
@@ -198,9 +198,14 @@ def execute_plan(
         try:
             with _show_progress(plan, output) as watch:
                 verdict = run_plan(
-                    plan, jobs=workers, ledger=ledger, watch=watch, command=command, every=run.estimators
+                    plan,
+                    jobs=workers,
+                    ledger=ledger,
+                    watch=watch,
+                    command=command,
+                    all_estimators=run.estimators,
                 )
-        except Stopped as stopped:
+        except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
                 print_verdict(stopped.verdict, output, plan)
             raise
@@ -233,14 +238,14 @@ def _play_part(
         raise click.UsageError(
             "A part has no verdict, so --part excludes --estimators and --html. Merge the parts first."
         )
-    games = sum(plan.pairs(index) for index in run.part.blocks(plan))
+    games = sum(plan.pairs(index) for index in run.part.block_indices(plan))
     with output.count_progress("games", games, scaled=True) as watch:
         played = play_part(plan, run.part, ledger=ledger, jobs=workers, watch=watch, command=command)
     output.print_result(
         played,
         lambda played: (
-            f"Part {run.part}: {played.blocks:,} of {played.of_blocks:,} blocks, {played.games:,} of "
-            f"{played.of_games:,} games in each world, are in {ledger}.\n"
+            f"Part {run.part}: {played.blocks:,} of {played.blocks_planned:,} blocks, {played.games:,} of "
+            f"{played.games_planned:,} games in each world, are in {ledger}.\n"
             "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests "
             "them."
         ),
@@ -264,11 +269,11 @@ def _format_command() -> str:
 
 
 @contextmanager
-def _show_progress(plan: Plan, output: Output) -> Iterator[Callable[[Progress], None]]:
+def _show_progress(plan: Plan, output: Output) -> Iterator[Callable[[RunProgress], None]]:
     """A progress bar of the games in each world, with the certified bound so far."""
     with output.progress_bar("games", plan.games, scaled=True) as bar:
 
-        def update(progress: Progress) -> None:
+        def update(progress: RunProgress) -> None:
             bar.set_postfix_str(f"ε ≥ {progress.epsilon_lower:.2f}", refresh=False)
             bar.update(progress.games - bar.n)
 

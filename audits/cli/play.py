@@ -8,7 +8,7 @@ from audits.cli.option_groups import option_groups
 from audits.cli.options import MatchOptions
 from audits.cli.output import Quiet
 from audits.registry.settings_text import summarize_player
-from audits.runs.game_transcript import side_by_side
+from audits.runs.example_games import write_example_games
 
 
 @click.command("play")
@@ -25,6 +25,6 @@ def play(game: MatchOptions, output: Quiet) -> None:
     """
     match = game.build()
     output.print_notes(match.notes)
-    games = side_by_side(match.learner, match.adversary, match.referee, seed=game.seed)
+    games = write_example_games(match.learner, match.adversary, match.referee, seed=game.seed)
     names = f"{summarize_player(match.learner)}, against {summarize_player(match.adversary)}"
     click.echo(f"{names}, under {match.referee.name}, seed {game.seed}\n\n{games}")

@@ -22,7 +22,7 @@ from audits.cli.output import Output
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player, summarize_player
 from audits.registry.tested_claim import read_claim, resolve_claim
-from audits.runs.game_transcript import side_by_side
+from audits.runs.example_games import write_example_games
 
 # Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
@@ -144,7 +144,9 @@ def _format_text(result: SearchResult, code: str | None, file: str | None) -> st
     if code is not None:
         plan = result.plan
         assert plan is not None
-        game = side_by_side(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
+        game = write_example_games(
+            plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
+        )
         sections.append(f"The smallest game found that shows it:\n\n{game}")
         sections.append(
             f"The adversary is in {file}, class {CLASS}." if file else f"The adversary:\n\n{code.rstrip()}"

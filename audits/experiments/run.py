@@ -11,7 +11,7 @@ from audits.experiments.plan import Experiment
 from audits.experiments.repetition import repetition
 from audits.experiments.result import Result
 from audits.experiments.tally import Book, Tally
-from audits.runs.workers import Workers, in_order
+from audits.runs.workers import Workers, map_in_order
 
 
 def run(
@@ -33,7 +33,7 @@ def run(
     Raises: InvalidArgument and `LedgerFailed` of the ledger; WorkersFailed of the workers; whatever the
     players raise.
     """
-    workers = Workers.of(jobs)
+    workers = Workers.from_jobs(jobs)
     with nullcontext() if ledger is None else closing(Book.open(ledger, experiment.describe())) as book:
         found: dict[int, Tally] = {} if book is None else dict(book.blocks())
         missing = [index for index in range(experiment.repeats) if index not in found]
@@ -56,4 +56,4 @@ def _played(
 ) -> Generator[Tally, None, None]:
     """The missing repetitions in order, remembered as they come."""
     keep = None if book is None else book.add
-    return in_order(partial(repetition, experiment), missing, workers, keep=keep, unit="repetition")
+    return map_in_order(partial(repetition, experiment), missing, workers, keep=keep, unit="repetition")

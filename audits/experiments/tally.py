@@ -52,5 +52,5 @@ class Book(Store[Tally]):
     """The ledger of an experiment: a block for each repetition."""
 
     @staticmethod
-    def decoded(blob: bytes) -> Tally:
+    def decode(blob: bytes) -> Tally:
         return Tally.from_bytes(blob)

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from audits.reports.text import nats, percent
-from audits.runs.replay import MOST_POINTS, Replay
+from audits.runs.run_history import MAX_POINTS, RunHistory
 from audits.statistics.bands import TradeOff
 
 if TYPE_CHECKING:
@@ -34,7 +34,7 @@ class Chart:
     caption: str
 
 
-def charts(found: Replay) -> list[Chart]:
+def charts(found: RunHistory) -> list[Chart]:
     """All charts of a run.
 
     Raises: ImportError without matplotlib.
@@ -42,12 +42,12 @@ def charts(found: Replay) -> list[Chart]:
     return [_evidence(found), _bound(found), _trade_off(found)]
 
 
-def _evidence(found: Replay) -> Chart:
+def _evidence(found: RunHistory) -> Chart:
     kept = _kept(len(found.games))
     now, most = found.log_wealth / math.log(10), found.log_evidence / math.log(10)
     line = found.threshold / math.log(10)
-    error = percent(1 - found.numbers.confidence)
-    odds = f"{1 / (1 - found.numbers.confidence):,.6g}"
+    error = percent(1 - found.settings.confidence)
+    odds = f"{1 / (1 - found.settings.confidence):,.6g}"
 
     def draw(axes: Axes) -> None:
         games = found.games[kept]
@@ -70,7 +70,7 @@ def _evidence(found: Replay) -> Chart:
     return Chart("Evidence against the claim", _svg("evidence", told, draw), caption)
 
 
-def _bound(found: Replay) -> Chart:
+def _bound(found: RunHistory) -> Chart:
     verdict, kept = found.verdict, _kept(len(found.games))
     claim, most = verdict.claim.epsilon, verdict.epsilon_lower
     ceilings = np.array([(0, 0.0), *found.ceilings]).T
@@ -102,7 +102,7 @@ def _bound(found: Replay) -> Chart:
     return Chart("Certified ε", _svg("bound", told, draw), caption)
 
 
-def _trade_off(found: Replay) -> Chart:
+def _trade_off(found: RunHistory) -> Chart:
     title, curves = "Trade-off of the two errors", found.estimates.trade_off
     if curves is None or curves.allowed is None:
         return Chart(title, None, f"There is no trade-off curve: it {_no_band(found)}.")
@@ -111,7 +111,7 @@ def _trade_off(found: Replay) -> Chart:
     told += "dips below what the claim allows." if below else "stays where the claim allows it to be."
     caption = (
         "A guess of the world errs in world 0 (type I) or in world 1 (type II); the claim keeps every guess "
-        f"inside the shaded region, and with confidence {percent(found.numbers.confidence)} the best guess "
+        f"inside the shaded region, and with confidence {percent(found.settings.confidence)} the best guess "
         f"does at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
     )
     return Chart(
@@ -130,7 +130,7 @@ def _draw_errors(axes: Axes, curves: TradeOff) -> None:
     axes.set(xlim=(-0.01, 1), ylim=(-0.01, 1), aspect="equal")
 
 
-def _no_band(found: Replay) -> str:
+def _no_band(found: RunHistory) -> str:
     """Why there is no band, in the words of the estimate that rests on it."""
     (said,) = [row.reason for row in found.estimates.rows if row.method == "band"]
     return said
@@ -152,7 +152,7 @@ def _course(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) ->
     )
 
 
-def _games_axis(axes: Axes, found: Replay) -> None:
+def _games_axis(axes: Axes, found: RunHistory) -> None:
     first, last = float(found.games[1]), float(found.games[-1])
     if last >= _LONG * first:
         axes.set_xscale("log")
@@ -166,12 +166,10 @@ def _games_axis(axes: Axes, found: Replay) -> None:
 
 def _kept(points: int) -> np.ndarray:
     """The points that are drawn: all, or as many as can be told apart on either scale."""
-    if points <= MOST_POINTS:
+    if points <= MAX_POINTS:
         return np.arange(points)
-    even = np.linspace(0, points - 1, MOST_POINTS // 2)
-    return np.unique(
-        np.concatenate([even, np.geomspace(1, points - 1, MOST_POINTS // 2)]).round().astype(int)
-    )
+    even = np.linspace(0, points - 1, MAX_POINTS // 2)
+    return np.unique(np.concatenate([even, np.geomspace(1, points - 1, MAX_POINTS // 2)]).round().astype(int))
 
 
 def _power(value: float, decimals: int = 0) -> str:

@@ -19,7 +19,7 @@ from audits.registry.settings_text import format_value
 from audits.reports.charts import charts
 from audits.reports.text import ceiling, certified, finding, outcome, percent, seed
 from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
-from audits.runs.replay import Replay, replay
+from audits.runs.run_history import RunHistory, read_history
 
 _NEEDED = ("jinja2", "matplotlib")
 _WIDTH = 90
@@ -66,12 +66,12 @@ def html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
     file cannot be written.
     """
     check_html(path, ledger)
-    page = page_of(replay(ledger))
+    page = page_of(read_history(ledger))
     with write_atomically("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 
-def page_of(found: Replay) -> str:
+def page_of(found: RunHistory) -> str:
     """The page on a run."""
     from jinja2 import Environment  # an extra, and slow to import
 
@@ -94,7 +94,7 @@ def page_of(found: Replay) -> str:
     )
 
 
-def _meant(found: Replay) -> str:
+def _meant(found: RunHistory) -> str:
     verdict = found.verdict
     meant = (
         "The adversary tells the two worlds apart better than the claim allows. Of a true claim an audit "
@@ -107,15 +107,15 @@ def _meant(found: Replay) -> str:
     return meant
 
 
-def _played(found: Replay) -> str:
-    numbers, games = found.numbers, found.verdict.games
+def _played(found: RunHistory) -> str:
+    numbers, games = found.settings, found.verdict.games
     if games == numbers.games:
         return f"{games:,} in each world"
     most = "at most " if numbers.until_refuted else ""
     return f"{games:,} of {most}{numbers.games:,} in each world"
 
 
-def _figures(found: Replay) -> list[tuple[str, str]]:
+def _figures(found: RunHistory) -> list[tuple[str, str]]:
     verdict, notes = found.verdict, found.notes
     claim, own = str(verdict.claim), notes.claim
     by = f", by {notes.theorem}" if notes.theorem else ""
@@ -129,7 +129,7 @@ def _figures(found: Replay) -> list[tuple[str, str]]:
     return [row for row in rows if row[1]]
 
 
-def _estimates(found: Replay) -> Iterator[Row]:
+def _estimates(found: RunHistory) -> Iterator[Row]:
     """The certified figures of all estimators, in the words of a reader who does not know them."""
     fixed = "a fixed number of games"
     told = {
@@ -146,7 +146,7 @@ def _estimates(found: Replay) -> Iterator[Row]:
             yield Row(method, str(row), assumes)
 
 
-def _settings(found: Replay) -> Iterator[tuple[str, str]]:
+def _settings(found: RunHistory) -> Iterator[tuple[str, str]]:
     plan, notes = found.plan, found.notes
     for role, name in (
         ("learner", notes.learner),
@@ -156,7 +156,7 @@ def _settings(found: Replay) -> Iterator[tuple[str, str]]:
         spec = plan.get(role)
         if isinstance(spec, dict):
             yield "protocol" if role == "referee" else role, _spec(name, spec, plan.get("learner"))
-    numbers = found.numbers
+    numbers = found.settings
     most = "at most, until the claim falls, " if numbers.until_refuted else ""
     yield (
         "told apart by",
@@ -175,10 +175,14 @@ def _spec(name: str, spec: dict[str, Any], learner: object) -> str:
     """A player with all its settings; an adversary's opponent is not described again."""
     parts = []
     for field, value in spec.items():
-        if field == "class":
+        if field in ("name", "class"):
             continue
         if isinstance(value, dict):
-            value = "the one above" if value == learner else value.get("class", "").rpartition(":")[2]
+            value = (
+                "the one above"
+                if value == learner
+                else value.get("name") or value.get("class", "").rpartition(":")[2]
+            )
         parts.append(f"{field} = {format_value(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name
 

@@ -1,11 +1,8 @@
-"""What an audit found as text and as JSON."""
+"""The verdict of an audit as text."""
 
 from __future__ import annotations
 
-import json
-import math
 import textwrap
-from typing import Any
 
 from tabulate import tabulate
 
@@ -19,11 +16,6 @@ _SIDE_BY_SIDE = (
     "hold at the number of games fixed beforehand. Each is right with the stated confidence by itself:\n"
     "choose one before you look."
 )
-
-
-def as_json(verdict: Verdict) -> str:
-    """One JSON object on one line. A figure that is unknown or not finite is null: JSON has no infinity."""
-    return json.dumps(_finite(verdict.as_json()), allow_nan=False)
 
 
 def text(verdict: Verdict, *, plan: Plan | None = None) -> str:
@@ -114,9 +106,3 @@ def _reach(verdict: Verdict) -> str:
     if verdict.ceiling < verdict.claim.epsilon:
         return f"So few games could not refute it: even {always} only ε = {nats(verdict.ceiling)}. Play more."
     return f"{always.capitalize()} ε = {nats(verdict.ceiling)}."
-
-
-def _finite(value: Any) -> Any:
-    if isinstance(value, dict):
-        return {name: _finite(part) for name, part in value.items()}
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -9,7 +9,7 @@ import attrs
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
-from audits.runs.plan import usual_block
+from audits.runs.plan import default_block
 from audits.statistics.betting import EPSILON_MAX, ceiling
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
@@ -94,7 +94,7 @@ def games_needed(claim: Claim, *, error: float) -> int | None:
 @lru_cache(maxsize=256)
 def compute_ceiling(games: int, *, claim: Claim, error: float) -> float:
     """The largest ε in nats that so many games can certify: that of an adversary that is always right."""
-    block = usual_block(games)
+    block = default_block(games)
     sizes = [block] * (games // block) + [games % block]
     return ceiling(sizes, delta=claim.delta, confidence=compute_confidence(error))
 

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
 from audits.reports import rows
-from audits.runs.game_transcript import one_of_each, written
+from audits.runs.example_games import format_games, play_example_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.search import Script, SearchResult
@@ -56,7 +56,7 @@ class Refutation:
     def game(self) -> str:
         """One game in each world, side by side: the first pair with a higher score in world 1."""
         try:
-            lines = written(self._find_pair()).splitlines()
+            lines = format_games(self._find_pair()).splitlines()
         except ArenaError as error:
             return f"(it ends early: {error})"
         omitted = len(lines) - _MAX_LINES
@@ -65,7 +65,7 @@ class Refutation:
     def _find_pair(self) -> tuple[Played, ...]:
         plan = self.plan
         pairs = (
-            one_of_each(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
+            play_example_games(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
             for seed in range(_MAX_PAIRS)
         )
         first = next(pairs)

@@ -7,7 +7,7 @@ from tabulate import tabulate
 
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Output
-from audits.runs.merge import Merged
+from audits.runs.merge import MergeResult
 from audits.runs.merge import merge as merge_ledgers
 
 
@@ -44,9 +44,10 @@ def merge(files: MergeOptions, output: Output) -> None:
     output.print_result(result, _format_text)
 
 
-def _format_text(merged: Merged) -> str:
-    rows = [(str(path), f"{blocks:,} blocks") for path, blocks in merged.came]
-    rows.append((f"in {merged.into}", f"{merged.blocks:,} blocks, {merged.games:,} of {merged.of:,} games"))
+def _format_text(merged: MergeResult) -> str:
+    rows = [(str(source.ledger), f"{source.blocks:,} blocks") for source in merged.sources]
+    games = f"{merged.games:,} of {merged.games_planned:,} games"
+    rows.append((f"in {merged.into}", f"{merged.blocks:,} blocks, {games}"))
     table = tabulate(rows, tablefmt="plain", disable_numparse=True)
-    next_step = "prints the verdict" if merged.games == merged.of else "plays the missing blocks"
+    next_step = "prints the verdict" if merged.finished else "plays the missing blocks"
     return f"{table}\n\narena resume {merged.into} {next_step}."

@@ -29,7 +29,7 @@ def rebuild_plan(path: str | os.PathLike[str], output: Quiet) -> tuple[Plan, str
     Raises: InvalidArgument if the ledger cannot be read or records no such command, if the command now
     describes another plan, or if a player or a file is not found.
     """
-    with Ledger.read(path, whole=False) as ledger:
+    with Ledger.read(path, check_all=False) as ledger:
         command = str(ledger.notes.get("command", ""))
         plan = _parse_command(command, path, output)
         ledger.check_plan(plan.describe())

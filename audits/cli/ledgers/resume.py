@@ -9,7 +9,7 @@ from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option_groups
 from audits.cli.options import LedgerArgument, WorkerOptions
 from audits.cli.output import Output
-from audits.runs.follow import Follower
+from audits.runs.run_status import RunFollower
 from audits.runs.verdict import Verdict
 
 
@@ -42,8 +42,8 @@ def resume(source: LedgerArgument, workers: WorkerOptions, run: RunOptions, outp
 
 def _read_final_verdict(path: str) -> Verdict | None:
     """The verdict of a finished run; None if it is unfinished, or another process is playing it."""
-    follower = Follower(path)
-    standing = follower.look(test=False)
-    if standing.running or not (standing.finished or follower.may_end_early):
+    follower = RunFollower(path)
+    status = follower.read_status(test=False)
+    if status.running or not (status.finished or follower.may_end_early):
         return None
-    return follower.verdict() if follower.look().finished else None
+    return follower.make_verdict() if follower.read_status().finished else None

@@ -14,8 +14,8 @@ from arena.errors import ArenaError
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Output, print_note
 from audits.reports.text import nats
-from audits.runs.follow import Follower, Standing
-from audits.runs.ledger.finding import ledgers_in
+from audits.runs.ledger.discovery import find_ledgers
+from audits.runs.run_status import RunFollower, RunStatus
 
 _HEADERS = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
 
@@ -56,11 +56,11 @@ def runs(searched: SearchOptions, output: Output) -> None:
         path for folder in searched.folders or (".",) for path in _list_ledgers(folder, searched.recursive)
     ]
     with output.progress_bar("blocks") as bar:
-        results = [_read_standing(path, test=not searched.fast, watch=bar.update) for path in paths]
+        results = [_read_status(path, test=not searched.fast, watch=bar.update) for path in paths]
     if output.as_json or not results:
         output.print_result({"runs": results}, lambda result: "There are no ledgers.")
         return
-    rows = [_format_row(standing) for standing in results if isinstance(standing, Standing)]
+    rows = [_format_row(status) for status in results if isinstance(status, RunStatus)]
     if rows:
         click.echo(tabulate(rows, _HEADERS, tablefmt="plain", disable_numparse=True))
     for result in results:
@@ -69,31 +69,30 @@ def runs(searched: SearchOptions, output: Output) -> None:
 
 
 def _list_ledgers(folder: str, recursive: bool) -> list[Path]:
-    return [Path(folder)] if Path(folder).is_file() else list(ledgers_in(folder, below=recursive))
+    return [Path(folder)] if Path(folder).is_file() else list(find_ledgers(folder, recursive=recursive))
 
 
-def _read_standing(path: Path, *, test: bool, watch: Any) -> Standing | UnreadableLedger:
+def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | UnreadableLedger:
     try:
-        return Follower(path).look(test=test, watch=watch)
+        return RunFollower(path).read_status(test=test, watch=watch)
     except ArenaError as error:
         return UnreadableLedger(path, str(error))
 
 
-def _format_row(standing: Standing) -> tuple[str, ...]:
+def _format_row(status: RunStatus) -> tuple[str, ...]:
     return (
-        str(standing.path),
-        standing.learner,
-        standing.adversary,
-        f"{standing.games:,} of {standing.of:,}",
-        _format_verdict(standing),
-        "running" if standing.running else "finished" if standing.finished else "unfinished",
-        tqdm.format_sizeof(standing.size, "B"),
+        str(status.ledger),
+        status.learner,
+        status.adversary,
+        f"{status.games:,} of {status.games_planned:,}",
+        _format_verdict(status),
+        "running" if status.running else "finished" if status.finished else "unfinished",
+        tqdm.format_sizeof(status.bytes, "B"),
     )
 
 
-def _format_verdict(standing: Standing) -> str:
-    progress = standing.progress
-    if progress is None:
+def _format_verdict(status: RunStatus) -> str:
+    if status.epsilon_lower is None:
         return ""
-    bound = f"ε ≥ {nats(progress.epsilon_lower)}"
-    return f"refuted, {bound}" if progress.refuted else f"{bound}, claimed {nats(standing.claimed)}"
+    bound = f"ε ≥ {nats(status.epsilon_lower)}"
+    return f"refuted, {bound}" if status.refuted else f"{bound}, claimed {nats(status.epsilon)}"

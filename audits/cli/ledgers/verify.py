@@ -19,7 +19,7 @@ class VerifyOptions(SeedOption):
     blocks: int = option(
         "--blocks",
         type=INTEGER,
-        default=verification.USUAL_BLOCKS,
+        default=verification.DEFAULT_BLOCKS,
         show_default=True,
         metavar="K",
         help="Replay K blocks, chosen at random.",
@@ -51,7 +51,7 @@ def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions
     click.get_current_context().exit(REFUTED if result.differing else 0)
 
 
-def _format_text(result: verification.Verified) -> str:
+def _format_text(result: verification.Verification) -> str:
     if result.differing:
         return (
             f"{len(result.differing):,} of {len(result.played):,} replayed blocks differ from the ledger: "
@@ -59,6 +59,6 @@ def _format_text(result: verification.Verified) -> str:
             "They were altered, or played by a player, a library or a machine that computes other values."
         )
     return (
-        f"All checksums of {result.of:,} blocks are correct, and {len(result.played):,} replayed blocks "
+        f"All checksums of {result.blocks:,} blocks are correct, and {len(result.played):,} replayed blocks "
         "are equal bit for bit."
     )

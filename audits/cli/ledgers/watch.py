@@ -14,7 +14,7 @@ from audits.cli.audit import get_exit_status
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import REAL, LedgerArgument
 from audits.cli.output import Output, print_note, progress_bar
-from audits.runs.follow import Follower, Standing
+from audits.runs.run_status import RunFollower, RunStatus
 from audits.runs.verdict import Verdict
 
 _MAX_SECONDS = 86_400.0
@@ -53,38 +53,38 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
         raise InvalidArgument("--every must be more than 0 seconds and at most a day", value=options.every)
     if options.html is not None:
         reports.check_html(options.html, source.run)
-    started, follower = time.monotonic(), Follower(source.run)
-    standing = follower.look()
+    started, follower = time.monotonic(), RunFollower(source.run)
+    status = follower.read_status()
     with (
-        progress_bar("games", standing.of, hidden=output.quiet, scaled=True) as bar,
+        progress_bar("games", status.games_planned, hidden=output.quiet, scaled=True) as bar,
         suppress(KeyboardInterrupt),
     ):
         while True:
             if output.as_json:
-                output.print_result(standing, str)
-            if standing.progress is not None:
-                bar.set_postfix_str(f"ε ≥ {standing.progress.epsilon_lower:.2f}", refresh=False)
-            bar.update(standing.games - bar.n)
+                output.print_result(status, str)
+            if status.epsilon_lower is not None:
+                bar.set_postfix_str(f"ε ≥ {status.epsilon_lower:.2f}", refresh=False)
+            bar.update(status.games - bar.n)
             bar.refresh()
-            if options.html is not None and standing.progress is not None:
+            if options.html is not None and status.epsilon_lower is not None:
                 reports.html(source.run, options.html)
-            if standing.finished or standing.running is False:
+            if status.finished or status.running is False:
                 break
             time.sleep(max(options.every, _PAUSE_FACTOR * (time.monotonic() - started)))
             started = time.monotonic()
-            standing = follower.look()
-    verdict = follower.verdict()
+            status = follower.read_status()
+    verdict = follower.make_verdict()
     if not output.as_json:
-        _print_end(standing, verdict)
+        _print_end(status, verdict)
     click.get_current_context().exit(INTERRUPTED if verdict is None else get_exit_status(verdict))
 
 
-def _print_end(standing: Standing, verdict: Verdict | None) -> None:
+def _print_end(status: RunStatus, verdict: Verdict | None) -> None:
     if verdict is not None:
         click.echo(reports.text(verdict))
-    elif standing.games:
+    elif status.games:
         print_note("block 0, which the test reads first, is missing")
     else:
         print_note("no block of games is finished yet")
-    if standing.running is False and not standing.finished:
-        print_note(f"no process plays it; arena resume {standing.path} continues it")
+    if status.running is False and not status.finished:
+        print_note(f"no process plays it; arena resume {status.ledger} continues it")

@@ -13,7 +13,7 @@ from arena import InvalidArgument, Realizable, Referee, play
 from arena.testing import check_adversary
 from audits.races.mistakes.plan import Contest, Entrant, Race
 from audits.races.mistakes.result import RaceResult, bounds_of, result_of
-from audits.runs.workers import Workers, in_order
+from audits.runs.workers import Workers, map_in_order
 
 _CHECKED = 64  # rounds of the games by which an adversary is checked
 
@@ -44,11 +44,11 @@ def play_all(
 
     jobs, watch: as of `run`.
     """
-    workers = Workers.of(jobs)
+    workers = Workers.from_jobs(jobs)
     tasks = [(number, block) for number in range(len(race.entrants)) for block in range(race.blocks)]
     blocks: list[list[np.ndarray]] = [[] for _ in race.entrants]
     played = 0
-    with closing(in_order(play_one, tasks, workers)) as results:
+    with closing(map_in_order(play_one, tasks, workers)) as results:
         for (number, _), figures in zip(tasks, results, strict=True):
             blocks[number].append(figures)
             played += figures.shape[-1]

@@ -17,13 +17,13 @@ from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits import reports as report
-from audits.runs import description as notes
+from audits.runs import ledger_notes as notes
+from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import play_block
-from audits.runs.estimation import Progress
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
-from audits.runs.replay import replay
 from audits.runs.run import run
+from audits.runs.run_history import read_history
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount
 
@@ -237,7 +237,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 
 
 def stopped(ledger: Path, at: int) -> None:
-    def stop(now: Progress) -> None:
+    def stop(now: RunProgress) -> None:
         if now.games >= at:
             raise KeyboardInterrupt
 
@@ -259,7 +259,9 @@ def test_an_interrupted_run(ledger: Path) -> None:
 
 
 def test_a_killed_run_is_read_with_its_log_and_left_as_it_is(ledger: Path, tmp_path: Path) -> None:
-    book = Ledger.open(ledger, COUNT.describe(), notes=lambda: attrs.asdict(notes.Notes.of(COUNT)))
+    book = Ledger.open(
+        ledger, COUNT.describe(), notes=lambda: attrs.asdict(notes.LedgerNotes.from_plan(COUNT))
+    )
     for index in range(3):
         book.add(index, play_block(COUNT, index))
     killed = tmp_path / "killed"
@@ -285,14 +287,14 @@ def test_blocks_after_a_missing_one_wait(ledger: Path) -> None:
     with Ledger.open(ledger, COUNT.describe()) as book:
         for index in (0, 1, 3):
             book.add(index, play_block(COUNT, index))
-    assert replay(ledger).verdict.games == 1_000
+    assert read_history(ledger).verdict.games == 1_000
 
 
 def test_a_long_run_is_drawn_on_a_logarithmic_scale(ledger: Path) -> None:
     run(attrs.evolve(COUNT, games=9_000, block=20), ledger=ledger)
     page = page_of(ledger)
     assert page.text["text"].count("games in each world (logarithmic)") == 2
-    assert len(replay(ledger).games) == 451
+    assert len(read_history(ledger).games) == 451
     assert re.search(r" games, and rises out of the chart to [\d.]+\.$", prose(page, "figcaption")[1])
 
 
@@ -302,9 +304,9 @@ def test_a_long_run_is_drawn_on_a_logarithmic_scale(ledger: Path) -> None:
 @pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
 def test_a_replay_finds_what_the_run_found(ledger: Path, distinguisher: str) -> None:
     plan = attrs.evolve(COUNT, distinguisher=distinguisher, epsilon=0.6)
-    history: list[Progress] = []
+    history: list[RunProgress] = []
     verdict = run(plan, ledger=ledger, watch=history.append)
-    found = replay(ledger)
+    found = read_history(ledger)
     assert found.verdict == attrs.evolve(verdict, seconds=0.0, played_now=0)
     assert found.games.tolist() == [0, *(now.games for now in history)]
     assert found.epsilon_lower.tolist() == [0, *(now.epsilon_lower for now in history)]
@@ -316,14 +318,14 @@ def test_a_replay_finds_what_the_run_found(ledger: Path, distinguisher: str) -> 
 
 def test_games_counted_after_a_distinguisher_was_learned_are_told(ledger: Path) -> None:
     run(attrs.evolve(COUNT, distinguisher="learned"), ledger=ledger)
-    found = replay(ledger)
+    found = read_history(ledger)
     assert found.estimates.pairs == found.estimates.games
     assert found.estimates.games < 5_000
 
 
 def test_the_ceiling_is_drawn_after_the_blocks_of_the_course(ledger: Path) -> None:
     run(COUNT, ledger=ledger)
-    found = replay(ledger)
+    found = read_history(ledger)
     assert [games for games, _ in found.ceilings] == found.games[1:].tolist()
 
 
@@ -361,7 +363,7 @@ def test_a_ledger_without_notes_is_told_by_its_plan(ledger: Path) -> None:
         book.add(0, play_block(COUNT, 0))
         book.add(1, play_block(COUNT, 1))
     page = page_of(ledger)
-    assert page.text["h1"] == ["LaplaceCount against CountSwap"]
+    assert page.text["h1"] == ["laplace-count against count-swap"]
     assert "No pair of games was written down." in prose(page, "p")
     assert "pre" not in page.text
 
@@ -370,15 +372,15 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
     def fail(*players: object, **options: object) -> str:
         raise InvalidArgument("no")
 
-    monkeypatch.setattr(notes, "side_by_side", fail)
+    monkeypatch.setattr(notes, "write_example_games", fail)
     run(COUNT, ledger=ledger)
     assert "No pair of games was written down." in prose(page_of(ledger), "p")
 
 
 def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
     lines = "\n".join(f"line {number}" for number in range(100))
-    monkeypatch.setattr(notes, "side_by_side", lambda *players, **options: lines)
-    kept = notes.Notes.of(COUNT).transcript.splitlines()
+    monkeypatch.setattr(notes, "write_example_games", lambda *players, **options: lines)
+    kept = notes.LedgerNotes.from_plan(COUNT).transcript.splitlines()
     assert kept[:28] == [f"line {number}" for number in range(28)]
     assert kept[28:31] == ["", "(60 lines left out)", ""]
     assert kept[31:] == [f"line {number}" for number in range(88, 100)]
@@ -440,6 +442,8 @@ def test_a_full_disk_leaves_the_old_page_alone(halts: Path, monkeypatch, tmp_pat
 def test_a_ledger_of_something_else(ledger: Path, plan: dict) -> None:
     Ledger.open(ledger, plan).close()
     with pytest.raises(InvalidArgument) as refused:
-        replay(ledger)
-    assert str(refused.value).startswith(f"the ledger {ledger} holds no audit: the plan of an audit has ")
+        read_history(ledger)
+    assert str(refused.value).startswith(
+        f"the ledger {ledger} contains no audit: the plan of an audit must have "
+    )
     assert str(refused.value).endswith(" Give the ledger of an audit.")
