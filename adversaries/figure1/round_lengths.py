@@ -20,7 +20,7 @@ def unlabelled_needed(learner: Learner | None, queries: int) -> int:
     needed, index = 0, 1
     left = queries - int(spec.round(1).answers)
     while left > 0 and index != spec.rounds:
-        needed += int(spec.unlabelled(index))
+        needed += int(spec.pool_size(index))
         index += 1
         left -= int(spec.round(index).answers)
     return needed

@@ -7,9 +7,8 @@ from collections.abc import Sequence
 import click
 
 from arena import Adversary, InvalidArgument, Learner, Sample
-from audits.attacks import hypothesis as extraction
-from audits.attacks import poisoning
-from audits.attacks.text import text as format_text
+from audits.attacks import extraction, poisoning
+from audits.attacks.attack_text import attack_json, attack_text
 from audits.cli import REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
@@ -22,8 +21,8 @@ from audits.cli.options import (
     WorkerOptions,
 )
 from audits.cli.output import Output
-from audits.races.errors.command import PROTOCOL, check_points, learner_of
-from audits.races.errors.plan import ROUNDS
+from audits.races.predictor_race import PROTOCOL, ROUNDS
+from audits.races.predictor_setup import setup_predictor
 from audits.registry.match import PlayerSettings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, parse_value
@@ -67,10 +66,8 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
         learners = []
         for label, player in entrants:
             texts = {**settings["learner"], **settings[label]}
-            learner, notes = learner_of(label, player, texts, rounds, as_set=self.as_set)
+            learner, notes = setup_predictor(label, player, texts, rounds, as_set=self.as_set, sample=sample)
             output.print_notes(notes)
-            if sample is not None:
-                check_points(learner, sample)
             learners.append((label, learner))
         return learners, settings
 
@@ -174,7 +171,7 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
         texts = {**settings["adversary"], "aim": aim, "fraction": repr(fraction)}
         return build_player(poisoner, texts, sample=sample, learner=learner)
 
-    plan = poisoning.poisoning(
+    plan = poisoning.plan_poisoning(
         learners,
         build_poisoner,
         aims=asked.aims,
@@ -184,13 +181,13 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
         confidence=asked.confidence,
         seed=asked.seed,
     )
-    with output.count_progress("games", len(plan.race.entrants) * asked.games) as watch:
-        result = poisoning.run(plan, jobs=workers.build(), watch=watch)
-    output.print_result(result, format_text)
+    with output.count_progress("games", len(plan.entrants) * asked.games) as watch:
+        result = poisoning.run_poisoning(plan, jobs=workers.build(), watch=watch)
+    output.print_result(result, attack_text, attack_json)
     if chart.plot is not None:
-        from audits.attacks.chart import draw  # needs an extra
+        from audits.attacks.poisoning_chart import draw_poisoning  # needs an extra
 
-        draw(result, chart.plot)
+        draw_poisoning(result, chart.plot)
 
 
 @attack.command("hypothesis")
@@ -212,7 +209,7 @@ def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output)
     """
     learners, settings = asked.build_learners(output, rounds=1)
     adversary = ADVERSARIES.find(HYPOTHESIS)
-    plan = extraction.extraction(
+    plan = extraction.plan_extraction(
         learners,
         lambda learner: build_player(adversary, settings["adversary"], learner=learner),
         games=asked.games,
@@ -221,6 +218,6 @@ def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output)
         seed=asked.seed,
     )
     with output.count_progress("games", len(learners) * asked.games) as watch:
-        result = extraction.run(plan, jobs=workers.build(), watch=watch)
-    output.print_result(result, format_text)
-    click.get_current_context().exit(REFUTED if any(one.broken for one in result.found) else 0)
+        result = extraction.run_extraction(plan, jobs=workers.build(), watch=watch)
+    output.print_result(result, attack_text, attack_json)
+    click.get_current_context().exit(REFUTED if result.broken else 0)

@@ -212,7 +212,7 @@ def execute_plan(
         print_verdict(verdict, output, plan)
         if run.html is not None and ledger is not None:
             if verdict.games:
-                reports.html(ledger, run.html)
+                reports.write_html(ledger, run.html)
             else:
                 print_note("no block of games was finished, so there is no page")
     click.get_current_context().exit(get_exit_status(verdict))
@@ -225,7 +225,7 @@ def get_exit_status(verdict: Verdict) -> int:
 
 def print_verdict(verdict: Verdict, output: Output, plan: Plan | None = None) -> None:
     """Print a verdict. The text also shows the players' settings if the plan is given."""
-    output.print_result(verdict, lambda verdict: reports.text(verdict, plan=plan))
+    output.print_result(verdict, lambda verdict: reports.verdict_text(verdict, plan=plan))
 
 
 def _play_part(

@@ -16,11 +16,11 @@ from audits.cli.options import (
     WorkerOptions,
 )
 from audits.cli.output import Output
-from audits.experiments import METHODS, Experiment, Result, run
-from audits.experiments.chart import draw
-from audits.experiments.pate import ACTIVE, players
-from audits.experiments.plan import SHARES
-from audits.experiments.text import text
+from audits.experiments import METHODS, ExperimentResult, PateExperiment, run_experiment
+from audits.experiments.experiment_chart import draw_experiment
+from audits.experiments.experiment_plan import SHARES
+from audits.experiments.experiment_players import ACTIVE, find_players
+from audits.experiments.experiment_text import experiment_json, experiment_text
 
 EPSILONS = (0.5, 1.0, 2.0)
 
@@ -98,12 +98,12 @@ class PateOptions(SeedOption, ColumnOptions):
         help="How readily an active student asks. Default: 0.1 with gradient steps, 0.5 with forced labels.",
     )
 
-    def plan(self) -> Experiment:
+    def plan(self) -> PateExperiment:
         """The plan of the experiment; raises InvalidArgument for data and values that it cannot use."""
         data = self.load()
-        return Experiment(
+        return PateExperiment(
             data=data,
-            players=players(
+            players=find_players(
                 self.teacher,
                 self.student,
                 features=len(data.names),
@@ -149,17 +149,17 @@ def pate(
     """
     plan = asked.plan()
     with output.count_progress("splits", plan.repeats) as watch:
-        result = run(plan, jobs=workers.build(), ledger=storage.ledger, watch=watch)
+        result = run_experiment(plan, jobs=workers.build(), ledger=storage.ledger, watch=watch)
     if result.interrupted:
         click.echo(f"arena: {_explain_interruption(result, storage.ledger)}", err=True)
     if result.tallies:
-        output.print_result(result, text)
+        output.print_result(result, experiment_text, experiment_json)
         if chart.plot is not None:
-            draw(result, chart.plot)
+            draw_experiment(result, chart.plot)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else 0)
 
 
-def _explain_interruption(result: Result, ledger: str | None) -> str:
+def _explain_interruption(result: ExperimentResult, ledger: str | None) -> str:
     done = f"interrupted after {len(result.tallies)} of {result.experiment.repeats} repetitions"
     if ledger is None:
         return f"{done}, which are lost; --ledger FILE would have kept them"

@@ -37,14 +37,19 @@ class Json:
         "--json", is_flag=True, help="One JSON object; null stands for a number that is not finite."
     )
 
-    def print_result(self, result: object, format_text: Callable[[Any], str]) -> None:
-        """Print a result as one line of JSON or as text."""
+    def print_result(
+        self,
+        result: Any,
+        format_text: Callable[[Any], str],
+        format_json: Callable[[Any], str] | None = None,
+    ) -> None:
+        """Print a result as text, or as one line of JSON. format_json: default: `to_json`."""
         if not self.as_json:
             click.echo(format_text(result))
             return
         from audits.reports.json_form import to_json  # other commands need no reports
 
-        click.echo(to_json(_convert(result)))
+        click.echo((format_json or to_json)(_convert(result)))
 
 
 @option_record

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import click
 
@@ -19,18 +18,14 @@ from audits.cli.options import (
     WorkerOptions,
 )
 from audits.cli.output import Output
-from audits.races.errors import PredictorRace
-from audits.races.errors import chart as error_chart
-from audits.races.errors import command as predicting
-from audits.races.errors import run as run_predictors
-from audits.races.errors import text as error_text
-from audits.races.errors.plan import GAMES as PREDICTOR_GAMES
-from audits.races.errors.plan import ROUNDS
-from audits.races.mistakes import Race, race_of
-from audits.races.mistakes import chart as race_chart
-from audits.races.mistakes import run as run_online
-from audits.races.mistakes import text as race_text
-from audits.races.mistakes.plan import MARKS
+from audits.races import plan_online_race, run_race
+from audits.races.online_race import MARKS
+from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
+from audits.races.predictor_race import PROTOCOL, ROUNDS
+from audits.races.predictor_setup import setup_predictor_race
+from audits.races.race_chart import draw_race
+from audits.races.race_result import Race
+from audits.races.race_text import race_json, race_text
 from audits.registry.entrants import LabelledClass, build_online_entrants
 
 GAMES = 1_000
@@ -81,12 +76,12 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         "those given by --set; the claim follows.",
     )
 
-    def plan(self, output: Output) -> Race | PredictorRace:
+    def plan(self, output: Output) -> Race:
         """The race of online learners, or of predictors."""
         entrants, settings = self.find()
         if _are_predictors(entrants):
-            predicting.check_options(protocol=self.protocol, marks=self.marks)
-            race, notes = predicting.planned(
+            self._check_predictor_options()
+            race, notes = setup_predictor_race(
                 entrants,
                 settings,
                 against=self.against,
@@ -105,7 +100,7 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         if self.get_source() is not None or self.as_set:
             raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
         players, rounds = build_online_entrants(entrants, settings, against=self.against, rounds=self.rounds)
-        return race_of(
+        return plan_online_race(
             players,
             rounds=rounds,
             games=GAMES if self.games is None else self.games,
@@ -115,6 +110,12 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
             confidence=self.confidence,
             seed=self.seed,
         )
+
+    def _check_predictor_options(self) -> None:
+        if self.protocol not in (None, PROTOCOL):
+            raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {self.protocol}.")
+        if self.marks is not None:
+            raise click.UsageError("--marks is for online games; predictors are measured by their rounds.")
 
 
 @click.command("race")
@@ -140,20 +141,17 @@ def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: 
       arena race everlasting-v2 --data adult.csv --x age --y income --positive '>50K' --agnostic
     """
     plan = asked.plan(output)
-    run: Any = run_online if isinstance(plan, Race) else run_predictors
-    words: Any = race_text if isinstance(plan, Race) else error_text
-    charts: Any = race_chart if isinstance(plan, Race) else error_chart
     with output.count_progress("games", plan.games * len(plan.entrants), scaled=True) as watch:
-        result = run(plan, jobs=workers.build(), watch=watch)
-    output.print_result(result, words.text)
+        result = run_race(plan, jobs=workers.build(), watch=watch)
+    output.print_result(result, race_text, race_json)
     if chart.plot is not None:
-        charts.draw(result, chart.plot)
+        draw_race(result, chart.plot)
     click.get_current_context().exit(REFUTED if result.broken else 0)
 
 
 def _are_predictors(entrants: Sequence[LabelledClass]) -> bool:
     """Whether the learners are predictors. Raises: UsageError if only some of them are."""
-    predictors = [label for label, player in entrants if predicting.PROTOCOL in player.protocols]
+    predictors = [label for label, player in entrants if PROTOCOL in player.protocols]
     if predictors and len(predictors) < len(entrants):
         raise click.UsageError(
             f"Predictors ({', '.join(predictors)}) and learners of online games need separate races."

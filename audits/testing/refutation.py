@@ -10,7 +10,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
-from audits.reports import rows
+from audits.reports import verdict_rows
 from audits.runs.example_games import format_games, play_example_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
@@ -85,7 +85,7 @@ class Refutation:
     @property
     def details(self) -> str:
         """The figures, a game, the adversary's source if a search found it, and the line that replays it."""
-        figures = dict(rows(self.verdict, self.plan))
+        figures = dict(verdict_rows(self.verdict, self.plan))
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"

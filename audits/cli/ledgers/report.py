@@ -25,5 +25,5 @@ def report(run: str, output: str | None) -> None:
       arena report run.ledger -o report.html
     """
     path = str(Path(run).parent / f"{Path(run).stem}.html") if output is None else output
-    reports.html(run, path)
+    reports.write_html(run, path)
     click.echo(f"The report is in {path}.")

@@ -13,7 +13,7 @@ from tqdm import tqdm
 from arena.errors import ArenaError
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Output, print_note
-from audits.reports.text import nats
+from audits.reports.formatting import nats
 from audits.runs.ledger.discovery import find_ledgers
 from audits.runs.run_status import RunFollower, RunStatus
 

@@ -67,7 +67,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
             bar.update(status.games - bar.n)
             bar.refresh()
             if options.html is not None and status.epsilon_lower is not None:
-                reports.html(source.run, options.html)
+                reports.write_html(source.run, options.html)
             if status.finished or status.running is False:
                 break
             time.sleep(max(options.every, _PAUSE_FACTOR * (time.monotonic() - started)))
@@ -81,7 +81,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
 
 def _print_end(status: RunStatus, verdict: Verdict | None) -> None:
     if verdict is not None:
-        click.echo(reports.text(verdict))
+        click.echo(reports.verdict_text(verdict))
     elif status.games:
         print_note("block 0, which the test reads first, is missing")
     else:
