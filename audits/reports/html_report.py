@@ -178,8 +178,11 @@ def _describe_spec(name: str, spec: dict[str, Any], learner: object) -> str:
         if field in ("name", "class"):
             continue
         if isinstance(value, dict):
-            player = value.get("name") or value.get("class", "").rpartition(":")[2]
-            value = "the one above" if value == learner else player
+            value = (
+                "the one above"
+                if value == learner
+                else value.get("name") or value.get("class", "").rpartition(":")[2]
+            )
         parts.append(f"{field} = {format_value(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name
 

@@ -33,23 +33,23 @@ class RunChart:
     caption: str
 
 
-def draw_run(history: RunHistory) -> list[RunChart]:
+def draw_run(replay: RunHistory) -> list[RunChart]:
     """All charts of a run.
 
     Raises: ImportError without matplotlib.
     """
-    return [_draw_evidence(history), _draw_certified_bound(history), _draw_trade_off(history)]
+    return [_draw_evidence(replay), _draw_certified_bound(replay), _draw_trade_off(replay)]
 
 
-def _draw_evidence(history: RunHistory) -> RunChart:
-    shown = _choose_points(len(history.games))
-    wealth, evidence = history.log_wealth / math.log(10), history.log_evidence / math.log(10)
-    threshold = history.threshold / math.log(10)
-    error = percent(1 - history.settings.confidence)
-    odds = f"{1 / (1 - history.settings.confidence):,.6g}"
+def _draw_evidence(replay: RunHistory) -> RunChart:
+    shown = _choose_points(len(replay.games))
+    wealth, evidence = replay.log_wealth / math.log(10), replay.log_evidence / math.log(10)
+    threshold = replay.threshold / math.log(10)
+    error = percent(1 - replay.settings.confidence)
+    odds = f"{1 / (1 - replay.settings.confidence):,.6g}"
 
     def draw(axes: Axes) -> None:
-        games = history.games[shown]
+        games = replay.games[shown]
         axes.step(games, wealth[shown], where="post", color=BLUE, linewidth=0.8, alpha=0.6, label="now")
         _draw_steps(axes, games, evidence[shown], label="highest so far")
         axes.axhline(threshold, color=ORANGE, linestyle="--", label=f"claim refuted ({odds})", zorder=4)
@@ -58,7 +58,7 @@ def _draw_evidence(history: RunHistory) -> RunChart:
         axes.yaxis.set_major_formatter(lambda value, _: _format_power(value))
         axes.locator_params(axis="y", integer=True)
         axes.set(ylabel="wealth of the bets")
-        _set_games_axis(axes, history)
+        _set_games_axis(axes, replay)
 
     description = (
         f"Evidence against the claim over the games: {_format_power(float(evidence[-1]), 1)} at the end; "
@@ -71,22 +71,22 @@ def _draw_evidence(history: RunHistory) -> RunChart:
     return RunChart("Evidence against the claim", _render_svg("evidence", description, draw), caption)
 
 
-def _draw_certified_bound(history: RunHistory) -> RunChart:
-    verdict, shown = history.verdict, _choose_points(len(history.games))
+def _draw_certified_bound(replay: RunHistory) -> RunChart:
+    verdict, shown = replay.verdict, _choose_points(len(replay.games))
     claim, certified = verdict.claim.epsilon, verdict.epsilon_lower
-    ceilings = np.array([(0, 0.0), *history.ceilings]).T
+    ceilings = np.array([(0, 0.0), *replay.ceilings]).T
     # A ceiling far above the chart would make the curve of the bound a flat line.
     top = 1.1 * min(max(verdict.ceiling, claim), 3 * max(certified, claim))
 
     def draw(axes: Axes) -> None:
-        games, bounds = history.games[shown], history.epsilon_lower[shown]
+        games, bounds = replay.games[shown], replay.epsilon_lower[shown]
         _draw_steps(axes, games, bounds, label=f"certified ({nats(certified)})")
         axes.axhline(claim, color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
         label = f"ceiling ({nats(verdict.ceiling)})"
         axes.step(*ceilings, where="post", color=BLACK, linestyle=":", label=label, zorder=4)
         axes.set_ylim(0, top)
         axes.set(ylabel="ε (nats)")
-        _set_games_axis(axes, history)
+        _set_games_axis(axes, replay)
 
     description = (
         f"Certified ε over the games: {nats(certified)} nats at the end, the claim {nats(claim)} nats, "
@@ -102,17 +102,17 @@ def _draw_certified_bound(history: RunHistory) -> RunChart:
     return RunChart("Certified ε", _render_svg("bound", description, draw), caption)
 
 
-def _draw_trade_off(history: RunHistory) -> RunChart:
-    title, curves = "Trade-off of the two errors", history.estimates.trade_off
+def _draw_trade_off(replay: RunHistory) -> RunChart:
+    title, curves = "Trade-off of the two errors", replay.estimates.trade_off
     if curves is None or curves.allowed is None:
-        return RunChart(title, None, f"There is no trade-off curve: it {_explain_missing_band(history)}.")
+        return RunChart(title, None, f"There is no trade-off curve: it {_explain_missing_band(replay)}.")
     below = bool((curves.upper < curves.allowed).any())
     description = "Type II error against type I error: the certified curve " + (
         "falls below what the claim allows." if below else "stays where the claim allows it to be."
     )
     caption = (
         "A guess of the world errs in world 0 (type I) or in world 1 (type II). The claim keeps every guess "
-        f"inside the shaded region. With confidence {percent(history.settings.confidence)} the best guess does "
+        f"inside the shaded region. With confidence {percent(replay.settings.confidence)} the best guess does "
         f"at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
     )
     svg = _render_svg("trade-off", description, lambda axes: _draw_errors(axes, curves), square=True)
@@ -130,9 +130,9 @@ def _draw_errors(axes: Axes, curves: TradeOff) -> None:
     axes.set(xlim=(-0.01, 1), ylim=(-0.01, 1), aspect="equal")
 
 
-def _explain_missing_band(history: RunHistory) -> str:
+def _explain_missing_band(replay: RunHistory) -> str:
     """Why there is no band, as the estimate that rests on it says."""
-    (reason,) = [row.reason for row in history.estimates.rows if row.method == "band"]
+    (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
     return reason
 
 
@@ -143,8 +143,8 @@ def _draw_steps(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str
     axes.step(games, values, where="post", label=label, **style)
 
 
-def _set_games_axis(axes: Axes, history: RunHistory) -> None:
-    first, last = float(history.games[1]), float(history.games[-1])
+def _set_games_axis(axes: Axes, replay: RunHistory) -> None:
+    first, last = float(replay.games[1]), float(replay.games[-1])
     if last >= _LOG_RATIO * first:
         axes.set_xscale("log")
         axes.set(xlim=(0.8 * first, 1.1 * last), xlabel="games in each world (logarithmic)")

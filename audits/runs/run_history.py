@@ -52,7 +52,7 @@ def read_audit(ledger: Ledger) -> tuple[EstimatorSettings, LedgerNotes]:
         )
     try:
         return EstimatorSettings.from_ledger(ledger.plan), LedgerNotes.from_ledger(ledger.notes, ledger.plan)
-    except InvalidArgument as error:
+    except ValueError as error:  # also of notes that no claim can have
         raise InvalidArgument(
             f"the ledger {ledger.path} contains no audit: {error}", remedy="Give the ledger of an audit."
         ) from error

@@ -116,7 +116,7 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
     data = ("--data", str(path), "--x", "age", "--y", "income", "--positive", ">50K")
     said = refusal("audit", "everlasting-v1", "--against", "halt-counter", *data)
     assert said.startswith("everlasting-v1 needs at least ")
-    assert said.endswith("got 3. Give more data, or set teachers, chunk and training_rate yourself.")
+    assert said.endswith("got 3. Use more data, or set teachers, chunk and training_rate yourself.")
 
 
 # --- the claim and the plan ---------------------------------------------------------------------------

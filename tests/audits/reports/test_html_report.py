@@ -380,7 +380,7 @@ def test_a_ledger_without_notes_is_described_by_its_plan(ledger: Path) -> None:
         book.add(0, play_block(COUNT, 0))
         book.add(1, play_block(COUNT, 1))
     page = page_of(ledger)
-    assert page.text["h1"] == ["LaplaceCount against CountSwap"]
+    assert page.text["h1"] == ["laplace-count against count-swap"]
     assert "No pair of games was recorded." in prose(page, "p")
     assert "pre" not in page.text
 
@@ -389,14 +389,14 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
     def fail(*players: object, **options: object) -> str:
         raise InvalidArgument("no")
 
-    monkeypatch.setattr(notes, "side_by_side", fail)
+    monkeypatch.setattr(notes, "write_example_games", fail)
     run(attrs.evolve(COUNT, games=500), ledger=ledger)
     assert "No pair of games was recorded." in prose(page_of(ledger), "p")
 
 
 def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
     lines = "\n".join(f"line {number}" for number in range(100))
-    monkeypatch.setattr(notes, "side_by_side", lambda *players, **options: lines)
+    monkeypatch.setattr(notes, "write_example_games", lambda *players, **options: lines)
     kept = notes.LedgerNotes.from_plan(COUNT).transcript.splitlines()
     assert kept[:28] == [f"line {number}" for number in range(28)]
     assert kept[28:31] == ["", "(60 lines left out)", ""]
@@ -462,5 +462,7 @@ def test_a_ledger_of_something_else(ledger: Path, plan: dict) -> None:
     Ledger.open(ledger, plan).close()
     with pytest.raises(InvalidArgument) as refused:
         read_history(ledger)
-    assert str(refused.value).startswith(f"the ledger {ledger} holds no audit: the plan of an audit has ")
+    assert str(refused.value).startswith(
+        f"the ledger {ledger} contains no audit: the plan of an audit must have "
+    )
     assert str(refused.value).endswith(" Give the ledger of an audit.")
