@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.core import ParameterSource
@@ -30,10 +30,12 @@ from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run as run_plan
-from audits.runs.run_parts import RunPart, play_part
 from audits.runs.run_stopped import RunStopped
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
+
+if TYPE_CHECKING:
+    from audits.runs.run_parts import RunPart
 
 GAMES = 100_000
 MAX_GAMES_UNTIL_REFUTED = 10_000_000
@@ -53,6 +55,8 @@ class PartType(click.ParamType):
     ) -> object:
         if not isinstance(value, str):
             return value
+        from audits.runs.run_parts import RunPart  # few audits have parts
+
         try:
             return RunPart.parse(value)
         except InvalidArgument as error:
@@ -231,6 +235,8 @@ def print_verdict(verdict: Verdict, output: Output, plan: Plan | None = None) ->
 def _play_part(
     plan: Plan, run: RunOptions, workers: Workers, output: Output, *, ledger: str | None, command: str
 ) -> NoReturn:
+    from audits.runs.run_parts import play_part
+
     assert run.part is not None
     if ledger is None:
         raise click.UsageError("--part needs --ledger FILE, which receives its games.")

@@ -5,20 +5,22 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
 from audits.distinguishers.learned import Learning
 from audits.distinguishers.view_features import Block, ViewCounts
-from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting, ceiling
 from audits.statistics.clopper_pearson import HeldOut
 from audits.statistics.estimates import Estimates, Estimators
 from audits.statistics.score_pairs import PairCounts
+
+if TYPE_CHECKING:
+    from audits.runs.ledger import Ledger
 
 _CHOOSING_SHARE = 5  # one game in five serves to choose an event or a distinguisher
 
