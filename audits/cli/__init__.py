@@ -9,6 +9,7 @@ A command is imported when it is called, so that `arena --help` answers at once.
 
 from __future__ import annotations
 
+import gc
 import importlib
 import os
 import sys
@@ -51,6 +52,9 @@ class Arena(click.Group):
             return None
         module, attribute, _ = _COMMANDS[name]
         command: click.Command = getattr(importlib.import_module(f"audits.cli.{module}"), attribute)
+        if not gc.isenabled():
+            gc.freeze()
+            gc.enable()
         return command
 
     def format_commands(self, context: click.Context, formatter: click.HelpFormatter) -> None:
@@ -137,6 +141,8 @@ def arena() -> None:
 
 def main() -> None:
     """The entry point of the command `arena`."""
+    # Modules live until the process ends, so there is no garbage to collect until the command is imported.
+    gc.disable()
     reconfigure = getattr(sys.stdout, "reconfigure", None)
     if reconfigure is not None:
         reconfigure(errors="replace")  # a terminal that cannot print ε still gets its figures
