@@ -15,7 +15,7 @@ from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
 from adversaries.online.adaptive import AdaptiveConsistent
-from adversaries.online.random_sequences import Iid
+from adversaries.online.random_sequences import IidExamples
 from arena import Adversary
 from arena.concepts import Thresholds
 from audits.races import RaceResult, plan_online_race, run_race
@@ -26,7 +26,7 @@ MARKS = tuple(range(1_500, ROUNDS + 1, 1_500))
 LEARNERS = {f"d = {d}": Realizable(concepts=Thresholds(range(1, 2**d + 1)), rounds=ROUNDS) for d in (2, 3, 4)}
 AGAINST = {
     "adaptive: contradicts what is shown": AdaptiveConsistent(),
-    "iid: points and a concept drawn beforehand": Iid(),
+    "iid: points and a concept drawn beforehand": IidExamples(),
 }
 
 

@@ -12,7 +12,7 @@ import click
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
-from arena.concepts import CLASS_NAMES, ConceptClass, concept_class
+from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import INTEGER, parse_settings
 from audits.registry.players import PlayerClass, find_player
@@ -95,7 +95,7 @@ def _find_concepts(text: str, settings: Sequence[str]) -> ConceptClass:
     if _is_concept_class(text):
         if settings:
             raise click.UsageError(f"{text} is a concept class, which has no settings.")
-        return concept_class(text)
+        return parse_concept_class(text)
     player = find_player(text)
     if not issubclass(player, Learner):
         raise InvalidArgument(f"{text} is an adversary", remedy="Name a learner or a concept class.")

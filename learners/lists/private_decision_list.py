@@ -81,7 +81,7 @@ class PrivateDecisionList(Learner):
     @property
     def rounds(self) -> int:
         """How many rules a list has at most: a feature each, and "true"."""
-        return self._lists.longest
+        return self._lists.max_rules
 
     @property
     def claim(self) -> Claim:
@@ -114,7 +114,7 @@ class PrivateDecisionList(Learner):
 
         Raises: Unsupported if there are more than 200,000 (7 features or more).
         """
-        values = self._lists.every()
+        values = self._lists.all_lists()
         table = self._chances(sample)
         used, chance = np.zeros(len(values), np.int64), np.ones(len(values))
         for code in values.T:

@@ -146,7 +146,7 @@ class AgnosticBatchedState:
         return Hypothesis(spec.concepts, self._concepts[chosen])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        place = self._spec.concepts.place(self._spec.concepts.check(x))
+        place = self._spec.concepts.domain_indices(self._spec.concepts.check(x))
         self._counts[self._rows, y.astype(np.intp) * self._points + place] += 1
         self._seen += 1
         number, rest = divmod(self._seen, self._spec.batch)

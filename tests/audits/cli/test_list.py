@@ -19,7 +19,7 @@ def test_every_player_has_a_line() -> None:
     assert line.split(maxsplit=2) == [
         "halt-counter",
         "Figure1",
-        "reads a query off the moment at which a learner halts.",
+        "infers a query from the moment at which the learner halts.",
     ]
     (line,) = (line for line in lines if "noisy-majority" in line)
     assert "Oblivious, Adaptive, SpecialRound" in line
@@ -32,7 +32,7 @@ def test_json_is_one_object() -> None:
     assert counter == {
         "name": "halt-counter",
         "protocols": ["Figure1"],
-        "summary": "reads a query off the moment at which a learner halts.",
+        "summary": "infers a query from the moment at which the learner halts.",
         "class": "adversaries.figure1.halt_counter:HaltCounter",
     }
 

@@ -65,7 +65,10 @@ def test_show_says_what_is_filled_in() -> None:
             "A setting is NAME=VALUE or adversary.NAME=VALUE, got 'budget'.",
         ),
         (["halt-counter", "--set", "budget=0"], "budget must be at least 1, got 0"),
-        (["static-erm", "--set", "concepts=circles"], "no such concept class, got 'circles'. Possible are: "),
+        (
+            ["static-erm", "--set", "concepts=circles"],
+            "there is no such concept class, got 'circles'. Possible are: ",
+        ),
     ],
 )
 def test_show_refuses(arguments: list[str], message: str) -> None:
