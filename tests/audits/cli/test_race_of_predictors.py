@@ -51,7 +51,7 @@ def test_labellings_are_those_of_what_is_learned_from() -> None:
     assert arena("everlasting-fresh", "--set", "concepts=intervals", *small).exit_code == 0
     assert refusal(
         "everlasting-fresh", "--set", "concepts=intervals", "--set", "pool=2000", *small
-    ).startswith("RealIntervals() may label 2,100 points in ")
+    ).startswith("RealIntervals() may have 2,206,051 labellings of 2,100 points")
 
 
 @pytest.mark.thorough
@@ -117,7 +117,7 @@ def test_the_users_data_are_d(data: str) -> None:
         (("everlasting-v2", "--set", "beta_1=0"), "beta_1 must be more than 0, got 0.0"),
         (
             ("everlasting-v2", "--set", "concepts=intervals"),
-            "RealIntervals() may label 954,000 points in 455,058,477,001 ways, more than the 1,048,576 ",
+            "RealIntervals() may have 455,058,477,001 labellings of 954,000 points, more than the 1,048,576 ",
         ),
         (
             ("everlasting-v2", "--set", "adversary.sample_size=100", "--games", "1"),
