@@ -10,8 +10,8 @@ from audits.cli.options import REAL, MatchOptions
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
 from audits.exact import exact as compute_exact
-from audits.exact import report
 from audits.registry.settings_text import summarize_player
+from audits.reports.exact_text import format_exact, write_exact_csv
 
 
 @option_record
@@ -65,7 +65,7 @@ def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> None:
         match.learner, match.adversary, match.referee, epsilons=figures.epsilons, delta=figures.delta
     )
     learner, adversary = summarize_player(match.learner), summarize_player(match.adversary)
-    output.print_result(result, lambda result: report.text(result, learner=learner, adversary=adversary))
+    output.print_result(result, lambda result: format_exact(result, learner=learner, adversary=adversary))
     if figures.csv_file is not None:
-        report.write_csv(result, figures.csv_file)
+        write_exact_csv(result, figures.csv_file)
     click.get_current_context().exit(REFUTED if result.refuted else 0)

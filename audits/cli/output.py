@@ -49,7 +49,7 @@ class Json:
             return
         from audits.reports.json_form import to_json  # other commands need no reports
 
-        click.echo((format_json or to_json)(_convert(result)))
+        click.echo((format_json or to_json)(result))
 
 
 @option_record
@@ -78,12 +78,3 @@ def progress_bar(unit: str, total: int | None = None, *, hidden: bool, scaled: b
 
     hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
     return tqdm(total=total, unit=f" {unit}", unit_scale=scaled, disable=hidden, leave=False)
-
-
-def _convert(value: Any) -> Any:
-    """Records that still have a method `as_json` as data."""
-    if hasattr(value, "as_json"):
-        return value.as_json()
-    if isinstance(value, dict):
-        return {name: _convert(item) for name, item in value.items()}
-    return [_convert(item) for item in value] if isinstance(value, list) else value

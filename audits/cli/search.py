@@ -5,14 +5,13 @@ from __future__ import annotations
 import os
 import shlex
 import tempfile
-import textwrap
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import attrs
 import click
-from tabulate import tabulate
 
 from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
@@ -20,19 +19,16 @@ from audits.cli.option_groups import argument, option, option_groups, option_rec
 from audits.cli.options import INTEGER, REAL, ClaimOptions, SeedOption, WorkerOptions, parse_settings
 from audits.cli.output import Output
 from audits.registry.players import LEARNERS, resolve_learner
-from audits.registry.settings_text import build_player, summarize_player
+from audits.registry.settings_text import build_player
 from audits.registry.tested_claim import read_claim, resolve_claim
-from audits.runs.example_games import write_example_games
 
 # Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
 
-from audits.search.explore import BAR
-from audits.search.printing import CLASS, source
-from audits.search.search import ERROR, EXAMPLES, Progress, SearchResult
-from audits.search.search import search as search_adversary
-
-_WIDTH = 100
+from audits.search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.search.adversary_search import search as search_adversary
+from audits.search.search_text import format_search, search_json
+from audits.search.source_code import adversary_source
 
 
 @option_record
@@ -128,68 +124,23 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
             watch=watch,
         )
     name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
-    code = source(result, learner=name, file=asked.file or "found.py") if result.refuted else None
+    code = adversary_source(result, learner=name, file=asked.file or "found.py") if result.refuted else None
     if asked.file is not None and code is not None:
         Path(asked.file).write_text(code, encoding="utf-8")
-    if output.as_json:
-        output.print_result({**result.as_json(), "source": code}, str)
-    else:
-        click.echo(_format_text(result, code, asked.file))
+    output.print_result(
+        result,
+        partial(format_search, source=code, output=asked.file),
+        partial(search_json, source=code),
+    )
     click.get_current_context().exit(REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0)
 
 
-def _format_text(result: SearchResult, code: str | None, file: str | None) -> str:
-    sections = [tabulate(_format_rows(result), tablefmt="plain", disable_numparse=True)]
-    sections.append(textwrap.fill(_explain(result), _WIDTH))
-    if code is not None:
-        plan = result.plan
-        assert plan is not None
-        game = write_example_games(
-            plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
-        )
-        sections.append(f"The smallest game found that shows it:\n\n{game}")
-        sections.append(
-            f"The adversary is in {file}, class {CLASS}." if file else f"The adversary:\n\n{code.rstrip()}"
-        )
-    return "\n\n".join(sections)
-
-
-def _format_rows(result: SearchResult) -> list[tuple[str, str]]:
-    rows = [
-        ("learner", summarize_player(result.learner)),
-        ("protocol", result.protocol),
-        ("claim under test", str(result.claim)),
-        ("tried", f"{result.examples:,} adversaries, {result.games:,} games in each world"),
-        ("confirmations", f"{result.confirmations}, all of them together at an error of {result.error:g}"),
-        ("seed", str(result.seed)),
-    ]
-    if result.verdict is not None:
-        bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
-        rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
-    if result.rejected:
-        rows.insert(-1, ("declined", f"{result.rejected:,} adversaries that the learner would not play"))
-    return rows
-
-
-def _explain(result: SearchResult) -> str:
-    if result.verdict is not None:
-        return (
-            f"Refuted: except with probability {result.error:g} the claim is false, and so is every claim "
-            f"below ε = {result.verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g}."
-        )
-    reason = f"the best gave {result.best:.2g} nats of evidence, fewer than the {BAR:g} to be confirmed"
-    if result.confirmations:
-        reason = f"{result.confirmations} seemed to refute the claim, and fresh games did not confirm it"
-    text = f"Nothing found: of {result.examples:,} adversaries {reason}. This is no proof of privacy."
-    return f"Interrupted. {text}" if result.interrupted else text
-
-
 @contextmanager
-def _show_progress(output: Output) -> Iterator[Callable[[Progress], None]]:
+def _show_progress(output: Output) -> Iterator[Callable[[SearchProgress], None]]:
     """A progress bar of the adversaries tried, with the best evidence so far."""
     with output.progress_bar("adversaries") as bar:
 
-        def update(progress: Progress) -> None:
+        def update(progress: SearchProgress) -> None:
             bar.total = progress.of
             bar.set_postfix_str(f"{progress.best:.1f} nats", refresh=False)
             bar.update(progress.examples - bar.n)

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
-from audits.distinguishers.view_features import Block, ViewCounts, features
+from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, map_in_order
 from audits.statistics.score_pairs import PairCounts
@@ -94,7 +94,7 @@ def _play(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.ndarr
 def _evaluate(plan: Plan, played: Played) -> Any:
     """The score of each game (n,), or the features of its view if the distinguisher is learned."""
     if plan.distinguisher == LEARNED:
-        return features(played)
+        return view_features(played)
     if plan.distinguisher == LIKELIHOOD:
         from audits.distinguishers.likelihood_ratio import likelihood_ratios  # slow to import
 
@@ -110,10 +110,10 @@ def choose_distinguisher(learner: Learner, adversary: Adversary, referee: Refere
         returns_score = play(learner, adversary, referee, games=2, seed=0).score is not None
     if returns_score or not referee.two_worlds:
         return SCORE
-    from audits.distinguishers.likelihood_ratio import ratio_of  # slow to import
+    from audits.distinguishers.likelihood_ratio import build_likelihood_ratio  # slow to import
 
     try:
-        ratio_of(learner, adversary, referee)
+        build_likelihood_ratio(learner, adversary, referee)
     except Unsupported:
         return LEARNED
     return LIKELIHOOD

@@ -10,7 +10,8 @@ import attrs
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.runs.plan import default_block
-from audits.statistics.betting import EPSILON_MAX, ceiling
+from audits.statistics.betting import EPSILON_MAX
+from audits.statistics.ceilings import ceiling
 
 MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
 _MAX_GAMES = 10**10  # in each world; more cannot be played

@@ -15,7 +15,7 @@ from audits.runs.example_games import format_games, play_example_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.search import Script, SearchResult
-from audits.search.printing import script_source
+from audits.search.source_code import format_script
 from audits.testing.replay_command import SOURCE_FILE, format_replay
 
 _FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
@@ -45,7 +45,7 @@ class Refutation:
         if not isinstance(self.adversary, Script):
             return ""
         claim = f"Found against {self.verdict.learner} under the claim {self.verdict.claim}."
-        return script_source(self.adversary, about=textwrap.fill(claim, 100))
+        return format_script(self.adversary, about=textwrap.fill(claim, 100))
 
     @cached_property
     def replay(self) -> str:

@@ -12,7 +12,7 @@ from audits.registry.players import ADVERSARIES, LEARNERS, Registry
 from audits.registry.settings_text import build_player, format_value, get_default, get_settable_fields
 from audits.runs.plan import Plan
 from audits.search import Script, SearchResult
-from audits.search.printing import CLASS, audit_line, replay
+from audits.search.source_code import CLASS, audit_command, replay_command
 
 SOURCE_FILE = "found.py"
 
@@ -26,11 +26,11 @@ def format_replay(plan: Plan, search: SearchResult | None = None) -> str:
     if learner is None:
         return _format_python(plan)
     if search is not None:
-        return replay(search, learner=learner, file=SOURCE_FILE)
+        return replay_command(search, learner=learner, file=SOURCE_FILE)
     adversary = _format_player(plan.adversary, ADVERSARIES, learner=plan.learner)
     if adversary is None or configure_game(REFEREES[plan.referee.name], plan.adversary)[1] != plan.referee:
         return _format_python(plan)
-    return audit_line(plan, learner=learner, adversary=adversary)
+    return audit_command(plan, learner=learner, adversary=adversary)
 
 
 def _format_player(

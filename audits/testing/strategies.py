@@ -5,19 +5,18 @@ from __future__ import annotations
 from hypothesis import strategies as st
 
 from arena import InvalidArgument, Learner, Sample
-from audits.search import Script, Step
-from audits.search import strategies as search_strategies
+from audits.search import Script, Step, script_strategies
 from audits.search.script import STEPS
 
 
 def neighbouring_samples(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
     """Two samples that differ in one example, of sizes and points that the learner accepts."""
-    return search_strategies.neighbours(learner)
+    return script_strategies.neighbours(learner)
 
 
 def streams(learner: Learner) -> st.SearchStrategy[tuple[Step, ...]]:
     """The rounds of a SpecialRound game, one of which differs between the worlds."""
-    return search_strategies.streams(learner)
+    return script_strategies.streams(learner)
 
 
 def adversaries(learner: Learner, protocol: str | None = None) -> st.SearchStrategy[Script]:
@@ -30,4 +29,4 @@ def adversaries(learner: Learner, protocol: str | None = None) -> st.SearchStrat
     playable = [name for name in STEPS if name in learner.protocols]
     if protocol is None and not playable:
         raise InvalidArgument(f"{learner.name} plays no protocol of two worlds", value=learner.protocols)
-    return search_strategies.adversaries(learner, protocol or playable[0])
+    return script_strategies.adversaries(learner, protocol or playable[0])

@@ -12,7 +12,7 @@ import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from audits.search import Progress
+from audits.search import SearchProgress
 
 arena = Command("search")
 PLAYERS = ROOT / "tests" / "support" / "search_players.py"
@@ -26,7 +26,7 @@ def test_a_refutation_is_told_verdict_first() -> None:
         done.stdout.index(text)
         for text in (
             "learner",
-            "Refuted: except with probability 1e-06",
+            "Refuted: with confidence 1 - 1e-06",
             "world 0: gets",
             "class Found(Adversary)",
         )
@@ -40,7 +40,7 @@ def test_nothing_found_is_no_refutation() -> None:
     done = arena("laplace-count", "--examples", "10")
     assert done.exit_code == 0
     assert "Nothing found: of" in done.stdout
-    assert "This is no proof of privacy." in " ".join(done.stdout.split())
+    assert "This does not prove privacy." in " ".join(done.stdout.split())
 
 
 def test_json_is_one_object() -> None:
@@ -77,7 +77,7 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     from audits.cli import search as searching
 
     def search_and_stop(*given, watch, **options):
-        def stop(now: Progress) -> None:
+        def stop(now: SearchProgress) -> None:
             if now.examples >= 3:
                 raise KeyboardInterrupt
 
@@ -94,10 +94,10 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     ("arguments", "message"),
     [
         (("static-erm",), "static-erm claims nothing with these settings, so there is nothing to refute"),
-        (("laplace-count", "--examples", "0"), "examples must be a whole number of at least 1, got 0"),
+        (("laplace-count", "--examples", "0"), "examples must be at least 1, got 0"),
         (("laplace-count", "--examples", "some"), "must be an integer"),
-        (("laplace-count", "--error", "1"), "an error is a probability strictly between 0 and 1, got 1.0"),
-        (("laplace-count", "--epsilon", "0"), "finite ε of more than 0 nats"),
+        (("laplace-count", "--error", "1"), "error must be less than 1, got 1.0"),
+        (("laplace-count", "--epsilon", "0"), "finite ε above 0"),
         (("laplace-count", "--delta", "2"), "δ must be a probability"),
         (("laplace-count", "--protocol", "Figure1"), "learner laplace-count does not play Figure1"),
         (("laplace-count", "--set", "adversary.x=1"), "A search makes its own adversary"),

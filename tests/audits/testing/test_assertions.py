@@ -301,7 +301,7 @@ def test_claims_beyond_any_number_of_games() -> None:
             "static-erm claims nothing, so there is nothing to test. Say what to test it against",
         ),
         (StaticErm(), {"claim": (0, 0), "against": "reconstruct"}, "must be more than 0 nats and finite"),
-        (StaticErm(), {"claim": (0, 0)}, "finite ε of more than 0 nats"),
+        (StaticErm(), {"claim": (0, 0)}, "finite ε above 0"),
         (
             StaticErm(),
             {"claim": attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))},
