@@ -12,7 +12,7 @@ from support.paths import DATA
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
-from audits.data.csv import load_sample
+from audits.data.csv_samples import load_sample
 
 ADULT = DATA / "adult.csv.gz"
 MUSHROOM = ADULT.with_name("mushroom.csv.gz")
@@ -137,7 +137,7 @@ class TestFiles:
     def test_unreadable(self, written):
         name = written("x,y\n1,0\n")
         assert refusal(f"{name}/more.csv", x="x", y="y") == (
-            "d.csv/more.csv cannot be read (Not a directory). Check its rights."
+            "d.csv/more.csv cannot be read (Not a directory). Check its permissions."
         )
 
     @pytest.mark.parametrize(
@@ -157,8 +157,8 @@ class TestFiles:
     )
     def test_not_gzip(self, written, content, what):
         assert refusal(written(content, "d.csv.gz"), x="x", y="y") == (
-            f"d.csv.gz is not whole gzip data, though its name ends in .gz ({what}). "
-            "Fetch it again, or take .gz off the name of a plain file."
+            f"d.csv.gz is not complete gzip data, though its name ends in .gz ({what}). "
+            "Download it again, or remove .gz from the name of a plain file."
         )
 
     def test_gzip_under_a_plain_name(self, written):
@@ -201,7 +201,7 @@ class TestFiles:
     def test_rows_of_another_length(self, written, row, fields):
         assert refusal(written(f'x,y\n"1\n",0\n{row}\n'), x="x", y="y") == (
             f"d.csv, line 4: expected 2 fields, as in line 1, got {fields}. "
-            "Mend the line; a field that holds a comma needs quotes."
+            "Correct the line; a field that contains a comma needs quotes."
         )
 
     @pytest.mark.parametrize(
@@ -215,7 +215,7 @@ class TestFiles:
     )
     def test_not_csv(self, written, text, line, what):
         assert refusal(written(text), x="x", y="y") == (
-            f"d.csv, line {line}: not CSV ({what}). Mend the quotes of the line."
+            f"d.csv, line {line}: not CSV ({what}). Correct the quotes of the line."
         )
 
 
@@ -231,7 +231,7 @@ class TestColumns:
 
     def test_a_name_twice(self, written):
         assert refusal(written("x,z,y,z\n1,1,0,1\n"), x="x", y="y") == (
-            "d.csv, line 1: every column needs a name of its own, got 'z'. Rename the columns that share it."
+            "d.csv, line 1: column names must be distinct, got 'z'. Rename the columns that share it."
         )
 
     def test_missing_with_a_near_one(self, written):
@@ -311,21 +311,22 @@ class TestLabels:
     def test_positive_is_needed(self, written, values):
         first, second = values
         assert refusal(written(f"x,y\n1,{first}\n2,{second}\n"), x="x", y="y") == (
-            f"d.csv, column 'y': the labels are {first!r}, {second!r}, and which of them is 1 was not said. "
-            f"Name it, as in positive={first!r}."
+            f"d.csv, column 'y': the labels are {first!r}, {second!r}, and it is not given which of them is "
+            f"1. Name it, as in positive={first!r}."
         )
 
     @pytest.mark.parametrize(
         ("positive", "hint"),
         [
-            (">50K", "Did you mean '>50K.' (mind the '.' at the end)? "),
+            (">50K", "Did you mean '>50K.' (note the '.' at the end)? "),
             (">50k.", "Did you mean '>50K.'? "),
             ("maybe", ""),
         ],
     )
     def test_positive_is_not_a_label(self, written, positive, hint):
         assert refusal(written("x,y\n1,<=50K.\n2,>50K.\n"), x="x", y="y", positive=positive) == (
-            f"d.csv, column 'y': no label is, got {positive!r}. {hint}The labels are: '<=50K.', '>50K.'."
+            f"d.csv, column 'y': there is no such label, got {positive!r}. {hint}The labels are: '<=50K.', "
+            "'>50K.'."
         )
 
 

@@ -14,46 +14,22 @@ from contextlib import closing, contextmanager
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from support.command_line import Command, without_times
 from support.paths import ROOT
 from support.waiting import kept, until
 
-from audits import cli
 from audits.runs.ledger import SCHEMA_VERSION, Ledger
 
 ARENA = (sys.executable, "-m", "audits.cli")
+arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}
 GONE = "Restore a copy, or remove it and any {}-wal beside it to play every block again."
 
 
-def arena(*arguments: object) -> Result:
-    return CliRunner().invoke(cli.arena, [str(argument) for argument in arguments])
-
-
-def done(*arguments: object, status: int = 0) -> str:
-    """What it prints."""
-    result = arena(*arguments)
-    assert result.exit_code == status, result.stderr
-    return result.stdout
-
-
-def told(*arguments: object, status: int = 0) -> dict:
-    """The JSON object that it prints."""
-    return json.loads(done(*arguments, "--json", status=status))
-
-
-def refusal(*arguments: object) -> str:
-    """The line on standard error."""
-    refused = arena(*arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    lines = [line for line in refused.stderr.splitlines() if not line.startswith("arena: note: ")]
-    assert len(lines) == 1
-    return lines[0].removeprefix("arena: ")
-
-
-def figures(verdict: dict) -> dict:
-    return {name: value for name, value in verdict.items() if name not in ("seconds", "games_per_second")}
+def read_json(*arguments: object, status: int = 0) -> dict:
+    """The JSON object of a command, which may print notes."""
+    return arena.json(*arguments, status=status, notes=True)
 
 
 def without(ledger: Path, blocks: str) -> Path:
@@ -80,7 +56,7 @@ def playing(*arguments: object) -> Iterator[subprocess.Popen[str]]:
 def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What is in the ledger of a run that is finished."""
     path = tmp_path_factory.mktemp("finished") / "run.ledger"
-    done(*COUNT, "--ledger", path)
+    arena.text(*COUNT, "--ledger", path)
     return path.read_bytes()
 
 
@@ -108,23 +84,23 @@ def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
     half = tmp_path / "half"
     half.write_bytes(ledger.read_bytes())
     without(half, "block >= 5")
-    done("audit", "static-erm", "--against", "reconstruct", "--epsilon", 1, "--games", 1_000, "--ledger",
-         tmp_path / "erm", status=3)  # fmt: skip
+    refuted = ("audit", "static-erm", "--against", "reconstruct", "--epsilon", 1, "--games", 1_000)
+    arena.text(*refuted, "--ledger", tmp_path / "erm", status=3)
     (tmp_path / "notes.ledger").write_text("none")
-    table = [line.split() for line in done("runs", tmp_path).splitlines()]
+    table = [line.split() for line in arena.text("runs", tmp_path).splitlines()]
     assert table[0] == ["ledger", "learner", "adversary", "games", "verdict", "state", "size"]
     found = {Path(line[0]).name: " ".join(line[1:]) for line in table[1:]}
     assert set(found) == {"erm", "half", "run.ledger"}
     assert found["half"].startswith("laplace-count count-swap 500 of 1,000 ε ≥ ")
     assert found["run.ledger"].startswith("laplace-count count-swap 1,000 of 1,000 ε ≥ ")
     assert ", claimed 1 finished " in found["run.ledger"]
-    assert "to be resumed" in found["half"]
+    assert "unfinished" in found["half"]
     assert "1,000 of 1,000 refuted, ε ≥ " in found["erm"]
 
 
 def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
-    verdict = told("resume", ledger)
-    (found,) = told("runs", ledger)["runs"]
+    verdict = read_json("resume", ledger)
+    (found,) = read_json("runs", ledger)["runs"]
     size = ledger.stat().st_size
     assert found == {
         "ledger": str(ledger),
@@ -140,12 +116,12 @@ def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
         "running": False,
         "bytes": size,
     }
-    (fast,) = told("runs", "--fast", tmp_path)["runs"]
+    (fast,) = read_json("runs", "--fast", tmp_path)["runs"]
     assert fast == found | {"games_tested": None, "refuted": None, "epsilon_lower": None}
     (tmp_path / "below").mkdir()
     ledger.rename(tmp_path / "below" / "run.ledger")
-    assert done("runs", tmp_path) == "There are no ledgers.\n"
-    assert len(told("runs", "-r", tmp_path)["runs"]) == 1
+    assert arena.text("runs", tmp_path) == "There are no ledgers.\n"
+    assert len(read_json("runs", "-r", tmp_path)["runs"]) == 1
 
 
 def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path) -> None:
@@ -167,12 +143,12 @@ def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path
         "pate.ledger contains an experiment, not an audit. "
         "To resume it, give it to the same arena experiment again."
     )
-    errors = [found for found in told("runs", tmp_path)["runs"] if "error" in found]
+    errors = [found for found in read_json("runs", tmp_path)["runs"] if "error" in found]
     assert [Path(found["ledger"]).name for found in errors] == ["cut.ledger", "newer.ledger", "pate.ledger"]
 
 
 def test_runs_needs_a_folder(tmp_path: Path) -> None:
-    assert refusal("runs", tmp_path / "gone") == (
+    assert arena.refusal("runs", tmp_path / "gone") == (
         f"there is no folder {tmp_path / 'gone'}. Name folders that contain ledgers, or ledgers."
     )
 
@@ -181,29 +157,32 @@ def test_runs_needs_a_folder(tmp_path: Path) -> None:
 
 
 def test_a_run_that_is_gone_on_with_has_the_figures_of_an_undisturbed_one(ledger: Path) -> None:
-    before = told("resume", ledger)
+    before = read_json("resume", ledger)
     without(ledger, "block IN (2, 7, 8)")
-    again = told("resume", ledger)
-    assert figures(again) == figures(before)
+    again = read_json("resume", ledger)
+    assert without_times(again) == without_times(before)
 
 
 def test_a_finished_run_needs_no_players(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     ledger = tmp_path / "run.ledger"
-    first = told(*COUNT, "--epsilon", "0.1", "--ledger", ledger, status=3)
-    monkeypatch.setattr("audits.cli.ledgers.resume.recalled", None)
-    assert figures(told("resume", ledger, status=3)) == figures(first)
-    assert "Refuted: with confidence 95 %" in done("resume", ledger, status=3)
+    first = read_json(*COUNT, "--epsilon", "0.1", "--ledger", ledger, status=3)
+    monkeypatch.setattr("audits.cli.ledgers.resume.rebuild_plan", None)
+    assert without_times(read_json("resume", ledger, status=3)) == without_times(first)
+    assert "Refuted: with confidence 95 %" in arena.text("resume", ledger, status=3)
 
 
+@pytest.mark.thorough
 def test_resume_gives_the_page_and_the_estimators(tmp_path: Path, ledger: Path) -> None:
     page = tmp_path / "page.html"
-    assert "All estimators, on the same games." in done("resume", ledger, "--estimators", "--html", page)
+    assert "All estimators, on the same games." in arena.text(
+        "resume", ledger, "--estimators", "--html", page
+    )
     assert page.exists()
 
 
 def test_a_part_of_what_is_missing(ledger: Path) -> None:
     without(ledger, "1")
-    assert told("resume", ledger, "--part", "2/2") == {
+    assert read_json("resume", ledger, "--part", "2/2") == {
         "part": "2/2",
         "blocks": 5,
         "blocks_planned": 5,
@@ -218,9 +197,9 @@ def test_a_run_begun_from_python_has_no_command(tmp_path: Path) -> None:
     for notes in ({}, {"command": "python mine.py"}, {"command": "arena audit 'x"}, {"command": "rm -r x"}):
         Ledger.open(path, PLAN, notes=lambda notes=notes: notes).close()
         for command in ("resume", "verify"):
-            assert refusal(command, path) == (
-                f"the ledger {path} holds no command of arena audit by which its plan could be made again. "
-                "Give the same ledger to what began the run: it goes on from there."
+            assert arena.refusal(command, path) == (
+                f"the ledger {path} records no arena audit command from which its plan could be rebuilt. "
+                "Give the ledger to the program that began the run, which continues it."
             )
         path.unlink()
 
@@ -236,8 +215,8 @@ def test_a_run_begun_from_python_has_no_command(tmp_path: Path) -> None:
         ("static-erm --against reconstruct --data gone.csv --x a --y b", "gone.csv"),
         ("laplace-count", "Missing option '--against'."),
         ("laplace-count --against count-swap --frobnicate", "No such option"),
-        ("laplace-count --against count-swap --html page.html", "html is none of its options."),
-        ("laplace-count --against count-swap --ledger other", "ledger is none of its options."),
+        ("laplace-count --against count-swap --html page.html", "A recorded command does not contain html"),
+        ("laplace-count --against count-swap --ledger other", "A recorded command does not contain ledger"),
         ("--help", "0"),
     ],
 )
@@ -248,30 +227,33 @@ def test_a_command_that_cannot_be_given_again(tmp_path: Path, command: str, why:
     said = result.stderr.removeprefix("arena: ").rstrip("\n")
     assert result.exit_code == 2
     assert said.startswith(
-        f"the plan in the ledger {path} cannot be made again by its command, arena audit {command}: "
+        f"the plan in the ledger {path} cannot be rebuilt from its command, arena audit {command}: "
     )
     assert why in said
-    assert said.endswith("Paths in it start from the folder in which it was begun: go there, and try again.")
+    assert said.endswith(
+        "Relative paths start from the folder in which the run was begun: try again from there."
+    )
 
 
 def test_a_plan_that_is_another_today(ledger: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     without(ledger, "block = 3")
     monkeypatch.setattr("audits.runs.plan.versions", lambda: {"dp-arena": "9.9", "numpy": "1.0"})
-    said = refusal("resume", ledger)
+    said = arena.refusal("resume", ledger)
     assert said.startswith(f"the ledger {ledger} holds another plan: versions.dp-arena: ")
     assert '-> "9.9"; versions.numpy: ' in said
-    assert refusal("verify", ledger) == said
+    assert arena.refusal("verify", ledger) == said
 
 
+@pytest.mark.thorough
 def test_a_run_that_another_process_has(endless: Path) -> None:
-    assert refusal("resume", endless) == (
+    assert arena.refusal("resume", endless) == (
         f"the ledger {endless} is in use by another run. Wait until it ends, or give another path."
     )
-    (found,) = told("runs", endless)["runs"]
+    (found,) = read_json("runs", endless)["runs"]
     assert found["running"]
     assert not found["finished"]
     assert found["games"] > 0
-    assert done("report", endless).endswith(".html.\n")
+    assert arena.text("report", endless).endswith(".html.\n")
 
 
 # --- parts and merges ---------------------------------------------------------------------------------------
@@ -279,12 +261,12 @@ def test_a_run_that_another_process_has(endless: Path) -> None:
 
 def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
-    assert done(*COUNT, "--ledger", a, "--part", "1/2") == (
+    assert arena.text(*COUNT, "--ledger", a, "--part", "1/2") == (
         f"Part 1/2: 5 of 5 blocks, 500 of 500 games in each world, are in {a}.\n"
-        "A part has no verdict: arena merge the ledgers of all parts, then arena resume the whole.\n"
+        "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests them.\n"
     )
-    assert told(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 500
-    said = done("merge", a, b, "--into", c)
+    assert read_json(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 500
+    said = arena.text("merge", a, b, "--into", c)
     assert [line.split() for line in said.splitlines()] == [
         [str(a), "5", "blocks"],
         [str(b), "5", "blocks"],
@@ -292,20 +274,20 @@ def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
         [],
         ["arena", "resume", str(c), "prints", "the", "verdict."],
     ]
-    assert figures(told("resume", c)) == figures(told("resume", ledger))
-    assert told("merge", b, a, "--into", a)["blocks"] == 10
+    assert without_times(read_json("resume", c)) == without_times(read_json("resume", ledger))
+    assert read_json("merge", b, a, "--into", a)["blocks"] == 10
 
 
 def test_what_goes_with_a_part(tmp_path: Path) -> None:
     a = tmp_path / "a"
-    assert refusal(*COUNT, "--part", "1/2").startswith("--part needs --ledger FILE")
-    assert refusal(*COUNT, "--part", "1/2", "--ledger", a, "--html", "x.html").startswith(
+    assert arena.refusal(*COUNT, "--part", "1/2").startswith("--part needs --ledger FILE")
+    assert arena.refusal(*COUNT, "--part", "1/2", "--ledger", a, "--html", "x.html").startswith(
         "A part has no verdict"
     )
-    assert refusal(*COUNT, "--part", "3/2", "--ledger", a).startswith(
+    assert arena.refusal(*COUNT, "--part", "3/2", "--ledger", a).startswith(
         "Invalid value for '--part': a part is K/M with 1 <= K <= M, got '3/2'."
     )
-    assert "a part of a run cannot know when the claim is refuted" in refusal(
+    assert "a part of a run cannot know when the claim is refuted" in arena.refusal(
         *COUNT, "--until-refuted", "--part", "1/2", "--ledger", a
     )
     assert not a.exists()
@@ -313,32 +295,32 @@ def test_what_goes_with_a_part(tmp_path: Path) -> None:
 
 def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
     other, text = tmp_path / "other", tmp_path / "text"
-    done(*COUNT, "--seed", 1, "--ledger", other)
+    arena.text(*COUNT, "--seed", 1, "--ledger", other)
     text.write_text("nothing of the kind")
     into = tmp_path / "into"
-    assert refusal("merge", ledger, other, "--into", into) == (
+    assert arena.refusal("merge", ledger, other, "--into", into) == (
         f"{ledger} and {other} have different plans: seed: 0 -> 1. "
         "Merge ledgers of one plan, played with the same versions."
     )
-    assert refusal("merge", ledger, text, "--into", into).startswith(f"{text} is not a ledger")
-    assert refusal("merge", ledger, tmp_path / "gone", "--into", into).endswith(
+    assert arena.refusal("merge", ledger, text, "--into", into).startswith(f"{text} is not a ledger")
+    assert arena.refusal("merge", ledger, tmp_path / "gone", "--into", into).endswith(
         "there is no such file. Give the path of a ledger."
     )
-    assert refusal("merge", ledger, ledger, "--into", into / "c").startswith(
+    assert arena.refusal("merge", ledger, ledger, "--into", into / "c").startswith(
         f"the ledger {into / 'c'} cannot"
     )
     assert not into.exists()
-    assert refusal("merge", ledger, "--into", into).startswith("a merge needs two ledgers.")
+    assert arena.refusal("merge", ledger, "--into", into).startswith("a merge needs two ledgers.")
 
 
 # --- verify -------------------------------------------------------------------------------------------------
 
 
 def test_verify(ledger: Path) -> None:
-    assert done("verify", ledger, "--blocks", 3) == (
-        "All checksums of 10 blocks are right, and 3 blocks played again are the same, bit for bit.\n"
+    assert arena.text("verify", ledger, "--blocks", 3) == (
+        "All checksums of 10 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
     )
-    assert told("verify", ledger, "--all") == {
+    assert read_json("verify", ledger, "--all") == {
         "played": list(range(10)),
         "differing": [],
         "blocks": 10,
@@ -347,23 +329,23 @@ def test_verify(ledger: Path) -> None:
 
 def test_verify_finds_what_was_put_there(tmp_path: Path, ledger: Path) -> None:
     other = tmp_path / "other"
-    done(*COUNT, "--seed", 1, "--ledger", other)
+    arena.text(*COUNT, "--seed", 1, "--ledger", other)
     with Ledger.read(other) as source:
         foreign = source.block(4)
         plan = source.plan | {"seed": 0}
     without(ledger, "block = 4")
     with Ledger.open(ledger, plan) as forged:
         forged.add(4, foreign)
-    assert told("verify", ledger, "--all", status=3)["differing"] == [4]
-    assert done("verify", ledger, "--all", status=3).startswith(
-        "1 of 10 blocks differ from what the plan gives here: 4.\n"
+    assert read_json("verify", ledger, "--all", status=3)["differing"] == [4]
+    assert arena.text("verify", ledger, "--all", status=3).startswith(
+        "1 of 10 replayed blocks differ from the ledger: 4.\n"
     )
 
 
 def test_verify_checks_all_checksums(ledger: Path) -> None:
     with closing(sqlite3.connect(ledger, isolation_level=None)) as database:
         database.execute("UPDATE blocks SET pairs = pairs + 1 WHERE block = 9")
-    assert refusal("verify", ledger, "--blocks", 1) == (
+    assert arena.refusal("verify", ledger, "--blocks", 1) == (
         f"the ledger {ledger} is damaged: block 9 does not match its checksum. {GONE.format('run.ledger')}"
     )
 
@@ -373,24 +355,27 @@ def test_verify_checks_all_checksums(ledger: Path) -> None:
 
 def test_export(tmp_path: Path, ledger: Path) -> None:
     games, after = tmp_path / "games.csv", tmp_path / "figures.csv"
-    assert done("export", ledger, games, "--figures", after) == (
+    assert arena.text("export", ledger, games, "--figures", after) == (
         f"{games} has 1,000 rows.\n{after} has 10 rows.\n"
     )
-    assert told("export", ledger, games) == {"rows": {str(games): 1_000}}
-    assert "must end in .csv or .parquet" in refusal("export", ledger, tmp_path / "games.txt")
-    assert "must end in .csv or .parquet" in refusal("export", ledger, games, "--figures", tmp_path / "f.txt")
+    assert read_json("export", ledger, games) == {"rows": {str(games): 1_000}}
+    assert "must end in .csv or .parquet" in arena.refusal("export", ledger, tmp_path / "games.txt")
+    assert "must end in .csv or .parquet" in arena.refusal(
+        "export", ledger, games, "--figures", tmp_path / "f.txt"
+    )
     before = games.read_bytes()
-    assert refusal("export", ledger, games, "--figures", games) == (
-        f"the games and the figures are two tables, got '{games}'. Name another for --figures."
+    assert arena.refusal("export", ledger, games, "--figures", games) == (
+        f"the games and the figures need two tables, got '{games}'. Name another for --figures."
     )
     assert games.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_watch_tells_a_finished_run(tmp_path: Path, ledger: Path) -> None:
     page = tmp_path / "page.html"
-    assert "Not refuted" in done("watch", ledger, "--html", page)
+    assert "Not refuted" in arena.text("watch", ledger, "--html", page)
     assert page.exists()
-    assert told("watch", ledger)["finished"]
+    assert read_json("watch", ledger)["finished"]
 
 
 def test_watch_tells_who_could_go_on(ledger: Path) -> None:
@@ -398,13 +383,13 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
     watched = arena("watch", ledger)
     assert watched.exit_code == 130
     assert "Interrupted; the games played so far count." in watched.stdout
-    assert watched.stderr == f"arena: note: no process plays it; arena resume {ledger} goes on\n"
+    assert watched.stderr == f"arena: note: no process plays it; arena resume {ledger} continues it\n"
     without(ledger, "block = 0")
     assert arena("watch", ledger).stderr.startswith(
         "arena: note: block 0, which the test reads first, is missing\n"
     )
     lacking = f"the ledger {ledger} lacks block 0, and the test uses the blocks in order. Let the run go on, "
-    assert refusal("report", ledger) == lacking + "or merge the ledgers of the other parts."
+    assert arena.refusal("report", ledger) == lacking + "or merge the ledgers of the other parts."
     without(ledger, "1")
     assert arena("watch", ledger).stderr.startswith("arena: note: no block of games is finished yet\n")
 
@@ -446,8 +431,8 @@ def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "1e9"])
 def test_watch_looks_at_times_that_come(ledger: Path, seconds: str) -> None:
-    assert refusal("watch", ledger, "--every", seconds).startswith(
-        "--every must be more than 0 seconds, and at most a day of them, got "
+    assert arena.refusal("watch", ledger, "--every", seconds).startswith(
+        "--every must be more than 0 seconds and at most a day, got "
     )
 
 
@@ -468,25 +453,27 @@ def test_what_no_command_takes_for_a_ledger(tmp_path: Path, ledger: Path, comman
     whole, bad = ledger.rename(tmp_path / "whole.ledger"), tmp_path / "bad.ledger"
     words = (command[0], bad, *(word.format(tmp_path) for word in command[1:]))
     content = whole.read_bytes()
-    assert refusal(*words) == (
+    assert arena.refusal(*words) == (
         f"the ledger {bad} cannot be read: there is no such file. Give the path of a ledger."
     )
     bad.mkdir()
-    assert refusal(*words).endswith("it is a directory. Give the path of a ledger.")
+    assert arena.refusal(*words).endswith("it is a directory. Give the path of a ledger.")
     bad.rmdir()
     bad.write_bytes(content[:20_000])
-    assert refusal(*words).startswith(f"the ledger {bad} is damaged: ")
+    assert arena.refusal(*words).startswith(f"the ledger {bad} is damaged: ")
     bad.write_bytes(content)
     with closing(sqlite3.connect(bad)) as database:
         database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-    assert refusal(*words) == (
+    assert arena.refusal(*words) == (
         f"the ledger {bad} has schema {SCHEMA_VERSION + 1}; this dp-arena reads schemas up to "
         f"{SCHEMA_VERSION}. Use the newer dp-arena that wrote it."
     )
     bad.unlink()
     with closing(sqlite3.connect(bad)) as database:
         database.execute("CREATE TABLE t (a)")
-    assert refusal(*words) == f"{bad} is an SQLite database, but not a ledger. Give the path of a ledger."
+    assert (
+        arena.refusal(*words) == f"{bad} is an SQLite database, but not a ledger. Give the path of a ledger."
+    )
     assert whole.read_bytes() == content
     assert not (tmp_path / "c").exists()
 
@@ -494,11 +481,12 @@ def test_what_no_command_takes_for_a_ledger(tmp_path: Path, ledger: Path, comman
 @pytest.mark.skipif(os.geteuid() == 0, reason="file permissions do not bind root")
 def test_a_ledger_that_may_not_be_read(ledger: Path) -> None:
     ledger.chmod(0)
-    assert refusal("resume", ledger) == (
+    assert arena.refusal("resume", ledger) == (
         f"the ledger {ledger} cannot be read (Permission denied). Give one that can be read."
     )
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_disk_that_fails_ends_a_run_with_its_figures(tmp_path: Path, jobs: str) -> None:
     """It fails at about the 73rd block of 98 kB, of which two workers bring 64 at most before the first."""
@@ -520,5 +508,5 @@ def test_a_disk_that_fails_ends_a_run_with_its_figures(tmp_path: Path, jobs: str
     found = json.loads(ended.stdout)
     assert found["interrupted"]
     assert found["games"] > 0
-    (standing,) = told("runs", ledger)["runs"]
+    (standing,) = read_json("runs", ledger)["runs"]
     assert standing["games"] >= found["games"]

@@ -5,31 +5,27 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from support.command_line import Command
 
-from audits import cli
 from audits.runs.ledger import Ledger
 
+arena = Command()
+refusal = arena.refusal
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1e3")
 
 
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
-
-
-def refusal(*arguments: str) -> str:
-    """The line on standard error."""
-    refused = arena(*arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("arena: ")
-    assert refused.stderr.count("\n") == 1
-    return refused.stderr.removeprefix("arena: ").rstrip("\n")
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The content of the ledger of a finished run."""
+    path = tmp_path_factory.mktemp("finished") / "run.ledger"
+    arena.text(*COUNT, "--ledger", path, "--epsilon", "0.1", status=3)
+    return path.read_bytes()
 
 
 @pytest.fixture
-def ledger(tmp_path: Path) -> Path:
+def ledger(tmp_path: Path, content: bytes) -> Path:
     path = tmp_path / "run.ledger"
-    assert arena(*COUNT, "--ledger", str(path), "--epsilon", "0.1").exit_code == 3
+    path.write_bytes(content)
     return path
 
 
@@ -41,6 +37,7 @@ def test_a_page_is_written_beside_the_ledger(ledger: Path) -> None:
     assert sorted(path.name for path in ledger.parent.iterdir()) == ["run.html", "run.ledger"]
 
 
+@pytest.mark.thorough
 def test_it_is_the_page_that_an_audit_writes(ledger: Path, tmp_path: Path) -> None:
     pages = [tmp_path / f"{number}.html" for number in range(3)]
     arena("report", str(ledger), "-o", str(pages[0]))
@@ -113,7 +110,7 @@ def test_the_page_needs_a_place(ledger: Path, tmp_path: Path) -> None:
     )
     nowhere = tmp_path / "none" / "report.html"
     assert refusal("report", str(ledger), "-o", str(nowhere)) == (
-        f"the directory of the HTML report {nowhere} does not exist. Make it first."
+        f"the directory of the HTML report {nowhere} does not exist. Create it first."
     )
 
 
