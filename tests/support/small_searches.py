@@ -35,9 +35,8 @@ from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 from learners.zoo.laplace import ZooLaplace
-from learners.zoo.noisy_hist_1 import NoisyHist1
-from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
-from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
+from learners.zoo.noisy_histograms import NoisyHist1
+from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
 
