@@ -10,7 +10,7 @@ SLOW := coverage searches suite experts winnow lists growth dimensions everlasti
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
-TEST := $(PYTEST) -n $(WORKERS) -m "not slow"
+TEST := $(PYTEST) -n $(WORKERS) --dist worksteal -m
 
 # Says why and stops, unless $(PYTHON) is recent enough; then makes the environment $(1) if it is not whole.
 define environment
@@ -23,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check check-slow torture bench bench-coverage bench-search bench-suite bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures test-lowest format clean
+.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -32,18 +32,21 @@ help:  ## list the targets
 demo: .venv/ready  ## audit learners on the Adult data, and print what was found
 	@.venv/bin/python examples/adult.py
 
-test: .venv/ready  ## the tests, without the slow ones
-	@.venv/bin/$(TEST)
+test: .venv/ready  ## the tests of at most half a second each (three minutes)
+	@.venv/bin/$(TEST) "not thorough and not slow"
 
-check: .venv/ready  ## the gate: format, lint, types, doctests, tests
+check: lint test  ## the gate: format, lint, types, import contracts, doctests, all tests but the slow ones
+	@.venv/bin/$(PYTEST) --doctest-modules --doctest-glob='*.md' $(PACKAGES) $(PAGES)
+	@.venv/bin/$(TEST) "thorough and not slow"
+
+lint: .venv/ready  ## format, lint, types, import contracts
 	@.venv/bin/ruff format --check --quiet .
 	@.venv/bin/ruff check --quiet .
 	@.venv/bin/mypy --no-error-summary
-	@.venv/bin/$(PYTEST) --doctest-modules --doctest-glob='*.md' $(PACKAGES) $(PAGES)
-	@.venv/bin/$(TEST)
+	@.venv/bin/lint-imports --no-logo --no-cache
 
 check-slow: .venv/ready  ## the slow tests
-	@.venv/bin/$(PYTEST) -n $(WORKERS) --dist worksteal -m slow --hypothesis-profile=exploring
+	@.venv/bin/$(TEST) slow --hypothesis-profile=exploring
 
 torture: .venv/ready  ## 200 runs killed at any moment, each compared with an undisturbed one (ten minutes)
 	@.venv/bin/python tests/torture.py
@@ -80,7 +83,7 @@ pictures: .venv/ready  ## the pictures of online games in docs/, and their figur
 
 test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows
 	@# What an old release warns of in the newer packages beneath it says nothing about this project.
-	@.venv-lowest/bin/$(TEST) -o filterwarnings=default
+	@.venv-lowest/bin/$(TEST) "not slow" -o filterwarnings=default
 
 format: .venv/ready  ## format the code, and mend what can be mended unasked
 	@.venv/bin/ruff check --quiet --fix-only .

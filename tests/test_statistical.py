@@ -254,7 +254,7 @@ def test_every_statistical_test_counts_towards_the_suite(request: pytest.Fixture
 def test_a_suite_that_chance_would_fail_is_not_run(tmp_path: pathlib.Path, rate: float, summary: str) -> None:
     suite = tmp_path / "test_suite.py"
     suite.write_text(
-        "import pytest\nfrom statistical import statistical\n"
+        "import pytest\nfrom support.statistical import statistical\n"
         "@pytest.mark.parametrize('case', range(3))\n"
         f"@statistical(rate={rate})\ndef test_a(case, rng): rng.random()\n"
         f"@statistical(rate={rate})\ndef test_b(): pass\n"

@@ -92,7 +92,7 @@ def test_other_code_has_another(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
     code = (
-        "from foreign_mechanisms import listed; from arena.fingerprint import fingerprint; "
+        "from support.foreign_mechanisms import listed; from arena.fingerprint import fingerprint; "
         "print(fingerprint(listed))"
     )
     told = subprocess.run(
