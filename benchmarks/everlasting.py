@@ -40,10 +40,10 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
 from learners.everlasting.practical_constants import practical, practical_chunk
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
-from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
 
 DATA = Path(__file__).parents[1] / "examples" / "data"
 ALPHA = BETA = 0.06
@@ -109,7 +109,7 @@ Scale = Callable[[int, int, float], "tuple[float, float] | None"]  # (T, R, α_1
 
 
 def scale_v2(teachers: int, answers: int, alpha: float) -> tuple[float, float] | None:
-    noise = largest(lambda each: composed(answers, each, slack=DELTA / 2).epsilon, BUDGET)
+    noise = largest_affordable(lambda each: best_composition(answers, each, slack=DELTA / 2).epsilon, BUDGET)
     return 1 / (teachers * noise), 0.0
 
 
@@ -117,16 +117,18 @@ def scale_counter(teachers: int, answers: int, alpha: float) -> tuple[float, flo
     tops = max(1, round(TOPS * alpha * answers))
 
     def cost(each: float) -> float:
-        return steady_cost(tops, each, gap=2 * GAP * teachers * each, slack=DELTA / 2).epsilon
+        return steady_thresholds_cost(tops, each, gap=2 * GAP * teachers * each, slack=DELTA / 2).epsilon
 
     with np.errstate(all="ignore"):  # of a handful of teachers ε′ may be as large as it likes
-        return 1 / (teachers * largest(cost, BUDGET)), 0.0
+        return 1 / (teachers * largest_affordable(cost, BUDGET)), 0.0
 
 
 def scale_v1(teachers: int, answers: int, alpha: float) -> tuple[float, float] | None:
     """None where no ε′ is small enough for the budget and large enough for the gap."""
     tops = max(1, round(TOPS * alpha * answers))
-    noise = min(1.0, largest(lambda each: composed(tops, each, slack=DELTA / 2).epsilon, BUDGET))
+    noise = min(
+        1.0, largest_affordable(lambda each: best_composition(tops, each, slack=DELTA / 2).epsilon, BUDGET)
+    )
     if tops * delta_of_gap(epsilon=noise, gap=2 * alpha, size=teachers) > DELTA / 2:
         return None
     return 6 / (teachers * noise), 2 / (teachers * noise)

@@ -42,7 +42,7 @@ Relabel = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
 _SLAB = 2_000_000  # examples laid out at a time
 
 
-class Teachers:
+class TeacherEnsembles:
     """The teachers of n games, counted by concept or one by one.
 
     counts: (n, C), how many teachers of a game hold each of `concepts` (C, ...); or, with `counts` None,
@@ -120,19 +120,19 @@ class Teachers:
 
 
 @attrs.frozen(eq=False)
-class Taught:
+class TrainedEnsembles:
     """The outcome of the training step: the teachers, and the subset S_1 that they were trained on.
 
     Shapes: points (n or 1, k, ...), labels (n or 1, k), counts (n, k): how often S_1 holds each example.
     """
 
-    teachers: Teachers
+    teachers: TeacherEnsembles
     points: np.ndarray
     labels: np.ndarray
     counts: np.ndarray
 
 
-def teach(
+def train_teachers(
     training: Training,
     concept_class: ConceptClass,
     *,
@@ -141,7 +141,7 @@ def teach(
     rng: np.random.Generator,
     route: str | None = None,
     relabel: Relabel | None = None,
-) -> Taught:
+) -> TrainedEnsembles:
     """Train `teachers` teachers on disjoint random chunks of `chunk` examples in every game of the table.
 
     Every sample must hold at least teachers · chunk examples. `route` is "compositions" or "rows", and
@@ -157,8 +157,8 @@ def teach(
             parts.append((games, plan, _draw_compositions(plan, len(games), rng)))
     if len(parts) == 1:
         _, plan, drawn = parts[0]
-        held = Teachers(concept_class, drawn.concepts, drawn.counts, teachers)
-        return Taught(held, plan.points[None], drawn.labels, drawn.totals)
+        held = TeacherEnsembles(concept_class, drawn.concepts, drawn.counts, teachers)
+        return TrainedEnsembles(held, plan.points[None], drawn.labels, drawn.totals)
     return _joined(parts, concept_class, training.games, teachers)
 
 
@@ -166,7 +166,7 @@ def teach(
 class _Drawn:
     """The teachers of some games, and their S_1.
 
-    concepts, counts: as of `Teachers`. totals: (games, k), how often S_1 holds each example. labels: (games
+    concepts, counts: as of `TeacherEnsembles`. totals: (games, k), how often S_1 holds each example. labels: (games
     or 1, k), what it labels them.
     """
 
@@ -352,7 +352,7 @@ def _lay_out(available: np.ndarray, size: int, games: int, rng: np.random.Genera
 _Parts = list[tuple[np.ndarray, _Plan, _Drawn]]
 
 
-def _joined(parts: _Parts, concept_class: ConceptClass, games: int, size: int) -> Taught:
+def _joined(parts: _Parts, concept_class: ConceptClass, games: int, size: int) -> TrainedEnsembles:
     """The groups of a table, put back in the order of its games."""
     points, labels, totals = (_in_a_row if len(parts) <= _MOST_IN_A_ROW else _apart)(parts, games)
     if len(parts) > _MOST_IN_A_ROW or any(drawn.counts is None for _, _, drawn in parts):
@@ -360,14 +360,16 @@ def _joined(parts: _Parts, concept_class: ConceptClass, games: int, size: int) -
         each = np.empty((games, *held[0].shape[1:]))
         for (rows, _, _), concepts in zip(parts, held, strict=True):
             each[rows] = concepts
-        return Taught(Teachers(concept_class, each, None, size), points, labels, totals)
+        return TrainedEnsembles(TeacherEnsembles(concept_class, each, None, size), points, labels, totals)
     every = np.concatenate([drawn.concepts for _, _, drawn in parts])
     concepts, place = np.unique(every, axis=0, return_inverse=True)
     places = np.split(place.ravel(), np.cumsum([len(drawn.concepts) for _, _, drawn in parts])[:-1])
     counts_of = np.zeros((games, len(concepts)))
     for (rows, _, drawn), theirs in zip(parts, places, strict=True):
         counts_of[np.ix_(rows, theirs)] = drawn.counts
-    return Taught(Teachers(concept_class, concepts, counts_of, size), points, labels, totals)
+    return TrainedEnsembles(
+        TeacherEnsembles(concept_class, concepts, counts_of, size), points, labels, totals
+    )
 
 
 def _in_a_row(parts: _Parts, games: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -13,13 +13,17 @@ import numpy as np
 from arena.bounds import Bound
 from arena.errors import InvalidArgument
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
-from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.generic_bbl_state import HaltingState
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, advanced, composed
-from learners.mechanisms.counters.binary_counter import BinaryCounter, lag
+from learners.everlasting.generic_bbl import BBLRound, GenericBBL
+from learners.everlasting.generic_bbl_state import HaltingBBLState
+from learners.mechanisms.accounting.composition import Guarantee, advanced_composition, best_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_lag
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_lag
-from learners.mechanisms.sparse_vector.steady_thresholds import TOGETHER, SteadyThresholds, steady_cost
+from learners.mechanisms.sparse_vector.steady_thresholds import (
+    TOGETHER,
+    SteadyThresholds,
+    steady_thresholds_cost,
+)
 
 CROSSING, BINARY = "crossing", "binary"
 _OF_HARD_STOP = 0.01  # the share of δ that is the chance of the hard stop
@@ -36,7 +40,7 @@ class EverlastingCounter(GenericBBL):
     thresholds stay, and need no noise (`learners.mechanisms.sparse_vector.steady_thresholds`); ⊤ is answered by the noisy
     majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
 
-    Votes. For one changed teacher the answers of a round cost what `steady_cost` says of c_i ⊤s, or v2's
+    Votes. For one changed teacher the answers of a round cost what `steady_thresholds_cost` says of c_i ⊤s, or v2's
     composition of all R_i answers, if that is less. It rests on a hard stop at the c_i-th ⊤. The counter is
     told nothing but which answers were ⊤, so it costs the votes nothing.
 
@@ -119,18 +123,20 @@ class EverlastingCounter(GenericBBL):
         beta = _OF_HARD_STOP * self.delta
         if self.counter == CROSSING:
             return running_sum_lag(beta, epsilon=self.counter_epsilon_run)
-        return lag(self._answers(index), beta, epsilon=self.counter_epsilon_run)
+        return binary_counter_lag(self._answers(index), beta, epsilon=self.counter_epsilon_run)
 
     def _noise(self, index: int, answers: int) -> float:
         """The largest ε′ with which a round's answers cost ε; half as much every round if it is set."""
         if self.noise is not None:
             return self.noise / 2.0 ** (index - 1)
         teachers = self._teachers(index)
-        return largest(lambda noise: self._cost(index, answers, teachers, noise).epsilon, self.epsilon)
+        return largest_affordable(
+            lambda noise: self._cost(index, answers, teachers, noise).epsilon, self.epsilon
+        )
 
     # --- privacy ----------------------------------------------------------------------------------
 
-    def _answering(self, round: Round) -> tuple[float, float]:
+    def _answering(self, round: BBLRound) -> tuple[float, float]:
         cost = self._cost(round.index, round.answers, round.teachers, round.noise)
         if self.noise is None and round.index > 1:  # what the noise of all later rounds is chosen for
             return max(cost.epsilon, self.epsilon), cost.delta
@@ -138,12 +144,14 @@ class EverlastingCounter(GenericBBL):
 
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
         """Of one teacher, by the ⊤s or by all answers. Later rounds have more answers: there only a bound
-        that does not grow with the rounds will do, when noise is set. `steady_cost` has one: its s is
+        that does not grow with the rounds will do, when noise is set. `steady_thresholds_cost` has one: its s is
         convex in h and 0 at 0, so with twice the ⊤s at half of h the λ of round 2 costs no more later on.
         """
         slack = self.delta / 2
-        each = composed if index == 1 else advanced
-        by_tops = steady_cost(self.halts_in(index), noise, gap=2 * self.gap * teachers * noise, slack=slack)
+        each = best_composition if index == 1 else advanced_composition
+        by_tops = steady_thresholds_cost(
+            self.halts_in(index), noise, gap=2 * self.gap * teachers * noise, slack=slack
+        )
         return min(by_tops, each(answers, noise, slack=slack), key=lambda cost: cost.epsilon)
 
     def _cost_of_query(self) -> Guarantee:
@@ -155,7 +163,7 @@ class EverlastingCounter(GenericBBL):
         )
 
 
-class CounterState(HaltingState):
+class CounterState(HaltingBBLState):
     """everlasting-counter at a table."""
 
     _spec: EverlastingCounter
@@ -164,7 +172,7 @@ class CounterState(HaltingState):
 
     together = TOGETHER  # votes of more would be worked out in vain
 
-    def _mechanism_of(self, round: Round) -> SteadyThresholds:
+    def _mechanism_of(self, round: BBLRound) -> SteadyThresholds:
         return SteadyThresholds(
             self._games,
             self._rng,
@@ -176,7 +184,7 @@ class CounterState(HaltingState):
             watch=self._counter(round),
         )
 
-    def _counter(self, round: Round) -> Callable[[np.ndarray], np.ndarray]:
+    def _counter(self, round: BBLRound) -> Callable[[np.ndarray], np.ndarray]:
         """A private count of this round's ⊤s: (n, k) bool -> the games that it stops with them, (n, j)."""
         stop, epsilon = self._spec.stops_at(round.index), self._spec.counter_epsilon_run
         if self._spec.counter == CROSSING:

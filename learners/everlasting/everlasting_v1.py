@@ -10,10 +10,10 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.settings import at_least, setting, whole
-from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.generic_bbl_state import HaltingState
-from learners.mechanisms.accounting.composition import composed
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
+from learners.everlasting.generic_bbl import BBLRound, GenericBBL
+from learners.everlasting.generic_bbl_state import HaltingBBLState
+from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 
 
 @attrs.frozen
@@ -47,15 +47,15 @@ class EverlastingV1(GenericBBL):
             return self.noise
         return 1.0 / (3.0 * sqrt(self.halts * log(2.0 / self.delta)))
 
-    def _answering(self, round: Round) -> tuple[float, float]:
+    def _answering(self, round: BBLRound) -> tuple[float, float]:
         """Lemma 4.3 for one halt, with the smallest δ′ that its gap condition allows; then composition.
 
         Where the gap allows none, only the subset protects: (0, 1)."""
         delta = delta_of_gap(epsilon=round.noise, gap=2.0 * round.alpha, size=round.teachers)
-        epsilon, delta = composed(self.halts, round.noise, delta, slack=self.delta / 2)
+        epsilon, delta = best_composition(self.halts, round.noise, delta, slack=self.delta / 2)
         return (epsilon, delta) if delta < 1 else (0.0, 1.0)
 
-    def _quiet(self, run: Round) -> bool:
+    def _quiet(self, run: BBLRound) -> bool:
         """Claim D.7, the condition of Lemma C.4."""
         return run.teachers >= 8 / (run.alpha * run.noise) * (log(run.answers + 1) - log(run.beta))
 
@@ -80,13 +80,13 @@ class EverlastingV1(GenericBBL):
         return attrs.evolve(self, halts=1, noise=0.99, teachers=teachers, chunk=odd, training_rate=rate)
 
 
-class V1State(HaltingState):
+class V1State(HaltingBBLState):
     """everlasting-v1 at a table."""
 
     _spec: EverlastingV1
     _mechanism: BetweenThresholds
 
-    def _mechanism_of(self, round: Round) -> BetweenThresholds:
+    def _mechanism_of(self, round: BBLRound) -> BetweenThresholds:
         return BetweenThresholds(
             self._games,
             self._rng,
@@ -110,4 +110,4 @@ class V1State(HaltingState):
 
 def _teachers_for_gap(epsilon: float, gap: float, delta: float) -> int:
     """The fewest teachers for which Lemma 4.3's gap condition holds; the required gap falls as 1/size."""
-    return ceil(required_gap(epsilon=epsilon, delta=delta, size=1) / gap)
+    return ceil(gap_of_delta(epsilon=epsilon, delta=delta, size=1) / gap)

@@ -10,10 +10,10 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, setting, whole
-from learners.everlasting.generic_bbl import GenericBBL, Round
+from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
-from learners.mechanisms.accounting.composition import advanced, composed
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.accounting.composition import advanced_composition, best_composition
+from learners.mechanisms.noise.laplace_noise import laplace
 
 
 @attrs.frozen
@@ -45,20 +45,20 @@ class EverlastingV2(GenericBBL):
             return self.noise / 2.0 ** (index - 1)
         return 1.0 / (3.0 * sqrt(answers * log(2.0 / self.delta)))
 
-    def _answering(self, round: Round) -> tuple[float, float]:
+    def _answering(self, round: BBLRound) -> tuple[float, float]:
         """Claim D.1: R_i Laplace answers, each ε′_i for a change of one teacher.
 
         From round 2 on by advanced composition, which never grows from there: R is quadrupled, ε′ halved.
         Basic composition may be less at first, but doubles every round.
         """
-        each = composed if round.index == 1 else advanced
+        each = best_composition if round.index == 1 else advanced_composition
         return each(round.answers, round.noise, 0.0, slack=self.delta / 2)
 
 
 class V2State(BBLState):
     """everlasting-v2 at a table."""
 
-    def _open_round(self, round: Round) -> None:
+    def _open_round(self, round: BBLRound) -> None:
         self._scale = 1.0 / (round.teachers * round.noise)
         self._noise = np.empty(self._games)
 

@@ -30,13 +30,13 @@ from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.players import Learner
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.everlasting.constants import LIMIT, Paper
-from learners.mechanisms.accounting.composition import Guarantee, amplified, rate_of
-from learners.mechanisms.accounting.composition import label_boost as boosted
+from learners.everlasting.constants import THEOREM_LIMIT, Paper
+from learners.mechanisms.accounting.composition import Guarantee, amplify_by_subsampling, bbl_subsampling_rate
+from learners.mechanisms.accounting.composition import label_boost_guarantee as boosted
 
 
 @attrs.frozen(kw_only=True)
-class Round:
+class BBLRound:
     """The parameters of round i.
 
     alpha, beta: α_i, β_i. chunk, teachers, answers: λ_i, T_i, R_i. noise: ε′_i, per answer or per halt.
@@ -116,12 +116,12 @@ class GenericBBL(Learner):
     @property
     def rate_run(self) -> float:
         """The rate of step 3(f)."""
-        return rate_of(self.epsilon) if self.rate is None else self.rate
+        return bbl_subsampling_rate(self.epsilon) if self.rate is None else self.rate
 
     @property
     def training_rate_run(self) -> float:
         """The rate of step 2."""
-        return rate_of(self.epsilon) if self.training_rate is None else self.training_rate
+        return bbl_subsampling_rate(self.epsilon) if self.training_rate is None else self.training_rate
 
     @property
     def _fitting_rate(self) -> float:
@@ -135,11 +135,11 @@ class GenericBBL(Learner):
         """n: the labelled examples it needs."""
         return ceil(self.teachers * self.chunk / self.training_rate_run)
 
-    def round(self, index: int) -> Round:
+    def round(self, index: int) -> BBLRound:
         """The parameters of round `index` = 1, 2, …"""
         scale = 2 ** (index - 1)
         answers = self._answers(index)
-        return Round(
+        return BBLRound(
             index=index,
             alpha=self.alpha_1 / scale,
             beta=self.beta_1 / scale,
@@ -201,7 +201,7 @@ class GenericBBL(Learner):
         """ε′ of round `index` (step 3(c))."""
 
     @abstractmethod
-    def _answering(self, round: Round) -> tuple[float, float]:
+    def _answering(self, round: BBLRound) -> tuple[float, float]:
         """(ε, δ) of a round's answers together, one teacher changed."""
 
     # --- utility ----------------------------------------------------------------------------------
@@ -213,7 +213,7 @@ class GenericBBL(Learner):
         needs, which the printed τ of v2 does not make it.
         """
         alpha, beta = 2 * self.alpha_1, 2 * self.beta_1
-        if max(alpha, beta) >= LIMIT:
+        if max(alpha, beta) >= THEOREM_LIMIT:
             return None
         return Bound(
             at_most=self.error_factor * alpha,
@@ -225,7 +225,7 @@ class GenericBBL(Learner):
 
     def _as_printed(self, index: int) -> bool:
         """Whether no size of the round is below the printed one."""
-        if self.delta >= LIMIT:
+        if self.delta >= THEOREM_LIMIT:
             return False
         run = self.round(index)
         printed = Paper(self.version).constants(
@@ -242,7 +242,7 @@ class GenericBBL(Learner):
         )
         return all(one >= other for one, other in sizes) and self._quiet(run)
 
-    def _quiet(self, run: Round) -> bool:
+    def _quiet(self, run: BBLRound) -> bool:
         """Whether, but for a chance of β_i, no noise of the round is 1/16 or more (Claim E.3 of v2)."""
         return run.teachers * run.noise >= 16 * log(run.answers / run.beta)
 
@@ -277,7 +277,7 @@ class GenericBBL(Learner):
         cost = self._through_round(1)
         if self.agnostic:
             cost = boosted(*cost)
-        return amplified(cost[0], min(cost[1], 1.0), rate=self.training_rate_run)
+        return amplify_by_subsampling(cost[0], min(cost[1], 1.0), rate=self.training_rate_run)
 
     def _cost_of_query(self) -> Guarantee:
         """Of a query, through the examples of the next round."""
@@ -288,9 +288,9 @@ class GenericBBL(Learner):
         if self.rounds == 1:
             return Guarantee(0.0, 0.0)
         epsilon, delta = boosted(*self._through_round(2))
-        return amplified(epsilon, min(delta, 1.0), rate=self.rate_run)
+        return amplify_by_subsampling(epsilon, min(delta, 1.0), rate=self.rate_run)
 
     def _through_round(self, index: int) -> tuple[float, float]:
         """(ε, δ) of the answers of a round and of the next round's labels, for an example of S_index."""
         epsilon, delta = self._answering(self.round(index))
-        return epsilon + amplified(*boosted(0.0, 0.0), rate=self.rate_run)[0], delta
+        return epsilon + amplify_by_subsampling(*boosted(0.0, 0.0), rate=self.rate_run)[0], delta

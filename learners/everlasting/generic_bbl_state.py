@@ -11,10 +11,10 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.points import shared
 from arena.sample import Training
-from learners.common.teachers import Teachers, teach
-from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.labelled_runs import Runs, boosted_concepts, labels_of
-from learners.everlasting.query_subset import Collector
+from learners.common.teachers import TeacherEnsembles, train_teachers
+from learners.everlasting.counted_examples import CountedExamples, choose_concepts, label_points
+from learners.everlasting.generic_bbl import BBLRound, GenericBBL
+from learners.everlasting.streaming_subset import StreamingSubset
 
 
 class BBLState(ABC):
@@ -31,7 +31,7 @@ class BBLState(ABC):
         self._games = games
         self._rng = rng
         self._stopped = np.zeros(games, bool)
-        self._round: Round | None = None
+        self._round: BBLRound | None = None
         self._labelling: np.ndarray | None = None
 
     # --- what Figure 1 asks -----------------------------------------------------------------------
@@ -52,7 +52,7 @@ class BBLState(ABC):
                     remedy="Lower teachers or chunk, or raise training_rate (the claim follows).",
                 )
             self._spec.concepts.check(sample.points)
-        taught = teach(
+        taught = train_teachers(
             training,
             self._spec.concepts,
             teachers=first.teachers,
@@ -61,7 +61,7 @@ class BBLState(ABC):
             relabel=self._relabelled if self._spec.agnostic else None,
         )
         self._begin(first, taught.teachers)
-        self._labelled = Runs(taught.points, taught.labels, taught.counts)
+        self._labelled = CountedExamples(taught.points, taught.labels, taught.counts)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Step 3(d) for one query a game; the step to the next round happens before its first query."""
@@ -109,7 +109,7 @@ class BBLState(ABC):
         return self._teachers.votes_in_a_row(x)
 
     @property
-    def round(self) -> Round:
+    def round(self) -> BBLRound:
         """The round of the last answers; before them, round 1. For experiments, which look inside."""
         assert self._round is not None
         return self._round
@@ -135,14 +135,14 @@ class BBLState(ABC):
         if self._asked == self._round.answers and self._last_round:
             self._stopped = np.ones(self._games, bool)  # in every game at once, whatever was asked
 
-    def _begin(self, round: Round, teachers: Teachers) -> None:
+    def _begin(self, round: BBLRound, teachers: TeacherEnsembles) -> None:
         self._round = round
         self._teachers = teachers
         self._asked = 0
         self._open_pool(round)
         self._open_round(round)
 
-    def _open_pool(self, round: Round) -> None:
+    def _open_pool(self, round: BBLRound) -> None:
         """Make ready for D_i."""
         self._pool = self._collector(round.index)
 
@@ -154,38 +154,40 @@ class BBLState(ABC):
         """D̂_i of the round that is over, in random order: (n, m, ...)."""
         return self._pool.chosen()
 
-    def _collector(self, index: int) -> Collector:
+    def _collector(self, index: int) -> StreamingSubset:
         """Chooses D̂_i as the points of D_i arrive."""
         size = self._spec.unlabelled(index)
         share = floor(self._spec.rate_run * size)
-        return Collector(self._games, of=size, choose=share, rng=self._rng)
+        return StreamingSubset(self._games, of=size, choose=share, rng=self._rng)
 
     def _next_round(self) -> None:
         """Steps 3(f), 3(g), 3(a), 3(b)."""
         assert self._round is not None
         chosen = self._chosen()
         labelled = self._labelled.subset(floor(self._spec.rate_run * self._round.examples), self._rng)
-        concept = self._labelling = boosted_concepts(self._rng, self._spec.concepts, labelled, chosen)
+        concept = self._labelling = choose_concepts(self._rng, self._spec.concepts, labelled, chosen)
         following = self._spec.round(self._round.index + 1)
         points = chosen[:, : following.examples]
-        labels = labels_of(self._spec.concepts, concept, points)
+        labels = label_points(self._spec.concepts, concept, points)
         chunks = (self._games, following.teachers, following.chunk)
         held = self._spec.concepts.erm(points.reshape(*chunks, *points.shape[2:]), labels.reshape(chunks))
-        self._labelled = Runs(points, labels, np.ones(labels.shape, np.int64))
-        self._begin(following, Teachers(self._spec.concepts, held, None, following.teachers))
+        self._labelled = CountedExamples(points, labels, np.ones(labels.shape, np.int64))
+        self._begin(following, TeacherEnsembles(self._spec.concepts, held, None, following.teachers))
 
     def _relabelled(self, points: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
         """S_1 labelled by one concept a game, chosen by LabelBoost with nothing unlabelled: (n, k).
 
         Shapes: points (k, ...), labels (k,), counts (n, k).
         """
-        runs = Runs(points[None], labels[None], counts)
+        runs = CountedExamples(points[None], labels[None], counts)
         nothing = np.empty((len(counts), 0, *points.shape[1:]))
-        concept = boosted_concepts(self._rng, self._spec.concepts, runs, nothing)
-        return labels_of(self._spec.concepts, concept, np.broadcast_to(points, (len(counts), *points.shape)))
+        concept = choose_concepts(self._rng, self._spec.concepts, runs, nothing)
+        return label_points(
+            self._spec.concepts, concept, np.broadcast_to(points, (len(counts), *points.shape))
+        )
 
     @abstractmethod
-    def _open_round(self, round: Round) -> None:
+    def _open_round(self, round: BBLRound) -> None:
         """Step 3(c)."""
 
     @abstractmethod
@@ -199,7 +201,7 @@ class BBLState(ABC):
         """
 
 
-class HaltingState(BBLState):
+class HaltingBBLState(BBLState):
     """GenericBBL at a table, its answers given by a mechanism that halts games, anew for every round."""
 
     _mechanism: Any = None
@@ -208,10 +210,10 @@ class HaltingState(BBLState):
     def halted(self) -> np.ndarray:
         return self._stopped if self._mechanism is None else self._stopped | self._mechanism.halted
 
-    def _open_round(self, round: Round) -> None:
+    def _open_round(self, round: BBLRound) -> None:
         self._stopped = self.halted  # who has halted stays halted under the new round's mechanism
         self._mechanism = self._mechanism_of(round)
 
     @abstractmethod
-    def _mechanism_of(self, round: Round) -> Any:
+    def _mechanism_of(self, round: BBLRound) -> Any:
         """What answers in this round, and tells which games it has `halted`."""

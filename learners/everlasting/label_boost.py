@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.concepts.dichotomies import tallied
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
 SELECTION_EPSILON = 1.0  # step 4; Lemma 5.1's "+3" is proved for this value
 _SLAB = 1_000_000

@@ -69,7 +69,7 @@ def practical_chunk(alpha: float, vc: int) -> int:
     return ceil(float(gamma.isf(_BAD, max(1, vc))) / alpha)
 
 
-def teachers_at(epsilon: float, *, answers_each: float, beta: float, delta: float) -> float:
+def teachers_for_epsilon(epsilon: float, *, answers_each: float, beta: float, delta: float) -> float:
     """The T_1 at which the answers of round 1 cost `epsilon` and none of their noise is above 1/16, where
     R_1 is `answers_each`·T_1: v2's, by √(2R ln(2/δ))·ε′ = `epsilon` with ε′ = 16·ln(R/β)/T.
 

@@ -18,7 +18,13 @@ from arena.points import frozen
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting
-from learners.mechanisms.selection.em_cover import EMCover, choice_weights, cost, largest_rate, other_costs
+from learners.mechanisms.selection.em_cover import (
+    EMCover,
+    choice_weights,
+    cover_cost,
+    largest_cover_rate,
+    other_costs,
+)
 
 _STATE_NUMBERS = 2**23  # of a table, held at once
 
@@ -70,7 +76,7 @@ class PrivateDecisionList(Learner):
         """ε₀ of each choice, nats."""
         if self.rate is not None:
             return self.rate
-        return largest_rate(self.rounds, epsilon=self.epsilon, delta=self.delta)
+        return largest_cover_rate(self.rounds, epsilon=self.epsilon, delta=self.delta)
 
     @property
     def rounds(self) -> int:
@@ -79,7 +85,7 @@ class PrivateDecisionList(Learner):
 
     @property
     def claim(self) -> Claim:
-        spent = cost(self.rounds, self.chosen_rate, delta=self.delta)
+        spent = cover_cost(self.rounds, self.chosen_rate, delta=self.delta)
         return Claim(epsilon=spent.epsilon, delta=spent.delta, protects=(TRAINING_EXAMPLE,))
 
     def other_costs(self) -> dict[str, float]:

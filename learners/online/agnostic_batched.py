@@ -15,9 +15,9 @@ from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.common.rounds import Rounds
+from learners.common.round_budget import RoundBudget
 from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.online.sanitiser import Sanitiser, labelled, rounded, rounding_error
 
 
@@ -124,7 +124,7 @@ class AgnosticBatchedState:
     def __init__(self, spec: AgnosticBatched, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._seen = 0
         self._sanitiser = spec.sanitiser
         functions = spec.functions

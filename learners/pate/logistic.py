@@ -14,7 +14,7 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_points
 from arena.sample import Sample
 from arena.settings import at_least, more_than, setting, whole
-from learners.common.deterministic import FittedLearner, FittedState
+from learners.common.fitted_learner import FittedLearner, FittedState
 
 
 @attrs.frozen

@@ -9,9 +9,9 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.mechanisms.accounting.composition import composed
-from learners.mechanisms.noise.laplace import laplace, laplace_cdf
-from learners.predictors.base import Electorate, VotePredictor, VotesState
+from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
+from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ class NoisyVotes(VotePredictor):
 
     @property
     def claim(self) -> Claim:
-        epsilon, delta = composed(self.answers, self.epsilon, slack=self.slack)
+        epsilon, delta = best_composition(self.answers, self.epsilon, slack=self.slack)
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
@@ -70,7 +70,7 @@ class NoisyVotesLaw(AnswerLaw):
         return np.stack([measure * laplace_cdf(ahead), measure * laplace_cdf(-ahead)])
 
 
-class NoisyVotesState(VotesState):
+class NoisyVotesState(VotePredictorState):
     """noisy-votes at a table."""
 
     def __init__(self, spec: NoisyVotes, games: int, rng: np.random.Generator) -> None:

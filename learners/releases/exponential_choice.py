@@ -13,7 +13,7 @@ from arena.players import Learner
 from arena.points import finite_domain
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
 _MOST_POINTS = 4_096  # the concepts of a domain are told apart by their labels at every point of it
 

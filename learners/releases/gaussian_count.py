@@ -12,7 +12,7 @@ from arena.laws import Density
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
-from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 
 _REACH = 9.0  # standard deviations; beyond lies a mass of less than 1e-18
 

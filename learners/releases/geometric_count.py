@@ -15,7 +15,7 @@ from arena.laws import Finite
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.predictors.base import check_size
+from learners.predictors.vote_predictor import check_sample_size
 
 _ALL = 2**63  # the equally likely coins, each of which leads to one answer
 
@@ -62,7 +62,7 @@ class GeometricCount(Learner):
         return True
 
     def law(self, sample: Sample) -> Finite:
-        check_size(self.name, sample, self.size)
+        check_sample_size(self.name, sample, self.size)
         row = chances(self.size, self.epsilon)[sample.counts @ sample.labels]
         return Finite(np.arange(self.size + 1), row / _ALL)
 
@@ -81,7 +81,7 @@ class GeometricCountState:
         coins = self.rng.integers(_ALL, size=training.games, dtype=np.uint64)
         released = np.empty(training.games, np.int64)
         for sample, games in training.groups():
-            check_size(self.spec.name, sample, self.spec.size)
+            check_sample_size(self.spec.name, sample, self.spec.size)
             row = chances(self.spec.size, self.spec.epsilon)[sample.counts @ sample.labels]
             released[games] = np.searchsorted(np.cumsum(row), coins[games], side="right")
         return released

@@ -11,7 +11,7 @@ from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
 from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 
 
 @attrs.frozen

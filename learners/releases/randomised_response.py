@@ -13,7 +13,7 @@ from arena.laws import Finite, Independent
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.predictors.base import check_size
+from learners.predictors.vote_predictor import check_sample_size
 
 _MOST_EPSILON = 30  # beyond, a double has too few digits for the coin
 _MOST_LISTED = 12  # labels whose 2^n outcomes are listed one by one
@@ -64,7 +64,7 @@ class RandomisedResponse(Learner):
 
     def law(self, sample: Sample) -> Finite | Independent:
         """Finite for up to 12 labels, beyond that independent labels."""
-        check_size(self.name, sample, self.size)
+        check_sample_size(self.name, sample, self.size)
         _, labels = sample.rows()
         ones = np.where(labels == 1, 1 - self.flip, self.flip)
         if self.size > _MOST_LISTED:
@@ -85,7 +85,7 @@ class RandomisedResponseState:
 
     def release(self, training: Training) -> np.ndarray:
         for sample in training.samples:
-            check_size(self.spec.name, sample, self.spec.size)
+            check_sample_size(self.spec.name, sample, self.spec.size)
         labels = np.stack([sample.rows()[1] for sample in training.samples])[training.which]
         flips = self.rng.random(labels.shape) < self.spec.flip
         return labels ^ flips

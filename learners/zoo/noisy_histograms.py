@@ -16,7 +16,7 @@ from arena.laws import Independent
 from arena.points import frozen
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
 _ROUNDING = 1e-9  # tolerance for rounding errors in the L1 norm of a point

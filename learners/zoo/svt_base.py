@@ -20,7 +20,7 @@ from arena.laws import Branches, Finite
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.noise.densities import fine_laplace_nodes
-from learners.mechanisms.noise.laplace import laplace, laplace_between, laplace_cdf
+from learners.mechanisms.noise.laplace_noise import laplace, laplace_between, laplace_cdf
 from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
 _LARGEST_LAW = 2**14  # sequences of answers: an output distribution holds all of them

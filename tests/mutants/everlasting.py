@@ -8,10 +8,10 @@ import numpy as np
 from adversaries.figure1.training_sets import telling_points, tied_sample
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
-from learners.everlasting.generic_bbl import Round
+from learners.everlasting.generic_bbl import BBLRound
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
-from learners.predictors.steady_thresholds import SteadyThresholdsPredictor, SteadyThresholdsState
+from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
@@ -24,7 +24,7 @@ STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
 class RefreshesState(CounterState):
     """counter-refreshes at a table."""
 
-    def _open_round(self, round: Round) -> None:
+    def _open_round(self, round: BBLRound) -> None:
         self._between = BetweenThresholds(
             self._games,
             self._rng,

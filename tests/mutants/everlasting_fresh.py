@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from learners.everlasting.everlasting_fresh import EverlastingFresh, FreshState
-from learners.everlasting.query_subset import Collector
+from learners.everlasting.streaming_subset import StreamingSubset
 
 # A thousandth of the points is learned from, by one teacher, whose 32 answers tell it apart.
 RARE = EverlastingFresh(
@@ -26,7 +26,7 @@ QUIET = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=0.2, answe
 EVERY = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=1.0, answers=2, noise=1.0, pool=2)
 
 
-class FirstOnes(Collector):
+class FirstOnes(StreamingSubset):
     """Keeps the first points that come."""
 
     def offer(self, x: np.ndarray) -> None:
@@ -39,7 +39,7 @@ class FirstOnes(Collector):
 
 
 class FirstShareState(FreshState):
-    def _collector(self, index: int) -> Collector:
+    def _collector(self, index: int) -> StreamingSubset:
         usual = super()._collector(index)
         return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
 

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 from support.statistical import check_cdf, check_counts, check_mean
 
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 

@@ -7,14 +7,31 @@ import math
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, basic
+from learners.mechanisms.accounting.composition import Guarantee, basic_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 
 # Any order α > 1 gives a guarantee; of so many the best is within a ten-thousandth of the best of all.
 _ORDERS_LESS_ONE = np.geomspace(1e-6, 1e9, 3_000)
 
 
-def composed_draws(draws: int, width: float, *, slack: float) -> Guarantee:
+def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarantee:
+    """`draws` adaptive draws, each with log ratios of probabilities in an interval of length `width` (nats).
+
+    Dong, Durfee, Rogers (2020). Let X be the log ratio of what is drawn. Its exponential moment in the other
+    world is 1, so Hoeffding's lemma bounds its mean by width²/8; and sums deviate from their means as those
+    of numbers in intervals of that length do. So (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack); or
+    (draws·width, 0) where that is less, since an interval that holds 0 bounds |X| by its length.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    plain = basic_composition(max(draws, 1), width if draws else 0.0)
+    if not 0 < slack < 1:
+        return plain
+    spread = width * math.sqrt(draws * -math.log(slack) / 2)
+    return min(plain, Guarantee(draws * width**2 / 8 + spread, slack), key=lambda cost: cost.epsilon)
+
+
+def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
     """`draws` adaptive draws, each with log ratios of probabilities in an interval of length `width` (nats).
 
     As `exponential_experts.range_composed`, but with a better way back from Rényi divergences. Let L be the
@@ -31,7 +48,7 @@ def composed_draws(draws: int, width: float, *, slack: float) -> Guarantee:
         raise InvalidArgument("draws are a whole number of at least 0", value=draws)
     if not 0 <= slack < 1:
         raise InvalidArgument("slack must be a probability below 1", value=slack)
-    plain = basic(max(draws, 1), width if draws else 0.0)
+    plain = basic_composition(max(draws, 1), width if draws else 0.0)
     if not slack:
         return plain
     order = 1 + _ORDERS_LESS_ONE
@@ -50,4 +67,4 @@ def largest_width(draws: int, *, epsilon: float, slack: float) -> float:
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    return largest(lambda width: composed_draws(draws, width, slack=slack).epsilon, epsilon)
+    return largest_affordable(lambda width: renyi_composition(draws, width, slack=slack).epsilon, epsilon)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.parameter_checks import check_positive
 
 
 class Guarantee(NamedTuple):
@@ -22,7 +22,7 @@ class Guarantee(NamedTuple):
     delta: float
 
 
-def basic(k: int, epsilon: float, delta: float = 0.0) -> Guarantee:
+def basic_composition(k: int, epsilon: float, delta: float = 0.0) -> Guarantee:
     """k adaptive (epsilon, delta)-DP mechanisms on the same data: (k·ε, k·δ).
 
     Proposition 2.5 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), k − 1 times.
@@ -32,7 +32,7 @@ def basic(k: int, epsilon: float, delta: float = 0.0) -> Guarantee:
     return Guarantee(k * epsilon, k * delta)
 
 
-def advanced(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
+def advanced_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
     """k adaptive (epsilon, delta)-DP mechanisms: (√(2k·ln(1/slack))·ε + k·ε·(e^ε − 1), k·δ + slack).
 
     Theorem III.3 of Dwork, Rothblum, Vadhan (2010); slack is its δ'. Theorem 2.6 of Naor, Nissim, Stemmer,
@@ -47,25 +47,25 @@ def advanced(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Gua
     return Guarantee(spread + k * epsilon * _expm1(epsilon), k * delta + slack)
 
 
-def composed(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
-    """The better of both: `advanced` where its epsilon is smaller, otherwise `basic`, which needs no slack.
+def best_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
+    """The better of both: `advanced_composition` where its epsilon is smaller, otherwise `basic_composition`, which needs no slack.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    plain = basic(k, epsilon, delta)
-    return min(plain, advanced(k, epsilon, delta, slack=slack), key=lambda cost: cost.epsilon)
+    plain = basic_composition(k, epsilon, delta)
+    return min(plain, advanced_composition(k, epsilon, delta, slack=slack), key=lambda cost: cost.epsilon)
 
 
-def optimal(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
+def optimal_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
     """k adaptive (epsilon, delta)-DP mechanisms: (ε, 1 − (1 − δ)^k·(1 − slack)), with the least such ε.
 
     Theorem 3.3 of Kairouz, Oh, Viswanath, The Composition Theorem for Differential Privacy (2015): no bound
-    that knows of the mechanisms only that they are (epsilon, delta)-DP is smaller, so neither `basic`,
-    `advanced` nor `concentrated` is. Each is dominated by a response that lies with probability
+    that knows of the mechanisms only that they are (epsilon, delta)-DP is smaller, so neither `basic_composition`,
+    `advanced_composition` nor `zcdp_guarantee` is. Each is dominated by a response that lies with probability
     1/(1 + e^epsilon); with k of them the privacy losses are (k − 2i)·epsilon, and ε is the least that leaves
     no set of losses from some i up an excess above slack.
 
-    With slack = 0 it is `basic`, but for δ.
+    With slack = 0 it is `basic_composition`, but for δ.
     Raises: InvalidArgument if a parameter is out of range.
     """
     _check(k=k, epsilon=epsilon, delta=delta)
@@ -91,20 +91,20 @@ def _responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     return np.logaddexp.accumulate(first), np.logaddexp.accumulate(first - (k - 2 * lies) * epsilon)
 
 
-def concentrated(rho: float, *, slack: float) -> Guarantee:
+def zcdp_guarantee(rho: float, *, slack: float) -> Guarantee:
     """rho-zCDP: (ρ + 2√(ρ·ln(1/slack)), slack).
 
     Proposition 1.3 of Bun and Steinke, Concentrated Differential Privacy (2016). What is (ε, 0)-DP is
     ε²/2-zCDP by their Proposition 1.4, and k of these kε²/2.
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(rho=rho)
+    check_positive(rho=rho)
     if not 0 < slack <= 1:
         raise InvalidArgument("slack must be a positive probability", value=slack)
     return Guarantee(rho + 2 * math.sqrt(rho * -math.log(slack)), slack)
 
 
-def amplified(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
+def amplify_by_subsampling(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
     """An (epsilon, delta)-DP mechanism run on a random part of the data: (ln(1 + rate·(e^ε − 1)), rate·δ).
 
     Balle, Barthe, Gaboardi (2018): the part is drawn without replacement and has the fixed size rate·n.
@@ -117,11 +117,11 @@ def amplified(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
     return Guarantee(math.log1p(growth), rate * delta)
 
 
-def amplified_as_printed(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
+def amplify_as_printed(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
     """The same by Claim 2.9 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023; 2.7 in the first version).
 
     A part of rate = ε*/(3 + e^ε) of the data costs (ε*, 4ε*/(3 + e^ε)·δ), if ε* ≤ 1. Read from right to left:
-    ε* = rate·(3 + e^ε) and 4·rate·δ, which `amplified` never exceeds.
+    ε* = rate·(3 + e^ε) and 4·rate·δ, which `amplify_by_subsampling` never exceeds.
     Raises: InvalidArgument if a parameter is out of range or ε* exceeds 1.
     """
     _check(epsilon=epsilon, delta=delta, rate=rate)
@@ -133,7 +133,7 @@ def amplified_as_printed(epsilon: float, delta: float = 0.0, *, rate: float) -> 
     return Guarantee(target, 4 * rate * delta)
 
 
-def label_boost(epsilon: float, delta: float = 0.0) -> Guarantee:
+def label_boost_guarantee(epsilon: float, delta: float = 0.0) -> Guarantee:
     """An (epsilon, delta)-DP mechanism run on what LabelBoost relabelled: (ε + 3, 4e·δ).
 
     Lemma 5.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Beimel, Nissim, Stemmer (2021).
@@ -143,13 +143,13 @@ def label_boost(epsilon: float, delta: float = 0.0) -> Guarantee:
     return Guarantee(epsilon + 3, 4 * math.e * delta)
 
 
-def rate_of(epsilon: float) -> float:
+def bbl_subsampling_rate(epsilon: float) -> float:
     """The part of the data that GenericBBL keeps in steps 2 and 3f: ε/(3 + exp(ε + 4)).
 
     By Claim 2.9 it brings what is (ε + 4)-DP, such as an (ε + 1)-DP mechanism after LabelBoost, back to ε-DP.
     Raises: InvalidArgument if epsilon is not positive and finite.
     """
-    positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     small = math.exp(-epsilon - 4)
     return epsilon * small / (3 * small + 1)
 

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from arena.errors import BudgetExceeded, InvalidArgument
-from learners.mechanisms.accounting.bisection import largest, least
-from learners.mechanisms.noise.laplace import laplace, positive
+from learners.mechanisms.accounting.monotone_search import largest_affordable, least_sufficient
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.parameter_checks import check_positive
 
 
 class BinaryCounter:
@@ -39,8 +40,8 @@ class BinaryCounter:
         sensitivity: float = 1.0,
     ) -> None:
         """Raises: InvalidArgument if a parameter is out of range."""
-        positive(epsilon=epsilon, sensitivity=sensitivity)
-        self.levels = levels(horizon)
+        check_positive(epsilon=epsilon, sensitivity=sensitivity)
+        self.levels = tree_levels(horizon)
         self.scale = self.levels * sensitivity / epsilon
         self._horizon = horizon
         self._rng = rng
@@ -71,12 +72,12 @@ class BinaryCounter:
         """Of the count at round t, exactly: 2·scale² for each digit 1 of t."""
         return 2 * self.scale**2 * t.bit_count()
 
-    def accuracy(self, beta: float) -> float:
+    def binary_counter_error(self, beta: float) -> float:
         """An error that all T counts of one counter keep within, but with probability `beta` at most."""
         return self.scale * _unit_accuracy(self._horizon, beta)
 
 
-def levels(horizon: int) -> int:
+def tree_levels(horizon: int) -> int:
     """In how many nodes one round's value is told, at most, in `horizon` rounds.
 
     Raises: InvalidArgument if horizon is not a whole number of at least 1.
@@ -86,26 +87,26 @@ def levels(horizon: int) -> int:
     return int(horizon).bit_length()
 
 
-def accuracy(horizon: int, beta: float, *, epsilon: float, sensitivity: float = 1.0) -> float:
+def binary_counter_error(horizon: int, beta: float, *, epsilon: float, sensitivity: float = 1.0) -> float:
     """`BinaryCounter.accuracy` before there is a counter: O(log^1.5 T·log(T/β)/ε) at most.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon, sensitivity=sensitivity)
-    return levels(horizon) * sensitivity / epsilon * _unit_accuracy(horizon, beta)
+    check_positive(epsilon=epsilon, sensitivity=sensitivity)
+    return tree_levels(horizon) * sensitivity / epsilon * _unit_accuracy(horizon, beta)
 
 
-def lag(horizon: int, beta: float, *, epsilon: float) -> float:
+def binary_counter_lag(horizon: int, beta: float, *, epsilon: float) -> float:
     """An error that the count of one round, fixed before the noise is drawn, exceeds to one side with
     probability `beta` at most.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     if not 0 < beta < 1:
         raise InvalidArgument("beta must be a probability between 0 and 1", value=beta)
-    nodes = levels(horizon)
-    return nodes / epsilon * least(lambda error: _tail(nodes, error) <= beta)
+    nodes = tree_levels(horizon)
+    return nodes / epsilon * least_sufficient(lambda error: _tail(nodes, error) <= beta)
 
 
 def _unit_accuracy(horizon: int, beta: float) -> float:
@@ -118,7 +119,7 @@ def _unit_accuracy(horizon: int, beta: float) -> float:
         return -math.fsum(2 * many * _tail(nodes, error) for nodes, many in rounds.items())
 
     # One step beyond the largest error at which the sum of the tails is still above beta.
-    return math.nextafter(largest(held, -beta), math.inf)
+    return math.nextafter(largest_affordable(held, -beta), math.inf)
 
 
 def _tail(nodes: int, error: float) -> float:

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.parameter_checks import check_positive
 
 
 @attrs.frozen(kw_only=True)
@@ -34,7 +34,7 @@ class HistogramNoise:
     most: int = 1
 
     def __attrs_post_init__(self) -> None:
-        positive(scale=self.scale, reach=self.reach)
+        check_positive(scale=self.scale, reach=self.reach)
         if not 1 <= self.most <= min(self.moved, self.reach):
             raise InvalidArgument(
                 "one key moves by at least 1, and by no more than all that moves or than the noise reaches",
@@ -50,7 +50,7 @@ class HistogramNoise:
 
         Raises: InvalidArgument if a parameter is out of range.
         """
-        positive(epsilon=epsilon)
+        check_positive(epsilon=epsilon)
         if not 0 < delta < 1:
             raise InvalidArgument("delta must be a probability between 0 and 1", value=delta)
         scale = moved / epsilon
@@ -105,12 +105,12 @@ def private_histogram(rng: np.random.Generator, counts: Any, noise: HistogramNoi
         raise InvalidArgument("counts are whole numbers of at least 0", value=counts.ravel()[:5].tolist())
     noisy = np.zeros(counts.shape)
     occurs = counts > 0
-    noisy[occurs] = counts[occurs] + cut_laplace(rng, int(occurs.sum()), noise)
+    noisy[occurs] = counts[occurs] + draw_truncated_laplace(rng, int(occurs.sum()), noise)
     noisy[noisy <= noise.threshold] = 0.0
     return noisy
 
 
-def cut_laplace(rng: np.random.Generator, size: int, noise: HistogramNoise) -> np.ndarray:
+def draw_truncated_laplace(rng: np.random.Generator, size: int, noise: HistogramNoise) -> np.ndarray:
     """(size,): independent Laplace noise given that it lies within ±reach."""
     sides = rng.random(size) * 2 - 1  # the sign, and where within the cut half the number lies
     inside = -np.log1p(np.abs(sides) * math.expm1(-noise.reach / noise.scale))

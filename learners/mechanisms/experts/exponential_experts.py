@@ -7,10 +7,11 @@ import math
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, basic
-from learners.mechanisms.noise.laplace import positive
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.accounting.bounded_range import hoeffding_composition
+from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.parameter_checks import check_positive
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
 
 class ExponentialExperts:
@@ -28,10 +29,10 @@ class ExponentialExperts:
         self, games: int, experts: int, rng: np.random.Generator, *, rate: float, log_prior: object = 0.0
     ) -> None:
         """Raises: InvalidArgument if a parameter is out of range."""
-        positive(rate=rate)
+        check_positive(rate=rate)
         self._rng = rng
         self._rate = rate
-        self.losses = Losses(games, experts, rate=rate, log_prior=log_prior)
+        self.losses = ExpertLosses(games, experts, rate=rate, log_prior=log_prior)
 
     def draw(self) -> np.ndarray:
         """(n,) experts, 0 … N−1."""
@@ -45,7 +46,7 @@ class ExponentialExperts:
         self.losses.add(losses)
 
 
-class Losses:
+class ExpertLosses:
     """What each expert has lost in each game, on top of the prior, and draws of experts by it."""
 
     def __init__(self, games: int, experts: int, *, rate: float, log_prior: object) -> None:
@@ -78,23 +79,6 @@ class Losses:
         )
 
 
-def range_composed(draws: int, width: float, *, slack: float) -> Guarantee:
-    """`draws` adaptive draws, each with log ratios of probabilities in an interval of length `width` (nats).
-
-    Dong, Durfee, Rogers (2020). Let X be the log ratio of what is drawn. Its exponential moment in the other
-    world is 1, so Hoeffding's lemma bounds its mean by width²/8; and sums deviate from their means as those
-    of numbers in intervals of that length do. So (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack); or
-    (draws·width, 0) where that is less, since an interval that holds 0 bounds |X| by its length.
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
-    plain = basic(max(draws, 1), width if draws else 0.0)
-    if not 0 < slack < 1:
-        return plain
-    spread = width * math.sqrt(draws * -math.log(slack) / 2)
-    return min(plain, Guarantee(draws * width**2 / 8 + spread, slack), key=lambda cost: cost.epsilon)
-
-
 def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
     """What `rounds` rounds of `ExponentialExperts` cost for one replaced vector of losses.
 
@@ -103,8 +87,8 @@ def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(rate=rate)
-    return range_composed(rounds - 1, 2 * rate, slack=slack)
+    check_positive(rate=rate)
+    return hoeffding_composition(rounds - 1, 2 * rate, slack=slack)
 
 
 def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
@@ -112,10 +96,10 @@ def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     if rounds < 2:
         raise InvalidArgument("one round costs nothing: any rate will do", value=rounds)
-    return largest(lambda rate: cost(rounds, rate, slack=delta).epsilon, epsilon)
+    return largest_affordable(lambda rate: cost(rounds, rate, slack=delta).epsilon, epsilon)
 
 
 def regret(rounds: int, experts: int, rate: float) -> float:

@@ -8,11 +8,12 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.bounded_range import hoeffding_composition
 from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.experts.exponential_experts import Losses, range_composed
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.experts.exponential_experts import ExpertLosses
+from learners.mechanisms.parameter_checks import check_positive
 
 _SHARES = tuple(0.5**k for k in range(1, 31))  # tried as `redraw`
 
@@ -37,9 +38,9 @@ class LazyExperts:
        1 − (1 − redraw)·exp(−rate). A "no" has log ratios of at most rate, a "yes" of at most
        ln((1 − (1 − redraw)·exp(−rate))/redraw): one bit, with the larger of both;
     3. what a draw after round s yields has log ratios in an interval of length 2·rate, as in `cost` of
-       `exponential_experts`, and there are at most `most` such draws: `range_composed`.
+       `exponential_experts`, and there are at most `most` such draws: `hoeffding_composition`.
     Where losses are adaptive, they are one function of the view in both worlds. At which rounds draws
-    happen is random, but the bounds on exponential moments that `range_composed` rests on hold draw by draw,
+    happen is random, but the bounds on exponential moments that `hoeffding_composition` rests on hold draw by draw,
     given all before, and so multiply whenever they happen. The costs of 2 and 3 add up.
 
     Fresh coins are drawn in the games that need them, so what other games are told may decide which of the
@@ -61,12 +62,12 @@ class LazyExperts:
         log_prior: object = 0.0,
     ) -> None:
         """most: None for no limit. Raises: InvalidArgument if a parameter is out of range."""
-        positive(rate=rate)
+        check_positive(rate=rate)
         _check_redraw(redraw)
         self._rng = rng
         self._rate = rate
         self._stay = 1 - redraw
-        self._losses = Losses(games, experts, rate=rate, log_prior=log_prior)
+        self._losses = ExpertLosses(games, experts, rate=rate, log_prior=log_prior)
         self._left = np.full(games, np.iinfo(np.int64).max if most is None else most)
         self._rows = np.arange(games)
         self._expert = self._losses.choose(rng, slice(None))
@@ -94,7 +95,7 @@ class LazyExperts:
 
 
 @attrs.frozen
-class Lazy:
+class LazyParameters:
     """What `LazyExperts` runs with: its rate, its chance of a draw for no reason, and its most draws."""
 
     rate: float
@@ -102,25 +103,25 @@ class Lazy:
     most: int
 
 
-def cost(rounds: int, spec: Lazy, *, slack: float) -> Guarantee:
+def cost(rounds: int, spec: LazyParameters, *, slack: float) -> Guarantee:
     """What `rounds` rounds of `LazyExperts` cost for one replaced vector of losses (proof: there).
 
     slack = 0 asks for pure privacy. With redraw = 0 the bit may give a loss away, and nothing is promised.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(rate=spec.rate)
+    check_positive(rate=spec.rate)
     _check_redraw(spec.redraw)
     draws = min(spec.most, rounds - 1)
     if draws < 1:
         return Guarantee(0.0, 0.0)
     if not spec.redraw:
         return Guarantee(math.inf, 0.0)
-    after = range_composed(draws, 2 * spec.rate, slack=slack)
+    after = hoeffding_composition(draws, 2 * spec.rate, slack=slack)
     return Guarantee(_bit(spec.rate, spec.redraw) + after.epsilon, after.delta)
 
 
-def regret(rounds: int, experts: int, spec: Lazy) -> float:
+def regret(rounds: int, experts: int, spec: LazyParameters) -> float:
     """A bound on the expected regret to the best of equally likely experts, against oblivious adversaries.
 
     Hedge's, and T more in the games that would draw more often than they may.
@@ -129,7 +130,7 @@ def regret(rounds: int, experts: int, spec: Lazy) -> float:
     return exponential_experts.regret(rounds, experts, spec.rate) + rounds * late
 
 
-def largest_rate(rounds: int, *, epsilon: float, delta: float) -> Lazy:
+def largest_rate(rounds: int, *, epsilon: float, delta: float) -> LazyParameters:
     """The settings of the largest rate at which `rounds` rounds, two or more, cost (epsilon, delta) at most,
     and games run out of draws with probability 1/T² at most.
 
@@ -137,7 +138,7 @@ def largest_rate(rounds: int, *, epsilon: float, delta: float) -> Lazy:
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     if rounds < 2:
         raise InvalidArgument("one round costs nothing: any rate will do", value=rounds)
 
@@ -145,13 +146,13 @@ def largest_rate(rounds: int, *, epsilon: float, delta: float) -> Lazy:
         return cost(rounds, _enough(rounds, rate, redraw), slack=delta).epsilon
 
     def rate_at(redraw: float) -> float:
-        return largest(lambda rate: spent(rate, redraw), epsilon)
+        return largest_affordable(lambda rate: spent(rate, redraw), epsilon)
 
     best = max(_SHARES, key=rate_at)
     return _enough(rounds, rate_at(best), best)
 
 
-def _enough(rounds: int, rate: float, redraw: float) -> Lazy:
+def _enough(rounds: int, rate: float, redraw: float) -> LazyParameters:
     """With draws enough for all games but a part of 1/T²."""
     share = _most_often(rate, redraw)
     low, high = 0, rounds - 1
@@ -161,7 +162,7 @@ def _enough(rounds: int, rate: float, redraw: float) -> Lazy:
             high = middle
         else:
             low = middle + 1
-    return Lazy(rate, redraw, low)
+    return LazyParameters(rate, redraw, low)
 
 
 def _most_often(rate: float, redraw: float) -> float:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 import numpy as np
 
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.parameter_checks import check_positive
 
 REACH = 40.0  # scales; beyond lies a mass of exp(-40), less than 1e-17
 _ORDER = 12
@@ -25,7 +25,7 @@ def laplace_nodes(scale: float, kinks: Iterable[float] = ()) -> tuple[np.ndarray
     >>> round(float(w @ (t >= 1.0)), 12), round(float(np.exp(-0.5)) / 2, 12)
     (0.303265329856, 0.303265329856)
     """
-    positive(scale=scale)
+    check_positive(scale=scale)
     even = scale * np.linspace(-REACH, REACH, 2 * _PANELS + 1)
     cuts = np.unique(np.concatenate([even, np.fromiter(kinks, float)]))
     cuts = cuts[np.abs(cuts) <= REACH * scale]

@@ -64,10 +64,10 @@ from functools import lru_cache
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, advanced
-from learners.mechanisms.experts.exponential_experts import range_composed
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.accounting.bounded_range import hoeffding_composition
+from learners.mechanisms.accounting.composition import Guarantee, advanced_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.parameter_checks import check_positive
 
 LEMMA = "Lemma A.1, twice"
 RANGE = "bounded range"
@@ -106,7 +106,7 @@ class EMCover:
         whole: int | None = None,
     ) -> None:
         """Raises: InvalidArgument if shapes do not fit, or the rate is not positive and finite."""
-        positive(rate=rate)
+        check_positive(rate=rate)
         if covers.shape[0] != len(weights) or weights.ndim != 2 or coins.ndim != 2:
             raise InvalidArgument(
                 "covers are (U, G), weights (U, O), and coins (n, rounds)",
@@ -234,7 +234,7 @@ def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = Tr
     return max(0.0, j * (a + math.log1p(math.expm1(-a) * (delta / most) ** (1 / j))) - spared)
 
 
-def printed_epsilon(delta: float, rate: float) -> float:
+def lemma_epsilon(delta: float, rate: float) -> float:
     """(e^{ε₀/2} − 1)·ln(e/δ): Lemma A.1 for an example added or removed, nats.
 
     Raises: InvalidArgument if a parameter is out of range.
@@ -245,7 +245,7 @@ def printed_epsilon(delta: float, rate: float) -> float:
     return math.inf if delta == 0 or rate > 1_000 else math.expm1(rate / 2) * (1 - math.log(delta))
 
 
-def cost(rounds: int, rate: float, *, delta: float) -> Guarantee:
+def cover_cost(rounds: int, rate: float, *, delta: float) -> Guarantee:
     """What `rounds` rounds cost for one replaced example: (`cover_epsilon`, delta).
 
     Raises: InvalidArgument if a parameter is out of range.
@@ -254,31 +254,31 @@ def cost(rounds: int, rate: float, *, delta: float) -> Guarantee:
 
 
 def other_costs(rounds: int, rate: float, *, delta: float) -> dict[str, float]:
-    """What other arguments would say, ε in nats at the same δ; `cost` is never above any.
+    """What other arguments would say, ε in nats at the same δ; `cover_cost` is never above any.
 
     Every round is one exponential mechanism, of bounded range ε₀ for a replaced example: z and z' may pull at
     different candidates.
     """
     _check(rounds, rate)
-    many = advanced(rounds, rate, slack=delta).epsilon if 0 < delta < 1 else math.inf
+    many = advanced_composition(rounds, rate, slack=delta).epsilon if 0 < delta < 1 else math.inf
     return {
         LEMMA: _printed_twice(delta, rate),
-        RANGE: range_composed(rounds, rate, slack=delta).epsilon,
+        RANGE: hoeffding_composition(rounds, rate, slack=delta).epsilon,
         ADVANCED: many,
         SUM: rounds * rate,
     }
 
 
 @lru_cache(maxsize=1_024)
-def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
+def largest_cover_rate(rounds: int, *, epsilon: float, delta: float) -> float:
     """The largest ε₀ at which `rounds` rounds cost (epsilon, delta) at most for a replaced example.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     if not 0 <= delta < 1:
         raise InvalidArgument("delta must be at least 0 and less than 1", value=delta)
-    return largest(lambda rate: cost(rounds, rate, delta=delta).epsilon, epsilon)
+    return largest_affordable(lambda rate: cover_cost(rounds, rate, delta=delta).epsilon, epsilon)
 
 
 def _printed_twice(delta: float, rate: float) -> float:
@@ -290,10 +290,10 @@ def _printed_twice(delta: float, rate: float) -> float:
 
     if growth >= 1 or needed(5e-324) > delta:
         return math.inf
-    return 2 * printed_epsilon(largest(needed, delta), rate)
+    return 2 * lemma_epsilon(largest_affordable(needed, delta), rate)
 
 
 def _check(rounds: int, rate: float) -> None:
-    positive(rate=rate)
+    check_positive(rate=rate)
     if isinstance(rounds, bool) or not isinstance(rounds, (int, np.integer)) or rounds < 1:
         raise InvalidArgument("a cover has at least one round", value=rounds)

@@ -8,7 +8,8 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.noise.laplace import NoisyValues, laplace, positive
+from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
+from learners.mechanisms.parameter_checks import check_positive
 
 
 class AboveThreshold:
@@ -39,18 +40,18 @@ class AboveThreshold:
         halts: int = 1,
     ) -> None:
         """Raises: InvalidArgument if a parameter is out of range."""
-        positive(epsilon=epsilon, sensitivity=sensitivity)
+        check_positive(epsilon=epsilon, sensitivity=sensitivity)
         if not math.isfinite(threshold):
             raise InvalidArgument("the threshold must be finite", value=threshold)
         scale = 4 * sensitivity / epsilon
         self._rng = rng
         self._noisy = NoisyValues(games, rng, scale=scale)
-        self._budget = HaltBudget(games, halts)
+        self._budget = RestartBudget(games, halts)
         self._threshold = threshold / scale
         self._thresholds = np.empty(games)
         self._noise = np.empty(games)
         self._above = np.zeros(games, dtype=bool)
-        self._shown = read_only(self._above)
+        self._shown = unwritable_view(self._above)
         self._start(np.arange(games))
 
     @property
@@ -80,7 +81,7 @@ class AboveThreshold:
         self._thresholds[rows] = self._threshold + noise
 
 
-class HaltBudget:
+class RestartBudget:
     """How often each game of a table may still halt and start again, and which games have halted for good."""
 
     def __init__(self, games: int, halts: int) -> None:
@@ -90,7 +91,7 @@ class HaltBudget:
         self._left = np.full(games, halts, dtype=np.int64)
         self._halted = np.zeros(games, dtype=bool)
         self._again = np.empty(games, dtype=bool)
-        self.halted = read_only(self._halted)
+        self.halted = unwritable_view(self._halted)
 
     def spend(self, fired: np.ndarray) -> np.ndarray:
         """Count one halt in the games where `fired` (n,) bool; return the indices of those that start again.
@@ -103,7 +104,7 @@ class HaltBudget:
         return np.flatnonzero(self._again)
 
 
-def read_only(array: np.ndarray) -> np.ndarray:
+def unwritable_view(array: np.ndarray) -> np.ndarray:
     """A view of `array` that follows it and cannot be written to."""
     view = array.view()
     view.flags.writeable = False

@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.noise.laplace import NoisyValues, laplace, positive
-from learners.mechanisms.sparse_vector.above_threshold import HaltBudget, read_only
+from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
+from learners.mechanisms.parameter_checks import check_positive
+from learners.mechanisms.sparse_vector.above_threshold import RestartBudget, unwritable_view
 
 _STRETCH = 64  # values that are looked at together; an outcome TOP ends a stretch
 
@@ -47,12 +48,12 @@ class BetweenThresholds:
         """Raises: InvalidArgument if a parameter is out of range."""
         if not -math.inf < lower < upper < math.inf:
             raise InvalidArgument("lower must be less than upper, both finite", value=(lower, upper))
-        positive(epsilon=epsilon, size=size)
+        check_positive(epsilon=epsilon, size=size)
         scale = 6 / (epsilon * size)
         self._rng = rng
         self._scale = scale
         self._noisy = NoisyValues(games, rng, scale=scale)
-        self._budget = HaltBudget(games, halts)
+        self._budget = RestartBudget(games, halts)
         self._lower = lower / scale
         self._upper = upper / scale
         self._lowers = np.empty(games)
@@ -60,8 +61,8 @@ class BetweenThresholds:
         self._noise = np.empty(games)
         self._not_below = np.zeros(games, dtype=bool)
         self._top = np.zeros(games, dtype=bool)
-        self._shown = read_only(self._not_below)
-        self.top = read_only(self._top)
+        self._shown = unwritable_view(self._not_below)
+        self.top = unwritable_view(self._top)
         self._start(np.arange(games))
 
     @property
@@ -133,7 +134,7 @@ class BetweenThresholds:
         self._uppers[rows] = self._upper - mu
 
 
-def required_gap(*, epsilon: float, delta: float, size: int) -> float:
+def gap_of_delta(*, epsilon: float, delta: float, size: int) -> float:
     """How far apart the thresholds must be for one instance to be (epsilon, delta)-DP.
 
     Lemma C.3 of Naor, Nissim, Stemmer, Yan (2023), first version: 12/(ε·size)·(ln(10/ε) + ln(1/δ) + 1).
@@ -151,18 +152,18 @@ def required_gap(*, epsilon: float, delta: float, size: int) -> float:
 def delta_of_gap(*, epsilon: float, gap: float, size: int) -> float:
     """The smallest delta that Lemma C.3 gives one instance whose thresholds are `gap` apart.
 
-    `required_gap` solved for δ: (10/ε)·exp(1 − gap·ε·size/12), never rounded down to 0. It may exceed 1,
+    `gap_of_delta` solved for δ: (10/ε)·exp(1 − gap·ε·size/12), never rounded down to 0. It may exceed 1,
     and then nothing is promised.
 
-    Units and Raises: as `required_gap`; gap must be positive.
+    Units and Raises: as `gap_of_delta`; gap must be positive.
     """
     _lemma(epsilon=epsilon, size=size)
-    positive(gap=gap)
+    check_positive(gap=gap)
     return max(10 / epsilon * math.exp(1 - gap * epsilon * size / 12), math.ulp(0.0))
 
 
 def _lemma(*, epsilon: float, size: int) -> None:
-    positive(epsilon=epsilon, size=size)
+    check_positive(epsilon=epsilon, size=size)
     if epsilon > 1:
         raise InvalidArgument(
             "Lemma C.3 speaks of epsilon of at most 1 for one instance",

@@ -8,9 +8,10 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import least
-from learners.mechanisms.noise.laplace import NoisyValues, laplace, positive
-from learners.mechanisms.sparse_vector.above_threshold import read_only
+from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
+from learners.mechanisms.parameter_checks import check_positive
+from learners.mechanisms.sparse_vector.above_threshold import unwritable_view
 
 
 class RunningSum:
@@ -43,14 +44,14 @@ class RunningSum:
 
         Raises: InvalidArgument if a parameter is out of range.
         """
-        positive(epsilon=epsilon)
+        check_positive(epsilon=epsilon)
         self._rng = rng
         self._epsilon = epsilon
         self._noisy = NoisyValues(games, rng, scale=1 / epsilon)
         self._sums = np.zeros(games)
         self._thresholds = np.empty(games)  # in units of the noise
         self._fired = np.zeros(games, bool)
-        self._shown = read_only(self._fired)
+        self._shown = unwritable_view(self._fired)
         self.restart(np.arange(games), thresholds)
 
     def observe(self, values: Any) -> np.ndarray:
@@ -105,7 +106,7 @@ def running_sum_error(rounds: int, beta: float, *, epsilon: float) -> float:
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon, rounds=rounds)
+    check_positive(epsilon=epsilon, rounds=rounds)
     if not 0 < beta <= 1:
         raise InvalidArgument("beta must be a positive probability", value=beta)
     return (math.log(rounds) + 2 * math.log(2 / beta)) / epsilon
@@ -118,7 +119,7 @@ def running_sum_lag(beta: float, *, epsilon: float) -> float:
     P[X + Y > α] of two independent X, Y ~ Lap(1/ε) is (2 + αε)/4·e^{−αε}. The number of rounds plays no part.
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
     if not 0 < beta < 0.5:
         raise InvalidArgument("beta must be a probability between 0 and 1/2", value=beta)
-    return least(lambda x: (2 + x) / 4 * math.exp(-x) <= beta) / epsilon
+    return least_sufficient(lambda x: (2 + x) / 4 * math.exp(-x) <= beta) / epsilon

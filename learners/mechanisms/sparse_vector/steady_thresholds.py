@@ -9,7 +9,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.noise.laplace import laplace, positive
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.parameter_checks import check_positive
 
 TOGETHER = 16_384  # answers that are drawn at once: a halt in one of many games ends them soon
 _ORDERS = 400  # moments that are tried: within a thousandth of the best up to 10^5 ⊤s, a seventh at 10^7
@@ -19,7 +20,7 @@ class SteadyThresholds:
     """Adds fresh noise Lap(1/(ε·size)) to each value and tells whether it is at or above 1/2.
 
     Where the noisy value lies in [lower, upper] the answer is a ⊤ besides, and a game halts at its c-th ⊤.
-    All answers together, however many, cost `steady_cost`: clear ones are paid for by the ⊤s.
+    All answers together, however many, cost `steady_thresholds_cost`: clear ones are paid for by the ⊤s.
 
     It takes the place of BetweenThresholds in section 6.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023). There
     the thresholds are noisy and drawn anew after each ⊤, so that a query which causes a ⊤ changes how later
@@ -50,7 +51,7 @@ class SteadyThresholds:
         """Raises: InvalidArgument if a parameter is out of range."""
         if not -math.inf < lower < 0.5 < upper < math.inf:
             raise InvalidArgument("1/2 must lie between lower and upper, both finite", value=(lower, upper))
-        positive(epsilon=epsilon, size=size, halts=halts)
+        check_positive(epsilon=epsilon, size=size, halts=halts)
         self._rng = rng
         self._scale = 1 / (epsilon * size)
         self._lower = lower
@@ -100,7 +101,7 @@ def _up_to_the_first(ends: np.ndarray) -> int:
     return int(some.argmax()) + 1 if some.any() else len(some)
 
 
-def steady_cost(halts: int, epsilon: float, *, gap: float, slack: float) -> Guarantee:
+def steady_thresholds_cost(halts: int, epsilon: float, *, gap: float, slack: float) -> Guarantee:
     """What the answers of SteadyThresholds cost together: (ε, slack) with the least ε that is found.
 
     With h = epsilon, c = halts, w = gap·size·h (the thresholds' distance in scales of the noise),
@@ -135,7 +136,7 @@ def steady_cost(halts: int, epsilon: float, *, gap: float, slack: float) -> Guar
     probability.
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(halts=halts, epsilon=epsilon, gap=gap)
+    check_positive(halts=halts, epsilon=epsilon, gap=gap)
     if not 0 < slack < 1:
         raise InvalidArgument("slack must be a probability between 0 and 1", value=slack)
     kappa = 0.5 / math.expm1(min(gap / 2, 700.0))

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.mechanisms.experts.lazy_experts import Lazy
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.experts.lazy_experts import LazyParameters
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.online.experts.merged import MergedExperts
 from learners.online.experts.transitions import Moves
 
@@ -54,7 +54,7 @@ class LazyDraws:
         games: int,
         rng: np.random.Generator,
         *,
-        lazy: Lazy,
+        lazy: LazyParameters,
         change: float,
     ) -> None:
         """change: as in `MergedExperts`."""

@@ -15,10 +15,10 @@ from support.players import script
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.mechanisms.accounting.composition import advanced
-from learners.mechanisms.counters.binary_counter import lag
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.counters.binary_counter import binary_counter_lag
 from learners.mechanisms.sparse_vector.running_sum import running_sum_lag
-from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
 
 CROSSING = EverlastingCounter()
 BINARY = EverlastingCounter(counter="binary", halts=6_000)
@@ -63,9 +63,9 @@ def test_the_claim_by_hand(spec: EverlastingCounter) -> None:
 def test_votes_cost_what_is_less() -> None:
     """The ⊤s of a round, or all its answers as in v2."""
     by_tops = CROSSING._cost(1, 10**6, 20_001, 0.01)
-    assert by_tops == steady_cost(128, 0.01, gap=0.5 * 200.01, slack=0.5e-5)
+    assert by_tops == steady_thresholds_cost(128, 0.01, gap=0.5 * 200.01, slack=0.5e-5)
     assert CROSSING._cost(1, 20, 20_001, 0.01).epsilon == pytest.approx(0.2)  # basic composition
-    assert CROSSING._cost(2, 20, 20_001, 0.01) == advanced(20, 0.01, slack=0.5e-5)
+    assert CROSSING._cost(2, 20, 20_001, 0.01) == advanced_composition(20, 0.01, slack=0.5e-5)
     few = attrs.evolve(CROSSING, answers=16_000)  # which train ten teachers of round 2
     assert few.round(2).teachers == 10
     assert few.claim == CROSSING.claim
@@ -89,7 +89,7 @@ def test_the_count_stops_below_the_budget_by_its_lag() -> None:
     beta = 1e-7
     assert CROSSING.stops_at(1) == 128 - running_sum_lag(beta, epsilon=0.5)
     assert CROSSING.stops_at(3) == 512 - running_sum_lag(beta, epsilon=0.5)
-    assert BINARY.stops_at(2) == 12_000 - lag(BINARY.round(2).answers, beta, epsilon=0.5)
+    assert BINARY.stops_at(2) == 12_000 - binary_counter_lag(BINARY.round(2).answers, beta, epsilon=0.5)
     for index in range(1, 12):
         assert BINARY.stops_at(index + 1) > BINARY.stops_at(index)
 
@@ -101,7 +101,7 @@ def test_a_budget_within_the_lag_is_refused() -> None:
     assert attrs.evolve(BINARY, halts=2_402).stops_at(1) >= 1
     with pytest.raises(InvalidArgument, match=r"the crossing counter may lag 35\.4 ⊤s behind"):
         EverlastingCounter(halts=36)
-    enough = round(lag(2, 1e-7, epsilon=0.5)) + 2  # for round 1 alone
+    enough = round(binary_counter_lag(2, 1e-7, epsilon=0.5)) + 2  # for round 1 alone
     with pytest.raises(InvalidArgument, match=r"round 2 takes halts of at least"):
         attrs.evolve(BINARY, halts=enough, answers=2, rate=1.0, teachers=1, chunk=1)
 

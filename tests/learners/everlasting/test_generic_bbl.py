@@ -34,8 +34,8 @@ from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.mechanisms.accounting.composition import amplified, composed
-from learners.mechanisms.sparse_vector.between_thresholds import required_gap
+from learners.mechanisms.accounting.composition import amplify_by_subsampling, best_composition
+from learners.mechanisms.sparse_vector.between_thresholds import gap_of_delta
 
 # --- parameters --------------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def test_the_default_of_v1_meets_the_conditions_of_its_theorem() -> None:
         round = spec.round(index)
         assert round.noise == pytest.approx(1 / (3 * sqrt(8 * log(2 / 1e-5))))  # step 3(c)
         halves = spec.delta / (2 * spec.halts)
-        assert 2 * round.alpha >= required_gap(epsilon=round.noise, delta=halves, size=round.teachers)
+        assert 2 * round.alpha >= gap_of_delta(epsilon=round.noise, delta=halves, size=round.teachers)
         assert (
             spec.rate_run * round.answers >= spec.round(index + 1).examples
         )  # the next round can be trained
@@ -140,9 +140,9 @@ def test_the_claim_of_v2_covers_every_later_round(noise: float | None, answers: 
     """Of few answers basic composition is the lesser in round 2, and no longer in those that follow."""
     spec = EverlastingV2(teachers=1, chunk=1, noise=noise, answers=answers, rate=0.9)
     later = [spec.round(index) for index in range(2, 12)]
-    costs = [composed(run.answers, run.noise, slack=spec.delta / 2).epsilon for run in later]
-    beside = amplified(3.0, 0.0, rate=0.9).epsilon
-    worst = max(amplified(cost + beside + 3, 0.0, rate=0.9).epsilon for cost in costs)
+    costs = [best_composition(run.answers, run.noise, slack=spec.delta / 2).epsilon for run in later]
+    beside = amplify_by_subsampling(3.0, 0.0, rate=0.9).epsilon
+    worst = max(amplify_by_subsampling(cost + beside + 3, 0.0, rate=0.9).epsilon for cost in costs)
     assert spec._cost_of_query().epsilon >= worst * (1 - 1e-12)
 
 
@@ -475,7 +475,7 @@ def test_the_agnostic_claim_pays_for_the_new_labels() -> None:
     plain = EverlastingV2(training_rate=0.01)
     agnostic = attrs.evolve(plain, agnostic=True)
     through = plain._through_round(1)
-    expected = amplified(through[0] + 3, 4 * np.e * through[1], rate=0.01)
+    expected = amplify_by_subsampling(through[0] + 3, 4 * np.e * through[1], rate=0.01)
     assert agnostic._cost_of_example() == pytest.approx(expected)
     assert agnostic.claim.epsilon == pytest.approx(max(expected.epsilon, plain.claim.epsilon))
     assert EverlastingV2(agnostic=True).claim.epsilon < 1  # the printed rate is for four more nats

@@ -17,7 +17,7 @@ from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.practical_constants import practical, practical_chunk, teachers_at
+from learners.everlasting.practical_constants import practical, practical_chunk, teachers_for_epsilon
 
 ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh()]
 
@@ -60,7 +60,7 @@ def test_claims_are_what_is_run() -> None:
 
 
 def test_what_one_nat_would_take() -> None:
-    teachers = teachers_at(1.0, answers_each=372, beta=0.03, delta=1e-5)
+    teachers = teachers_for_epsilon(1.0, answers_each=372, beta=0.03, delta=1e-5)
     noise = 16 * log(372 * teachers / 0.03) / teachers
     assert np.sqrt(2 * 372 * teachers * log(2e5)) * noise == pytest.approx(1, rel=1e-6)
     assert 2e9 < teachers < 3e9

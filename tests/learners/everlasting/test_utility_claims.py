@@ -24,9 +24,9 @@ from arena.concepts import (
     Thresholds,
 )
 from arena.errors import InvalidArgument
-from learners.everlasting.constants import Constants, Paper
+from learners.everlasting.constants import Paper, PaperConstants
 from learners.everlasting.label_boost import label_boost
-from learners.mechanisms.accounting.composition import rate_of
+from learners.mechanisms.accounting.composition import bbl_subsampling_rate
 
 CLASSES = [Thresholds(), RealPoints(), RealIntervals(), Boxes(2), Stumps(3)]
 
@@ -44,7 +44,7 @@ def grid() -> Iterator[dict[str, Any]]:
         yield dict(zip(names, row, strict=True))
 
 
-def rounds(version: str, **parameters: Any) -> tuple[Constants, Constants]:
+def rounds(version: str, **parameters: Any) -> tuple[PaperConstants, PaperConstants]:
     """The constants of a round and of the next, whose α and β are half as large."""
     halved = {**parameters, "alpha": parameters["alpha"] / 2, "beta": parameters["beta"] / 2}
     return Paper(version).constants(**parameters), Paper(version).constants(**halved)
@@ -137,7 +137,7 @@ def test_the_answers_of_a_round_feed_the_next(version: str, sets: int, doubled: 
     """Claim D.2 of v2, D.6 of v1. v2 prints 128·λT where its 12,800 answers give 64·λT, which is enough."""
     for parameters in grid():
         this, following = rounds(version, **parameters)
-        kept = rate_of(parameters["epsilon"]) * this.answers
+        kept = bbl_subsampling_rate(parameters["epsilon"]) * this.answers
         assert kept >= sets * this.chunk * this.teachers
         assert 4 * this.chunk >= following.chunk
         assert 4 * doubled * this.teachers >= following.teachers
@@ -149,14 +149,14 @@ def test_label_boost_has_examples_enough(version: str) -> None:
     """Claim D.3 of v2, D.8 of v1: the condition of Lemma C.2."""
     for parameters in grid():
         constants = Paper(version).constants(**parameters)
-        rate, vc = rate_of(parameters["epsilon"]), parameters["vc"]
+        rate, vc = bbl_subsampling_rate(parameters["epsilon"]), parameters["vc"]
         labelled = rate * constants.chunk * constants.teachers
         alpha, beta = parameters["alpha"] / 2, parameters["beta"] / 2
         room = log(beta / e * vc) + alpha * labelled / (2 * vc)
         assert log(rate * constants.answers + labelled) <= room
 
 
-def _noise_needed(constants: Constants, parameters: dict[str, Any]) -> float:
+def _noise_needed(constants: PaperConstants, parameters: dict[str, Any]) -> float:
     """Claim E.3 of v2: T for which R noises of Lap(1/(Tε′)) are all below 1/16, but for a chance of β_i."""
     beta = parameters["beta"] / 2
     return 48 * sqrt(constants.answers * log(2 / parameters["delta"])) * log(constants.answers / beta)
@@ -194,7 +194,7 @@ def test_v1s_between_thresholds_is_accurate_and_private_nearly_everywhere() -> N
     assert len(points) == 1_024
 
 
-def _v1(constants: Constants, parameters: dict[str, Any]) -> dict[str, float]:
+def _v1(constants: PaperConstants, parameters: dict[str, Any]) -> dict[str, float]:
     """What there is over what is needed."""
     alpha, beta, delta = parameters["alpha"] / 2, parameters["beta"] / 2, parameters["delta"]
     halts, teachers, answers = constants.halts, constants.teachers, constants.answers

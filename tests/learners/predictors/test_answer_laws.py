@@ -13,12 +13,12 @@ from support.statistical import check_counts, rejected, statistical
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import composed
-from learners.predictors.above_threshold import AboveThresholdPredictor
-from learners.predictors.base import Electorate
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.mechanisms.accounting.composition import best_composition
+from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictor import Electorate
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}
@@ -200,7 +200,7 @@ def test_the_claim_holds_of_the_law(learner: Learner, points: list[float]) -> No
 
 def test_noisy_votes_claims_what_composition_says() -> None:
     claim = NoisyVotes(epsilon=0.01, answers=500, slack=1e-7).claim
-    assert (claim.epsilon, claim.delta) == composed(500, 0.01, slack=1e-7)
+    assert (claim.epsilon, claim.delta) == best_composition(500, 0.01, slack=1e-7)
     assert NoisyVotes(epsilon=0.5, answers=2).claim.delta == 0
     assert AboveThresholdPredictor(epsilon=0.25, halts=3).claim.epsilon == 0.75
 

@@ -17,8 +17,13 @@ from support.statistical import check_cdf, rejected, statistical
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.counters import binary_counter
-from learners.mechanisms.counters.binary_counter import BinaryCounter, accuracy, lag, levels
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.counters.binary_counter import (
+    BinaryCounter,
+    binary_counter_error,
+    binary_counter_lag,
+    tree_levels,
+)
+from learners.mechanisms.noise.laplace_noise import laplace
 
 
 def naive_counts(values: list[float], noise: list[float]) -> list[float]:
@@ -62,7 +67,7 @@ def test_it_is_the_naive_reference(values: list[float], epsilon: float, seed: in
 @pytest.mark.parametrize("horizon", [1, 2, 3, 7, 8, 33])
 def test_the_noise_pays_for_the_nodes_that_a_round_is_told_in(horizon: int) -> None:
     most = max(len(nodes_that_hold(s, horizon)) for s in range(1, horizon + 1))
-    assert levels(horizon) == most
+    assert tree_levels(horizon) == most
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 5, 8, 100, 1023])
@@ -122,7 +127,7 @@ def test_the_stated_error_is_exceeded_by_few_counters(beta: float, rng: np.rando
     for t in range(1, 101):
         np.maximum(worst, np.abs(counter.add(1.0) - t), out=worst)
     allowed = counter.accuracy(beta)
-    assert allowed == accuracy(100, beta, epsilon=1.0)
+    assert allowed == binary_counter_error(100, beta, epsilon=1.0)
     assert np.count_nonzero(worst > allowed) <= stats.binom.isf(1e-9, 20_000, beta)
     assert np.count_nonzero(worst > allowed / 3) > stats.binom.isf(1e-9, 20_000, beta)
 
@@ -135,13 +140,13 @@ def test_the_bound_of_a_tail_is_above_the_tail() -> None:
 
 
 def test_the_lag_of_one_count_is_above_its_tail() -> None:
-    assert lag(1, 1e-3, epsilon=2.0) >= stats.laplace.isf(1e-3, scale=0.5)
+    assert binary_counter_lag(1, 1e-3, epsilon=2.0) >= stats.laplace.isf(1e-3, scale=0.5)
     for horizon, beta in ((3, 1e-3), (3, 1e-7)):  # two nodes: P[sum > x] = (2 + x)/4 e^-x
-        x = lag(horizon, beta, epsilon=2.0)
+        x = binary_counter_lag(horizon, beta, epsilon=2.0)
         assert beta / 50 < (2 + x) / 4 * np.exp(-x) <= beta
-        assert x < accuracy(horizon, beta, epsilon=2.0)
+        assert x < binary_counter_error(horizon, beta, epsilon=2.0)
     with pytest.raises(InvalidArgument, match="beta must be a probability"):
-        lag(3, 0.0, epsilon=2.0)
+        binary_counter_lag(3, 0.0, epsilon=2.0)
 
 
 def test_counters_of_a_game_are_counted_apart(rng: np.random.Generator) -> None:
@@ -162,7 +167,7 @@ def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InvalidArgument, match="epsilon must be positive"):
         BinaryCounter((1,), rng, horizon=1, epsilon=0)
     with pytest.raises(InvalidArgument, match="beta must be a probability between 0 and 1, got 0"):
-        accuracy(10, 0, epsilon=1)
+        binary_counter_error(10, 0, epsilon=1)
     counter = BinaryCounter((2,), rng, horizon=1, epsilon=1)
     for value in (1.1, -0.1, np.nan):
         with pytest.raises(InvalidArgument, match=r"what is counted must lie in \[0, 1\]"):

@@ -14,7 +14,11 @@ from support.statistical import check_cdf, rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.counters.private_histogram import HistogramNoise, cut_laplace, private_histogram
+from learners.mechanisms.counters.private_histogram import (
+    HistogramNoise,
+    draw_truncated_laplace,
+    private_histogram,
+)
 
 RATE = 1e-7
 SURE = {"rate": RATE, "effect": 0.01, "power": 1 - 1e-7}
@@ -37,7 +41,7 @@ def cut_cdf(noise: HistogramNoise) -> Callable[[np.ndarray], np.ndarray]:
 
 @statistical(rate=RATE)
 def test_the_noise_follows_its_law(rng: np.random.Generator) -> None:
-    check_cdf(cut_laplace(rng, 400_000, SMALL), cut_cdf(SMALL), **SURE)
+    check_cdf(draw_truncated_laplace(rng, 400_000, SMALL), cut_cdf(SMALL), **SURE)
 
 
 @statistical(rate=RATE)

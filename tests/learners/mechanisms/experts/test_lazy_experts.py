@@ -16,7 +16,7 @@ from support.statistical import check_counts, rejected, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import Lazy, LazyExperts, cost, largest_rate, regret
+from learners.mechanisms.experts.lazy_experts import LazyExperts, LazyParameters, cost, largest_rate, regret
 
 ROWS = [(0.0, 1.0, 0.5), (1.0, 1.0, 0.0), (0.0, 0.25, 1.0), (0.0, 0.0, 0.0)]
 PRIOR = (0.0, -1.0, 0.5)
@@ -75,16 +75,18 @@ def test_a_game_without_draws_left_keeps_its_expert(rng: np.random.Generator) ->
 # --- privacy ------------------------------------------------------------------------------------------------
 
 SPECS = [
-    (2, Lazy(rate=1.0, redraw=0.05, most=1)),
-    (3, Lazy(rate=0.5, redraw=0.2, most=2)),
-    (4, Lazy(rate=0.3, redraw=0.1, most=1)),
-    (4, Lazy(rate=0.6, redraw=0.2, most=2)),
+    (2, LazyParameters(rate=1.0, redraw=0.05, most=1)),
+    (3, LazyParameters(rate=0.5, redraw=0.2, most=2)),
+    (4, LazyParameters(rate=0.3, redraw=0.1, most=1)),
+    (4, LazyParameters(rate=0.6, redraw=0.2, most=2)),
 ]
 
 
 @pytest.mark.parametrize("prior", [(0.0, 0.0), (0.0, -4.0), (0.0, 1.0, -3.0)], ids=str)
 @pytest.mark.parametrize(("rounds", "spec"), SPECS)
-def test_neighbours_are_as_close_as_is_claimed(rounds: int, spec: Lazy, prior: tuple[float, ...]) -> None:
+def test_neighbours_are_as_close_as_is_claimed(
+    rounds: int, spec: LazyParameters, prior: tuple[float, ...]
+) -> None:
     def law_of(losses: Losses) -> Law:
         return lazy_law(losses, rounds, prior, spec.rate, spec.redraw, spec.most)
 
@@ -96,7 +98,7 @@ def test_neighbours_are_as_close_as_is_claimed(rounds: int, spec: Lazy, prior: t
 
 @settings(max_examples=60)
 @given(seed=st.integers(0, 10**6), replaced=st.integers(0, 2), spec=st.sampled_from([s for _, s in SPECS]))
-def test_adaptive_losses_cost_no_more(seed: int, replaced: int, spec: Lazy) -> None:
+def test_adaptive_losses_cost_no_more(seed: int, replaced: int, spec: LazyParameters) -> None:
     laws = [
         lazy_law(adaptive(seed, replaced, by), 4, (0.0, 0.0), spec.rate, spec.redraw, spec.most)
         for by in range(4)
@@ -108,7 +110,7 @@ def test_adaptive_losses_cost_no_more(seed: int, replaced: int, spec: Lazy) -> N
 
 
 def test_a_draw_that_nothing_hides_gives_losses_away() -> None:
-    assert cost(3, Lazy(rate=0.1, redraw=0.0, most=2), slack=1e-6).epsilon == math.inf
+    assert cost(3, LazyParameters(rate=0.1, redraw=0.0, most=2), slack=1e-6).epsilon == math.inf
     laws = [
         lazy_law(committed([row, (0, 0)]), 2, (0, 0), 0.1, 0.0, most=2) for row in ((0.0, 0.0), (1.0, 0.0))
     ]
@@ -116,8 +118,8 @@ def test_a_draw_that_nothing_hides_gives_losses_away() -> None:
 
 
 def test_without_draws_nothing_is_paid() -> None:
-    assert cost(1, Lazy(rate=1.0, redraw=0.0, most=5), slack=1e-6) == (0, 0)
-    assert cost(9, Lazy(rate=1.0, redraw=0.0, most=0), slack=1e-6) == (0, 0)
+    assert cost(1, LazyParameters(rate=1.0, redraw=0.0, most=5), slack=1e-6) == (0, 0)
+    assert cost(9, LazyParameters(rate=1.0, redraw=0.0, most=0), slack=1e-6) == (0, 0)
 
 
 @pytest.mark.parametrize("rounds", [2, 30, 1_000, 50_000])
@@ -146,7 +148,7 @@ def test_the_expected_regret_is_within_the_bound(seed: int, rate: float, redraw:
     rows = np.random.default_rng(seed).integers(0, 2, size=(4, 2)).astype(float)
     law = lazy_law(committed(rows.tolist()), 4, (0, 0), rate, redraw, most)
     lost = sum(mass * rows[np.arange(4), view].sum() for view, mass in law.items())
-    assert lost - rows.sum(axis=0).min() <= regret(4, 2, Lazy(rate, redraw, most)) + 1e-9
+    assert lost - rows.sum(axis=0).min() <= regret(4, 2, LazyParameters(rate, redraw, most)) + 1e-9
 
 
 def test_games_are_drawn_as_often_as_the_cap_allows_for(rng: np.random.Generator) -> None:
@@ -166,7 +168,7 @@ def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
         with pytest.raises(InvalidArgument, match="redraw is a probability, got"):
             LazyExperts(1, 2, rng, rate=1.0, redraw=redraw)
         with pytest.raises(InvalidArgument, match="redraw is a probability, got"):
-            cost(3, Lazy(1.0, redraw, 1), slack=0)
+            cost(3, LazyParameters(1.0, redraw, 1), slack=0)
     with pytest.raises(InvalidArgument, match="rate must be positive and finite, got 0"):
         LazyExperts(1, 2, rng, rate=0)
     with pytest.raises(InvalidArgument, match="one round costs nothing: any rate will do, got 1"):

@@ -23,8 +23,8 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, HaltBudget
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, RestartBudget
 
 # --- the law ------------------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ def test_answers_are_views_that_cannot_be_written_to(rng: np.random.Generator) -
 
 
 def test_a_budget_tells_who_starts_again_and_who_has_halted() -> None:
-    budget = HaltBudget(3, 2)
+    budget = RestartBudget(3, 2)
     assert budget.spend(np.array([True, False, True])).tolist() == [0, 2]
     assert not budget.halted.any()
     assert budget.spend(np.array([True, True, False])).tolist() == [1]

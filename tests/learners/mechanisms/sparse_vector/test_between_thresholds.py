@@ -23,9 +23,9 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.accounting.composition import advanced
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 
 # --- the law ------------------------------------------------------------------------------------------------
 
@@ -154,11 +154,11 @@ def test_answers_are_views_that_cannot_be_written_to(rng: np.random.Generator) -
 
 
 def test_the_gap_and_the_delta_of_lemma_c3_are_inverse() -> None:
-    assert required_gap(epsilon=0.5, delta=1e-6, size=1000) == pytest.approx(
+    assert gap_of_delta(epsilon=0.5, delta=1e-6, size=1000) == pytest.approx(
         12 / 500 * (math.log(20) + math.log(1e6) + 1)
     )
     for epsilon, delta, size in itertools.product([0.03, 0.5, 1.0], [1e-12, 1e-3, 0.5], [1, 450, 20_001]):
-        gap = required_gap(epsilon=epsilon, delta=delta, size=size)
+        gap = gap_of_delta(epsilon=epsilon, delta=delta, size=size)
         assert delta_of_gap(epsilon=epsilon, gap=gap, size=size) == pytest.approx(delta)
 
 
@@ -183,7 +183,7 @@ def test_the_exact_law_keeps_the_promise_of_the_lemma() -> None:
 def test_observation_2_is_advanced_composition_with_a_slack_of_c_delta() -> None:
     c, epsilon, delta = 8, 0.03, 1e-7
     printed = math.sqrt(2 * c * math.log(1 / (c * delta))) * epsilon + c * epsilon * (math.exp(epsilon) - 1)
-    assert advanced(c, epsilon, delta, slack=c * delta) == pytest.approx((printed, 2 * c * delta))
+    assert advanced_composition(c, epsilon, delta, slack=c * delta) == pytest.approx((printed, 2 * c * delta))
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -212,11 +212,11 @@ def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: n
 
 def test_the_lemma_refuses_what_it_does_not_cover() -> None:
     with pytest.raises(InvalidArgument, match=r"Lemma C\.3 speaks of epsilon of at most 1"):
-        required_gap(epsilon=1.5, delta=0.1, size=10)
+        gap_of_delta(epsilon=1.5, delta=0.1, size=10)
     with pytest.raises(InvalidArgument, match=r"Lemma C\.3 speaks of epsilon of at most 1"):
         delta_of_gap(epsilon=1.5, gap=0.1, size=10)
     for delta in (0, 1, math.nan):
         with pytest.raises(InvalidArgument, match="delta must be between 0 and 1"):
-            required_gap(epsilon=1, delta=delta, size=10)
+            gap_of_delta(epsilon=1, delta=delta, size=10)
     with pytest.raises(InvalidArgument, match="gap must be positive and finite"):
         delta_of_gap(epsilon=1, gap=0, size=10)

@@ -16,7 +16,7 @@ from support.statistical import rejected, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error, running_sum_lag
 

@@ -12,8 +12,8 @@ from support.statistical import check_counts, rejected, statistical
 from adversaries.figure1.training_swap import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play
 from arena.testing import check_adversary, check_learner
-from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
-from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
+from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor
 
 RATE = 1e-8
 SAMPLE = Sample([0.0, 1.0, 1.0, 2.0], [1, 1, 0, 1], [12, 8, 10, 10])  # votes 0, 0.3, 0.5, 0.75
@@ -88,7 +88,7 @@ def test_the_claim_holds_of_the_law(halts: int, ones: int) -> None:
     sample = Sample([0.0, 0.0], [1, 0], [ones, 40 - ones])
     pair = [view_law(learner.law(one), [0.0] * 7) for one in (sample, sample.replaced(0, 0.0, 0))]
     claim = learner.claim
-    assert claim.epsilon == steady_cost(halts, 0.3, gap=0.4 * 40 * 0.3, slack=0.01).epsilon
+    assert claim.epsilon == steady_thresholds_cost(halts, 0.3, gap=0.4 * 40 * 0.3, slack=0.01).epsilon
     for one, other in (pair, pair[::-1]):
         assert delta_of_views(one, other, claim.epsilon) <= claim.delta
         assert delta_of_views(one, other, 0.0) > 0.01

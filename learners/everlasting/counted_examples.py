@@ -10,18 +10,18 @@ from learners.everlasting.label_boost import label_boost
 
 
 @attrs.frozen(eq=False)
-class Runs:
+class CountedExamples:
     """S_i of every game, as counted examples: points (n or 1, k), labels (n or 1, k), counts (n, k)."""
 
     points: np.ndarray
     labels: np.ndarray
     counts: np.ndarray
 
-    def subset(self, size: int, rng: np.random.Generator) -> Runs:
+    def subset(self, size: int, rng: np.random.Generator) -> CountedExamples:
         """A random subset of `size` examples of each game."""
         if len(self.counts) < self.counts.shape[1]:
             rows = [rng.multivariate_hypergeometric(row, size, method="marginals") for row in self.counts]
-            return Runs(self.points, self.labels, np.array(rows).reshape(self.counts.shape))
+            return CountedExamples(self.points, self.labels, np.array(rows).reshape(self.counts.shape))
         left = np.full(len(self.counts), size, np.int64)
         others = self.counts.sum(axis=1)
         taken = np.zeros_like(self.counts)
@@ -30,11 +30,11 @@ class Runs:
             others = others - here
             taken[:, a] = rng.hypergeometric(here, others, left)
             left -= taken[:, a]
-        return Runs(self.points, self.labels, taken)
+        return CountedExamples(self.points, self.labels, taken)
 
 
-def boosted_concepts(
-    rng: np.random.Generator, concept_class: ConceptClass, labelled: Runs, unlabelled: np.ndarray
+def choose_concepts(
+    rng: np.random.Generator, concept_class: ConceptClass, labelled: CountedExamples, unlabelled: np.ndarray
 ) -> np.ndarray:
     """LabelBoost on Ŝ∘D̂: the concepts (n, ...)."""
     counts, bare = labelled.counts, np.zeros(unlabelled.shape[:2])
@@ -50,7 +50,7 @@ def boosted_concepts(
     )
 
 
-def labels_of(concept_class: ConceptClass, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+def label_points(concept_class: ConceptClass, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
     """(n, k) bool: the labels that each game's concept gives its points (n, k, ...)."""
     games, each = points.shape[:2]
     flat = concept_class.label(np.repeat(concepts, each, axis=0), points.reshape(-1, *points.shape[2:]))

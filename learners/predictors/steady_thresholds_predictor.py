@@ -9,9 +9,9 @@ from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.mechanisms.noise.laplace import laplace_between, laplace_cdf
-from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_cost
-from learners.predictors.base import Electorate, VotePredictor, VotesState
+from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
+from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
+from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
 
 
 @attrs.frozen
@@ -37,7 +37,7 @@ class SteadyThresholdsPredictor(VotePredictor):
     @property
     def claim(self) -> Claim:
         gap = 2 * self.alpha * self.size * self.epsilon
-        epsilon, delta = steady_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
+        epsilon, delta = steady_thresholds_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
@@ -78,7 +78,7 @@ class SteadyThresholdsLaw(AnswerLaw):
         return after
 
 
-class SteadyThresholdsState(VotesState):
+class SteadyThresholdsState(VotePredictorState):
     """steady-thresholds at a table."""
 
     def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:

@@ -9,13 +9,13 @@ import pytest
 from support.statistical import check_counts, rejected, statistical
 
 from learners.everlasting import query_subset as module
-from learners.everlasting.query_subset import Collector
+from learners.everlasting.streaming_subset import StreamingSubset
 
 RATE = 1e-8
 
 
 def collect(games: int, of: int, choose: int, rng: np.random.Generator) -> np.ndarray:
-    collector = Collector(games, of=of, choose=choose, rng=rng)
+    collector = StreamingSubset(games, of=of, choose=choose, rng=rng)
     for place in range(of):
         collector.offer(place + 1000.0 * np.arange(games)[:, None])
     return collector.chosen()
@@ -40,7 +40,7 @@ def test_every_subset_is_equally_likely(
 ) -> None:
     monkeypatch.setattr(module, "_SEGMENT", segment)
     chosen = collect(1, 1, 1, rng)
-    collector = Collector(300_000, of=6, choose=3, rng=rng)
+    collector = StreamingSubset(300_000, of=6, choose=3, rng=rng)
     for first, stop in ((0, 1), (1, 5), (5, 6)):
         collector.offer(np.broadcast_to(np.arange(first, stop), (300_000, stop - first)))
     chosen = collector.chosen()

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 
 
 @pytest.mark.parametrize("sigma", [0.05, 0.5, 1.0, 4.0])

@@ -9,8 +9,8 @@ from arena import Learner, Sample
 from arena.concepts import Thresholds
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.above_threshold import AboveThresholdPredictor
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
 from learners.releases.exponential_choice import ExponentialChoice

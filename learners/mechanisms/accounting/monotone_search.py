@@ -10,7 +10,7 @@ from collections.abc import Callable
 from arena.errors import InvalidArgument
 
 
-def largest(cost: Callable[[float], float], at_most: float) -> float:
+def largest_affordable(cost: Callable[[float], float], at_most: float) -> float:
     """The largest x > 0 with cost(x) ≤ at_most, to the last bits and never above it.
 
     cost: a function that does not decrease.
@@ -32,7 +32,7 @@ def largest(cost: Callable[[float], float], at_most: float) -> float:
     return low
 
 
-def least(enough: Callable[[float], bool]) -> float:
+def least_sufficient(enough: Callable[[float], bool]) -> float:
     """The least x > 0 that is `enough`, to the last bits: the one after the largest that is not.
 
     enough: true of every number above one of which it is true.
@@ -41,4 +41,4 @@ def least(enough: Callable[[float], bool]) -> float:
     >>> least(lambda x: x * x >= 2.0) ** 2 >= 2.0
     True
     """
-    return math.nextafter(largest(lambda x: float(enough(x)), 0.5), math.inf)
+    return math.nextafter(largest_affordable(lambda x: float(enough(x)), 0.5), math.inf)

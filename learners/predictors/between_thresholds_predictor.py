@@ -8,10 +8,10 @@ import numpy as np
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.mechanisms.accounting.composition import composed
-from learners.mechanisms.noise.laplace import laplace_between, laplace_cdf
+from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap
-from learners.predictors.base import HaltingLaw, SparseVotesState, VotePredictor
+from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState, VotePredictor
 
 
 @attrs.frozen
@@ -40,7 +40,7 @@ class BetweenThresholdsPredictor(VotePredictor):
         delta = delta_of_gap(epsilon=self.epsilon, gap=2 * self.alpha, size=self.size)
         if delta >= 1:
             return Claim(epsilon=np.inf, delta=1, protects=(TRAINING_EXAMPLE,))
-        epsilon, delta = composed(self.halts, self.epsilon, delta, slack=self.slack)
+        epsilon, delta = best_composition(self.halts, self.epsilon, delta, slack=self.slack)
         return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(TRAINING_EXAMPLE,))
 
     @property
@@ -48,7 +48,7 @@ class BetweenThresholdsPredictor(VotePredictor):
         """Where it halts at its first ⊤: then no game draws a second μ."""
         return self.halts == 1
 
-    def law(self, sample: Sample) -> HaltingLaw:
+    def law(self, sample: Sample) -> SparseVotesLaw:
         """μ is hidden. It has kinks where a threshold meets a vote, and where the thresholds cross."""
         lower, upper = 0.5 - self.alpha, 0.5 + self.alpha
         unit = 6 / (self.epsilon * self.size)
@@ -57,7 +57,7 @@ class BetweenThresholdsPredictor(VotePredictor):
             low, high = (lower + mu - votes) / unit, (upper - mu - votes) / unit
             return laplace_cdf(low), laplace_cdf(-np.maximum(low, high)), laplace_between(low, high)
 
-        return HaltingLaw(
+        return SparseVotesLaw(
             self.electorate(sample),
             chances,
             scale=unit / 3,

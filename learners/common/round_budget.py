@@ -5,7 +5,7 @@ from __future__ import annotations
 from arena.errors import BudgetExceeded
 
 
-class Rounds:
+class RoundBudget:
     """Counts the rounds of a game: `played` so far, the one that has begun included, and `left` after it."""
 
     def __init__(self, name: str, most: int) -> None:

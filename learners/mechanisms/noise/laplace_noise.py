@@ -6,12 +6,12 @@ mechanisms that release only comparisons are far less exposed. Nothing here is m
 
 from __future__ import annotations
 
-import math
 from typing import Any
 
 import numpy as np
 
 from arena.errors import InvalidArgument
+from learners.mechanisms.parameter_checks import check_positive
 
 _FAR = 1_000.0  # scales; the chance of lying beyond is 0 in doubles
 
@@ -27,7 +27,7 @@ def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np
     Raises: InvalidArgument if the scale is not positive and finite, if `out` cannot be filled in place, or
     if the generator is MT19937, whose raw words hold 32 bits and so no coins for half of the numbers.
     """
-    positive(scale=scale)
+    check_positive(scale=scale)
     if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.carray):
         raise InvalidArgument(
             "noise needs a C-contiguous, writeable float64 array",
@@ -61,7 +61,7 @@ def laplace_mechanism(
     Units: epsilon in nats; sensitivity in those of values.
     Raises: InvalidArgument if sensitivity or epsilon is not positive and finite.
     """
-    positive(sensitivity=sensitivity, epsilon=epsilon)
+    check_positive(sensitivity=sensitivity, epsilon=epsilon)
     noise = laplace(rng, np.empty(np.shape(values)), sensitivity / epsilon)
     noise += values
     return noise
@@ -78,7 +78,7 @@ class NoisyValues:
         """Raises: InvalidArgument if games is negative or scale is not positive and finite."""
         if games < 0:
             raise InvalidArgument("a table has at least 0 games", value=games)
-        positive(scale=scale)
+        check_positive(scale=scale)
         self._rng = rng
         self._per_scale = 1 / scale
         self._noise = np.empty(games)
@@ -129,13 +129,6 @@ def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     beside = -np.exp(-np.maximum(np.maximum(low, -high), 0)) * np.expm1(low - high) / 2
     across = -(np.expm1(-np.maximum(-low, 0)) + np.expm1(-np.maximum(high, 0))) / 2
     return np.where((low < 0) & (high > 0), across, beside)
-
-
-def positive(**values: float) -> None:
-    """Raises: InvalidArgument with the name of the first value that is not positive and finite."""
-    for name, value in values.items():
-        if not 0 < value < math.inf:
-            raise InvalidArgument(f"{name} must be positive and finite", value=value)
 
 
 def _describe(out: object) -> str:

@@ -11,13 +11,13 @@ from support.statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace import (
+from learners.mechanisms.noise.laplace_noise import (
     NoisyValues,
+    check_positive,
     laplace,
     laplace_between,
     laplace_cdf,
     laplace_mechanism,
-    positive,
 )
 
 
@@ -91,7 +91,7 @@ def test_parameters_that_are_not_positive_and_finite_are_refused(
     for call in (
         lambda: laplace(rng, np.empty(3), value),
         lambda: NoisyValues(3, rng, scale=value),
-        lambda: positive(scale=1.0, other_scale=value),
+        lambda: check_positive(scale=1.0, other_scale=value),
     ):
         with pytest.raises(InvalidArgument, match="scale must be positive and finite"):
             call()

@@ -6,8 +6,8 @@ import math
 from functools import lru_cache
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import least
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.parameter_checks import check_positive
 
 
 def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
@@ -23,7 +23,7 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
     """
     from scipy.special import erfcx, log_ndtr, ndtr  # slow to import
 
-    positive(sigma=sigma, sensitivity=sensitivity)
+    check_positive(sigma=sigma, sensitivity=sensitivity)
     if not 0 <= epsilon < math.inf:
         raise InvalidArgument("epsilon must be at least 0 and finite", value=epsilon)
     ratio = sensitivity / sigma
@@ -53,4 +53,4 @@ def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     def enough(sigma: float) -> bool:
         return gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
 
-    return least(enough)
+    return least_sufficient(enough)

@@ -8,10 +8,10 @@ import numpy as np
 from arena.claims import TRAINING_EXAMPLE, Claim
 from arena.sample import Sample
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.mechanisms.accounting.composition import basic
-from learners.mechanisms.noise.laplace import laplace_cdf
+from learners.mechanisms.accounting.composition import basic_composition
+from learners.mechanisms.noise.laplace_noise import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
-from learners.predictors.base import HaltingLaw, SparseVotesState, VotePredictor
+from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState, VotePredictor
 
 
 @attrs.frozen
@@ -35,7 +35,7 @@ class AboveThresholdPredictor(VotePredictor):
 
     @property
     def claim(self) -> Claim:
-        epsilon, delta = basic(self.halts, self.epsilon)
+        epsilon, delta = basic_composition(self.halts, self.epsilon)
         return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
 
     @property
@@ -43,7 +43,7 @@ class AboveThresholdPredictor(VotePredictor):
         """Where it halts at its first 1: then no game draws a second threshold."""
         return self.halts == 1
 
-    def law(self, sample: Sample) -> HaltingLaw:
+    def law(self, sample: Sample) -> SparseVotesLaw:
         """The threshold's noise is hidden. It has a kink where the threshold meets a vote."""
         unit = 4 / (self.epsilon * self.size)
 
@@ -51,7 +51,7 @@ class AboveThresholdPredictor(VotePredictor):
             ahead = (self.threshold + noise - votes) / unit
             return laplace_cdf(ahead), np.zeros_like(ahead), laplace_cdf(-ahead)
 
-        return HaltingLaw(
+        return SparseVotesLaw(
             self.electorate(sample),
             chances,
             scale=unit / 2,

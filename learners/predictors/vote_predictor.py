@@ -1,7 +1,7 @@
 """Predictors that answer from the mean vote of teachers, one trained on each example: what they share.
 
-An `Electorate` counts the teachers of one sample by concept. `VotePredictor` and `VotesState` are the bases
-of specs and seats, `SparseVotesState` is a seat and `HaltingLaw` the law of answers where noisy votes are
+An `Electorate` counts the teachers of one sample by concept. `VotePredictor` and `VotePredictorState` are the bases
+of specs and seats, `SparseVotesState` is a seat and `SparseVotesLaw` the law of answers where noisy votes are
 compared with hidden, noisy thresholds.
 """
 
@@ -20,7 +20,7 @@ from arena.players import Learner
 from arena.points import shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
-from learners.common.teachers import Teachers
+from learners.common.teachers import TeacherEnsembles
 from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
@@ -50,7 +50,7 @@ class Electorate:
         name, size: of the learner, and of the sample that it is set for.
         Raises: Unsupported for a sample of another size; InvalidArgument for points outside the domain.
         """
-        check_size(name, sample, size)
+        check_sample_size(name, sample, size)
         concept_class.check(sample.points)
         held = concept_class.erm(sample.points[:, None], sample.labels[:, None])
         concepts, place = np.unique(held, axis=0, return_inverse=True)
@@ -68,7 +68,7 @@ class Electorate:
         """The distinct mean votes that can occur, in order; 64 of them, evenly spaced, if there are more.
 
         A vote changes only at the points of the sample; vectors are looked at where the sample has them. For
-        the quadrature of `HaltingLaw`: at a vote that is not among them a chance may be off by 2e-7.
+        the quadrature of `SparseVotesLaw`: at a vote that is not among them a chance may be off by 2e-7.
         """
         votes = np.unique(np.concatenate([self._votes_at(points) for points in self._telling_points()]))
         few = np.linspace(0, len(votes) - 1, min(len(votes), _MOST_VOTES))
@@ -94,7 +94,7 @@ class Electorate:
                 yield np.nextafter(points.astype(np.float64), np.inf)
 
 
-def check_size(name: str, sample: Sample, size: int) -> None:
+def check_sample_size(name: str, sample: Sample, size: int) -> None:
     """Raises: Unsupported if the sample has another size than the learner `name` is set for."""
     if sample.size != size:
         raise Unsupported(
@@ -126,7 +126,7 @@ class VotePredictor(Learner):
         return Electorate.of(self.name, sample, self.concepts, self.size)
 
 
-class VotesState:
+class VotePredictorState:
     """Base of the seats: trains teachers, tells their votes. An algorithm gives `predict` and `halted`."""
 
     def __init__(self, spec: VotePredictor, games: int) -> None:
@@ -141,14 +141,16 @@ class VotesState:
         whose = np.repeat(np.arange(len(held)), [len(electorate.counts) for electorate in held])
         counts = np.zeros((len(held), len(concepts)))
         counts[whose, place.ravel()] = np.concatenate([electorate.counts for electorate in held])
-        self._teachers = Teachers(self._spec.concepts, concepts, counts[training.which], self._spec.size)
+        self._teachers = TeacherEnsembles(
+            self._spec.concepts, concepts, counts[training.which], self._spec.size
+        )
 
     def votes(self, x: np.ndarray | float) -> np.ndarray:
         """The mean votes (n,), for a player that seats the learner at a table of its own."""
         return self._teachers.votes(np.broadcast_to(x, (self._games, *self._spec.point_shape)))
 
 
-class SparseVotesState(VotesState):
+class SparseVotesState(VotePredictorState):
     """A predictor at a table whose mean votes go through the sparse vector, with its halts."""
 
     def __init__(
@@ -165,7 +167,7 @@ class SparseVotesState(VotesState):
         return self._mechanism.respond(self._teachers.votes(x))
 
 
-class HaltingLaw(AnswerLaw):
+class SparseVotesLaw(AnswerLaw):
     """Answers 0 or 1 by comparing a noisy vote with thresholds behind one hidden Laplace number, or fires:
     answers 1 and draws the hidden number afresh, and at the last of its halts answers 1 and halts.
 

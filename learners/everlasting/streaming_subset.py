@@ -7,7 +7,7 @@ import numpy as np
 _SEGMENT = 256
 
 
-class Collector:
+class StreamingSubset:
     """Keeps `choose` of the next `of` queries of each of n games, every subset equally likely.
 
     Step 3(f) of GenericBBL chooses after the round; choosing the places beforehand has the same law, and

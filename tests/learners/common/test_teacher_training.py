@@ -12,7 +12,7 @@ from support.statistical import check_counts, rejected, statistical
 from arena import Sample, Training
 from arena.concepts import FiniteClass, Thresholds
 from learners.common import teachers as module
-from learners.common.teachers import Teachers, teach
+from learners.common.teachers import TeacherEnsembles, train_teachers
 
 RATE = 1e-8
 GAMES = 200_000
@@ -47,7 +47,7 @@ def naive_erm(points: np.ndarray, labels: np.ndarray) -> float:
 
 
 def drawn_law(route: str, sample: Sample, teachers: int, chunk: int, rng: np.random.Generator) -> Counter:
-    taught = teach(
+    taught = train_teachers(
         one_sample(sample, GAMES), Thresholds(), teachers=teachers, chunk=chunk, rng=rng, route=route
     )
     votes = [taught.teachers.votes(np.broadcast_to(x, (GAMES,))) * teachers for x in (0.5, 1.0)]
@@ -82,7 +82,7 @@ def test_draws_with_replacement_would_be_noticed(
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_the_whole_sample_may_be_used(route: str, rng: np.random.Generator) -> None:
-    taught = teach(one_sample(SAMPLE, 50), Thresholds(), teachers=4, chunk=2, rng=rng, route=route)
+    taught = train_teachers(one_sample(SAMPLE, 50), Thresholds(), teachers=4, chunk=2, rng=rng, route=route)
     assert (taught.counts == SAMPLE.counts).all()
 
 
@@ -91,7 +91,7 @@ def test_two_worlds_keep_their_own_samples(route: str, rng: np.random.Generator)
     ones, zeros = Sample([1.0], [1], [50]), Sample([2.0], [0], [50])
     which = rng.integers(0, 2, 40)
     training = Training.of((ones, zeros), which)
-    taught = teach(training, Thresholds(), teachers=5, chunk=3, rng=rng, route=route)
+    taught = train_teachers(training, Thresholds(), teachers=5, chunk=3, rng=rng, route=route)
     assert taught.teachers.votes(np.full(40, 5.0)).tolist() == (which == 0).astype(float).tolist()
     assert taught.counts.sum(axis=1).tolist() == [15] * 40
     assert taught.points.tolist() == [[2.0, 1.0]] or taught.points.tolist() == [[1.0, 2.0]]
@@ -101,7 +101,7 @@ def test_worlds_of_different_routes_are_joined(rng: np.random.Generator) -> None
     few = Sample([0.0, 1.0], [0, 1], [5_000, 5_000])
     many = Sample(np.arange(10_000.0), np.arange(10_000) >= 5_000)
     which = rng.integers(0, 2, 30)
-    taught = teach(Training.of((few, many), which), Thresholds(), teachers=9, chunk=5, rng=rng)
+    taught = train_teachers(Training.of((few, many), which), Thresholds(), teachers=9, chunk=5, rng=rng)
     votes = taught.teachers.votes(np.full(30, 1e9))
     assert (votes > 0.5).all()
     assert taught.counts.sum(axis=1).tolist() == [45] * 30
@@ -110,7 +110,9 @@ def test_worlds_of_different_routes_are_joined(rng: np.random.Generator) -> None
 @pytest.mark.parametrize("games", [0, 1, 3])
 @pytest.mark.parametrize("route", ROUTES)
 def test_any_number_of_games(games: int, route: str, rng: np.random.Generator) -> None:
-    taught = teach(one_sample(SAMPLE, games), Thresholds(), teachers=2, chunk=3, rng=rng, route=route)
+    taught = train_teachers(
+        one_sample(SAMPLE, games), Thresholds(), teachers=2, chunk=3, rng=rng, route=route
+    )
     assert taught.teachers.votes(np.zeros(games)).shape == (games,)
     assert taught.teachers.votes_in_a_row(np.zeros((games, 4))).shape == (games, 4)
 
@@ -119,7 +121,7 @@ def test_any_number_of_games(games: int, route: str, rng: np.random.Generator) -
 def test_finite_classes_have_teachers_too(route: str, rng: np.random.Generator) -> None:
     concepts = FiniteClass(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 1]], bool))
     sample = Sample([0, 1, 2], [0, 1, 0], [10, 10, 10])
-    taught = teach(one_sample(sample, 7), concepts, teachers=1, chunk=30, rng=rng, route=route)
+    taught = train_teachers(one_sample(sample, 7), concepts, teachers=1, chunk=30, rng=rng, route=route)
     for point, label in ((0, 0.0), (1, 1.0), (2, 0.0)):
         assert taught.teachers.votes(np.full(7, point)).tolist() == [label] * 7
 
@@ -134,9 +136,9 @@ def test_votes_are_the_mean_of_the_teachers(counted: bool, rng: np.random.Genera
     concepts = np.array([0.0, 1.0, 2.0, np.inf])
     counts = (held[:, :, None] == concepts).sum(axis=1).astype(float)
     teachers = (
-        Teachers(Thresholds(), concepts, counts, size)
+        TeacherEnsembles(Thresholds(), concepts, counts, size)
         if counted
-        else Teachers(Thresholds(), held, None, size)
+        else TeacherEnsembles(Thresholds(), held, None, size)
     )
     few = rng.choice([0.5, 1.5], games)
     many = np.linspace(-1, 3, games)
@@ -150,8 +152,8 @@ def test_votes_at_more_points_than_are_kept(rng: np.random.Generator) -> None:
     held = rng.random((games, 4))
     x = rng.random(games)
     for teachers in (
-        Teachers(Thresholds(), held, None, 4),
-        Teachers(
+        TeacherEnsembles(Thresholds(), held, None, 4),
+        TeacherEnsembles(
             Thresholds(),
             np.sort(held.ravel()),
             np.eye(games).repeat(4, axis=1)[:, np.argsort(held.ravel())],
@@ -169,7 +171,7 @@ def test_votes_at_more_points_than_are_kept(rng: np.random.Generator) -> None:
 def test_votes_are_kept_by_what_bytes_mean(first: np.generic, second: np.generic) -> None:
     """The bytes of a whole number are those of a tiny float, and of another whole number without a sign."""
     assert first.tobytes() == second.tobytes()
-    teachers = Teachers(Thresholds(), np.array([[0.5, 1.0, 2.0]]), None, 3)
+    teachers = TeacherEnsembles(Thresholds(), np.array([[0.5, 1.0, 2.0]]), None, 3)
     for x in (first, second):
         expected = np.mean(float(x) >= np.array([0.5, 1.0, 2.0]))
         assert teachers.votes(np.broadcast_to(x, (1,))) == pytest.approx(expected)
@@ -181,7 +183,7 @@ def test_games_with_samples_of_their_own_are_taught_from_these(many: bool, rng: 
     games = 12 if many else 3
     samples = [Sample(rng.random(20 + g % 3) + 10 * g, np.arange(20 + g % 3) % 2) for g in range(games)]
     training = Training.of(samples, np.arange(games)[::-1].copy())
-    taught = teach(training, Thresholds(), teachers=4, chunk=5, rng=rng)
+    taught = train_teachers(training, Thresholds(), teachers=4, chunk=5, rng=rng)
     points = np.broadcast_to(taught.points, taught.counts.shape)
     for game in range(games):
         own = samples[games - 1 - game]

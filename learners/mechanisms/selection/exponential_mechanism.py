@@ -7,7 +7,7 @@ import math
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.parameter_checks import check_positive
 
 # Where doubles are 2^-20 apart, rounding moves no probability by more than a millionth of itself.
 _LARGEST = 2.0**32
@@ -33,7 +33,7 @@ def exponential_mechanism(
     Raises: InvalidArgument if a game has nothing to choose from, an allowed score is not finite or beyond
     2^32 of 2·sensitivity/epsilon, where rounding would swallow the noise, or a parameter is out of range.
     """
-    positive(epsilon=epsilon, sensitivity=sensitivity)
+    check_positive(epsilon=epsilon, sensitivity=sensitivity)
     scores = np.asarray(scores, dtype=np.float64)
     if scores.ndim != 2 or scores.shape[1] == 0:
         raise InvalidArgument("scores are (games, options) with at least one option", value=scores.shape)

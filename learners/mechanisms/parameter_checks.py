@@ -1,0 +1,14 @@
+"""Checks of numeric parameters that several mechanisms share."""
+
+from __future__ import annotations
+
+import math
+
+from arena.errors import InvalidArgument
+
+
+def check_positive(**values: float) -> None:
+    """Raises: InvalidArgument with the name of the first value that is not positive and finite."""
+    for name, value in values.items():
+        if not 0 < value < math.inf:
+            raise InvalidArgument(f"{name} must be positive and finite", value=value)
