@@ -123,7 +123,7 @@ def counters(rng: np.random.Generator) -> str:
     ordered = np.sort(worst)[None] / counter.scale
     rows = []
     for beta in (0.1, 0.01, 0.001):
-        told = counter.accuracy(beta) / counter.scale
+        told = counter.error_bound(beta) / counter.scale
         found = quantile(ordered, 1 - beta, LEVEL)
         beyond = int(np.count_nonzero(ordered > told))
         rows.append(

@@ -180,7 +180,7 @@ class AgnosticExperts(Learner):
     def lazy(self) -> LazyParameters:
         """What lazy draws run with."""
         if self._hedge_rounds < 2:
-            return LazyParameters(self.hedge_rate, redraw=1.0, most=self.rounds)
+            return LazyParameters(self.hedge_rate, redraw=1.0, max_draws=self.rounds)
         return attrs.evolve(self._largest_lazy, rate=self.hedge_rate)
 
     @cached_property

@@ -128,11 +128,11 @@ class GolowichLivni(Learner):
     def noise(self) -> HistogramNoise:
         """The noise of a histogram, with the other half."""
         depth = self.soa.depth
-        return HistogramNoise.of(
+        return HistogramNoise.calibrate(
             epsilon=self.watch_epsilon,
             delta=self._delta / (2 * self.switches),
-            moved=depth + 2,
-            most=depth + 1,
+            sensitivity=depth + 2,
+            key_sensitivity=depth + 1,
         )
 
     @property

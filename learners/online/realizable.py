@@ -136,7 +136,7 @@ class Realizable(Learner):
         parts = [self.growth**s for s in range(depth)]
         left = self.epsilon - self.watch_epsilon
         return tuple(
-            HistogramNoise.of(epsilon=left * part / sum(parts), delta=self.delta / depth) for part in parts
+            HistogramNoise.calibrate(epsilon=left * part / sum(parts), delta=self.delta / depth) for part in parts
         )
 
     @property

@@ -180,7 +180,7 @@ class WholeEpsilonEach(Shorter):
     @property
     def noises(self) -> tuple[HistogramNoise, ...]:
         depth = self.soa.depth
-        return (HistogramNoise.of(epsilon=self.epsilon, delta=self.delta / depth),) * depth
+        return (HistogramNoise.calibrate(epsilon=self.epsilon, delta=self.delta / depth),) * depth
 
 
 class InTurn:

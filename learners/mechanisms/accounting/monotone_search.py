@@ -1,6 +1,4 @@
-"""The largest number whose cost can be paid, and the least that is enough, where a formula cannot be turned
-round.
-"""
+"""Bisection for the extreme number that satisfies a monotone condition, where no formula gives it."""
 
 from __future__ import annotations
 
@@ -10,35 +8,35 @@ from collections.abc import Callable
 from arena.errors import InvalidArgument
 
 
-def largest_affordable(cost: Callable[[float], float], at_most: float) -> float:
-    """The largest x > 0 with cost(x) ≤ at_most, to the last bits and never above it.
+def largest_affordable(cost: Callable[[float], float], budget: float) -> float:
+    """The largest double x > 0 with cost(x) ≤ budget.
 
-    cost: a function that does not decrease.
-    Raises: InvalidArgument if no positive number is cheap enough, or every one is.
+    cost: a non-decreasing function.
+    Raises: InvalidArgument if the cost of every positive number exceeds the budget, or that of none does.
 
-    >>> largest(lambda x: x * x, 2.0) ** 2 <= 2.0
+    >>> largest_affordable(lambda x: x * x, 2.0) ** 2 <= 2.0
     True
     """
     low, high = 0.0, 1.0
-    while cost(high) <= at_most:
+    while cost(high) <= budget:
         low, high = high, 2 * high
         if math.isinf(high):
-            raise InvalidArgument("every number is cheap enough", value=at_most)
+            raise InvalidArgument("no positive number exceeds the budget", value=budget)
     while math.nextafter(low, high) < high:
         middle = low + (high - low) / 2 if low else high / 2
-        low, high = (middle, high) if cost(middle) <= at_most else (low, middle)
+        low, high = (middle, high) if cost(middle) <= budget else (low, middle)
     if not low:
-        raise InvalidArgument("no positive number is cheap enough", value=at_most)
+        raise InvalidArgument("every positive number exceeds the budget", value=budget)
     return low
 
 
-def least_sufficient(enough: Callable[[float], bool]) -> float:
-    """The least x > 0 that is `enough`, to the last bits: the one after the largest that is not.
+def least_sufficient(suffices: Callable[[float], bool]) -> float:
+    """The least double x > 0 that suffices.
 
-    enough: true of every number above one of which it is true.
-    Raises: InvalidArgument if no number is enough, or every positive one is.
+    suffices: a monotone condition; it holds for every number above one for which it holds.
+    Raises: InvalidArgument if it holds for every positive number, or for none.
 
-    >>> least(lambda x: x * x >= 2.0) ** 2 >= 2.0
+    >>> least_sufficient(lambda x: x * x >= 2.0) ** 2 >= 2.0
     True
     """
-    return math.nextafter(largest_affordable(lambda x: float(enough(x)), 0.5), math.inf)
+    return math.nextafter(largest_affordable(lambda x: float(suffices(x)), 0.5), math.inf)

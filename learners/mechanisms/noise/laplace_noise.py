@@ -1,7 +1,7 @@
-"""Laplace noise for tables: a fast fill, the Laplace mechanism, and values made noisy in place.
+"""Laplace noise for batches of games: sampling, the Laplace mechanism, and the distribution function.
 
-Numbers are floating point. The low bits of a *released* noisy number can betray the true one (Mironov, 2012);
-mechanisms that release only comparisons are far less exposed. Nothing here is meant for real people's data.
+All numbers are floating point. The low bits of a *released* noisy number can reveal the true one (Mironov 2012);
+mechanisms that release only comparisons are far less exposed. Do not use this code on real people's data.
 """
 
 from __future__ import annotations
@@ -11,37 +11,38 @@ from typing import Any
 import numpy as np
 
 from arena.errors import InvalidArgument
+from arena.settings import at_least, check_value
 from learners.mechanisms.parameter_checks import check_positive
 
-_FAR = 1_000.0  # scales; the chance of lying beyond is 0 in doubles
+_FAR = 1_000.0  # in scales; the probability of lying beyond is 0 in doubles
 
 
 def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np.ndarray:
     """Fill `out` with independent Laplace noise of mean 0 and return it.
 
-    The absolute value of Laplace noise is exponential and its sign is a fair coin, so one exponential and
-    one bit make one number; this takes a third of the time of `Generator.laplace` (benchmarks/noise.py).
+    The absolute value of Laplace noise is exponential and its sign is a fair coin, so each number takes one
+    exponential number and one random bit. This is faster than `Generator.laplace` (benchmarks/noise.py).
 
-    Shapes: out is any C-contiguous float64 array, empty ones included.
+    Shapes: out is any C-contiguous float64 array, possibly empty.
     Units: scale is the mean absolute value, the b of Lap(b).
     Raises: InvalidArgument if the scale is not positive and finite, if `out` cannot be filled in place, or
-    if the generator is MT19937, whose raw words hold 32 bits and so no coins for half of the numbers.
+    if the generator is MT19937, whose raw words have 32 bits and so give too few signs.
     """
     check_positive(scale=scale)
     if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.carray):
         raise InvalidArgument(
             "noise needs a C-contiguous, writeable float64 array",
             value=_describe(out),
-            remedy="Draw into np.empty(shape) and copy from there",
+            remedy="Draw into np.empty(shape) and copy from there.",
         )
     bits = rng.bit_generator
     if isinstance(bits, np.random.MT19937):
         raise InvalidArgument(
-            "signs need a generator of 64-bit words", value="MT19937", remedy="Use arena.randomness.generator"
+            "noise needs a generator of 64-bit words", value="MT19937", remedy="Use arena.randomness.generator."
         )
     flat = out.reshape(-1)
     rng.standard_exponential(out=flat)
-    # The sign bit of a random byte is a fair coin, in either byte order; copysign makes no temporary array.
+    # The sign bit of a random byte is a fair coin in either byte order; copysign makes no temporary array.
     signs = bits.random_raw((flat.size + 7) // 8).view(np.int8)
     np.copysign(flat, signs[: flat.size], out=flat)
     if scale != 1.0:
@@ -56,8 +57,8 @@ def laplace_mechanism(
 
     Definition 2.7 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Dwork, McSherry, Nissim, Smith (2006).
 
-    Shapes: values has any shape; the answer is a new float64 array of that shape. Where several values of one
-    game are released, sensitivity is the L1 distance between neighbours' vectors.
+    Shapes: values has any shape; the result is a new float64 array of that shape. If several values of one game
+    are released, sensitivity is the L1 distance between neighbours' vectors.
     Units: epsilon in nats; sensitivity in those of values.
     Raises: InvalidArgument if sensitivity or epsilon is not positive and finite.
     """
@@ -68,22 +69,21 @@ def laplace_mechanism(
 
 
 class NoisyValues:
-    """Adds fresh Laplace noise to one value a game, in buffers of its own.
+    """Adds fresh Laplace noise to one value per game, in preallocated buffers.
 
-    What it returns is measured in units of the noise: values/scale + Lap(1). Thresholds measured in the same
-    units spare a pass over the table.
+    Results are in units of the noise: values/scale + Lap(1). Comparing them with thresholds in the same units
+    saves one pass over the batch.
     """
 
     def __init__(self, games: int, rng: np.random.Generator, *, scale: float) -> None:
         """Raises: InvalidArgument if games is negative or scale is not positive and finite."""
-        if games < 0:
-            raise InvalidArgument("a table has at least 0 games", value=games)
+        check_value("games", games, at_least(0))
         check_positive(scale=scale)
         self._rng = rng
         self._per_scale = 1 / scale
         self._noise = np.empty(games)
         self._noisy = np.empty(games)
-        self.noise = self._noise  # of the last draw, in units of its scale
+        self.noise = self._noise  # the noise of the last draw, in units of its scale
         self._finite = np.empty(games, bool)
 
     def draw(self, values: Any) -> np.ndarray:
@@ -96,20 +96,22 @@ class NoisyValues:
         noisy = self._noisy
         if values.ndim and values.shape != noisy.shape:
             raise InvalidArgument(
-                "a query has one value for all games or one for each",
+                "a query has one value for all games or one per game",
                 value=values.shape,
-                remedy=f"Pass a number or an array of shape {noisy.shape}",
+                remedy=f"Pass a number or an array of shape {noisy.shape}.",
             )
         np.multiply(values, self._per_scale, out=noisy)
         noisy += laplace(self._rng, self._noise)
-        # A sum of squares would tell as well, but BLAS waits for other threads where tables are large.
+        # Checking a sum of squares would also do, but BLAS waits for other threads if batches are large.
         if not np.isfinite(noisy, out=self._finite).all():
             raise InvalidArgument("the values of a query must be finite", value=values)
         return noisy
 
 
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
-    """P[Lap(1) ≤ x], of any shape, with small relative error in the lower tail; the upper is laplace_cdf(-x).
+    """P[Lap(1) ≤ x] for x of any shape, with small relative error in the lower tail.
+
+    The upper tail is laplace_cdf(-x).
 
     >>> laplace_cdf(np.array([0.0, -1000.0, 1000.0])).tolist()
     [0.5, 0.0, 1.0]
@@ -119,13 +121,13 @@ def laplace_cdf(x: np.ndarray) -> np.ndarray:
 
 
 def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
-    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error wherever it lies.
+    """P[low ≤ Lap(1) ≤ high], 0 where high < low, with small relative error everywhere.
 
-    Shapes: low and high, which may be infinite, broadcast.
+    Shapes: low and high broadcast; they may be infinite.
     """
-    low = np.clip(low, -_FAR, _FAR)  # inf - inf would be no number
+    low = np.clip(low, -_FAR, _FAR)  # inf - inf would be NaN
     high = np.maximum(low, high)
-    # On one side of 0 it is a difference of tails, taken as a product; across 0 both tails are missing.
+    # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both tails.
     beside = -np.exp(-np.maximum(np.maximum(low, -high), 0)) * np.expm1(low - high) / 2
     across = -(np.expm1(-np.maximum(-low, 0)) + np.expm1(-np.maximum(high, 0))) / 2
     return np.where((low < 0) & (high > 0), across, beside)

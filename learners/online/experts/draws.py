@@ -66,7 +66,7 @@ class LazyDraws:
         self._rows = np.arange(games)
         self._state = np.zeros(games, np.intp)
         self._since = np.zeros(games, np.intp)
-        self._left = np.full(games, lazy.most)
+        self._left = np.full(games, lazy.max_draws)
 
     def draw(self) -> np.ndarray:
         """(n,): the states of this round."""

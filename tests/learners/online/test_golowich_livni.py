@@ -190,7 +190,7 @@ def test_the_claim_is_what_is_run() -> None:
     learner = GolowichLivni(concepts=Thresholds(range(4)), epsilon=1.0, delta=1e-6, switches=8)
     each = learner.watch_epsilon
     assert best_composition(8, 2 * each, slack=5e-7).epsilon == pytest.approx(1.0)
-    assert (learner.noise.moved, learner.noise.most) == (4, 3)
+    assert (learner.noise.sensitivity, learner.noise.key_sensitivity) == (4, 3)
     assert learner.noise.scale == pytest.approx(4 / each)
     assert learner.claim.epsilon == pytest.approx(1.0)
     assert 5e-7 <= learner.claim.delta <= 1e-6

@@ -101,9 +101,9 @@ def test_nothing_costs_nothing() -> None:
 
 
 def test_parameters_out_of_range_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="draws are a whole number of at least 0, got -1"):
+    with pytest.raises(InvalidArgument, match="draws must be at least 0, got -1"):
         renyi_composition(-1, 1.0, slack=0)
-    with pytest.raises(InvalidArgument, match=r"slack must be a probability below 1, got 1\.0"):
+    with pytest.raises(InvalidArgument, match=r"slack must be less than 1, got 1\.0"):
         renyi_composition(1, 1.0, slack=1.0)
-    with pytest.raises(InvalidArgument, match="epsilon must be at least 0 nats, got -1"):
+    with pytest.raises(InvalidArgument, match="epsilon must be at least 0, got -1"):
         renyi_composition(1, -1.0, slack=0.1)

@@ -20,9 +20,9 @@ def test_the_next_number_would_cost_more(at_most: float) -> None:
 
 
 def test_costs_that_no_number_or_every_number_meets_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="no positive number is cheap enough, got 0"):
+    with pytest.raises(InvalidArgument, match="every positive number exceeds the budget, got 0"):
         largest_affordable(lambda x: 1.0, 0.0)
-    with pytest.raises(InvalidArgument, match="every number is cheap enough, got 1"):
+    with pytest.raises(InvalidArgument, match="no positive number exceeds the budget, got 1"):
         largest_affordable(lambda x: 0.0, 1.0)
 
 

@@ -153,14 +153,14 @@ def test_the_expected_regret_is_within_the_bound(seed: int, rate: float) -> None
 def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InvalidArgument, match="rate must be positive and finite, got 0"):
         ExponentialExperts(1, 2, rng, rate=0)
-    with pytest.raises(InvalidArgument, match="there must be at least one expert, got 0"):
+    with pytest.raises(InvalidArgument, match="experts must be at least 1, got 0"):
         ExponentialExperts(1, 0, rng, rate=1)
     with pytest.raises(InvalidArgument, match="prior log-weights must be finite, got"):
         ExponentialExperts(1, 2, rng, rate=1, log_prior=[0, -math.inf])
-    with pytest.raises(InvalidArgument, match="one round costs nothing: any rate will do, got 1"):
+    with pytest.raises(InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"):
         largest_rate(1, epsilon=1, delta=0)
     mechanism = ExponentialExperts(2, 2, rng, rate=1)
-    with pytest.raises(InvalidArgument, match=r"losses have shape \(2, 2\), got \(2,\)"):
+    with pytest.raises(InvalidArgument, match=r"losses must have shape \(2, 2\), got \(2,\)"):
         mechanism.observe(np.zeros(2))
     for loss in (-0.1, 1.1, math.nan):
         with pytest.raises(InvalidArgument, match=r"losses must lie in \[0, 1\]"):

@@ -125,12 +125,12 @@ def test_noisy_values_are_in_units_of_the_noise(rng: np.random.Generator) -> Non
 def test_noisy_values_refuse_other_shapes_and_what_is_not_finite(rng: np.random.Generator) -> None:
     noisy = NoisyValues(4, rng, scale=1)
     for wrong in (np.zeros(3), np.zeros((4, 1)), np.zeros(1)):
-        with pytest.raises(InvalidArgument, match=r"one for each, got .* array of shape \(4,\)"):
+        with pytest.raises(InvalidArgument, match=r"one per game, got .* array of shape \(4,\)"):
             noisy.draw(wrong)
     for wrong in (math.nan, math.inf, [0, 0, -math.inf, 0], [math.inf, -math.inf, 0, 0]):
         with pytest.raises(InvalidArgument, match="values of a query must be finite"):
             noisy.draw(wrong)
-    with pytest.raises(InvalidArgument, match="at least 0 games, got -1"):
+    with pytest.raises(InvalidArgument, match="games must be at least 0, got -1"):
         NoisyValues(-1, rng, scale=1)
 
 

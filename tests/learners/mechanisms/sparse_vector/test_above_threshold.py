@@ -158,7 +158,7 @@ def test_a_budget_tells_who_starts_again_and_who_has_halted() -> None:
         ({"sensitivity": 0}, "sensitivity must be positive and finite, got 0"),
         ({"halts": 0}, "halts is a whole number of at least 1, got 0"),
         ({"halts": 2.0}, "halts is a whole number of at least 1, got 2.0"),
-        ({"games": -1}, "a table has at least 0 games, got -1"),
+        ({"games": -1}, "games must be at least 0, got -1"),
     ],
 )
 def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: np.random.Generator) -> None:

@@ -201,7 +201,7 @@ def test_observation_2_is_advanced_composition_with_a_slack_of_c_delta() -> None
         ({"halts": 0}, "halts is a whole number of at least 1, got 0"),
         ({"halts": 1.5}, "halts is a whole number of at least 1, got 1.5"),
         ({"halts": True}, "halts is a whole number of at least 1, got True"),
-        ({"games": -1}, "a table has at least 0 games, got -1"),
+        ({"games": -1}, "games must be at least 0, got -1"),
     ],
 )
 def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: np.random.Generator) -> None:
