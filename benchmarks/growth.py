@@ -40,7 +40,7 @@ from audits.races.mistakes.games import play_block
 from audits.races.mistakes.result import result_of
 from audits.runs.workers import in_order
 from learners.online.golowich_livni import GolowichLivni
-from learners.online.realizable import Realizable
+from learners.online.realizable_learner import RealizableLearner
 from learners.online.soa import Soa
 
 CLASS = Points(range(1, 17))
@@ -76,8 +76,8 @@ class Curve:
         return np.array([[one.lower[-1], one.upper[-1]] for one in self.found]).T
 
 
-def realizable(rounds: int, epsilon: float) -> Realizable:
-    return Realizable(concepts=CLASS, rounds=rounds, epsilon=epsilon, nodes=32)
+def realizable(rounds: int, epsilon: float) -> RealizableLearner:
+    return RealizableLearner(concepts=CLASS, rounds=rounds, epsilon=epsilon, nodes=32)
 
 
 def reduced(rounds: int, epsilon: float = HIGH) -> GolowichLivni:

@@ -30,10 +30,10 @@ def lwy_nodes(depth: int, *, epsilon: float, delta: float, beta: float, rounds: 
     >>> [f"{lwy_nodes(d, epsilon=1, delta=1e-6, beta=0.05, rounds=10_000):.0e}" for d in (1, 2, 3)]
     ['7e+21', '1e+42', '2e+81']
     """
-    for name, value in (("depth", depth), ("rounds", rounds)):
-        check_value(name, value, at_least(1))
-    for name, value in (("delta", delta), ("beta", beta)):
-        check_value(name, value, more_than(0), less_than(1))
+    check_value("depth", depth, at_least(1))
+    check_value("rounds", rounds, at_least(1))
+    check_value("delta", delta, more_than(0), less_than(1))
+    check_value("beta", beta, more_than(0), less_than(1))
     check_value("epsilon", epsilon, more_than(0))
     if depth > 4:
         return inf

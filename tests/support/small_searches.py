@@ -20,7 +20,7 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable import Realizable
+from learners.online.realizable_learner import RealizableLearner
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
@@ -61,7 +61,7 @@ class Correct:
 
 
 # Updates come within about fifteen mistakes.
-_REALIZABLE = Realizable(
+_REALIZABLE = RealizableLearner(
     concepts=Thresholds(range(3)),
     rounds=40,
     epsilon=2,

@@ -50,9 +50,7 @@ def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
     order = 1 + _ORDERS_LESS_ONE
     rho = float(draws) * width**2 / 8
     epsilons = (
-        order * rho
-        + np.log(_ORDERS_LESS_ONE / order)
-        - (math.log(slack) + np.log(order)) / _ORDERS_LESS_ONE
+        order * rho + np.log(_ORDERS_LESS_ONE / order) - (math.log(slack) + np.log(order)) / _ORDERS_LESS_ONE
     )
     epsilon = max(float(epsilons.min()), 0.0)
     return pure if pure.epsilon <= epsilon else Guarantee(epsilon, slack)

@@ -57,7 +57,9 @@ class BinaryCounter:
         if not ((values >= 0) & (values <= 1)).all():
             raise InvalidArgument("counted values must lie in [0, 1]", value=values)
         if self._t >= self._horizon:
-            raise BudgetExceeded(f"the counter has published all {self._horizon} counts; set a longer horizon")
+            raise BudgetExceeded(
+                f"the counter has published all {self._horizon} counts; set a longer horizon"
+            )
         self._t += 1
         self._count += values
         lowest = (self._t & -self._t).bit_length() - 1

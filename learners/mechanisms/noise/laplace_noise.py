@@ -38,7 +38,9 @@ def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np
     bits = rng.bit_generator
     if isinstance(bits, np.random.MT19937):
         raise InvalidArgument(
-            "noise needs a generator of 64-bit words", value="MT19937", remedy="Use arena.randomness.generator."
+            "noise needs a generator of 64-bit words",
+            value="MT19937",
+            remedy="Use arena.randomness.generator.",
         )
     flat = out.reshape(-1)
     rng.standard_exponential(out=flat)

@@ -183,7 +183,9 @@ def test_bad_values_are_refused(rng: np.random.Generator) -> None:
         HistogramNoise.calibrate(epsilon=0, delta=0.1)
     with pytest.raises(InvalidArgument, match="delta must be a probability between 0 and 1, got 0"):
         HistogramNoise.calibrate(epsilon=1, delta=0)
-    with pytest.raises(InvalidArgument, match="key_sensitivity must be at least 1 and at most sensitivity and reach, got 3"):
+    with pytest.raises(
+        InvalidArgument, match="key_sensitivity must be at least 1 and at most sensitivity and reach, got 3"
+    ):
         HistogramNoise(scale=1.0, reach=3.0, sensitivity=2, key_sensitivity=3)
     for counts in ([0.5], [-1]):
         with pytest.raises(InvalidArgument, match="counts must be integers ≥ 0"):

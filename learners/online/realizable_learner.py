@@ -1,0 +1,281 @@
+"""realizable: a private online learner for the realizable setting, against adaptive adversaries."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena.bounds import MISTAKES, Bound
+from arena.claims import STREAM_EXAMPLE, Claim
+from arena.concepts import ConceptClass, Thresholds
+from arena.errors import InvalidArgument
+from arena.littlestone import START
+from arena.players import Learner
+from arena.replies import Hypothesis
+from arena.settings import at_least, at_most, less_than, more_than, one_of, setting, whole
+from learners.common.round_budget import RoundBudget
+from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
+from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
+from learners.online.constants import lwy_nodes, lwy_pairs
+from learners.online.soa_tables import SoaTables, power_of_two, tabulate_soa
+
+KEEP, PRINTED = "keep", "printed"
+
+
+@attrs.frozen
+class RealizableLearner(Learner):
+    """Private online learner for the realizable setting (Algorithms 1 and 2 of Li, Wang, Ye).
+
+    Runs the Standard Optimal Algorithm (SOA) on many short sequences of examples and publishes a hypothesis
+    once a private histogram shows that many sequences agree on it. AboveThreshold decides when the published
+    hypothesis has made too many mistakes and the next one is due.
+
+    Privacy: (ε, δ)-DP against adaptive adversaries (Definition 2.4), computed from the noise in use. Proof,
+    and the choice of the defaults: docs/proofs/realizable.md. Mistakes: Theorem 3.1; see `bound`.
+
+    Deviations: update="keep" (default) carries sequences that already contain a mistake to the next layer, so
+    that far fewer initial sequences suffice. A game that would halt keeps showing its last hypothesis.
+    update="printed", growth=1, watching=0.5, patience=1, frequent=None is Algorithm 2 as printed.
+
+    Shapes: points as in `concepts`; hypotheses are states of the SOA's automaton.
+    Raises: Unsupported if the domain is infinite, or too large for tables.
+    """
+
+    name = "realizable"
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    theorem = "Theorem 3.1 of Li, Wang, Ye; privacy by Lemma B.2"
+
+    concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
+    rounds: int = setting(10_000, help="T, the largest number of rounds", check=[whole, at_least(1)])
+    epsilon: float = setting(1.0, unit="nats", help="ε of a game", check=more_than(0))
+    delta: float = setting(1e-6, unit="probability", help="δ of a game", check=[more_than(0), less_than(1)])
+    beta: float = setting(
+        0.05,
+        unit="probability",
+        help="β, the failure probability of AboveThreshold: sets the mistakes added to patience",
+        check=[more_than(0), less_than(1)],
+    )
+    nodes: int | None = setting(
+        None,
+        help="N_0, the initial sequences, a power of two; default: as the histograms' noise requires",
+        check=[whole, at_least(2), power_of_two],
+    )
+    update: str = setting(
+        KEEP,
+        help="how a layer is merged: printed, or keep sequences that need no guess",
+        check=one_of(KEEP, PRINTED),
+    )
+    watching: float = setting(
+        0.25, help="share of ε for AboveThreshold; 1/2 in the paper", check=[more_than(0), less_than(1)]
+    )
+    growth: float = setting(
+        2.0, help="ratio of the ε of successive layers' histograms; 1 in the paper", check=more_than(0)
+    )
+    frequent: float | None = setting(
+        0.05,
+        help="share of a layer's pairs that makes a function frequent; none: the paper's",
+        check=[more_than(0), at_most(1)],
+    )
+    patience: float = setting(
+        1.0,
+        help="allowed mistakes of a function before noise, in units of its layer's N_s; 1 in the paper",
+        check=more_than(0),
+    )
+
+    @property
+    def claim(self) -> Claim:
+        costs = [noise.guarantee for noise in self.noises]
+        return Claim(
+            epsilon=self.watch_epsilon + sum(cost.epsilon for cost in costs),
+            delta=sum(cost.delta for cost in costs),
+            protects=(STREAM_EXAMPLE,),
+        )
+
+    @property
+    def soa(self) -> SoaTables:
+        """The SOA of H. Raises: Unsupported."""
+        return tabulate_soa(self.concepts)
+
+    @property
+    def effective_nodes(self) -> int:
+        """N_0: `nodes`, or the least power of two that gives every layer six times the pairs of its
+        threshold."""
+        if self.nodes is not None:
+            return self.nodes
+        needed = [6 * noise.threshold * 2 ** (s + 2) for s, noise in enumerate(self.noises)]
+        return 2 ** int(np.ceil(np.log2(max(needed, default=2))))
+
+    @property
+    def watch_epsilon(self) -> float:
+        """ε_0 of each instance of AboveThreshold, and of all of them together."""
+        return self.watching * self.epsilon
+
+    @property
+    def noises(self) -> tuple[HistogramNoise, ...]:
+        """The noise of the histograms of layers 1 to d."""
+        depth = self.soa.depth
+        parts = [self.growth**s for s in range(depth)]
+        left = self.epsilon - self.watch_epsilon
+        return tuple(
+            HistogramNoise.calibrate(epsilon=left * part / sum(parts), delta=self.delta / depth)
+            for part in parts
+        )
+
+    @property
+    def threshold_error(self) -> float:
+        """α: with probability 1 - β/3 no instance of AboveThreshold errs by more than this."""
+        return running_sum_error(self.rounds, self.beta / (3 * self.rounds), epsilon=self.watch_epsilon)
+
+    def mistake_threshold(self, layer: int) -> float:
+        """The number of mistakes after which a function of this layer is replaced: patience N_s + α."""
+        return self.patience * (self.effective_nodes >> layer) + self.threshold_error
+
+    def frequency_threshold(self, layer: int) -> float:
+        """The noisy count from which a function is on the list of this layer."""
+        nodes = self.effective_nodes >> layer
+        return 0.75 * lwy_pairs(layer) * nodes if self.frequent is None else self.frequent * nodes / 2
+
+    def bound(self, rounds: int) -> Bound | None:
+        """Theorem 3.1 as Lemma B.3 proves it, if the settings are those of the paper and N_0 is large enough.
+
+        A list has at most N_s/M_s functions, each of which makes at most N_s + 2α + 1 mistakes. If d = 0
+        there is one labelling, and no mistake.
+        """
+        depth = self.soa.depth
+        if depth == 0:
+            return Bound(0, of=MISTAKES, beta=0, theorem="Ldim(H) = 0")
+        if rounds > self.rounds or not self._meets_theorem(depth):
+            return None
+        mistakes = sum(
+            ((self.effective_nodes >> s) + 2 * self.threshold_error + 1) / lwy_pairs(s)
+            for s in range(depth + 1)
+        )
+        return Bound(mistakes, of=MISTAKES, beta=self.beta, theorem="Theorem 3.1 of Li, Wang, Ye")
+
+    def _meets_theorem(self, depth: int) -> bool:
+        needed = lwy_nodes(depth, delta=self.delta, epsilon=self.epsilon, beta=self.beta, rounds=self.rounds)
+        printed = self.update == PRINTED and self.frequent is None and self.patience >= 1
+        accurate = all(
+            noise.error <= lwy_pairs(s) * (self.effective_nodes >> s) / 4
+            for s, noise in enumerate(self.noises, start=1)
+        )
+        return printed and accurate and self.effective_nodes >= needed
+
+    def start(self, games: int, rng: np.random.Generator) -> RealizableState:
+        if self.effective_nodes < 2 ** (self.soa.depth + 1):
+            raise InvalidArgument(
+                f"nodes must be large enough for a pair of sequences in layer d = {self.soa.depth}",
+                value=self.effective_nodes,
+                remedy=f"Set nodes to at least {2 ** (self.soa.depth + 1)}.",
+            )
+        return RealizableState(self, games, rng)
+
+
+class RealizableState:
+    """A running realizable learner."""
+
+    def __init__(self, spec: RealizableLearner, games: int, rng: np.random.Generator) -> None:
+        self._spec = spec
+        self._rng = rng
+        self._soa = soa = spec.soa
+        self._noises = spec.noises
+        self._thresholds = [spec.mistake_threshold(s) for s in range(soa.depth + 1)]
+        self._frequency_thresholds = [spec.frequency_threshold(s) for s in range(soa.depth + 1)]
+        self._rounds = RoundBudget(spec.name, spec.rounds)
+        self._rows = np.arange(games)
+        # The N_s sequences of a layer are in the first N_s columns; pairs are adjacent.
+        self._most_pairs = spec.effective_nodes // 2
+        self._states = np.full((games, spec.effective_nodes), START, soa.state_type)
+        self._extended = np.zeros((games, self._most_pairs), bool)
+        self._layer = np.zeros(games, np.intp)
+        self._pairs = np.full(games, self._most_pairs)
+        self._pending: list[list[int]] = [[] for _ in range(games)]
+        self._halted = np.zeros(games, bool)
+        self._function = np.full(games, soa.function[START])
+        self._shown = soa.hypothesis(self._function)
+        self._watch = RunningSum(games, rng, thresholds=self._thresholds[0], epsilon=spec.watch_epsilon)
+
+    def hypothesis(self) -> Hypothesis:
+        self._rounds.begin()
+        return self._shown
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        columns = self._soa.place(x)
+        self._insert(columns, y)
+        fired = self._watch.observe(self._soa.labels[self._function, columns] != y)
+        if fired.any():
+            for game in np.flatnonzero(fired):
+                self._replace_function(int(game))
+            self._shown = self._soa.hypothesis(self._function)
+
+    def _insert(self, columns: np.ndarray, y: np.ndarray) -> None:
+        """Steps 7 to 9 of Algorithm 2: the example goes to the first sequence of a random pair."""
+        soa = self._soa
+        # The numbers of pairs are powers of two, so the low bits of a draw are uniform too.
+        pair = self._rng.integers(0, self._most_pairs, self._rows.size) & (self._pairs - 1)
+        first = self._states[self._rows, 2 * pair]
+        function = soa.function[first]
+        errs = soa.labels[function, columns] != y
+        errs &= function == soa.function[self._states[self._rows, 2 * pair + 1]]
+        errs &= (function != soa.no_function) & ~self._halted
+        rows = np.flatnonzero(errs)
+        if rows.size:
+            pair = pair[rows]
+            self._states[rows, 2 * pair] = soa.after[first[rows], columns[rows]]
+            self._extended[rows, pair] = True
+
+    def _replace_function(self, game: int) -> None:
+        """Steps 13 to 21: show the next function of the list, or of the next layer with a list that is not
+        empty."""
+        pending = self._pending[game]
+        while not pending and self._layer[game] < self._soa.depth:
+            self._merge_layer(game)
+            pending += self._find_frequent(game)
+        if not pending:
+            self._halted[game] = True
+            return
+        self._function[game] = pending.pop(0)
+        self._watch.restart(self._rows[game : game + 1], self._thresholds[self._layer[game]])
+
+    def _merge_layer(self, game: int) -> None:
+        """Algorithm 1, or its variant that keeps more sequences."""
+        pairs = int(self._pairs[game])
+        first, second = self._states[game, : 2 * pairs].reshape(pairs, 2).T.copy()
+        places, guess = self._rng.permutation(pairs), self._rng.integers(0, 2, pairs, dtype=bool)
+        extended = self._extended[game, :pairs] if self._spec.update == KEEP else None
+        self._states[game, places] = merge_pairs(self._soa, first, second, guess, extended)
+        self._extended[game] = False
+        self._layer[game] += 1
+        self._pairs[game] = pairs // 2
+
+    def _find_frequent(self, game: int) -> list[int]:
+        """Steps 18 to 20: the functions that are frequent in the noisy histogram, the most frequent first."""
+        soa, layer, pairs = self._soa, int(self._layer[game]), int(self._pairs[game])
+        functions = soa.function[self._states[game, : 2 * pairs]]
+        if self._spec.update == PRINTED or layer < soa.depth:
+            first, second = functions.reshape(pairs, 2).T
+            functions = first[first == second]
+        counts = np.bincount(functions, minlength=soa.no_function + 1)[: soa.no_function]
+        noisy = private_histogram(self._rng, counts, self._noises[layer - 1])
+        order = np.argsort(-noisy, kind="stable")
+        return [int(f) for f in order if noisy[f] > 0 and noisy[f] >= self._frequency_thresholds[layer]]
+
+
+def merge_pairs(
+    soa: SoaTables, first: np.ndarray, second: np.ndarray, guess: np.ndarray, extended: np.ndarray | None
+) -> np.ndarray:
+    """The state that each pair of sequences contributes to the next layer.
+
+    extended: for update="keep", the pairs that received an example; None: Algorithm 1 as printed.
+    Shapes: first and second states (k,), guess and extended (k,) bool; result (k,).
+    """
+    first_function, second_function = soa.function[first], soa.function[second]
+    rivals = first_function != second_function
+    rivals &= (first_function != soa.no_function) & (second_function != soa.no_function)
+    if extended is None:
+        merged = np.full(len(first), soa.dead)
+    else:
+        rivals &= ~extended
+        merged = np.where(first_function == soa.no_function, second, first)
+    merged[rivals] = soa.play_tournaments(first[rivals], second[rivals], guess[rivals])
+    return merged
