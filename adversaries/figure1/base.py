@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from adversaries.figure1.round_lengths import stretches
-from adversaries.figure1.training_sets import plain, split_sample
+from adversaries.figure1.training_sets import divide_sample, plain
 from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Unsupported, setting
 from arena.settings import at_least, whole
 
@@ -43,7 +43,7 @@ class NextRounds(Adversary):
 
     @property
     def _training(self) -> Sample:
-        return self.sample or split_sample(self.learner)
+        return self.sample or divide_sample(self.learner)
 
     def _points(self, sample: Sample) -> tuple[Any, Any]:
         """`low` and `high`: the lowest and highest point of the sample; of vectors, the first that is

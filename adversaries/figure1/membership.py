@@ -9,7 +9,7 @@ import numpy as np
 
 from adversaries.common.answer_likelihood import Judge
 from adversaries.figure1.round_lengths import handed, stretches
-from adversaries.figure1.training_sets import split_sample
+from adversaries.figure1.training_sets import divide_sample
 from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Train, setting
 from arena.replies import each_answer
 from arena.settings import at_least, whole
@@ -90,7 +90,7 @@ class Membership(Adversary):
 
 
 def _one_among_all(learner: Learner | None) -> Sample:
-    two = split_sample(learner)
+    two = divide_sample(learner)
     return Sample(two.points, two.labels, [max(1, two.size - 1), 1])
 
 

@@ -32,7 +32,7 @@ def tied_sample(learner: Learner | None) -> Sample:
     return Sample([middle, middle], [0, 1], [half, half])
 
 
-def split_sample(learner: Learner | None) -> Sample:
+def divide_sample(learner: Learner | None) -> Sample:
     """Two points, the lower labelled 0 and the upper 1: consistent with a threshold, no vote in doubt. Of
     points that are vectors, two that a concept labels so.
     """

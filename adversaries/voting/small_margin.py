@@ -21,7 +21,7 @@ class SmallMargin(Nature):
     Against thresholded Gaussian counts a tie tells most by a single answer. An answer 1 far below it is rarer
     and tells more where it comes: with ℓ = 1 it is the very event at which the Gaussian mechanism's δ is
     attained (docs/voting.md). Where the sparse vector screens votes, those of small margin are ⊥ almost
-    surely, and the margin that counts is that to its threshold: the learner's `telling_margin`.
+    surely, and the margin that counts is that to its threshold: the learner's `critical_margin`.
 
     The score is the log-likelihood ratio of the answers where the learner tells its law, else the number of
     answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
@@ -36,6 +36,6 @@ class SmallMargin(Nature):
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        below = getattr(self.learner, "telling_margin", 0.0) if self.below is None else self.below
+        below = getattr(self.learner, "critical_margin", 0.0) if self.below is None else self.below
         swap = narrowest_swap(self.learner, self.sample, below=below)
         return (yield from self._again_and_again(swap, games))

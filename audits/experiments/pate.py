@@ -15,17 +15,17 @@ import numpy as np
 from arena import InvalidArgument, Sample
 from audits.experiments.players import Learned, Request
 from learners.pate.ensemble import Classifier, Ensemble, Teacher
-from learners.pate.ensemble.ensemble import parts_of
+from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students import (
     ActiveStudent,
-    ForcedLabel,
-    GradientSteps,
-    Service,
-    answers_of,
+    ForcedLabelStudent,
+    GradientStepStudent,
+    LabellingService,
+    collect_answers,
+    fit_answers,
     gaussian_epsilon,
     learn,
-    taught,
 )
 
 GRADIENT, FORCED = ACTIVE = ("gradient", "forced")
@@ -41,7 +41,7 @@ class PatePlayers:
 
     def ones(self, sample: Sample, teachers: int, split: int, points: np.ndarray) -> np.ndarray:
         with _calmly():
-            parts = parts_of(sample, teachers, split)
+            parts = divide_sample(sample, teachers, split)
             return Ensemble(tuple(self.teacher.train(part) for part in parts)).ones(points)
 
     def learn(self, request: Request) -> Learned:
@@ -50,11 +50,11 @@ class PatePlayers:
             if request.active:
                 lesson = learn(self.active, service, request.points)[0]
                 return Learned(lesson.rule.label, len(lesson.asked))
-            rule = taught(self.student, request.points, answers_of(service, request.points))[0]
+            rule = fit_answers(self.student, request.points, collect_answers(service, request.points))[0]
             return Learned(rule.label, len(request.points))
 
     def spent(self, answers: int, *, of: int, epsilon: float, delta: float) -> float:
-        sigma = PateGaussian(queries=of, epsilon=epsilon, delta=delta).sigma_run
+        sigma = PateGaussian(queries=of, epsilon=epsilon, delta=delta).effective_sigma
         return gaussian_epsilon(answers=answers, sigma=sigma, delta=delta)
 
     def describe(self) -> dict[str, object]:
@@ -69,7 +69,7 @@ class PatePlayers:
             found["scikit-learn"] = metadata.version("scikit-learn")
         return found
 
-    def _service(self, request: Request) -> Service:
+    def _service(self, request: Request) -> LabellingService:
         counted = _Counted(
             {point.tobytes(): ones for point, ones in zip(request.points, request.ones, strict=True)}
         )
@@ -82,7 +82,7 @@ class PatePlayers:
             delta=request.delta,
         )
         service = spec.start(1, request.noise)
-        service.hear([counted], np.zeros(1, np.intp))
+        service.use_ensembles([counted], np.zeros(1, np.intp))
         return service
 
 
@@ -99,9 +99,9 @@ def players(
     teaches = _teacher(teacher, features)
     learns = teaches if student is None else _teacher(student, features)
     given = {} if constant is None else {"constant": constant}
-    asks: ActiveStudent = GradientSteps(**given)
+    asks: ActiveStudent = GradientStepStudent(**given)
     if active == FORCED:
-        asks = ForcedLabel(student=learns, **given)
+        asks = ForcedLabelStudent(student=learns, **given)
     return PatePlayers(teacher=teaches, student=learns, active=asks)
 
 

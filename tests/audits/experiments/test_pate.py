@@ -7,13 +7,20 @@ import math
 import numpy as np
 import pytest
 from support.experiment_data import load
-from support.services import Told
+from support.services import TruthService
 
 from arena import InvalidArgument, Sample, Training
 from audits.experiments.pate import PatePlayers, players
 from audits.experiments.players import Request
 from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
+from learners.pate.students import (
+    ForcedLabelStudent,
+    GradientStepStudent,
+    collect_answers,
+    fit_answers,
+    gaussian_epsilon,
+    learn,
+)
 
 TEACHERS, PUBLIC, BUDGET, DELTA = 15, 40, 12, 1e-3
 
@@ -68,10 +75,10 @@ def test_students_of_counted_votes_learn_what_those_of_teachers_do(
     state.train(Training.of([sample], np.zeros(1, int)))
     found = perceptrons.learn(request(perceptrons, data, active=active, epsilon=epsilon, seed=3))
     if active:
-        lesson = learn(ForcedLabel(student=perceptrons.student, constant=0.1), state, public)[0]
+        lesson = learn(ForcedLabelStudent(student=perceptrons.student, constant=0.1), state, public)[0]
         rule, answers = lesson.rule, len(lesson.asked)
     else:
-        rule, answers = taught(perceptrons.student, public, answers_of(state, public))[0], PUBLIC
+        rule, answers = fit_answers(perceptrons.student, public, collect_answers(state, public))[0], PUBLIC
     assert (found.label(fresh) == rule.label(fresh)).all()
     assert found.answers == answers
 
@@ -80,14 +87,14 @@ def test_without_noise_students_learn_the_majority(perceptrons, data) -> None:
     asked = request(perceptrons, data, active=False, epsilon=math.inf)
     found = perceptrons.learn(asked)
     majority = (2 * asked.ones >= TEACHERS).astype(np.int8)[None]
-    rule = taught(perceptrons.student, asked.points, majority)[0]
+    rule = fit_answers(perceptrons.student, asked.points, majority)[0]
     assert (found.label(data[2]) == rule.label(data[2])).all()
     few = perceptrons.learn(request(perceptrons, data, active=True, epsilon=math.inf))
     assert 1 <= few.answers <= BUDGET
 
 
 def test_what_answers_cost(perceptrons) -> None:
-    sigma = aggregator(perceptrons, 40, 1.0).sigma_run
+    sigma = aggregator(perceptrons, 40, 1.0).effective_sigma
     assert perceptrons.spent(40, of=40, epsilon=1.0, delta=DELTA) == pytest.approx(1.0)
     assert perceptrons.spent(10, of=40, epsilon=1.0, delta=DELTA) == gaussian_epsilon(
         answers=10, sigma=sigma, delta=DELTA
@@ -98,10 +105,10 @@ def test_what_answers_cost(perceptrons) -> None:
 def test_the_student_may_differ() -> None:
     found = players("Perceptron", "GaussianNB", features=9, constant=0.2).describe()
     assert (found["teacher"], found["student"]) == ("Perceptron:9", "GaussianNB:9")
-    assert found["active student"] == "GradientSteps(step=1, constant=0.2)"
+    assert found["active student"] == "GradientStepStudent(step=1, constant=0.2)"
     assert "scikit-learn" in found
     forced = players("Perceptron", None, features=9, active="forced").describe()
-    assert forced["active student"] == "ForcedLabel(constant=0.5)"
+    assert forced["active student"] == "ForcedLabelStudent(constant=0.5)"
 
 
 def test_an_active_student_may_take_gradient_steps(data) -> None:
@@ -109,8 +116,8 @@ def test_an_active_student_may_take_gradient_steps(data) -> None:
     asked = request(quick, data, active=True, epsilon=math.inf)
     found = quick.learn(asked)
     answers = (2 * asked.ones >= TEACHERS).astype(int)
-    service = Told(lambda x: [answers[(asked.points == x[0]).all(axis=1).argmax()]], most=BUDGET)
-    lesson = learn(GradientSteps(), service, asked.points)[0]
+    service = TruthService(lambda x: [answers[(asked.points == x[0]).all(axis=1).argmax()]], most=BUDGET)
+    lesson = learn(GradientStepStudent(), service, asked.points)[0]
     assert found.answers == len(lesson.asked)
     assert (found.label(data[2]) == lesson.rule.label(data[2])).all()
 
@@ -121,7 +128,7 @@ def test_an_active_student_may_take_gradient_steps(data) -> None:
         ("Perceptrn", "there is no classifier of that name, got 'Perceptrn'. Did you mean Perceptron?"),
         ("Perceptron:4", "the data have points of 9 variables, and Perceptron:4 learns from others"),
         ("thresholds:1..7", "the data have points of 9 variables, and thresholds:1..7 learns from others"),
-        ("Perceptron(deep=1)", "Perceptron cannot be made"),
+        ("Perceptron(deep=1)", "Perceptron cannot be constructed"),
     ],
 )  # fmt: skip
 def test_refusals(teacher: str, message: str) -> None:
