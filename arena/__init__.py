@@ -1,7 +1,6 @@
 """The game: moves, replies, referees, engine, views, transcripts, concept classes, randomness, errors."""
 
-from arena.bounds import ERROR, MISTAKES, REGRET, Bound
-from arena.claims import QUERY, STREAM_EXAMPLE, TRAINING_EXAMPLE, UNLABELLED_EXAMPLE, Claim
+from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, Neighbours, PrivacyUnit
 from arena.engine import Played, View, play
 from arena.errors import (
     ArenaError,
@@ -50,12 +49,8 @@ __all__ = [
     "ERROR",
     "MISTAKES",
     "NO_LABEL",
-    "QUERY",
     "REFEREES",
     "REGRET",
-    "STREAM_EXAMPLE",
-    "TRAINING_EXAMPLE",
-    "UNLABELLED_EXAMPLE",
     "UNSTABLE",
     "Adaptive",
     "Adversary",
@@ -81,11 +76,13 @@ __all__ = [
     "Learner",
     "Move",
     "Moves",
+    "Neighbours",
     "NotConforming",
     "Noted",
     "Oblivious",
     "Played",
     "PlayerError",
+    "PrivacyUnit",
     "ProtocolViolation",
     "Queries",
     "Query",

@@ -8,11 +8,12 @@ from typing import Any
 import attrs
 import numpy as np
 
+from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError, ProtocolViolation, Unsupported
 from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
-from arena.points import frozen
+from arena.points import freeze
 from arena.randomness import Streams, block_seed, streams
 from arena.referees import LearnerStates, Referee, Table
 from arena.replies import Reply
@@ -47,7 +48,7 @@ class Played:
     worlds: np.ndarray
     score: np.ndarray | None
     flag: np.ndarray
-    challenges: frozenset[str]
+    challenges: frozenset[PrivacyUnit]
     halted: np.ndarray | None
     mistakes: np.ndarray | None
     rounds: int
@@ -91,7 +92,7 @@ def play(
     coins = streams(root)
     if scorebook is not None:
         _check_scorebook(scorebook, referee, faults)
-    own = frozen(_worlds(referee, games, coins.referee) if worlds is None else np.array(worlds, bool))
+    own = freeze(_worlds(referee, games, coins.referee) if worlds is None else np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"{games} games have as many worlds", value=own.shape)
     if not faults and not isinstance(adversary, GameAdversary):
@@ -251,7 +252,7 @@ def _scores(returned: object, adversary: Adversary, games: int, round: int) -> n
             games=np.flatnonzero(np.isnan(score)),
             got="NaN",
         )
-    return frozen(score)
+    return freeze(score)
 
 
 def _play_alone(
@@ -266,7 +267,7 @@ def _play_alone(
     scorebook: Scorebook | None,
 ) -> Played:
     own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
-    world = frozen(worlds[game : game + 1].copy())
+    world = freeze(worlds[game : game + 1].copy())
     try:
         return _play_batch(learner, adversary, referee, world, streams(own), own, record, faults, scorebook)
     except ProtocolViolation as error:
@@ -283,7 +284,7 @@ def _joined(alone: list[Played], worlds: np.ndarray, record: bool, scorebook: Sc
     notes = [one.noted for one in alone if one.noted is not None]
     flag = joined("flag")
     return Played(
-        worlds=frozen(worlds),
+        worlds=freeze(worlds),
         score=joined("score"),
         flag=np.zeros(0, bool) if flag is None else flag.astype(bool),
         challenges=frozenset().union(*(one.challenges for one in alone)),

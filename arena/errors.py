@@ -98,7 +98,7 @@ class PlayerError(ArenaError):
     @classmethod
     def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:
         """What `error`, raised by the player's code, becomes; raise it from `error`."""
-        return cls(player, name, round, told(error))
+        return cls(player, name, round, describe_error(error))
 
     def __init__(self, player: str, name: str, round: int, error: str) -> None:
         self.player = player
@@ -129,7 +129,7 @@ class InternalError(Exception):
     """A fault of the arena, never of a player or a user."""
 
 
-def told(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """An exception of a player's own in one phrase: its kind, and what it says if it says anything."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 

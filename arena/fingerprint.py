@@ -15,7 +15,7 @@ import numpy as np
 _TOLD = bool | int | float | complex | str | bytes | None | np.generic
 
 
-def name_of(function: Any) -> str:
+def callable_name(function: Any) -> str:
     """What to call a callable: `f`, or `f(scale=2)` of a partial.
 
     >>> name_of(partial(round, ndigits=2))
@@ -24,7 +24,7 @@ def name_of(function: Any) -> str:
     if isinstance(function, partial):
         given = [repr(value) for value in function.args]
         given += [f"{name}={value!r}" for name, value in function.keywords.items()]
-        return f"{name_of(function.func)}({', '.join(given)})"
+        return f"{callable_name(function.func)}({', '.join(given)})"
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
@@ -42,7 +42,7 @@ _Above = tuple[int, ...]  # identities of what holds a value: a function may enc
 def _of(function: Any, above: _Above) -> str:
     if isinstance(function, partial):
         return _text((function.func, function.args, sorted(function.keywords.items())), above)
-    home = f"{getattr(function, '__module__', None) or type(function).__module__}:{name_of(function)}"
+    home = f"{getattr(function, '__module__', None) or type(function).__module__}:{callable_name(function)}"
     code = getattr(function, "__code__", None)
     if code is None:
         return home

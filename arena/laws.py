@@ -17,7 +17,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import frozen, row_hashes
+from arena.points import freeze, hash_rows
 
 _SLAB = 8_192  # values hashed at a time, so that they stay in cache
 _SLACK = 1e-9  # how far from 1 the sum of told probabilities may be
@@ -36,11 +36,11 @@ class ValueLaw(ABC):
 
 
 def _own(values: Any) -> np.ndarray:
-    return frozen(np.array(values))
+    return freeze(np.array(values))
 
 
 def _own_chances(values: Any) -> np.ndarray:
-    return frozen(np.array(values, dtype=np.float64))
+    return freeze(np.array(values, dtype=np.float64))
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -78,13 +78,13 @@ class Finite(ValueLaw):
         keys, order = self._keys
         asked = np.empty(len(values), np.uint64)
         for start in range(0, len(values), _SLAB):
-            asked[start : start + _SLAB] = row_hashes(_flat(values[start : start + _SLAB]))
+            asked[start : start + _SLAB] = hash_rows(_flat(values[start : start + _SLAB]))
         found = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
         return order[found], keys[found] == asked
 
     @cached_property
     def _keys(self) -> tuple[np.ndarray, np.ndarray]:
-        keys = row_hashes(_flat(self.values))
+        keys = hash_rows(_flat(self.values))
         order = np.argsort(keys)
         return keys[order], order
 

@@ -20,12 +20,11 @@ from typing import Any, ClassVar, Protocol, Self
 import attrs
 import numpy as np
 
-from arena.bounds import Bound
-from arena.claims import Claim
+from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move
-from arena.points import finite_domain, frozen
+from arena.points import finite_domain, freeze
 from arena.replies import Hypothesis, Reply
 from arena.sample import Sample, Training
 
@@ -66,7 +65,7 @@ class Learner(ABC):
         """How many training examples it needs at least; None: any number will do."""
         return None
 
-    def sized_for(self, sample_size: int) -> Self:
+    def adapt_to(self, sample_size: int) -> Self:
         """The spec to use on a sample of `sample_size` examples; the same spec unless it has sizes to fit."""
         return self
 
@@ -93,12 +92,12 @@ class Learner(ABC):
         domain = finite_domain(self)
         if domain is not None:
             few = np.unique(np.linspace(0, len(domain) - 1, 5).astype(int))
-            return frozen(np.asarray(domain, float)[few])
+            return freeze(np.asarray(domain, float)[few])
         if not self.point_shape:
-            return frozen(np.array([0.0, 0.5, 1.0]))
+            return freeze(np.array([0.0, 0.5, 1.0]))
         ones = np.ones(self.point_shape)
         units = np.eye(ones.size).reshape(-1, *self.point_shape)
-        return frozen(np.stack([0 * ones, ones, *units, *(ones - units)]))
+        return freeze(np.stack([0 * ones, ones, *units, *(ones - units)]))
 
     def bound(self, rounds: int) -> Bound | None:
         """What its theorem promises of an online game of so many rounds; None: nothing."""
@@ -126,6 +125,14 @@ class Adversary(ABC):
 
     name: ClassVar[str] = ""
     protocols: ClassVar[tuple[str, ...]] = ()
+
+    @property
+    def returns_score(self) -> bool | None:
+        """Whether `play` returns a score; None if it is not declared, so that only a game can show it.
+
+        A class attribute suffices: `returns_score = True`. `arena.testing.check_adversary` checks it.
+        """
+        return None
 
     @property
     def realizable(self) -> bool:

@@ -11,7 +11,7 @@ from arena.errors import InvalidArgument
 _ODD = np.uint64(0x9E3779B97F4A7C15)
 
 
-def frozen(array: np.ndarray) -> np.ndarray:
+def freeze(array: np.ndarray) -> np.ndarray:
     """The same array, read-only."""
     array.setflags(write=False)
     return array
@@ -38,18 +38,18 @@ def as_labels(labels: Any) -> np.ndarray:
     return array.astype(np.int8)
 
 
-def shared(x: np.ndarray) -> bool:
+def is_shared(x: np.ndarray) -> bool:
     """Whether x (n, ...) is one point broadcast to all games, so that work for it can be done once."""
     return len(x) > 0 and x.strides[0] == 0
 
 
-def unlike(first: np.ndarray, second: np.ndarray) -> np.ndarray:
+def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n,) bool: where two arrays of points (n, ...) hold different points."""
     differs: np.ndarray = (first != second).any(axis=tuple(range(1, first.ndim)))
     return differs
 
 
-def row_hashes(rows: np.ndarray) -> np.ndarray:
+def hash_rows(rows: np.ndarray) -> np.ndarray:
     """(n,) uint64, of rows (n, F) of float64: equal for equal ones, different for others but for a chance in
     2^64.
     """
@@ -68,7 +68,7 @@ def finite_domain(spec: Any) -> tuple[Any, ...] | None:
     return domain
 
 
-def point_text(point: Any) -> str:
+def format_point(point: Any) -> str:
     """A point for people.
 
     >>> point_text(0.5), point_text([1.0, 2.0])

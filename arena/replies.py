@@ -89,7 +89,7 @@ class Answers(Reply):
         return self.label, self.halted
 
 
-def each_answer(replies: Iterable[Reply]) -> list[Answer]:
+def list_answers(replies: Iterable[Reply]) -> list[Answer]:
     """The answers among the replies, query by query."""
     found: list[Answer] = []
     for reply in replies:

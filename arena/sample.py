@@ -11,11 +11,11 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_labels, as_points, frozen, point_text
+from arena.points import as_labels, as_points, format_point, freeze
 
 
 def _own_points(points: Any) -> np.ndarray:
-    return frozen(as_points(points).copy())
+    return freeze(as_points(points).copy())
 
 
 def _own_counts(counts: Any) -> np.ndarray | None:
@@ -48,8 +48,8 @@ class Sample:
             raise InvalidArgument(
                 "counts must be one whole number of at least 1 for each point", value=counts.tolist()[:5]
             )
-        object.__setattr__(self, "counts", frozen(counts.astype(np.int64)))
-        frozen(self.labels)
+        object.__setattr__(self, "counts", freeze(counts.astype(np.int64)))
+        freeze(self.labels)
 
     @cached_property
     def size(self) -> int:
@@ -78,16 +78,16 @@ class Sample:
     def describe(self, most: int = 4) -> str:
         """A line for people: the size and the first runs."""
         runs = [
-            f"{c:,} x ({point_text(p)}, {y})"
+            f"{c:,} x ({format_point(p)}, {y})"
             for c, p, y in zip(self.counts[:most], self.points, self.labels, strict=False)
         ]
         more = f", and {len(self.counts) - most} runs more" if len(self.counts) > most else ""
         return f"{self.size:,} examples: " + ", ".join(runs) + more
 
-    def replaced(self, run: int, point: Any, label: int) -> Sample:
+    def replace_one(self, run: int, point: Any, label: int) -> Sample:
         """The neighbour in which the last example of run `run` is (point, label) instead.
 
-        >>> Sample([0.5, 2.0], [0, 1], [3, 1]).replaced(0, 0.5, 1)
+        >>> Sample([0.5, 2.0], [0, 1], [3, 1]).replace_one(0, 0.5, 1)
         Sample(4 examples: 2 x (0.5, 0), 1 x (0.5, 1), 1 x (2, 1))
         """
         counts = self.counts.copy()
@@ -157,7 +157,7 @@ class Training:
         """Game g is given `samples[which[g]]`; equal samples are merged and the order made neutral."""
         ordered = sorted(set(samples), key=lambda s: s.digest)
         place = {sample: i for i, sample in enumerate(ordered)}
-        return cls(tuple(ordered), frozen(np.array([place[s] for s in samples])[which]))
+        return cls(tuple(ordered), freeze(np.array([place[s] for s in samples])[which]))
 
     @property
     def games(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import check_hindsight, hindsight
 from arena.errors import InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 
 
 def _tuple(values: Iterable[int]) -> tuple[int, ...]:
@@ -64,8 +64,8 @@ class Noted:
     least: (k, n) int64, those of the best concept of the class in hindsight, or None without a class.
     """
 
-    marks: np.ndarray = attrs.field(converter=frozen)
-    mistakes: np.ndarray = attrs.field(converter=frozen)
+    marks: np.ndarray = attrs.field(converter=freeze)
+    mistakes: np.ndarray = attrs.field(converter=freeze)
     least: np.ndarray | None
 
     @classmethod
@@ -76,7 +76,7 @@ class Noted:
         return cls(
             marks=np.array(book.marks, np.int64),
             mistakes=np.concatenate([empty, *(part.mistakes for part in parts)], axis=1),
-            least=None if book.concepts is None else frozen(np.concatenate([empty, *least], axis=1)),
+            least=None if book.concepts is None else freeze(np.concatenate([empty, *least], axis=1)),
         )
 
 
@@ -107,5 +107,5 @@ class Scores:
         return Noted(
             marks=np.array(self._marks, np.int64),
             mistakes=self._mistakes,
-            least=None if self._hindsight is None else frozen(self._least),
+            least=None if self._hindsight is None else freeze(self._least),
         )

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
-from arena.points import point_text
+from arena.points import format_point
 from arena.replies import NO_LABEL, UNSTABLE, Hypothesis
 from arena.sample import Training
 
@@ -65,7 +65,7 @@ class Answered(Entry):
             seen = "silence"
         else:
             seen = _label_text(self.seen[game]) + (", halts" if self.seen_halted[game] else "")
-        return (point_text(self.x[game]), said, seen)
+        return (format_point(self.x[game]), said, seen)
 
     def point(self, game: int) -> bytes:
         return np.asarray(self.x[game]).tobytes()
@@ -80,7 +80,7 @@ class Handed(Entry):
 
     def cells(self, game: int) -> Cells:
         points = self.x[game]
-        shown = ", ".join(point_text(point) for point in points[:_MOST_SHOWN])
+        shown = ", ".join(format_point(point) for point in points[:_MOST_SHOWN])
         more = f" and {len(points) - _MOST_SHOWN:,} more" if len(points) > _MOST_SHOWN else ""
         return (f"unlabelled {shown}{more}", "", "halted" if self.halted[game] else "")
 
@@ -100,7 +100,7 @@ class Let(Entry):
 
     def cells(self, game: int) -> Cells:
         concepts = self.value.concepts if isinstance(self.value, Hypothesis) else self.value
-        text = point_text(concepts[game])
+        text = format_point(concepts[game])
         return ("", text, text)
 
 
@@ -114,7 +114,7 @@ class Observed(Entry):
 
     def cells(self, game: int) -> Cells:
         said = str(int(self.predicted[game]))
-        return (f"({point_text(self.x[game])}, {self.y[game]})", said, said)
+        return (f"({format_point(self.x[game])}, {self.y[game]})", said, said)
 
     def point(self, game: int) -> bytes:
         return np.asarray(self.x[game]).tobytes()

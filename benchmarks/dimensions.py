@@ -18,7 +18,7 @@ from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.random_sequences import Iid
 from arena import Adversary
 from arena.concepts import Thresholds
-from audits.races.mistakes import RaceResult, race_of, run
+from audits.races import RaceResult, plan_online_race, run_race
 from learners.online.realizable_learner import RealizableLearner
 
 ROUNDS, GAMES = 60_000, 100
@@ -34,8 +34,8 @@ AGAINST = {
 
 def played(adversary: Adversary) -> RaceResult:
     players = [(label, learner, adversary) for label, learner in LEARNERS.items()]
-    race = attrs.evolve(race_of(players, rounds=ROUNDS, games=GAMES), marks=MARKS)
-    return run(race, jobs=os.cpu_count() or 1)
+    race = attrs.evolve(plan_online_race(players, rounds=ROUNDS, games=GAMES), marks=MARKS)
+    return run_race(race, jobs=os.cpu_count() or 1)
 
 
 def table(results: dict[str, RaceResult]) -> str:

@@ -29,7 +29,7 @@ from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
-from audits.races.mistakes import Standing, race_of, run
+from audits.races import OnlineStanding, plan_online_race, run_race
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
 from learners.mechanisms.counters.binary_counter import BinaryCounter
@@ -89,12 +89,12 @@ def regrets() -> str:
     return tabulate(rows, headers, disable_numparse=True) + "\n\n" + growth(found)
 
 
-def raced(adversary: Prepared, rounds: int) -> tuple[Standing, ...]:
+def raced(adversary: Prepared, rounds: int) -> tuple[OnlineStanding, ...]:
     entrants = [(label, learner, adversary) for label, learner in players(rounds).items()]
-    return run(race_of(entrants, rounds=rounds, games=GAMES, marks=1), jobs=JOBS).standings
+    return run_race(plan_online_race(entrants, rounds=rounds, games=GAMES, marks=1), jobs=JOBS).standings
 
 
-def rows_of(label: str, rounds: int, standings: tuple[Standing, ...]) -> list[tuple[str, ...]]:
+def rows_of(label: str, rounds: int, standings: tuple[OnlineStanding, ...]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for one in standings:
         median, bound = one.median, one.bounds[-1]
@@ -104,7 +104,7 @@ def rows_of(label: str, rounds: int, standings: tuple[Standing, ...]) -> list[tu
     return rows
 
 
-def growth(found: dict[int, tuple[Standing, ...]]) -> str:
+def growth(found: dict[int, tuple[OnlineStanding, ...]]) -> str:
     """Least squares of ln(mean regret) on ln T, over all T and over the last two."""
     rounds = np.log(list(found))
     means = np.log([[one.mean[-1] for one in standings] for standings in found.values()])

@@ -30,7 +30,7 @@ class Ask(Adversary):
     protocols = ("Figure1",)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(SAMPLE, SAMPLE.replaced(1, 0.5, 0))
+        yield Train(SAMPLE, SAMPLE.replace_one(1, 0.5, 0))
         for _ in range(ROUNDS):
             reply = yield Query(0.5)
         return reply.halted

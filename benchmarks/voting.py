@@ -42,7 +42,7 @@ class Ask(Adversary):
     points: np.ndarray
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(self.sample, self.sample.replaced(0, self.sample.points[0], 0))
+        yield Train(self.sample, self.sample.replace_one(0, self.sample.points[0], 0))
         place = np.arange(games)
         for number in range(ROUNDS):
             one = len(self.points) == 1

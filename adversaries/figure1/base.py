@@ -26,6 +26,7 @@ class NextRounds(Adversary):
     """
 
     protocols = ("Figure1",)
+    returns_score = True
 
     probes: int = setting(50, help="queries in the round of the probes", check=[whole, at_least(1)])
     round: int = setting(1, help="the round of the challenge", check=[whole, at_least(1)])

@@ -25,6 +25,7 @@ class HaltCounter(Adversary):
 
     name = "halt-counter"
     protocols = ("Figure1",)
+    returns_score = True
 
     budget: int | None = setting(
         None, help="c; default: the learner's `halts`, else 8", check=[whole, at_least(1)]

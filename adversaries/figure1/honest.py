@@ -25,6 +25,7 @@ class Honest(Adversary):
 
     name = "honest"
     protocols = ("Figure1",)
+    returns_score = True
 
     queries: int = setting(1_000, help="queries in all", check=[whole, at_least(1)])
     sample_size: int | None = setting(

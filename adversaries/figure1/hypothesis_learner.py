@@ -38,6 +38,7 @@ class HypothesisLearner(Adversary):
 
     name = "hypothesis-learner"
     protocols = ("Figure1",)
+    returns_score = True
 
     beta: float = setting(
         0.125, unit="probability", help="β, of failing", check=[more_than(0), at_most(0.125)]

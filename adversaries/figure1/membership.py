@@ -11,7 +11,7 @@ from adversaries.common.answer_likelihood import Judge
 from adversaries.figure1.round_lengths import handed, stretches
 from adversaries.figure1.training_sets import divide_sample
 from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Train, setting
-from arena.replies import each_answer
+from arena.replies import list_answers
 from arena.settings import at_least, whole
 
 _PROBES = 50  # queries in the round after the first
@@ -33,6 +33,7 @@ class Membership(Adversary):
 
     name = "membership"
     protocols = ("Figure1",)
+    returns_score = True
 
     queries: int | None = setting(
         None,
@@ -59,7 +60,7 @@ class Membership(Adversary):
             done += stretch
             ones += (reply.label[:, places == 0] == 1).sum(axis=1)
             if judge.knows:
-                for place, answer in zip(places.tolist(), each_answer([reply]), strict=True):
+                for place, answer in zip(places.tolist(), list_answers([reply]), strict=True):
                     judge.take(place, answer)
         return judge.score if judge.knows else ones
 
@@ -80,7 +81,7 @@ class Membership(Adversary):
         run = int(ones[sample.counts[ones].argmin()])
         commonest = np.argsort(-sample.counts, kind="stable")
         commonest = commonest[commonest != run] if sample.counts[run] == 1 else commonest
-        without = sample.replaced(run, sample.points[commonest[0]], int(sample.labels[commonest[0]]))
+        without = sample.replace_one(run, sample.points[commonest[0]], int(sample.labels[commonest[0]]))
         target = sample.points[run]
         apart = (sample.points != target).reshape(len(sample.points), -1).any(axis=1)
         kinds = sample.points[[place for place in commonest if apart[place]]]

@@ -34,6 +34,7 @@ class Reconstruct(Adversary):
 
     name = "reconstruct"
     protocols = ("Figure1",)
+    returns_score = True
 
     score: str = setting(
         WORLDS,
@@ -74,7 +75,7 @@ class Reconstruct(Adversary):
             return max(_swaps(sample, split), key=lambda worlds: self._apart(*worlds))
         sample = self._labelled_domain(rng) if self.sample is None else self.sample
         run = int(sample.counts.argmin())
-        return sample.replaced(run, sample.points[run], 1 - int(sample.labels[run])), sample
+        return sample.replace_one(run, sample.points[run], 1 - int(sample.labels[run])), sample
 
     def _apart(self, first: Sample, second: Sample) -> int:
         """At how many points that are asked the minimisers differ."""
@@ -113,4 +114,4 @@ def _swaps(sample: Sample, point: Any) -> list[tuple[Sample, Sample]]:
     distance = np.abs(sample.points - point).reshape(len(sample.points), -1).max(axis=1)
     run = int(np.lexsort((sample.labels, distance))[0])
     at = sample.points[run]
-    return [swapped_label(sample, point), (sample.replaced(run, at, 0), sample.replaced(run, at, 1))]
+    return [swapped_label(sample, point), (sample.replace_one(run, at, 0), sample.replace_one(run, at, 1))]

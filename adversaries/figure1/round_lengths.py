@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from arena import UNLABELLED_EXAMPLE, Learner, Unlabelled
+from arena import Learner, PrivacyUnit, Unlabelled
 
 _STRETCH = 2**20  # numbers, of points that a table is given at once
 
@@ -15,12 +15,12 @@ _STRETCH = 2**20  # numbers, of points that a table is given at once
 def unlabelled_needed(learner: Learner | None, queries: int) -> int:
     """The unlabelled points without which the learner does not answer so many queries."""
     spec: Any = learner
-    if spec is None or UNLABELLED_EXAMPLE not in spec.claim.protects:
+    if spec is None or PrivacyUnit.UNLABELLED_EXAMPLE not in spec.claim.protects:
         return 0
     needed, index = 0, 1
     left = queries - int(spec.round(1).answers)
     while left > 0 and index != spec.rounds:
-        needed += int(spec.unlabelled(index))
+        needed += int(spec.pool_size(index))
         index += 1
         left -= int(spec.round(index).answers)
     return needed

@@ -39,6 +39,7 @@ class StaleThresholds(Adversary):
 
     name = "stale-thresholds"
     protocols = ("Figure1",)
+    returns_score = True
 
     run: int = setting(8, help="0s in a row before the challenge", check=[whole, at_least(1)])
     probes: int = setting(12, help="queries after the challenge", check=[whole, at_least(1)])

@@ -49,7 +49,7 @@ def swapped_label(sample: Sample, point: Any) -> tuple[Sample, Sample]:
     distance = np.abs(sample.points - point).reshape(len(sample.points), -1).max(axis=1)
     run = int(np.lexsort((-sample.labels, distance))[0])
     at = sample.points[run]
-    return sample.replaced(run, at, 0), sample.replaced(run, at, 1)
+    return sample.replace_one(run, at, 0), sample.replace_one(run, at, 1)
 
 
 @attrs.frozen

@@ -21,6 +21,7 @@ class TrainingSwap(Adversary):
 
     name = "training-swap"
     protocols = ("Figure1",)
+    returns_score = True
 
     queries: int = setting(100, help="queries at the decision point", check=[whole, at_least(1)])
     point: float | None = setting(None, unit="point", help="the decision point; default: where votes tie")

@@ -28,7 +28,7 @@ class UnlabelledSwap(NextRounds):
         spec: Any = self.learner
         before, rest, between = 0, 0, 0
         if hasattr(spec, "unlabelled"):
-            before, rest, between = self._cut(lambda index: int(spec.unlabelled(index)), "points")
+            before, rest, between = self._cut(lambda index: int(spec.pool_size(index)), "points")
 
         yield Train(sample)
         for point, times in ((low, before), (None, 1), (low, rest), (high, between)):

@@ -26,6 +26,7 @@ _TIES = 1e-12  # by which a later weight counts for more, so that no two are equ
 class HalfspaceAdversary(Adversary):
     """Base of the adversaries with a halfspace as the target, which they name beside every example."""
 
+    returns_score = False
     realizable = True
 
     rounds: int = setting(1_000, help="T", check=[whole, at_least(1)])

@@ -33,6 +33,7 @@ class FirstSwap(Adversary):
 
     name = "first-swap"
     protocols = ("SpecialRound",)
+    returns_score = True
 
     rounds: int = setting(1_000, help="T", check=[whole, at_least(2)])
     coordinates: int | None = setting(

@@ -27,6 +27,7 @@ class AdaptiveConsistent(Adversary):
 
     name = "adaptive"
     protocols = ("Adaptive",)
+    returns_score = False
     realizable = True
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])

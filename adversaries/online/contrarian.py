@@ -24,6 +24,7 @@ class Committed(Adversary):
 
     name = "committed"
     protocols = ("Oblivious",)
+    returns_score = False
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     threshold: float = setting(0.5, unit="point", help="points from here on are labelled 1")
@@ -52,6 +53,7 @@ class Contrarian(Adversary):
 
     name = "contrarian"
     protocols = ("Adaptive",)
+    returns_score = False
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     point: float | None = setting(
@@ -78,6 +80,7 @@ class SpecialSwap(Adversary):
 
     name = "special-swap"
     protocols = ("SpecialRound",)
+    returns_score = True
 
     rounds: int = setting(100, help="T", check=[whole, at_least(2)])
     special: int = setting(1, help="t*, the special round", check=[whole, at_least(1)])

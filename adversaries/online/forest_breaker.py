@@ -41,6 +41,7 @@ class ForestBreaker(Adversary):
 
     name = "forest-breaker"
     protocols = ("Adaptive",)
+    returns_score = False
     realizable = True
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])

@@ -26,6 +26,7 @@ class Prepared(Adversary):
     """
 
     protocols = (OBLIVIOUS, ADAPTIVE)
+    returns_score = False
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     protocol: str = setting(

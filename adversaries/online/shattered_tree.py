@@ -62,6 +62,7 @@ class ShatteredTree(Adversary):
 
     name = "shattered-tree"
     protocols = ("Adaptive",)
+    returns_score = False
     realizable = True
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])

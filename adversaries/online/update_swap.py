@@ -34,6 +34,7 @@ class UpdateSwap(Adversary):
 
     name = "update-swap"
     protocols = ("SpecialRound",)
+    returns_score = True
 
     rounds: int = setting(100, help="T", check=[whole, at_least(2)])
     before: int = setting(

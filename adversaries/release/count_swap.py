@@ -14,11 +14,12 @@ class CountSwap(Adversary):
 
     name = "count-swap"
     protocols = ("Release",)
+    returns_score = True
 
     sample: Sample | None = setting(None, help="the sample; default: ten examples labelled 0")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0], [0], [10])
         at = sample.points[0]
-        reply = yield Train(sample.replaced(0, at, 0), sample.replaced(0, at, 1))
+        reply = yield Train(sample.replace_one(0, at, 0), sample.replace_one(0, at, 1))
         return np.reshape(reply.value, (games, -1))[:, 0]

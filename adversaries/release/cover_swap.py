@@ -44,6 +44,7 @@ class CoverSwap(Adversary):
 
     name = "cover-swap"
     protocols = ("Release",)
+    returns_score = True
 
     background: int = setting(
         4, help="the most copies of a point that both samples have", check=[whole, at_least(0)]

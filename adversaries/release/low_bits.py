@@ -34,6 +34,7 @@ class LowBits(Adversary):
 
     name = "low-bits"
     protocols = ("Release",)
+    returns_score = True
 
     sample: Sample | None = setting(
         None, help="the sample, the last example of whose first run varies; default: ten examples labelled 0"
@@ -42,7 +43,7 @@ class LowBits(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
         at = sample.points[0]
-        reply = yield Train(sample.replaced(0, at, 0), sample.replaced(0, at, 1))
+        reply = yield Train(sample.replace_one(0, at, 0), sample.replace_one(0, at, 1))
         return last_bits(np.reshape(reply.value, (games, -1))[:, 0])
 
 

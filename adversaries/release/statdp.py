@@ -43,6 +43,7 @@ class StatDP(Adversary):
 
     name = "statdp"
     protocols = ("Release",)
+    returns_score = False
 
     pattern: str = setting("one-above", help="which inputs", check=one_of(*ALL_DIFFER))
     swapped: bool = setting(False, help="whether the worlds change places")

@@ -15,6 +15,7 @@ class Nature(Adversary):
     """Base of the specs. A new one writes `play`."""
 
     protocols = ("Voting",)
+    returns_score = True
 
     queries: int | None = setting(
         None, help="queries; default: the ℓ of the learner", check=[whole, at_least(1)]

@@ -108,7 +108,7 @@ def two_labels(point: np.ndarray, size: int, ones: int) -> Sample:
 
 def planted(sample: Sample, run: int, point: np.ndarray) -> Samples:
     """The neighbours in which the last example of a run is (point, 0) and (point, 1) instead."""
-    return sample.replaced(run, point, 0), sample.replaced(run, point, 1)
+    return sample.replace_one(run, point, 0), sample.replace_one(run, point, 1)
 
 
 def candidates(learner: Learner | None, sample: Sample) -> np.ndarray:

@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.concepts.dichotomies import MOST_SOLUTIONS, Solutions, by_dichotomies
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import as_labels, frozen
+from arena.points import as_labels, freeze
 
 # Samples are minimised slab by slab: a slab stays in a core's cache, yet hides the cost of a numpy call.
 SLAB_NUMBERS = 2**17
@@ -26,8 +26,8 @@ class Dichotomies:
     Shapes: labels (d, m) bool, concepts (d,) in the terms of the class. Both are read-only.
     """
 
-    labels: np.ndarray = attrs.field(converter=frozen)
-    concepts: np.ndarray = attrs.field(converter=frozen)
+    labels: np.ndarray = attrs.field(converter=freeze)
+    concepts: np.ndarray = attrs.field(converter=freeze)
 
     def __len__(self) -> int:
         return len(self.labels)

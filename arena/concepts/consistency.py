@@ -16,7 +16,7 @@ from arena.concepts.line.intervals import Intervals
 from arena.concepts.line.points import Points
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import Unsupported
-from arena.points import frozen
+from arena.points import freeze
 
 MOST_LABELS = 2**24  # of a class, concepts x points
 MOST_COUNTS = 2**28  # of a table, games x points
@@ -252,7 +252,7 @@ def _agreeing(concept_class: ConceptClass) -> np.ndarray:
     labels = labellings(concept_class)
     given = np.stack([~labels, labels]).transpose(2, 0, 1)
     padded = np.concatenate([given, np.zeros((*given.shape[:2], -len(labels) % 64), bool)], axis=2)
-    return frozen(np.packbits(padded, axis=2).view(np.uint64))
+    return freeze(np.packbits(padded, axis=2).view(np.uint64))
 
 
 def _fewest_labels(concept_class: ConceptClass, points: int) -> int:

@@ -20,7 +20,7 @@ import numpy as np
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
-from arena.points import frozen
+from arena.points import freeze
 
 START = 0
 MOST_ENTRIES = 2**22  # of the tables, states times points: half a minute
@@ -127,7 +127,7 @@ class BinarySearch(Automaton):
     def of(cls, concept_class: Thresholds) -> BinarySearch:
         """For thresholds with a finite domain."""
         assert concept_class.domain is not None
-        return cls(concept_class, frozen(np.append(concept_class.domain, np.inf)))
+        return cls(concept_class, freeze(np.append(concept_class.domain, np.inf)))
 
     @property
     def hypotheses(self) -> ConceptClass:
@@ -226,10 +226,10 @@ def _tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndarray) -
     return Compiled(
         concept_class=concept_class,
         table=Functions(concept_class, label[first]),
-        label=frozen(label),
-        after=frozen(after.astype(np.int32)),
-        function=frozen(function.ravel()),
-        left=frozen(_most_mistakes(after)),
+        label=freeze(label),
+        after=freeze(after.astype(np.int32)),
+        function=freeze(function.ravel()),
+        left=freeze(_most_mistakes(after)),
     )
 
 

@@ -8,7 +8,7 @@ import networkx as nx
 
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
-from arena.points import point_text
+from arena.points import format_point
 
 
 def shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
@@ -60,7 +60,7 @@ def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
     """The text of the subtree below a node, by lines."""
     if "point" not in tree.nodes[node]:
         return ["·"]
-    lines = [point_text(tree.nodes[node]["point"])]
+    lines = [format_point(tree.nodes[node]["point"])]
     for label, first, rest in ((0, "├─0→ ", "│    "), (1, "└─1→ ", "     ")):
         below = _lines(tree, (*node, label))
         lines += [first + below[0], *(rest + line for line in below[1:])]

@@ -9,9 +9,10 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 import numpy as np
 
+from arena.claims import PrivacyUnit
 from arena.errors import RAISED, ArenaError, PlayerError, ProtocolViolation
 from arena.moves import Move, Train
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 from arena.replies import Hypothesis, Reply
 from arena.sample import Sample, Training
 from arena.scorebook import Noted, Scorebook
@@ -68,7 +69,7 @@ class Table(ABC):
         self.games = len(states.worlds)
         self.round = 0
         self.flag = np.zeros(self.games, bool)
-        self.challenges: set[str] = set()
+        self.challenges: set[PrivacyUnit] = set()
 
     @abstractmethod
     def take(self, move: Move) -> Reply:
@@ -117,7 +118,7 @@ class Table(ABC):
                 expected=f"shape {self._point_shape} or {full}",
                 got=f"shape {points.shape}",
             )
-        return frozen(points.view())
+        return freeze(points.view())
 
     def _many_points(self, x: Any) -> np.ndarray:
         """k points for all games, or k for each: (n, k, ...), read-only; shared points keep stride 0."""
@@ -130,7 +131,7 @@ class Table(ABC):
             if len(many) == 1:
                 return np.broadcast_to(points, (self.games, *points.shape))
             if len(many) == 2 and many[0] == self.games:
-                return frozen(points.view())
+                return freeze(points.view())
         raise self._refuse(
             "points in a row are given once for all games or once for each",
             expected=f"shape {('k', *self._point_shape)} or {(self.games, 'k', *self._point_shape)}, k ≥ 1",
@@ -153,7 +154,7 @@ class Table(ABC):
     def _own(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
         """Each game's own of two arrays (n, ...), read-only."""
         worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
-        return frozen(np.where(worlds, in_world_1, in_world_0))
+        return freeze(np.where(worlds, in_world_1, in_world_0))
 
     def _training(self, move: Train) -> Training:
         """The training sets of the games' worlds; raises the flag where the worlds differ."""

@@ -9,10 +9,10 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena.claims import QUERY, UNLABELLED_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.moves import Move, Query, Unlabelled
-from arena.points import frozen, unlike
+from arena.points import freeze, points_differ
 from arena.referees.base import LearnerStates, Referee, Table
 from arena.referees.predictor import PredictorBatch
 from arena.replies import Received, Reply
@@ -70,7 +70,7 @@ class _Figure1Batch(PredictorBatch):
         x = self._own_unlabelled(move)
         self._ask("fresh", x)
         self._read_halted()
-        self._silent = frozen(self._halted.copy())
+        self._silent = freeze(self._halted.copy())
         if self._log is not None:
             self._log.append(Handed(round=self.round, x=x, halted=self._halted))
         return Received(self._silent)
@@ -93,7 +93,7 @@ class _Figure1Batch(PredictorBatch):
                 expected="0 or 1 places",
                 got=f"{int(places.max())} places",
             )
-        self._raise(places > 0, UNLABELLED_EXAMPLE, "worlds' unlabelled points")
+        self._raise(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, "worlds' unlabelled points")
         return self._own(x0, x1)
 
     def _own_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
@@ -102,13 +102,13 @@ class _Figure1Batch(PredictorBatch):
         if move.other is None:
             return x0, None
         x1 = self._points(move.other)
-        differ = unlike(x0, x1)
+        differ = points_differ(x0, x1)
         if not differ.any():
             return x0, None
-        self._raise(differ, QUERY, "queries")
+        self._raise(differ, PrivacyUnit.QUERY, "queries")
         return self._own(x0, x1), differ
 
-    def _raise(self, differ: np.ndarray, challenge: str, what: str) -> None:
+    def _raise(self, differ: np.ndarray, challenge: PrivacyUnit, what: str) -> None:
         """Raise the flag where the worlds differ, or refuse it where it is up."""
         broken = differ & self.flag
         if broken.any():

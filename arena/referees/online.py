@@ -10,12 +10,12 @@ from typing import Any, ClassVar, TypeVar
 import attrs
 import numpy as np
 
-from arena.claims import STREAM_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import VersionSpaces, version_spaces
 from arena.errors import RAISED, ArenaError, InvalidArgument, PlayerError
 from arena.moves import Commit, Example, Move, Ready
-from arena.points import point_text, unlike
+from arena.points import format_point, points_differ
 from arena.referees.base import LearnerStates, Referee, Table
 from arena.replies import Hypothesis, Reply, Shown, Stream
 from arena.scorebook import Noted
@@ -153,7 +153,7 @@ class OnlineBatch(Table):
             raise self._refuse(
                 f"in a realizable game {some} of {allowed.concepts} agrees with all examples",
                 games=games,
-                got=f"the point {point_text(x[games[0]])} with the label {y[games[0]]}",
+                got=f"the point {format_point(x[games[0]])} with the label {y[games[0]]}",
                 remedy="Label it as some concept does that agrees with the examples before it.",
             )
 
@@ -282,7 +282,7 @@ class _SpecialRoundBatch(OnlineBatch):
             return x, y
         other_x = self._points(move.x if move.other_x is None else move.other_x)
         other_y = self._labels(move.y if move.other_y is None else move.other_y)
-        differ = unlike(x, other_x) | (y != other_y)
+        differ = points_differ(x, other_x) | (y != other_y)
         broken = differ & self.flag
         if broken.any():
             raise self._refuse(
@@ -293,7 +293,7 @@ class _SpecialRoundBatch(OnlineBatch):
             )
         self.flag |= differ
         if differ.any():
-            self.challenges.add(STREAM_EXAMPLE)
+            self.challenges.add(PrivacyUnit.STREAM_EXAMPLE)
         return self._own(x, other_x), self._own(y, other_y)
 
 

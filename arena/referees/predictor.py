@@ -7,9 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.moves import Move, Queries, Query, Train
-from arena.points import frozen
+from arena.points import freeze
 from arena.referees.base import LearnerStates, Table
 from arena.replies import NO_LABEL, Answer, Answers, Reply, Trained
 from arena.transcript import Answered, Given
@@ -32,7 +32,7 @@ class PredictorBatch(Table):
         self._most = most
         self._trained = False
         self._halted = np.zeros(self.games, bool)  # as the learner knows it
-        self._silent = frozen(np.zeros(self.games, bool))  # as the adversary knows it
+        self._silent = freeze(np.zeros(self.games, bool))  # as the adversary knows it
 
     @property
     def halted(self) -> np.ndarray:
@@ -53,10 +53,10 @@ class PredictorBatch(Table):
         training = self._training(move)
         self._trained = True
         if self.flag.any():
-            self.challenges.add(TRAINING_EXAMPLE)
+            self.challenges.add(PrivacyUnit.TRAINING_EXAMPLE)
         self._ask("train", training)
         self._read_halted()
-        self._silent = frozen(self._halted.copy())
+        self._silent = freeze(self._halted.copy())
         if self._log is not None:
             self._log.append(Given(round=0, training=training))
         return Trained()
@@ -94,8 +94,8 @@ class PredictorBatch(Table):
             if self._log is not None:
                 self._note_each(x[:, here], said.astype(np.int8), silent_before, halted[:, here])
             self.round += said.shape[1]
-        self._silent = frozen(self._halted.copy())
-        return Answers(frozen(labels), frozen(halted))
+        self._silent = freeze(self._halted.copy())
+        return Answers(freeze(labels), freeze(halted))
 
     def _some_answers(self, x: np.ndarray) -> np.ndarray:
         """(n, j): the answers to the first j of the queries (n, k, ...), as many as the learner likes."""
@@ -130,13 +130,13 @@ class PredictorBatch(Table):
         """The label where it is not withheld and the learner still answers."""
         label = label.astype(np.int8)
         if withheld is None:
-            self._silent = frozen(self._halted.copy())
+            self._silent = freeze(self._halted.copy())
         else:
             label[withheld] = NO_LABEL
-            self._silent = frozen(np.where(withheld, self._silent, self._halted))
+            self._silent = freeze(np.where(withheld, self._silent, self._halted))
         if silent.any():
             label[silent] = NO_LABEL
-        return Answer(frozen(label), self._silent)
+        return Answer(freeze(label), self._silent)
 
     def _read_label(self, label: object, each: int = 1) -> np.ndarray:
         """(n * each,): the labels, checked; `each` of every game."""

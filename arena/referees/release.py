@@ -7,9 +7,9 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE
+from arena.claims import PrivacyUnit
 from arena.moves import Move, Train
-from arena.points import frozen
+from arena.points import freeze
 from arena.referees.base import LearnerStates, Referee, Table
 from arena.replies import Hypothesis, Released, Reply
 from arena.transcript import Given, Let
@@ -35,7 +35,7 @@ class _ReleaseBatch(Table):
         training = self._training(move)
         self.round = 1
         if self.flag.any():
-            self.challenges.add(TRAINING_EXAMPLE)
+            self.challenges.add(PrivacyUnit.TRAINING_EXAMPLE)
         value = self._ask("release", training)
         if isinstance(value, Hypothesis):
             self._check_hypothesis(value)
@@ -53,4 +53,4 @@ class _ReleaseBatch(Table):
                 expected=f"an array whose first axis is {self.games}",
                 got=f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__,
             )
-        return frozen(value.copy())
+        return freeze(value.copy())

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.moves import Query
-from arena.points import unlike
+from arena.points import points_differ
 from arena.referees.base import LearnerStates, Referee, Table
 from arena.referees.predictor import PredictorBatch
 from arena.replies import UNSTABLE
@@ -50,7 +50,7 @@ class _VotingBatch(PredictorBatch):
     def _own_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
         x = self._points(move.x)
         if move.other is not None:
-            differ = unlike(x, self._points(move.other))
+            differ = points_differ(x, self._points(move.other))
             if differ.any():
                 raise self._refuse(
                     "nature asks about public points",

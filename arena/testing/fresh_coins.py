@@ -21,7 +21,7 @@ import cloudpickle
 import numpy as np
 
 from arena.engine import Played, play
-from arena.errors import NotConforming, told
+from arena.errors import NotConforming, describe_error
 from arena.players import Adversary, Learner
 from arena.referees import Referee
 
@@ -86,7 +86,7 @@ def _handed(learner: Learner, *others: object) -> bytes:
         handed: bytes = cloudpickle.dumps((learner, *others))
     except Exception as error:  # somebody else's objects may raise anything
         raise NotConforming(
-            learner.name, "it can be handed to another process", f"pickling it raised {told(error)}"
+            learner.name, "it can be handed to another process", f"pickling it raised {describe_error(error)}"
         ) from error
     return handed
 

@@ -17,7 +17,7 @@ from arena.errors import RAISED, NotConforming, PlayerError
 from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
-from arena.points import frozen
+from arena.points import freeze
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.replies import Answer, Answers, Hypothesis, Received, Released, Reply, Shown, Stream
@@ -137,9 +137,9 @@ def _changed(reply: Reply, keep: int) -> Reply:
         label, halted = reply.label.copy(), reply.halted.copy()
         label[others] = np.where(label[others] == 1, 0, 1)
         halted[others] ^= True
-        return type(reply)(frozen(label), frozen(halted))
+        return type(reply)(freeze(label), freeze(halted))
     if isinstance(reply, Received):
-        return Received(frozen(np.where(others, ~reply.halted, reply.halted)))
+        return Received(freeze(np.where(others, ~reply.halted, reply.halted)))
     if isinstance(reply, Released):
         return Released(_shuffled(reply.value, others))
     if isinstance(reply, Shown):
@@ -155,7 +155,7 @@ def _shuffled(value: Any, others: np.ndarray) -> Any:
         return Hypothesis(value.concept_class, _shuffled(np.asarray(value.concepts), others))
     changed = value.copy()
     changed[others] = np.roll(value[others], 1, axis=0)
-    return frozen(changed)
+    return freeze(changed)
 
 
 def _same_move(one: Move, other: Move, game: int) -> bool:

@@ -15,7 +15,7 @@ import attrs
 import cloudpickle
 import numpy as np
 
-from arena.claims import UNLABELLED_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.engine import Played, play
 from arena.errors import ArenaError, NotConforming, Unsupported
 from arena.game_style import GameAdversary
@@ -24,7 +24,7 @@ from arena.moves import Commit, Example, Queries, Query, Ready, Train, Unlabelle
 from arena.players import Adversary, Learner, Moves
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound, Voting
-from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, each_answer
+from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
 from arena.sample import Sample
 from arena.testing.fresh_coins import check_own_coins, no_global_randomness
 from arena.testing.independence import check_games_apart, check_told_alike
@@ -88,7 +88,21 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) ->
             check_told_alike(adversary, learner, referee)
     else:
         _check_both_repeat(learner, adversary, referee)
+    _check_returns_score(adversary, learner, referee)
     check_games_apart(adversary, learner, referee)
+
+
+def _check_returns_score(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+    declared = adversary.returns_score
+    if declared is None:
+        return
+    scored = play(learner, adversary, referee, games=_GAMES, seed=7).score is not None
+    if scored != declared:
+        raise NotConforming(
+            adversary.name,
+            "returns_score says whether play returns a score",
+            f"returns_score is {declared}, but play returned {'a' if scored else 'no'} score",
+        )
 
 
 # --- specs ------------------------------------------------------------------------------------------------
@@ -195,7 +209,7 @@ def _columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
     if isinstance(reply, Answer):
         return [(reply.label == 1).astype(float), reply.halted.astype(float)]
     if isinstance(reply, Answers):
-        return [column for answer in each_answer([reply]) for column in _columns(answer, points)]
+        return [column for answer in list_answers([reply]) for column in _columns(answer, points)]
     if isinstance(reply, Released):
         if isinstance(reply.value, Hypothesis):
             return [reply.value(x).astype(float) for x in points]
@@ -318,7 +332,7 @@ def _check_law(learner: Learner, probe: _Probe, referee: Referee, games: int) ->
     if isinstance(law, ValueLaw):
         check_values(learner.name, law, replies[0].parts[0], rate=RATE)
     else:
-        answers = each_answer(replies)
+        answers = list_answers(replies)
         check_answers(learner.name, law, probe.points, answers, rate=RATE)
 
 
@@ -413,7 +427,7 @@ _REFEREES: dict[str, Referee] = {
 
 
 def _takes_unlabelled(learner: Learner) -> bool:
-    return UNLABELLED_EXAMPLE in learner.claim.protects
+    return PrivacyUnit.UNLABELLED_EXAMPLE in learner.claim.protects
 
 
 def _sample_for(learner: Learner) -> Sample:

@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 from audits.data.csv import Table, label_values, positive_of, read_table
 
 MOST_VALUES = 64  # of a column
@@ -74,10 +74,10 @@ def load_one_hot(
     negative = next(value for value in label_values(table, label) if value != positive)
     return OneHot(
         path=table.name,
-        points=frozen(np.concatenate(points, axis=1).astype(np.int8)),
-        labels=frozen(np.array([row[label] == positive for _, row in table.rows], np.int8)),
+        points=freeze(np.concatenate(points, axis=1).astype(np.int8)),
+        labels=freeze(np.array([row[label] == positive for _, row in table.rows], np.int8)),
         names=tuple(encoded),
-        column_of=frozen(np.repeat(np.arange(len(places)), [part.shape[1] for part in points])),
+        column_of=freeze(np.repeat(np.arange(len(places)), [part.shape[1] for part in points])),
         columns=tuple(names),
         y=y,
         values=(negative, positive),

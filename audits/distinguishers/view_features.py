@@ -14,8 +14,8 @@ import attrs
 import numpy as np
 
 from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
-from arena.points import frozen
-from arena.replies import each_answer
+from arena.points import freeze
+from arena.replies import list_answers
 from audits.statistics.score_pairs import PairCounts, distinct
 
 MOST_ROUNDS = 64  # answers told one by one; of longer games, sums over stretches of rounds
@@ -46,7 +46,7 @@ def features(played: Played) -> Features:
     """
     if played.alone:
         parts = _aligned([_of_replies(one) for one in played.alone])
-        return Features(frozen(np.concatenate([part.rows for part in parts])), parts[0].names)
+        return Features(freeze(np.concatenate([part.rows for part in parts])), parts[0].names)
     return _of_replies(played)
 
 
@@ -56,12 +56,12 @@ def _of_replies(played: Played) -> Features:
     games = len(played.worlds)
     columns: dict[str, np.ndarray] = {}
     replies = played.view.replies
-    columns |= _answers(each_answer(replies))
+    columns |= _answers(list_answers(replies))
     columns |= _values(numbers_shown(replies), games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
-    return Features(frozen(_finite(rows)), tuple(columns))
+    return Features(freeze(_finite(rows)), tuple(columns))
 
 
 def _answers(answers: list[Answer]) -> dict[str, np.ndarray]:

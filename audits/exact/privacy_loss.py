@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena import Claim, InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 
 ROUNDING = 1e-13  # what sums of masses, each right to its last bits, may be off by
 _STEPS = 100  # of a bisection: down to the last bits
@@ -32,7 +32,7 @@ class Bracket:
 
 
 def _own(values: Any) -> np.ndarray:
-    return frozen(np.array(values, dtype=np.float64))
+    return freeze(np.array(values, dtype=np.float64))
 
 
 @attrs.frozen(eq=False, kw_only=True, slots=False)

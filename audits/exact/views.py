@@ -13,6 +13,7 @@ from arena import (
     Finite,
     Hypothesis,
     Learner,
+    PrivacyUnit,
     Referee,
     Sample,
     Training,
@@ -45,7 +46,7 @@ class ViewLaw:
     views: Listed
     few: Listed
     score: PrivacyLoss | None
-    challenges: frozenset[str]
+    challenges: frozenset[PrivacyUnit]
 
     @property
     def loss(self) -> PrivacyLoss:
@@ -113,12 +114,12 @@ def laws_of_values(learner: Learner, adversary: Adversary, referee: Referee) -> 
 
 def _read(
     learner: Learner, watched: Adversary, referee: Referee
-) -> tuple[list[ValueLaw], frozenset[str], ConceptClass | None]:
+) -> tuple[list[ValueLaw], frozenset[PrivacyUnit], ConceptClass | None]:
     """The laws in both worlds, none if there is no sample; what the worlds differ in; and the class of what
     is released, if that is a hypothesis."""
     samples: list[Sample] = []
     concepts = None
-    challenges: frozenset[str] = frozenset()
+    challenges: frozenset[PrivacyUnit] = frozenset()
     for world in (False, True):
         state = _SampleReader(learner)
         played = play(

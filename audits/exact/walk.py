@@ -7,8 +7,8 @@ from itertools import pairwise
 
 import numpy as np
 
-from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
-from arena.replies import each_answer
+from arena import NO_LABEL, Adversary, GameAdversary, Learner, Played, PrivacyUnit, Referee, Unsupported, play
+from arena.replies import list_answers
 from audits.exact.paths import Laws, Path, Pruned, WalkingState
 from audits.exact.privacy_loss import ROUNDING, PrivacyLoss, log_ratio
 from audits.exact.states import FixedState, without_coins
@@ -45,7 +45,7 @@ class Walk:
         self._views: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._scores: defaultdict[float, np.ndarray] = defaultdict(lambda: np.zeros(2))
         self._pruned: defaultdict[bytes, np.ndarray] = defaultdict(lambda: np.zeros(2))
-        self.challenges: set[str] = set()
+        self.challenges: set[PrivacyUnit] = set()
 
     def walk(self) -> None:
         """Raises: Unsupported if there are too many paths, or views hang on other games of the table."""
@@ -189,7 +189,7 @@ def _certain_reach(masses: np.ndarray, may_add: np.ndarray) -> tuple[float, floa
 def letters_of(played: Played) -> np.ndarray:
     """(rounds, n) uint8: the letters of the answers of a recorded table."""
     assert played.view is not None
-    answers = each_answer(played.view.replies)
+    answers = list_answers(played.view.replies)
     shown = [(answer.label - NO_LABEL + _HALTED * answer.halted).astype(np.uint8) for answer in answers]
     return np.array(shown, np.uint8).reshape(len(shown), len(played.worlds))
 

@@ -75,7 +75,7 @@ def match(
 def _fitted(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner, tuple[str, ...]]:
     """The learner sized for the sample, unless that would change what the user has chosen."""
     with blamed(learner.name, "sized for a sample"):
-        fitted = learner.sized_for(sample.size)
+        fitted = learner.adapt_to(sample.size)
     fields = [field.name for field in attrs.fields(type(learner))]
     changed = [name for name in fields if getattr(fitted, name) != getattr(learner, name)]
     if not changed or chosen.intersection(changed):

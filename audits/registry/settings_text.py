@@ -18,8 +18,8 @@ import attrs
 
 from arena.claims import Claim
 from arena.concepts import ConceptClass, concept_class
-from arena.errors import ArenaError, InvalidArgument, told
-from arena.fingerprint import name_of
+from arena.errors import ArenaError, InvalidArgument, describe_error
+from arena.fingerprint import callable_name
 from arena.players import Adversary, Learner
 from arena.sample import Sample
 from audits.registry.user_files import function_at
@@ -76,7 +76,7 @@ def blamed(name: str, what: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise InvalidArgument(
-            f"{name} raised {told(error)} when it was {what}", remedy="Mend the player."
+            f"{name} raised {describe_error(error)} when it was {what}", remedy="Mend the player."
         ) from error
 
 
@@ -159,7 +159,7 @@ def text_of(value: object) -> str:
     if isinstance(value, Learner | Adversary):
         return value.name
     if isinstance(value, FunctionType | partial) or inspect.isclass(value):
-        return name_of(value)
+        return callable_name(value)
     return str(value)
 
 

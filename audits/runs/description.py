@@ -5,12 +5,12 @@ They follow from the plan, but for the command line, and no figure depends on th
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any, Self
 
 import attrs
 
-from arena import ArenaError
+from arena import ArenaError, Neighbours, PrivacyUnit
 from audits.registry.settings_text import summary
 from audits.runs.game_transcript import side_by_side
 from audits.runs.plan import Plan
@@ -19,8 +19,8 @@ _MOST_LINES = 40
 _LAST_LINES = 12
 
 
-def _texts(values: Any) -> tuple[str, ...]:
-    return tuple(str(value) for value in values)
+def _read_units(units: Iterable[str]) -> tuple[PrivacyUnit, ...]:
+    return tuple(PrivacyUnit(unit) for unit in units)
 
 
 @attrs.frozen(kw_only=True)
@@ -38,8 +38,8 @@ class Notes:
     learner_set: str = ""
     adversary_set: str = ""
     claim: str = ""
-    protects: tuple[str, ...] = attrs.field(default=(), converter=_texts)
-    neighbours: str = ""
+    protects: tuple[PrivacyUnit, ...] = attrs.field(default=(), converter=_read_units)
+    neighbours: Neighbours = attrs.field(default=Neighbours.REPLACE_ONE, converter=Neighbours)
     theorem: str = ""
     transcript: str = ""
     command: str = ""

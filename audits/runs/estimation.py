@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 
-from arena import Claim, InvalidArgument
+from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
 from audits.distinguishers.learned import Learning
 from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.plan import Plan
@@ -138,7 +138,7 @@ class Course:
         )
 
     def verdict(
-        self, *, protects: tuple[str, ...], neighbours: str, interrupted: bool, **rest: Any
+        self, *, protects: tuple[PrivacyUnit, ...], neighbours: Neighbours, interrupted: bool, **rest: Any
     ) -> Verdict:
         """What they say. protects, neighbours: of the claim; rest: what a `Verdict` has beside figures."""
         numbers = self.numbers

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena import InvalidArgument, Reply
-from arena.replies import each_answer
+from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import ViewCounts, numbers_shown
 
@@ -88,7 +88,7 @@ class Score:
 
     def _seen(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         number, place = self.part
-        answers = each_answer(replies)
+        answers = list_answers(replies)
         if self.feature == "halted":
             return answers[-1].halted
         if self.feature == "answers 1":

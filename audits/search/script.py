@@ -155,6 +155,10 @@ class Script(Adversary):
             raise InvalidArgument("a script has a training set, but before SpecialRound", value=self.world_0)
 
     @property
+    def returns_score(self) -> bool:
+        return self.score is not None
+
+    @property
     def rounds(self) -> int:
         """The rounds of a game: queries of Figure1 and Voting, T of SpecialRound."""
         return sum(step.rounds for step in self.steps)

@@ -13,15 +13,7 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from arena import (
-    QUERY,
-    STREAM_EXAMPLE,
-    TRAINING_EXAMPLE,
-    UNLABELLED_EXAMPLE,
-    InvalidArgument,
-    Learner,
-    Sample,
-)
+from arena import InvalidArgument, Learner, PrivacyUnit, Sample
 from arena.points import finite_domain
 from audits.search.script import (
     AGAINST,
@@ -149,7 +141,7 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
     often = len(others) // 2
     other = others[max(0, draw(st.integers(0, len(others) - 1 + often)) - often)]
     apart = _with_first_apart(sample, run) if first else sample
-    return sample, apart.replaced(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
+    return sample, apart.replace_one(run, *other), tuple(dict.fromkeys([own[0], other[0]]))
 
 
 def _with_first_apart(sample: Sample, run: int) -> Sample:
@@ -258,21 +250,21 @@ def adversaries(
     """
     protects = learner.claim.protects
     kinds: list[st.SearchStrategy[Script]] = []
-    if protocol == "Release" and TRAINING_EXAMPLE in protects:
+    if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
         kinds = [
             neighbours(learner).map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))
         ]
-    if protocol == "SpecialRound" and STREAM_EXAMPLE in protects:
+    if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
         stream = streams(learner, most=most_rounds or MOST_OBSERVED)
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
     if protocol in ("Figure1", "Voting"):
         most = most_rounds or MOST_ROUNDS
-        hands = UNLABELLED_EXAMPLE in protects and protocol == "Figure1"
+        hands = PrivacyUnit.UNLABELLED_EXAMPLE in protects and protocol == "Figure1"
         if hands:
             kinds.append(_in_unlabelled(learner, most))
-        if TRAINING_EXAMPLE in protects:
+        if PrivacyUnit.TRAINING_EXAMPLE in protects:
             kinds.append(_in_training(learner, protocol, most))
-        if QUERY in protects and protocol == "Figure1":  # the points of Voting are public
+        if PrivacyUnit.QUERY in protects and protocol == "Figure1":  # the points of Voting are public
             kinds.append(
                 st.tuples(samples(learner), queries(learner, challenge=True, most=most)).map(
                     lambda drawn: Script(protocol=protocol, world_0=drawn[0], steps=drawn[1])

@@ -1,4 +1,4 @@
-"""What learners share that fit one sample without coins and without privacy."""
+"""Base of the learners that release the hypothesis fitted to the sample, without randomness or privacy."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts.base import ConceptClass
 from arena.players import Learner
 from arena.replies import Hypothesis
@@ -16,27 +16,27 @@ from arena.sample import Sample, Training
 
 @attrs.frozen
 class FittedLearner(Learner):
-    """Base of the yardsticks before Release. A new one writes `fit` and `_hypotheses`.
+    """Base of the non-private baselines under Release. A subclass defines `fit` and `_hypotheses`.
 
     It claims nothing (ε = ∞).
     """
 
     protocols = ("Release",)
-    theorem = "none: the yardstick without privacy"
+    theorem = "none: the baseline without privacy"
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
-        """It draws no coins."""
+        """It draws no random numbers."""
         return True
 
     @property
     @abstractmethod
     def _hypotheses(self) -> ConceptClass:
-        """The class of what is released."""
+        """The class of the released hypotheses."""
 
     @abstractmethod
     def fit(self, sample: Sample) -> np.ndarray:
@@ -48,10 +48,10 @@ class FittedLearner(Learner):
 
 @attrs.frozen(eq=False)
 class FittedState:
-    """A yardstick at a table: each sample is fitted once."""
+    """A baseline in a batch of games; it fits each sample once."""
 
-    spec: FittedLearner
+    learner: FittedLearner
 
     def release(self, training: Training) -> Hypothesis:
-        concepts = np.stack([self.spec.fit(sample) for sample in training.samples])
-        return Hypothesis(self.spec._hypotheses, concepts[training.which])
+        concepts = np.stack([self.learner.fit(sample) for sample in training.samples])
+        return Hypothesis(self.learner._hypotheses, concepts[training.which])

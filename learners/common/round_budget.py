@@ -1,4 +1,4 @@
-"""The rounds of a game, of which a learner plays so many and no more."""
+"""The number of rounds for which a learner is configured, and how many of them have been played."""
 
 from __future__ import annotations
 
@@ -6,25 +6,25 @@ from arena.errors import BudgetExceeded
 
 
 class RoundBudget:
-    """Counts the rounds of a game: `played` so far, the one that has begun included, and `left` after it."""
+    """Counts the rounds of a batch of games: `played`, including the current one, and `left` after it."""
 
-    def __init__(self, name: str, most: int) -> None:
-        """name: of the learner, for the message."""
+    def __init__(self, name: str, rounds: int) -> None:
+        """name: of the learner, for messages. rounds: the most that may be played."""
         self._name = name
-        self._most = most
+        self._rounds = rounds
         self.played = 0
 
     @property
     def left(self) -> int:
-        return self._most - self.played
+        return self._rounds - self.played
 
     def begin(self) -> None:
-        """A round begins.
+        """Begin a round.
 
-        Raises: BudgetExceeded if all have been played.
+        Raises: BudgetExceeded if all rounds have been played.
         """
         if not self.left:
             raise BudgetExceeded(
-                f"{self._name} has spent its {self._most} rounds; set rounds to the game's length"
+                f"{self._name} has spent its {self._rounds} rounds; set rounds to the game's length"
             )
         self.played += 1

@@ -9,8 +9,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, told
-from arena.fingerprint import fingerprint, name_of
+from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error
+from arena.fingerprint import callable_name, fingerprint
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import Check, at_least, setting, whole
@@ -40,7 +40,7 @@ def function_setting(help: str) -> Any:
         kw_only=True,
         validator=_check_callable,
         eq=fingerprint,
-        repr=name_of,
+        repr=callable_name,
         metadata={"help": help, "unit": ""},
     )
 
@@ -119,7 +119,7 @@ def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
         raise missing_library(library, error) from error
     except RAISED as error:  # the user's code may raise anything
         raise InvalidArgument(
-            f"{name_of(make)}, which makes the mechanism of {name}, raised {told(error)}",
+            f"{callable_name(make)}, which makes the mechanism of {name}, raised {describe_error(error)}",
             remedy="Correct it, and try it on its own.",
         ) from error
 

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.sample import Sample
 from arena.settings import one_of, setting
@@ -65,7 +65,7 @@ class Diffprivlib(ForeignMechanism):
                 remedy="Make it with a sensitivity of at least 1.",
             )
         epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         number = extract_part(sample, self.receives)

@@ -13,9 +13,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
-from arena.fingerprint import name_of
+from arena.fingerprint import callable_name
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting
 from learners.foreign.base import (
@@ -71,8 +71,8 @@ class Function(ForeignMechanism):
         if _accepts(self.function, arguments):
             return
         raise InvalidArgument(
-            f"{name_of(self.function)} must take {', '.join(arguments)}",
-            value=f"{name_of(self.function)}{inspect.signature(self.function)}",
+            f"{callable_name(self.function)} must take {', '.join(arguments)}",
+            value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
             remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
         )
 
@@ -95,7 +95,7 @@ class Function(ForeignMechanism):
     @property
     def claim(self) -> Claim:
         epsilon = inf if self.epsilon is None else self.epsilon
-        return Claim(epsilon=epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def own_coins(self) -> bool:

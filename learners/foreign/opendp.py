@@ -10,7 +10,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
@@ -78,7 +78,7 @@ class OpenDP(ForeignMechanism):
         """Raises: InvalidArgument if one example changes the data by more than d_in, or if δ is missing;
         Unsupported if the map uses another measure of privacy."""
         epsilon, delta = self._evaluate_map()
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         measurement, data = _measurement(self.make), extract_part(sample, self.receives)

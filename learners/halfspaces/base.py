@@ -11,7 +11,7 @@ from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.cube.halfspaces import products
 from arena.errors import Unsupported
 from arena.players import Learner
-from arena.points import frozen
+from arena.points import freeze
 from arena.settings import setting
 
 _SINGLE_COORDINATES = 6  # coordinates for which `some_points` has a point of their own
@@ -43,7 +43,7 @@ class HalfspaceLearner(Learner):
         dimension = self.concepts.dimension
         single = 2 * np.eye(dimension)[:_SINGLE_COORDINATES] - 1
         corners = np.concatenate([single, np.ones((1, dimension))])
-        return frozen(np.concatenate([corners, -corners, np.zeros((1, dimension))]))
+        return freeze(np.concatenate([corners, -corners, np.zeros((1, dimension))]))
 
 
 class MultiplicativeWeights:

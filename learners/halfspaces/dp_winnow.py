@@ -8,10 +8,9 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.bounds import MISTAKES, Bound
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.common.round_budget import RoundBudget
@@ -200,7 +199,9 @@ class DpWinnow(HalfspaceLearner):
     def claim(self) -> Claim:
         draws = self._cost(self.eta, self.averaged_mistakes)
         return Claim(
-            epsilon=self.watch_epsilon + draws.epsilon, delta=draws.delta, protects=(STREAM_EXAMPLE,)
+            epsilon=self.watch_epsilon + draws.epsilon,
+            delta=draws.delta,
+            protects=(PrivacyUnit.STREAM_EXAMPLE,),
         )
 
     @property
@@ -293,7 +294,7 @@ class DpWinnowState:
         self._cached = np.zeros(games, np.int64)
         self._updates_left = np.full(games, spec.most_updates)
         number = np.float32 if self._draws <= _SINGLE else np.float64
-        self._shown = frozen(np.ones((games, dimension), number))
+        self._shown = freeze(np.ones((games, dimension), number))
         self._watch = RunningSum(games, rng, thresholds=self._threshold, epsilon=spec.watch_epsilon)
 
     def hypothesis(self) -> Hypothesis:
@@ -317,7 +318,7 @@ class DpWinnowState:
         self._cached[rows] = 0
         shown = self._shown.copy()
         shown[rows] = self._rng.multinomial(self._draws, self._scores.weights(rows))
-        self._shown = frozen(shown)
+        self._shown = freeze(shown)
         self._updates_left[rows] -= 1
         running = rows[self._updates_left[rows] > 0]
         if running.size:

@@ -7,10 +7,9 @@ import math
 import attrs
 import numpy as np
 
-from arena.bounds import MISTAKES, Bound
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.concepts.cube.halfspaces import products
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import less_than, more_than, setting
 from learners.halfspaces.base import HalfspaceLearner, MultiplicativeWeights, add_signed, update_bound
@@ -44,7 +43,7 @@ class Winnow(HalfspaceLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=math.inf, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=math.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
@@ -77,7 +76,7 @@ class WinnowState:
         self._class = spec.concepts
         dimension = self._class.dimension
         self._scores = MultiplicativeWeights(games, dimension, rate=spec.eta)
-        self._weights = frozen(np.full((games, dimension), 1 / dimension))
+        self._weights = freeze(np.full((games, dimension), 1 / dimension))
 
     def hypothesis(self) -> Hypothesis:
         return Hypothesis(self._class, self._weights)
@@ -89,7 +88,7 @@ class WinnowState:
             add_signed(self._scores.sums, rows, points, y)
             weights = self._weights.copy()  # hypotheses shown earlier must not change
             weights[rows] = self._scores.weights(rows)
-            self._weights = frozen(weights)
+            self._weights = freeze(weights)
 
     def _needs_update(self, product: np.ndarray, y: np.ndarray) -> np.ndarray:
         """(n,) bool: the games that update, given w·x."""

@@ -7,11 +7,11 @@ import math
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import DecisionLists
 from arena.laws import Finite
 from arena.players import Learner
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting
@@ -79,7 +79,7 @@ class PrivateDecisionList(Learner):
     @property
     def claim(self) -> Claim:
         cost = cover_cost(self.rounds, self.effective_rate, delta=self.delta)
-        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def other_costs(self) -> dict[str, float]:
         """The cost by other arguments: ε at the claim's δ, nats."""
@@ -127,7 +127,7 @@ class PrivateDecisionList(Learner):
         left = ~(used @ features.T)
         errors = np.einsum("su,uf,uo->sfo", left, features, by_label[:, ::-1], optimize=True)
         weights = choice_weights(-errors, used, rate=self.effective_rate)
-        return frozen(weights / weights.sum(axis=1, keepdims=True))
+        return freeze(weights / weights.sum(axis=1, keepdims=True))
 
 
 class PrivateDecisionListState:
@@ -157,13 +157,15 @@ class PrivateDecisionListState:
         cover = self._start_cover(features, errors, coins)
         lists = np.full(coins.shape, -1)
         for rules in lists.T:
-            if cover.over:
+            if cover.finished:
                 break
             rules[:] = cover.choose(self._scores(cover))
         return lists
 
     def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
-        return EMCover(features, errors, coins, rate=self._spec.effective_rate, whole=features.shape[1] - 1)
+        return EMCover(
+            features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
+        )
 
     def _scores(self, cover: EMCover) -> np.ndarray:
         """(m, F + 1, 2): minus the number of remaining examples that each rule gets wrong."""

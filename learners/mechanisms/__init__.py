@@ -1,1 +1,1 @@
-"""Mechanisms for batches of games: noise, sparse vector, selection, counters, experts, and privacy accounting."""
+"""Mechanisms for batches of games: noise, sparse vector, selection, counters, experts, and accounting."""

@@ -8,8 +8,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.bounds import REGRET, Bound
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import REGRET, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
@@ -76,9 +75,9 @@ class AgnosticBatched(Learner):
     @property
     def claim(self) -> Claim:
         if not self.batches:
-            return Claim(epsilon=0, delta=0, protects=(STREAM_EXAMPLE,))
+            return Claim(epsilon=0, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
         cost = self.sanitiser.guarantee(self.batch)
-        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def batches(self) -> int:

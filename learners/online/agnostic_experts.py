@@ -8,8 +8,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.bounds import REGRET, Bound
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import REGRET, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import Automaton, soa
@@ -189,7 +188,9 @@ class AgnosticExperts(Learner):
     def claim(self) -> Claim:
         draws = self._cost_of_draws()
         return Claim(
-            epsilon=self.counters_epsilon + draws.epsilon, delta=draws.delta, protects=(STREAM_EXAMPLE,)
+            epsilon=self.counters_epsilon + draws.epsilon,
+            delta=draws.delta,
+            protects=(PrivacyUnit.STREAM_EXAMPLE,),
         )
 
     def _cost_of_draws(self) -> Guarantee:

@@ -9,11 +9,11 @@ from itertools import accumulate
 import attrs
 import numpy as np
 
-from arena.bounds import REGRET, Bound
+from arena.claims import REGRET, Bound
 from arena.concepts import ConceptClass, Functions
 from arena.errors import Unsupported
 from arena.littlestone import START, soa
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.common.round_budget import RoundBudget
@@ -149,11 +149,11 @@ class ExpertGroups:
 
     hypotheses: Functions
     depth: int
-    used: np.ndarray = attrs.field(converter=frozen)
-    function: np.ndarray = attrs.field(converter=frozen)
-    complement: np.ndarray = attrs.field(converter=frozen)
-    wrong: np.ndarray = attrs.field(converter=frozen)
-    after: np.ndarray = attrs.field(converter=frozen)
+    used: np.ndarray = attrs.field(converter=freeze)
+    function: np.ndarray = attrs.field(converter=freeze)
+    complement: np.ndarray = attrs.field(converter=freeze)
+    wrong: np.ndarray = attrs.field(converter=freeze)
+    after: np.ndarray = attrs.field(converter=freeze)
 
     def __len__(self) -> int:
         return len(self.used)

@@ -7,7 +7,7 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.bounds import MISTAKES, Bound
+from arena.claims import MISTAKES, Bound
 from arena.littlestone import START, Automaton
 from arena.replies import Hypothesis
 from learners.online.without_privacy import WithoutPrivacy

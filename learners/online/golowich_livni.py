@@ -8,7 +8,7 @@ import math
 import attrs
 import numpy as np
 
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument, Unsupported
 from arena.littlestone import START
@@ -81,7 +81,7 @@ class GolowichLivni(Learner):
         cost = self.instance_cost
         if self.reduction:
             cost = best_composition(self.rounds, *cost, slack=self.delta / 2)
-        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def instance_cost(self) -> Guarantee:

@@ -6,7 +6,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import Thresholds
 from arena.players import Learner
 from arena.replies import Hypothesis
@@ -32,7 +32,7 @@ class NoisyMajority(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

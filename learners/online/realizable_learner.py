@@ -5,8 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.bounds import MISTAKES, Bound
-from arena.claims import STREAM_EXAMPLE, Claim
+from arena.claims import MISTAKES, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.littlestone import START
@@ -88,7 +87,7 @@ class RealizableLearner(Learner):
         return Claim(
             epsilon=self.watch_epsilon + sum(cost.epsilon for cost in costs),
             delta=sum(cost.delta for cost in costs),
-            protects=(STREAM_EXAMPLE,),
+            protects=(PrivacyUnit.STREAM_EXAMPLE,),
         )
 
     @property

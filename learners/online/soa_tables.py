@@ -14,7 +14,7 @@ import numpy as np
 from arena.concepts import ConceptClass
 from arena.errors import InvalidArgument, Unsupported
 from arena.littlestone import Automaton, soa
-from arena.points import frozen
+from arena.points import freeze
 from arena.replies import Hypothesis
 
 MOST_ENTRIES = 2**26  # states x points, in the table of successors
@@ -118,8 +118,8 @@ def tabulate_soa(concepts: ConceptClass) -> SoaTables:
     return SoaTables(
         concepts=concepts,
         automaton=automaton,
-        function=frozen(np.append(numbers, len(released)).astype(np.int32)),
-        after=frozen(after),
-        labels=frozen(np.concatenate([labels, np.zeros_like(labels[:1])])),
-        released=frozen(released),
+        function=freeze(np.append(numbers, len(released)).astype(np.int32)),
+        after=freeze(after),
+        labels=freeze(np.concatenate([labels, np.zeros_like(labels[:1])])),
+        released=freeze(released),
     )

@@ -9,7 +9,7 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.bounds import REGRET, Bound
+from arena.claims import REGRET, Bound
 from arena.concepts import Dichotomies
 from arena.errors import Unsupported
 from arena.replies import Hypothesis

@@ -7,7 +7,7 @@ from math import log, ulp
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
@@ -68,7 +68,7 @@ class DistanceToInstability(Voters):
     def claim(self) -> Claim:
         leak = max(float(laplace_cdf(np.array(-self.effective_threshold * self.epsilon))), ulp(0.0))
         epsilon, delta = optimal_composition(self.queries, self.epsilon, leak, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

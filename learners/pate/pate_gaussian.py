@@ -7,7 +7,7 @@ from math import log, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
 from learners.mechanisms.accounting.composition import zcdp_guarantee
@@ -58,7 +58,7 @@ class PateGaussian(Voters):
         delta = gaussian_delta(
             epsilon=self.epsilon, sigma=self.effective_sigma, sensitivity=sqrt(self.queries)
         )
-        return Claim(epsilon=self.epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def epsilon_by_zcdp(self) -> float:

@@ -8,7 +8,7 @@ from math import exp, expm1, log, log1p, sqrt, ulp
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.settings import at_least, one_of, setting, whole
 from learners.mechanisms.accounting.composition import optimal_composition
 from learners.mechanisms.accounting.monotone_search import least_sufficient
@@ -56,7 +56,7 @@ class PateSvt(Screening):
         # The δ for the patterns: (1 − leak)^runs · (1 − slack) = 1 − δ.
         slack = max(0.0, -expm1(log1p(-self.delta) - self.runs * log1p(-leak)))
         epsilon, delta = optimal_composition(self.runs, 2 / self.effective_scale, leak, slack=slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def labels_above(self) -> np.ndarray:

@@ -6,7 +6,7 @@ from math import log, sqrt
 
 import attrs
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.settings import at_least, setting, whole
 from learners.mechanisms.accounting.composition import optimal_composition
 from learners.pate.ensemble.screening import Screening, largest_distance
@@ -34,7 +34,7 @@ class SparseVector(Screening):
     @property
     def claim(self) -> Claim:
         epsilon, delta = optimal_composition(self.runs, 2 / self.effective_scale, slack=self.delta)
-        return Claim(epsilon=epsilon, delta=delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def _default_scale(self) -> float:

@@ -7,7 +7,7 @@ from math import log, sqrt
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, setting, whole
@@ -46,7 +46,7 @@ class SparseVectorPrinted(Screening):
     def claim(self) -> Claim:
         variance = 32 * self.unstable * log(1 / self.delta)
         epsilon = self.epsilon if self.scale is None else variance / self.scale**2
-        return Claim(epsilon=epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def _default_scale(self) -> float:

@@ -1,44 +1,43 @@
-"""static-erm: one empirical risk minimiser, asked for ever. Nothing is private about it."""
+"""static-erm: one empirical risk minimiser answers all queries, without privacy."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
 from arena.players import Learner
-from arena.points import shared
+from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import setting
 
 
 @attrs.frozen
 class StaticErm(Learner):
-    """The predictor that section 3 of Private Everlasting Prediction warns of: h_r = h_0, fitted to the
-    sample.
+    """The static predictor of section 3 of Private Everlasting Prediction: h_r = h_0, fitted to the sample.
 
-    It claims nothing (ε = ∞); audit it against a claim of your own (`--epsilon`) to see an audit succeed.
+    It claims nothing (ε = ∞). Audit it against a claim of your own (`--epsilon`) to see a claim refuted.
     """
 
     name = "static-erm"
     protocols = ("Figure1",)
-    theorem = "none: the yardstick without privacy"
+    theorem = "none: the baseline without privacy"
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
-        """It draws no coins."""
+        """It draws no random numbers."""
         return True
 
     def law(self, sample: Sample) -> StaticErmLaw:
-        """One state, and every answer is certain."""
+        """One state; every answer is certain."""
         return StaticErmLaw(self.concepts, self.concepts.erm(sample.points, sample.labels, sample.counts))
 
     def start(self, games: int, rng: np.random.Generator) -> StaticErmState:
@@ -56,12 +55,12 @@ class StaticErmLaw(AnswerLaw):
         return np.ones(1)
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        ones = self._class.labels(self._fitted, x[:1] if shared(x) else x)[0, :, None]
+        ones = self._class.labels(self._fitted, x[:1] if is_shared(x) else x)[0, :, None]
         return np.stack([measure * ~ones, measure * ones])
 
 
 class StaticErmState:
-    """static-erm at a table."""
+    """static-erm in a batch of games."""
 
     def __init__(self, concepts: ConceptClass, games: int) -> None:
         self._class = concepts

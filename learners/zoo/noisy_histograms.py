@@ -10,10 +10,10 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from arena.claims import TRAINING_EXAMPLE, Claim
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.laws import Independent
-from arena.points import frozen
+from arena.points import freeze
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace
@@ -38,12 +38,12 @@ class NoisyHistogram(CountingLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=2 * self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=2 * self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def some_points(self) -> np.ndarray:
         """A person who is in no bin, and one person in each bin."""
-        return frozen(np.concatenate([np.zeros((1, self.queries)), np.eye(self.queries)]))
+        return freeze(np.concatenate([np.zeros((1, self.queries)), np.eye(self.queries)]))
 
     def counts(self, sample: Sample) -> np.ndarray:
         """(m,): the bins.

@@ -242,7 +242,7 @@ def test_a_transcript_shows_both_worlds_side_by_side() -> None:
 
 
 def test_a_transcript_shows_training_sets_that_differ() -> None:
-    adversary = script(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0)))
+    adversary = script(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0)))
     played = play(Echo(), adversary, Figure1(), games=2, seed=1, record=True)
     assert played.transcript is not None
     first, second = int(np.argmin(played.worlds)), int(np.argmax(played.worlds))

@@ -15,7 +15,7 @@ import pytest
 from support.foreign_mechanisms import in_a_frozen_set
 from support.paths import ROOT
 
-from arena.fingerprint import fingerprint, name_of
+from arena.fingerprint import callable_name, fingerprint
 
 
 def adding(what: Any) -> Callable[[float], Any]:
@@ -106,6 +106,6 @@ def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
 
 
 def test_names_are_short() -> None:
-    assert name_of(in_a_frozen_set) == "in_a_frozen_set"
-    assert name_of(partial(partial(dict, 1), a="x")) == "dict(1, a='x')"
-    assert name_of(Callee()) == "Callee"
+    assert callable_name(in_a_frozen_set) == "in_a_frozen_set"
+    assert callable_name(partial(partial(dict, 1), a="x")) == "dict(1, a='x')"
+    assert callable_name(Callee()) == "Callee"

@@ -34,7 +34,7 @@ def test_differences_are_counted_place_by_place(a: Sample, b: Sample) -> None:
 def test_a_replaced_example_is_one_place(sample: Sample, data: st.DataObject) -> None:
     run = data.draw(st.integers(0, len(sample.counts) - 1))
     point, label = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 1))
-    other = sample.replaced(run, point, label)
+    other = sample.replace_one(run, point, label)
     place = int(sample.counts[: run + 1].sum()) - 1
     expected = written_out(sample)
     expected[place] = (float(point), label)
@@ -47,7 +47,7 @@ def test_equality_is_of_lists_not_of_runs(sample: Sample) -> None:
     assert Sample(points, labels) == sample
     assert hash(Sample(points, labels)) == hash(sample)
     assert Sample(points.astype(float), labels) == sample
-    assert sample.replaced(0, 7.0, 0) != sample
+    assert sample.replace_one(0, 7.0, 0) != sample
 
 
 @given(samples)
@@ -60,7 +60,7 @@ def test_distinct_is_the_same_multiset(sample: Sample) -> None:
 
 def test_vectors_are_points_too() -> None:
     a = Sample([[0.0, 1.0], [2.0, 3.0]], [0, 1], [2, 1])
-    b = a.replaced(1, [2.0, 4.0], 1)
+    b = a.replace_one(1, [2.0, 4.0], 1)
     assert (a.differences(b), a.size, a.distinct().size) == (1, 3, 3)
     assert a.differences(Sample([0.0, 1.0], [0, 1], [2, 1])) == -1
 

@@ -21,6 +21,7 @@ from arena import (
     Learner,
     Moves,
     Oblivious,
+    PrivacyUnit,
     Query,
     Ready,
     Release,
@@ -131,17 +132,17 @@ def test_between_thresholds_claims_what_its_gap_allows() -> None:
     claim = learner.claim
     assert claim.epsilon == 0.5
     assert claim.delta == delta_of_gap(epsilon=0.5, gap=0.5, size=1_000)
-    assert claim.protects == ("a training example",)
+    assert claim.protects == (PrivacyUnit.TRAINING_EXAMPLE,)
     assert BetweenThresholdsPredictor(size=20).claim.empty
     assert BetweenThresholdsPredictor(halts=50).claim.epsilon > 5
 
 
 def test_between_thresholds_is_sized_for_data() -> None:
-    assert BetweenThresholdsPredictor().sized_for(77).sample_size == 77
+    assert BetweenThresholdsPredictor().adapt_to(77).sample_size == 77
 
 
 def test_between_thresholds_wants_the_size_it_is_set_for() -> None:
-    with pytest.raises(Unsupported, match=r"is set for 1,000 examples, got 5\. Set size"):
+    with pytest.raises(Unsupported, match=r"is configured for 1,000 examples, got 5\. Set size"):
         play(BetweenThresholdsPredictor(), script(Train(Sample([0.0], [0], [5]))), Figure1(), games=2, seed=1)
 
 

@@ -28,13 +28,13 @@ class RefreshesState(CounterState):
         self._between = BetweenThresholds(
             self._games,
             self._rng,
-            lower=0.5 - self._spec.gap,
-            upper=0.5 + self._spec.gap,
+            lower=0.5 - self._learner.gap,
+            upper=0.5 + self._learner.gap,
             epsilon=0.03,
             size=round.teachers,
-            halts=self._spec.halts_in(round.index),
+            halts=self._learner.halts_in_round(round.index),
         )
-        self._count = self._counter(round)
+        self._count = self._build_counter(round)
 
     @property
     def halted(self) -> np.ndarray:
@@ -43,7 +43,7 @@ class RefreshesState(CounterState):
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
         labels = self._between.respond(votes[:, 0])
         self._cuts = self._between.cuts[:, None]
-        self._stopped = self._stopped | self._count(self._between.top[:, None])[:, 0]
+        self._stopped = self._stopped | self._count(self._between.between[:, None])[:, 0]
         return labels[:, None]
 
 
@@ -76,8 +76,8 @@ class CountsHalf(EverlastingCounter):
     def claim(self) -> Claim:
         return ROUND.claim
 
-    def stops_at(self, index: int) -> float:
-        return ROUND.stops_at(index)
+    def stopping_count(self, index: int) -> float:
+        return ROUND.stopping_count(index)
 
 
 # --- training examples --------------------------------------------------------------------------------------

@@ -31,16 +31,16 @@ class FirstOnes(StreamingSubset):
 
     def offer(self, x: np.ndarray) -> None:
         here = x[:, : self._choose - self._segment]
-        self._kept_points.append(here)
+        self._chosen_points.append(here)
         self._segment += here.shape[1]
 
-    def chosen(self) -> np.ndarray:
-        return np.concatenate(self._kept_points, axis=1)
+    def collect(self) -> np.ndarray:
+        return np.concatenate(self._chosen_points, axis=1)
 
 
 class FirstShareState(FreshState):
-    def _collector(self, index: int) -> StreamingSubset:
-        usual = super()._collector(index)
+    def _new_pool(self, index: int) -> StreamingSubset:
+        usual = super()._new_pool(index)
         return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
 
 
@@ -78,7 +78,7 @@ class CountsKinds(EverlastingFresh):
 
 
 class LeaksState(FreshState):
-    def _keep(self, x: np.ndarray) -> None:
+    def _add_queries(self, x: np.ndarray) -> None:
         self.fresh(x)
 
 

@@ -9,7 +9,15 @@ import attrs
 import numpy as np
 from mutants.release_learners import for_each_game, laplace_noise
 
-from arena import QUERY, TRAINING_EXAMPLE, Claim, InvalidArgument, Learner, Sample, Training, Unsupported
+from arena import (
+    Claim,
+    InvalidArgument,
+    Learner,
+    PrivacyUnit,
+    Sample,
+    Training,
+    Unsupported,
+)
 from arena.randomness import generator
 from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
@@ -70,7 +78,9 @@ class PointVotes(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(
+            epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
+        )
 
     @property
     def common_random_numbers(self) -> bool:
@@ -316,7 +326,7 @@ class SparseCount(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
@@ -394,7 +404,9 @@ class Disjoint(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(
+            epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
+        )
 
     @property
     def sample_size(self) -> int:

@@ -78,7 +78,7 @@ class KeepingCover(EMCover):
 class KeepsCoveredState(PrivateDecisionListState):
     def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
         return KeepingCover(
-            features, errors, coins, rate=self._spec.effective_rate, whole=features.shape[1] - 1
+            features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
         )
 
 
@@ -99,7 +99,7 @@ class StopsWhenEmptyState(PrivateDecisionListState):
         cover = self._start_cover(features, errors, coins)
         lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
         for rules in lists.T:
-            if cover.over:
+            if cover.finished:
                 break
             rules[:] = np.where(empty, -1, cover.choose(self._scores(cover)))
             running = cover.which >= 0

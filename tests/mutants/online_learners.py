@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 from mutants.release_learners import laplace_noise
 
-from arena import STREAM_EXAMPLE, BudgetExceeded, Claim, Hypothesis, Learner
+from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit
 from arena.concepts import Thresholds
 
 
@@ -43,7 +43,7 @@ class Majority(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:

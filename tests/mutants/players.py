@@ -11,8 +11,6 @@ import numpy as np
 from support.players import LastLabel, LastLabelState
 
 from arena import (
-    QUERY,
-    TRAINING_EXAMPLE,
     Adversary,
     AnswerLaw,
     Branches,
@@ -23,6 +21,7 @@ from arena import (
     Independent,
     Learner,
     Moves,
+    PrivacyUnit,
     Query,
     Sample,
     Train,
@@ -60,7 +59,7 @@ class Coin(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start(self, games: int, rng: np.random.Generator) -> Any:
         return self.state_class(games, rng)
@@ -445,7 +444,7 @@ class Value(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> ValueState:
         return ValueState(self.kind, games, rng)
@@ -474,7 +473,7 @@ class Asker(Adversary):
     protocols = ("Figure1",)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1))
+        yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1))
         reply = yield Query(1.0)
         reply = yield Query(self.then(reply.label, rng))
         return self.score(reply.label, rng)
@@ -543,10 +542,27 @@ class ForgetfulAsker(Asker):
 
 
 @attrs.frozen
+class SecretAsker(Asker):
+    """Declares that it returns no score, and returns one."""
+
+    returns_score = False
+
+
+@attrs.frozen
+class MuteAsker(Asker):
+    """Declares that it returns a score, and returns none."""
+
+    returns_score = True
+
+    def score(self, label: np.ndarray, rng: np.random.Generator) -> Any:
+        return None
+
+
+@attrs.frozen
 class CheatingAsker(Asker):
     """Makes a second challenge."""
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1))
+        yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1))
         yield Query(0.0, 1.0)
         return None

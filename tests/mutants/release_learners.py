@@ -14,7 +14,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import TRAINING_EXAMPLE, Claim, Learner, Sample, Training, Unsupported
+from arena import Claim, Learner, PrivacyUnit, Sample, Training, Unsupported
 from arena.randomness import generator
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
@@ -46,7 +46,7 @@ class Releaser(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
@@ -331,7 +331,7 @@ class StableHistogram(Releaser):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def least(self) -> float:
@@ -407,7 +407,7 @@ class GaussianMean(Releaser):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def sample_size(self) -> int:

@@ -37,7 +37,7 @@ SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
     (
         TrueTopsPredictor(**settings(ONE_HALT)),
         ONE_HALT,
-        Asks(AT_THE_EDGE, AT_THE_EDGE.replaced(0, 0.0, 1), last, queries=(0.0,)),
+        Asks(AT_THE_EDGE, AT_THE_EDGE.replace_one(0, 0.0, 1), last, queries=(0.0,)),
         2_000,
     ),
 ]

@@ -9,13 +9,12 @@ import numpy as np
 from scipy import stats
 
 from arena import (
-    QUERY,
-    TRAINING_EXAMPLE,
     AnswerLaw,
     Claim,
     Density,
     Finite,
     Learner,
+    PrivacyUnit,
     Sample,
     Training,
     ValueLaw,
@@ -23,9 +22,9 @@ from arena import (
 from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 
-BOTH = (TRAINING_EXAMPLE, QUERY)
+BOTH = (PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY)
 ZEROS = Sample([0.5], [0], [10])
-ONE_MORE = ZEROS.replaced(0, 0.5, 1)  # its neighbour: one label is 1
+ONE_MORE = ZEROS.replace_one(0, 0.5, 1)  # its neighbour: one label is 1
 
 
 def ones(sample: Sample) -> float:
@@ -80,7 +79,7 @@ class Releasing(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> ValueLaw:
         return self.told(ones(sample))
@@ -124,7 +123,7 @@ class Predicting(Learner):
     told: Callable[[float], AnswerLaw] = attrs.field(default=lambda count: Coin(0.5))
     epsilon: float = 1.0
     delta: float = 0.0
-    protects: tuple[str, ...] = BOTH
+    protects: tuple[PrivacyUnit, ...] = BOTH
 
     @property
     def claim(self) -> Claim:

@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import STREAM_EXAMPLE, Claim, Hypothesis, Learner
+from arena import Claim, Hypothesis, Learner, PrivacyUnit
 from arena.concepts import ConceptClass, Halfspaces
 
 
@@ -24,7 +24,7 @@ class PlainWinnow(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> WinnowState:
         assert isinstance(self.concepts, Halfspaces)

@@ -183,7 +183,7 @@ def between_transcripts(mechanism: BetweenThresholds, queries: np.ndarray) -> np
     for values in queries:
         halted = mechanism.halted.copy()
         not_below = mechanism.respond(values)
-        answer = np.where(mechanism.top, b"T", np.where(not_below, b"R", b"L"))
+        answer = np.where(mechanism.between, b"T", np.where(not_below, b"R", b"L"))
         letters.append(np.where(halted, b"", answer))
     return _joined(letters)
 

@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import STREAM_EXAMPLE, Claim, Hypothesis, Learner
+from arena import Claim, Hypothesis, Learner, PrivacyUnit
 from arena.concepts import ConceptClass, Functions, Thresholds
 from arena.littlestone import START, Automaton, soa
 from learners.online.conservative import ConservativeState
@@ -23,7 +23,7 @@ class Opponent(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
 
 @attrs.frozen

@@ -9,9 +9,6 @@ import attrs
 import numpy as np
 
 from arena import (
-    QUERY,
-    STREAM_EXAMPLE,
-    TRAINING_EXAMPLE,
     Adversary,
     Claim,
     GameAdversary,
@@ -19,6 +16,7 @@ from arena import (
     Hypothesis,
     Learner,
     Moves,
+    PrivacyUnit,
     Sample,
     Training,
 )
@@ -60,7 +58,7 @@ class Echo(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def start(self, games: int, rng: np.random.Generator) -> EchoState:
         state = EchoState(games, self.halt_at)
@@ -112,7 +110,7 @@ class LastLabel(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> LastLabelState:
         return LastLabelState(games)
@@ -166,7 +164,7 @@ class GameEcho(GameLearner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
     def sit(self, rng: np.random.Generator) -> OneEcho:
         return OneEcho(self.halt_at)

@@ -1,4 +1,4 @@
-"""Online players for races: conservative learners over the automata, with true and false bounds."""
+"""Online players for tests of races: learners with true and false bounds, valid and invalid adversaries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ import numpy as np
 from arena import (
     MISTAKES,
     REGRET,
-    STREAM_EXAMPLE,
     Adversary,
     Bound,
     Claim,
@@ -19,6 +18,7 @@ from arena import (
     Hypothesis,
     Learner,
     Moves,
+    PrivacyUnit,
     setting,
 )
 from arena.concepts import ConceptClass, Thresholds
@@ -40,7 +40,7 @@ class SoaState:
 
 @attrs.frozen
 class TinySoa(Learner):
-    """SOA; its bound may be made another."""
+    """SOA, with a bound that a test can set."""
 
     name = "tiny-soa"
     protocols = ("Oblivious", "Adaptive")
@@ -55,7 +55,7 @@ class TinySoa(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def bound(self, rounds: int) -> Bound | None:
         most = soa(self.concepts).mistakes if self.at_most is None else self.at_most
@@ -78,7 +78,7 @@ class GuessState:
 
 @attrs.frozen
 class Guess(Learner):
-    """A constant by a coin, every round: it errs half the time, whatever is played."""
+    """Predicts a random constant in every round, and so is wrong half the time."""
 
     name = "guess"
     protocols = ("Adaptive",)
@@ -87,7 +87,7 @@ class Guess(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> GuessState:
         return GuessState(games, rng)
@@ -95,7 +95,7 @@ class Guess(Learner):
 
 @attrs.frozen
 class Drawn(Adversary):
-    """Points drawn evenly, labelled by a threshold that each game draws; each label flipped with `noise`."""
+    """Uniform points, labelled by a threshold that is random in each game and flipped with `noise`."""
 
     name = "drawn"
     protocols: ClassVar[tuple[str, ...]] = ("Adaptive", "Oblivious")
@@ -123,7 +123,7 @@ class Drawn(Adversary):
 
 @attrs.frozen
 class Endless(Adversary):
-    """Does not know how long it plays."""
+    """Plays as long as it is asked: it has no setting `rounds`."""
 
     name = "endless"
     protocols = ("Adaptive",)
@@ -135,7 +135,7 @@ class Endless(Adversary):
 
 @attrs.frozen
 class Gossip(Adversary):
-    """Labels a game by what it hears of the others, which no adversary may."""
+    """Labels the points of a game by the replies in another game, which no adversary may do."""
 
     name = "gossip"
     protocols = ("Adaptive",)

@@ -5,16 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena import (
-    QUERY,
-    STREAM_EXAMPLE,
-    TRAINING_EXAMPLE,
-    BudgetExceeded,
-    Claim,
-    Hypothesis,
-    Learner,
-    Training,
-)
+from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit, Training
 from arena.concepts import Thresholds
 
 
@@ -29,7 +20,7 @@ class Mutant(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1.0, delta=0, protects=(TRAINING_EXAMPLE, QUERY))
+        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
 
 class CountState:
@@ -140,7 +131,7 @@ class Copying(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1.0, delta=0, protects=(STREAM_EXAMPLE,))
+        return Claim(epsilon=1.0, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> CopyingState:
         return CopyingState(games, rng)

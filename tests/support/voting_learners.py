@@ -7,7 +7,7 @@ import attrs
 import numpy as np
 from scipy.special import ndtr
 
-from arena import TRAINING_EXAMPLE, UNSTABLE, AnswerLaw, Claim, Sample, Unsupported
+from arena import UNSTABLE, AnswerLaw, Claim, PrivacyUnit, Sample, Unsupported
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 from learners.pate.pate_gaussian import PateGaussian
 
@@ -29,7 +29,7 @@ class Screened(Voters):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=3.0, delta=0.1, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=3.0, delta=0.1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> AnswerLaw:
         return ScreenedLaw(self, sample)

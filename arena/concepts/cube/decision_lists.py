@@ -14,7 +14,7 @@ from arena.concepts.base import ConceptClass, Dichotomies
 from arena.concepts.cube.features import Conjunctions, Features, Literals, Variables
 from arena.concepts.finite.finite_class import FiniteClass
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import frozen
+from arena.points import freeze
 
 NO_RULE = -1  # fills a row up behind the last rule
 MOST_DIMENSIONS = 10  # up to which the domain {0, 1}^d is gone through
@@ -273,7 +273,7 @@ def _cached_labellings(shape: tuple[int, int], content: bytes) -> tuple[np.ndarr
     # "No rule" stays −1; "true" comes next.
     rank = np.where(concepts >= true, concepts - true, concepts + 2 * (concepts >= 0))
     order = np.lexsort(rank.T[::-1])
-    return frozen(labels[order]), frozen(concepts[order])
+    return freeze(labels[order]), freeze(concepts[order])
 
 
 def first_lists(held: np.ndarray, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
@@ -328,4 +328,4 @@ def _every(count: int) -> np.ndarray:
     filled = np.full((len(rows), count + 1), NO_RULE)
     for row, rules in zip(filled, rows, strict=True):
         row[: len(rules)] = rules
-    return frozen(filled)
+    return freeze(filled)

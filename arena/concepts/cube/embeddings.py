@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 
 
 @attrs.frozen(eq=False)
@@ -22,7 +22,7 @@ class Target:
     Shapes: weights (d,), read-only. margin: exact, the least |v·x| over the points.
     """
 
-    weights: np.ndarray = attrs.field(converter=frozen)
+    weights: np.ndarray = attrs.field(converter=freeze)
     margin: float
 
 

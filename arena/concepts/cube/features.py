@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 
 MOST_FEATURES = 1_000_000
 
@@ -165,4 +165,4 @@ class Conjunctions(Features):
             for row in combinations(range(2 * self.d), j)
             if len({i % self.d for i in row}) == j
         ]
-        return frozen(np.array(rows).reshape(-1, self.k))
+        return freeze(np.array(rows).reshape(-1, self.k))

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import as_points, shared
+from arena.points import as_points, is_shared
 
 MOST_DICHOTOMIES = 2**12  # each takes a linear programme or more
 TOLERANCE = 1e-9  # of a margin, a sum of doubles
@@ -96,7 +96,7 @@ class Halfspaces(ConceptClass):
         points = as_points(x)
         if points.shape[-1:] != self.point_shape:
             raise InvalidArgument(f"a point has shape {self.point_shape}", value=points.shape)
-        seen = points[:1] if points.ndim > 1 and shared(points) else points
+        seen = points[:1] if points.ndim > 1 and is_shared(points) else points
         if seen.size and not (seen.min() >= -1 and seen.max() <= 1):
             raise InvalidArgument(
                 "a point lies in the cube [-1, 1]^d",
@@ -227,7 +227,7 @@ def products(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
 
     Shapes: weights (n, d); points (d,), or (n, d), broadcast or not; result (n,).
     """
-    if points.ndim == 1 or shared(points):
+    if points.ndim == 1 or is_shared(points):
         point = points if points.ndim == 1 else points[0]
         return np.asarray(weights @ point.astype(weights.dtype))
     return np.asarray(np.vecdot(weights, points.astype(weights.dtype, copy=False)))

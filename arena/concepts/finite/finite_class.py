@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts.finite.matrix import MatrixClass, as_indices
 from arena.errors import InvalidArgument
-from arena.points import as_labels, as_points, frozen
+from arena.points import as_labels, as_points, freeze
 
 
 def as_matrix(matrix: Any) -> np.ndarray:
@@ -21,7 +21,7 @@ def as_matrix(matrix: Any) -> np.ndarray:
         raise InvalidArgument(
             "a matrix has at least one row (a concept) and one column (a point)", value=array.shape
         )
-    return frozen(as_labels(array).astype(bool))
+    return freeze(as_labels(array).astype(bool))
 
 
 def content_of(matrix: np.ndarray) -> tuple[tuple[int, ...], bytes]:

@@ -11,7 +11,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, Dichotomies
 from arena.errors import InvalidArgument
-from arena.points import frozen
+from arena.points import freeze
 
 MOST_ENTRIES = 2**26  # of a matrix, a byte each
 
@@ -66,7 +66,7 @@ class MatrixClass(ConceptClass):
     def _gains(self) -> np.ndarray:
         """(2 columns, rows) int8: what each concept gains on example (x, y), at 2x + y, over the label 0."""
         columns = self.matrix.T.astype(np.int8)
-        return frozen(np.stack([-columns, columns], axis=1).reshape(-1, self.matrix.shape[0]))
+        return freeze(np.stack([-columns, columns], axis=1).reshape(-1, self.matrix.shape[0]))
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.asarray(self.matrix[concepts, self.place(points)])

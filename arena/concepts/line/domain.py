@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 
 # Up to here comparing with every point beats searching.
 MOST_FOR_EQUALITIES = 64
@@ -105,7 +105,7 @@ class Line:
     @cached_property
     def grid(self) -> np.ndarray:
         """The points as an array."""
-        return frozen(np.array(self.points, np.float64))
+        return freeze(np.array(self.points, np.float64))
 
     @cached_property
     def _consecutive(self) -> bool:

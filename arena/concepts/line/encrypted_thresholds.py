@@ -16,7 +16,7 @@ from arena.concepts.finite.matrix import as_indices
 from arena.concepts.line.domain import middle_place
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 
 MOST_CIPHERTEXTS = 1_000_000
 
@@ -132,12 +132,12 @@ class EncryptedThresholds(ConceptClass):
 
     @cached_property
     def _key(self) -> np.ndarray:
-        return frozen(np.random.default_rng(self.seed).permutation(self.size))
+        return freeze(np.random.default_rng(self.seed).permutation(self.size))
 
     @cached_property
     def _places(self) -> np.ndarray:
         """What order-revealing encryption hides, and only `compare` looks at; the concept N is above all."""
-        return frozen(np.append(np.argsort(self._key), self.size))
+        return freeze(np.append(np.argsort(self._key), self.size))
 
     def _ranks(self, points: np.ndarray) -> np.ndarray:
         """How many of a sample's points are below each of them: points (b, m) gives (b, m)."""

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.concepts.line.base import LineClass
-from arena.points import frozen
+from arena.points import freeze
 
 
 @attrs.frozen(repr=False)
@@ -36,12 +36,12 @@ class Intervals(LineClass):
         """(concepts, 2): a and b of every concept; (inf, -inf) for the empty one."""
         low, high = np.triu_indices(len(self.domain))
         grid = self._line.grid
-        return frozen(np.concatenate([[[np.inf, -np.inf]], np.stack([grid[low], grid[high]], axis=1)]))
+        return freeze(np.concatenate([[[np.inf, -np.inf]], np.stack([grid[low], grid[high]], axis=1)]))
 
     @cached_property
     def matrix(self) -> np.ndarray:
         low, high = self.ends.T[:, :, None]
-        return frozen((low <= self._line.grid) & (self._line.grid <= high))
+        return freeze((low <= self._line.grid) & (self._line.grid <= high))
 
     @property
     def vc_dimension(self) -> int:

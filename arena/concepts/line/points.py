@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.concepts.line.base import LineClass
-from arena.points import frozen
+from arena.points import freeze
 
 
 @attrs.frozen(repr=False)
@@ -32,7 +32,7 @@ class Points(LineClass):
 
     @cached_property
     def matrix(self) -> np.ndarray:
-        return frozen(np.eye(len(self.domain), dtype=bool))
+        return freeze(np.eye(len(self.domain), dtype=bool))
 
     @property
     def vc_dimension(self) -> int:

@@ -12,7 +12,7 @@ import numpy as np
 
 from arena.concepts.finite.matrix import MatrixClass, check_entries
 from arena.errors import InvalidArgument
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 
 
 def _sides(values: Iterable[Any]) -> tuple[int, ...]:
@@ -76,7 +76,7 @@ class Rectangles(MatrixClass):
             along = (low[:, None] <= x) & (x <= high[:, None])
             inside = np.logical_and(inside[:, None, :, None], along[None, :, None, :])
             inside = inside.reshape(inside.shape[0] * inside.shape[1], -1)
-        return frozen(np.concatenate([np.zeros((1, inside.shape[1]), bool), inside]))
+        return freeze(np.concatenate([np.zeros((1, inside.shape[1]), bool), inside]))
 
     def check(self, x: Any) -> np.ndarray:
         """The points as integers, (..., axes).

@@ -19,7 +19,7 @@ from typing import Any
 
 import attrs
 
-from arena.errors import told
+from arena.errors import describe_error
 from audits.runs.plan import versions
 
 RESULT, ERROR, UNOPENED = "result", "error", "unopened"
@@ -87,7 +87,7 @@ def played(parcel: Any, digest: str, place: int, task: Any) -> Envelope:
     try:
         call = _opened(parcel, digest)
     except Exception as error:  # its modules may raise anything
-        return Envelope.of(place, UNOPENED, told(error))
+        return Envelope.of(place, UNOPENED, describe_error(error))
     try:
         result = call(task)
         return Envelope.of(place, RESULT, result)
@@ -121,7 +121,7 @@ def _portable(error: Exception) -> Exception:
     try:
         again = pickle.loads(pickle.dumps(error))
     except Exception:  # an error of a player's own may do anything
-        again = RuntimeError(told(error))
+        again = RuntimeError(describe_error(error))
     return _Traced(again, where)
 
 

@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from arena.errors import told
+from arena.errors import describe_error
 from audits.runs.interrupts import ignored
 from audits.runs.workers.envelope import ERROR, RESULT, UNOPENED, Envelope, made_with, played, raised
 from audits.runs.workers.pools import Pool, opened
@@ -138,7 +138,7 @@ class _Handing:
                     return_as="generator_unordered",
                 )
         except Exception as error:  # each package has its own
-            raise _gone(told(error)) from error
+            raise _gone(describe_error(error)) from error
 
     def _until_lost(self, parallel: Any) -> Generator[tuple[int, Envelope, Any], None, None]:
         """What comes until workers fail, or all was read."""

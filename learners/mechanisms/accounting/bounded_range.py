@@ -36,9 +36,10 @@ def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarante
 def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
     """The cost of `draws` adaptive draws of range `width`, by way of zero-concentrated DP.
 
-    The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021). By Proposition 12 of Canonne, Kamath,
-    Steinke (2020), ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of these, or
-    (draws·width, 0) if that is less. Never above `hoeffding_composition`. With slack 0 it is pure DP.
+    The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021). By Proposition 12 of Canonne,
+    Kamath, Steinke (2020), ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
+    these, or (draws·width, 0) if that is less. Never above `hoeffding_composition`. With slack 0 it is pure
+    DP.
 
     Raises: InvalidArgument if a parameter is out of range.
     """

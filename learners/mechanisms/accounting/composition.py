@@ -1,7 +1,7 @@
 """What several mechanisms, a random subsample, or LabelBoost cost together.
 
-Pure functions of numbers. ε is in nats and may be infinite. δ is a probability, but a sum of probabilities may
-exceed 1: nothing is clipped, and from δ = 1 on nothing is promised. Neighbours replace one record. Every
+Pure functions of numbers. ε is in nats and may be infinite. δ is a probability, but a sum of probabilities
+may exceed 1: nothing is clipped, and from δ = 1 on nothing is promised. Neighbours replace one record. Every
 function raises InvalidArgument if a parameter is out of range.
 """
 
@@ -37,8 +37,8 @@ def advanced_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: f
     """k adaptive (ε, δ)-DP mechanisms: (√(2k·ln(1/slack))·ε + k·ε·(e^ε − 1), k·δ + slack).
 
     Theorem III.3 of Dwork, Rothblum, Vadhan (2010), where slack is called δ'. Theorem 2.6 of Naor, Nissim,
-    Stemmer, Yan (NeurIPS 2023) omits the second term of ε, which the proof of their Claim D.1 uses. Observation
-    2 of their first version is the case slack = k·δ.
+    Stemmer, Yan (NeurIPS 2023) omits the second term of ε, which the proof of their Claim D.1 uses.
+    Observation 2 of their first version is the case slack = k·δ.
     """
     _check(k=k, epsilon=epsilon, delta=delta)
     _check_slack(slack)
@@ -74,7 +74,8 @@ def optimal_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: fl
 def _log_tails_of_responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """The log probabilities, in either world, that at most i of k responses lie, for i = 0 … (k − 1)/2.
 
-    A response tells the first world with probability e^ε/(1 + e^ε) in that world, and 1/(1 + e^ε) in the other.
+    A response tells the first world with probability e^ε/(1 + e^ε) in that world, and 1/(1 + e^ε) in the
+    other.
     """
     from scipy.special import gammaln  # slow to import
 

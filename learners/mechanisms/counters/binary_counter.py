@@ -18,11 +18,12 @@ class BinaryCounter:
     """Publishes after every round t the noisy sum of b_1 … b_t, for many counters at once.
 
     The binary mechanism of Dwork, Naor, Pitassi, Rothblum (2010) and Chan, Shi, Song (2010). All T counts
-    together are (epsilon, 0)-DP for one changed round, however adaptively b is chosen. Every counter draws one
-    Laplace number per round, of scale levels·sensitivity/epsilon, and keeps one number per level. Proof:
+    together are (epsilon, 0)-DP for one changed round, however adaptively b is chosen. Every counter draws
+    one Laplace number per round, of scale levels·sensitivity/epsilon, and keeps one number per level. Proof:
     docs/proofs/binary_counter.md.
 
-    Shapes: `shape` (n, ...) is that of the counters of n games; values have it too, or are one number for all.
+    Shapes: `shape` (n, ...) is that of the counters of n games; values have it too, or are one number for
+    all.
     Units: epsilon in nats; `sensitivity` is the L1 distance by which one changed example moves the values of
     *one game's* counters in one round: 1 for one counter of values in [0, 1].
     """
@@ -58,7 +59,7 @@ class BinaryCounter:
             raise InvalidArgument("counted values must lie in [0, 1]", value=values)
         if self._t >= self._horizon:
             raise BudgetExceeded(
-                f"the counter has published all {self._horizon} counts; set a longer horizon"
+                f"the counter has published all {self._horizon} counts; set a larger horizon"
             )
         self._t += 1
         self._count += values
@@ -108,7 +109,7 @@ def binary_counter_lag(horizon: int, beta: float, *, epsilon: float) -> float:
 
 
 def _error_of_unit_scale(horizon: int, beta: float) -> float:
-    """The error bound for noise of scale 1: a Chernoff bound for each round, and a union bound over rounds."""
+    """The error bound for noise of scale 1: Chernoff bounds of all rounds, and a union bound."""
     check_probability(beta=beta)
     rounds = _count_rounds_by_digits(horizon)
 

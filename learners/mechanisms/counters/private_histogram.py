@@ -18,8 +18,8 @@ class HistogramNoise:
     """Laplace noise truncated to [-reach, reach], and the threshold that noisy counts must exceed.
 
     Theorem 2.6 of Li, Wang, Ye, after Aliakbarpour et al. (2024). Every count of at least 1 receives noise; a
-    noisy count of at most reach + key_sensitivity becomes 0, and a count of 0 stays 0. So no noisy count is off
-    by more than 2·reach + key_sensitivity, the `error`. Privacy: docs/proofs/private_histogram.md.
+    noisy count of at most reach + key_sensitivity becomes 0, and a count of 0 stays 0. So no noisy count is
+    off by more than 2·reach + key_sensitivity, the `error`. Privacy: docs/proofs/private_histogram.md.
 
     scale: b; the noise has a density proportional to exp(-|x|/b). reach: where it is truncated.
     sensitivity: the L1 distance of neighbours' counts: 2 if one element is replaced, 1 if one is added or

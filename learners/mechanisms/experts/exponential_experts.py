@@ -19,8 +19,8 @@ class ExponentialExperts:
     """Draws a fresh expert i every round with probability proportional to exp(prior_i − rate·losses_i).
 
     This is Hedge, whose every draw is an exponential mechanism on the losses so far; equivalently, follow the
-    perturbed leader with Gumbel noise (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). `cost` bounds its
-    privacy loss and `regret` its regret, both against adversaries that see every draw.
+    perturbed leader with Gumbel noise (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). `cost` bounds
+    its privacy loss and `regret` its regret, both against adversaries that see every draw.
 
     Shapes: n games, N experts; losses (n, N) in [0, 1]; log_prior (N,) or (n, N), up to a constant.
     Units: rate in nats per unit of loss.
@@ -48,7 +48,7 @@ class ExponentialExperts:
 
 
 class ExpertLosses:
-    """The total loss of every expert in every game, on top of the prior; it draws experts by Hedge's weights."""
+    """The total losses of all experts in every game, on top of the prior, and draws by Hedge's weights."""
 
     def __init__(self, games: int, experts: int, *, rate: float, log_prior: object) -> None:
         prior = np.asarray(log_prior, float)

@@ -29,7 +29,8 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
     if first > 0:
         delta = ndtr(first) - math.exp(epsilon + log_ndtr(second))
     else:
-        # Both terms are tails with the common factor exp(-first²/2); without it their difference is well conditioned.
+        # Both terms are tails with the common factor exp(-first²/2); without it their difference is well
+        # conditioned.
         tails = erfcx(-first / math.sqrt(2)) - erfcx(-second / math.sqrt(2))
         delta = math.exp(-(first**2) / 2) * tails / 2
     return max(float(delta), math.ulp(0.0))

@@ -1,7 +1,8 @@
 """Laplace noise for batches of games: sampling, the Laplace mechanism, and the distribution function.
 
-All numbers are floating point. The low bits of a *released* noisy number can reveal the true one (Mironov 2012);
-mechanisms that release only comparisons are far less exposed. Do not use this code on real people's data.
+All numbers are floating point. The low bits of a *released* noisy number can reveal the true one (Mironov
+2012); mechanisms that release only comparisons are far less exposed. Do not use this code on real people's
+data.
 """
 
 from __future__ import annotations
@@ -59,8 +60,8 @@ def laplace_mechanism(
 
     Definition 2.7 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after Dwork, McSherry, Nissim, Smith (2006).
 
-    Shapes: values has any shape; the result is a new float64 array of that shape. If several values of one game
-    are released, sensitivity is the L1 distance between neighbours' vectors.
+    Shapes: values has any shape; the result is a new float64 array of that shape. If several values of one
+    game are released, sensitivity is the L1 distance between neighbours' vectors.
     Units: epsilon in nats; sensitivity in those of values.
     Raises: InvalidArgument if sensitivity or epsilon is not positive and finite.
     """
@@ -129,7 +130,8 @@ def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """
     low = np.clip(low, -_FAR, _FAR)  # inf - inf would be NaN
     high = np.maximum(low, high)
-    # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both tails.
+    # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both
+    # tails.
     beside = -np.exp(-np.maximum(np.maximum(low, -high), 0)) * np.expm1(low - high) / 2
     across = -(np.expm1(-np.maximum(-low, 0)) + np.expm1(-np.maximum(high, 0))) / 2
     return np.where((low < 0) & (high > 0), across, beside)

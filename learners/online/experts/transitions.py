@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.littlestone import START, Automaton
-from arena.points import frozen
+from arena.points import freeze
 
 MOST_ENTRIES = 2**24  # states x points
 
@@ -28,15 +28,15 @@ class Transitions:
     each.
     """
 
-    states: np.ndarray = attrs.field(converter=frozen)
-    wrong: np.ndarray = attrs.field(converter=frozen)
-    live: np.ndarray = attrs.field(converter=frozen)
-    after: np.ndarray = attrs.field(converter=frozen)
-    source: np.ndarray = attrs.field(converter=frozen)
-    point: np.ndarray = attrs.field(converter=frozen)
-    target: np.ndarray = attrs.field(converter=frozen)
-    reached: np.ndarray = attrs.field(converter=frozen)
-    starts: np.ndarray = attrs.field(converter=frozen)
+    states: np.ndarray = attrs.field(converter=freeze)
+    wrong: np.ndarray = attrs.field(converter=freeze)
+    live: np.ndarray = attrs.field(converter=freeze)
+    after: np.ndarray = attrs.field(converter=freeze)
+    source: np.ndarray = attrs.field(converter=freeze)
+    point: np.ndarray = attrs.field(converter=freeze)
+    target: np.ndarray = attrs.field(converter=freeze)
+    reached: np.ndarray = attrs.field(converter=freeze)
+    starts: np.ndarray = attrs.field(converter=freeze)
 
     @property
     def points(self) -> int:

@@ -16,7 +16,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, concept_class
-from arena.errors import InvalidArgument, told
+from arena.errors import InvalidArgument, describe_error
 from arena.sample import Sample
 
 # The modules of scikit-learn in which a classifier is searched for if its module is not named.
@@ -155,7 +155,7 @@ class Classifier(Teacher):
             return constructor(**settings)
         except Exception as error:  # the constructor may raise anything
             raise InvalidArgument(
-                f"{self.path} cannot be constructed ({told(error)})", remedy="Check its settings."
+                f"{self.path} cannot be constructed ({describe_error(error)})", remedy="Check its settings."
             ) from error
 
     def train(self, sample: Sample) -> TrainedTeacher:
@@ -169,7 +169,7 @@ class Classifier(Teacher):
             raise
         except Exception as error:
             raise InvalidArgument(
-                f"{self.path} cannot be trained on {sample.size:,} examples ({told(error)})",
+                f"{self.path} cannot be trained on {sample.size:,} examples ({describe_error(error)})",
                 remedy=_REMEDY,
             ) from error
         teacher = partial(self.labels, model)
@@ -193,7 +193,7 @@ class Classifier(Teacher):
             labels = np.asarray(model.predict(_as_rows(points)))
         except Exception as error:
             raise InvalidArgument(
-                f"{self.path} cannot predict ({told(error)})",
+                f"{self.path} cannot predict ({describe_error(error)})",
                 remedy=_REMEDY,
             ) from error
         if labels.shape != (len(points),) or not np.isin(labels, (0, 1)).all():
@@ -241,7 +241,9 @@ def _find_class(path: str) -> Any:
         try:
             candidate = getattr(importlib.import_module(module), name, None)
         except ImportError as error:
-            raise InvalidArgument(f"{module} cannot be imported ({told(error)})", value=path) from error
+            raise InvalidArgument(
+                f"{module} cannot be imported ({describe_error(error)})", value=path
+            ) from error
         if _is_classifier(candidate):
             return candidate
     raise InvalidArgument(

@@ -14,7 +14,7 @@ import numpy as np
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import AnswerLaw
-from arena.points import row_hashes, shared
+from arena.points import hash_rows, is_shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
@@ -114,14 +114,14 @@ class VoteCounts:
 
 @lru_cache(maxsize=16)
 def vote_counts(*ensembles: VotingTeachers) -> VoteCounts:
-    """The vote counts of these ensembles, shared by all batches of an audit, which query the same points."""
+    """The vote counts of these ensembles, is_shared by all batches of an audit, which query the same points."""
     return VoteCounts(ensembles)
 
 
 def _keys(points: np.ndarray) -> np.ndarray:
     """(n,): a cache key for each of points (n, ...), equal for equal points."""
     numbers = points.astype(np.float64) + 0.0  # -0.0 equals 0.0 but has other bits
-    return numbers if numbers.ndim == 1 else row_hashes(numbers.reshape(len(numbers), prod(points.shape[1:])))
+    return numbers if numbers.ndim == 1 else hash_rows(numbers.reshape(len(numbers), prod(points.shape[1:])))
 
 
 class VotersState:
@@ -171,7 +171,7 @@ class VotersState:
 
     def ones(self, x: np.ndarray) -> np.ndarray:
         """(n,) int64: the votes for label 1 in each game at its point of x (n, ...)."""
-        return self._vote_counts.ones(x[:1] if shared(x) else x, self._which)
+        return self._vote_counts.ones(x[:1] if is_shared(x) else x, self._which)
 
     @abstractmethod
     def _answer(self, ones: np.ndarray) -> np.ndarray:
@@ -191,7 +191,7 @@ class VotingLaw(AnswerLaw):
         return self._spec.queries
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        ones = self._vote_counts.ones(x[:1] if shared(x) else x, 0)
+        ones = self._vote_counts.ones(x[:1] if is_shared(x) else x, 0)
         return self._step_by_votes(measure, np.broadcast_to(ones, len(x)))
 
     @abstractmethod

@@ -9,11 +9,11 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_points, frozen
+from arena.points import as_points, freeze
 
 
 def _copy(points: Any) -> np.ndarray:
-    return frozen(as_points(points).astype(np.float64))
+    return freeze(as_points(points).astype(np.float64))
 
 
 def _content(points: np.ndarray) -> tuple[tuple[int, ...], bytes]:

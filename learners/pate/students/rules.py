@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.errors import InvalidArgument, Unsupported, told
+from arena.errors import InvalidArgument, Unsupported, describe_error
 from learners.pate.ensemble import Classifier, Minimiser, Teacher
 from learners.pate.logistic import LinearRules
 from learners.pate.students.public_points import PublicPoints
@@ -139,7 +139,7 @@ def _train_classifier(
         raise
     except Exception as error:  # the classifier may raise anything
         raise InvalidArgument(
-            f"{student.path} cannot learn from {len(points):,} labels ({told(error)})",
+            f"{student.path} cannot learn from {len(points):,} labels ({describe_error(error)})",
             remedy="Give more public points, or use LogisticRegression.",
         ) from error
 

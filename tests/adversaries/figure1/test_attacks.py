@@ -114,7 +114,7 @@ def test_membership_takes_the_rarest_example_of_the_data() -> None:
     train, asked, *_ = moves(Membership(sample=sample, queries=8, others=2), 1)
     assert isinstance(train, Train)
     assert train.other == sample
-    assert train.sample == sample.replaced(2, 0.0, 0)
+    assert train.sample == sample.replace_one(2, 0.0, 0)
     assert isinstance(asked, Queries)
     assert asked.x.tolist() == [2, 0, 2, 1, 2, 0, 2, 1]
     with pytest.raises(InvalidArgument, match="an example labelled 1"):

@@ -74,7 +74,7 @@ def test_halt_counter_finds_its_points_in_data() -> None:
     rng = np.random.default_rng(3)
     points = rng.integers(0, 10, 40_000)
     labels = rng.random(40_000) < points / 10  # half and half at 5
-    learner = EverlastingV1().sized_for(40_000)
+    learner = EverlastingV1().adapt_to(40_000)
     sample = Sample(points, labels).distinct()
     found = telling_points(learner, sample)
     assert found.clear in (-1.0, 0.0, 1.0, 9.0)

@@ -18,11 +18,11 @@ from adversaries.halfspaces.margin_adaptive import MarginAdaptive
 from adversaries.halfspaces.shrinking_margin import ShrinkingMargin
 from adversaries.online.update_swap import UpdateSwap
 from arena import (
-    STREAM_EXAMPLE,
     Adaptive,
     Adversary,
     Hypothesis,
     InvalidArgument,
+    PrivacyUnit,
     Realizable,
     SpecialRound,
     Unsupported,
@@ -225,7 +225,7 @@ def test_opposite_examples_are_mistakes_and_differ_nearly_everywhere(d: int, dat
 
 def scores(learner: Draws, adversary: FirstSwap, games: int) -> tuple[np.ndarray, np.ndarray]:
     played = play(learner, adversary, SpecialRound(adversary.rounds), games=games, seed=1)
-    assert played.challenges == {STREAM_EXAMPLE}
+    assert played.challenges == {PrivacyUnit.STREAM_EXAMPLE}
     assert played.score is not None
     return played.score[~played.worlds], played.score[played.worlds]
 

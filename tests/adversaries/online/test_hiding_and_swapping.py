@@ -16,7 +16,16 @@ from support.statistical import check_counts, rejected, statistical
 from adversaries.online.contrarian import SpecialSwap
 from adversaries.online.point_functions import PointFunctions, hiding_places, starts
 from adversaries.online.update_swap import UpdateSwap
-from arena import STREAM_EXAMPLE, Adversary, Hypothesis, Learner, Oblivious, SpecialRound, Unsupported, play
+from arena import (
+    Adversary,
+    Hypothesis,
+    Learner,
+    Oblivious,
+    PrivacyUnit,
+    SpecialRound,
+    Unsupported,
+    play,
+)
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.online.noisy_majority import NoisyMajority
 from learners.online.realizable_learner import RealizableLearner
@@ -163,7 +172,7 @@ def test_mistakes_that_are_forced_on_a_private_learner_grow_with_the_logarithm_o
 def scores(learner: Learner, adversary: Adversary, rounds: int) -> tuple[set[float], set[float]]:
     """All scores in world 0, and in world 1; and that the worlds differ as the learner's claim has it."""
     played = play(learner, adversary, SpecialRound(rounds), games=20, seed=1)
-    assert played.challenges == {STREAM_EXAMPLE}
+    assert played.challenges == {PrivacyUnit.STREAM_EXAMPLE}
     assert played.score is not None
     return set(played.score[~played.worlds]), set(played.score[played.worlds])
 

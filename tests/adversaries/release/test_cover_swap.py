@@ -35,7 +35,7 @@ def test_the_worst_pair_loses_much_of_the_claim_and_no_more(features: Variables,
     assert pair is not None
     assert 0.3 < pair.epsilon(delta) <= spec.claim.epsilon + 1e-9
     alone = Sample([(1.0, *(0.0,) * (features.d - 1))], [0])
-    swapped = alone.replaced(0, alone.points[0], 1)
+    swapped = alone.replace_one(0, alone.points[0], 1)
     assert pair.epsilon(delta) > Pair((alone, swapped), (spec.law(alone), spec.law(swapped))).epsilon(delta)
 
 

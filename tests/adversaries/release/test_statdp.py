@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from adversaries.release.statdp import ALL_DIFFER, StatDP, inputs
-from arena import TRAINING_EXAMPLE, InvalidArgument, Release, play
+from arena import InvalidArgument, PrivacyUnit, Release, play
 from arena.testing import check_adversary
 from learners.releases.laplace_count import LaplaceCount
 from learners.zoo.laplace import ZooLaplace
@@ -64,7 +64,7 @@ def test_it_conforms_and_challenges_a_training_example(pattern: str) -> None:
     played = play(FIVE, adversary, Release(), games=4, seed=1)
     assert played.score is None
     assert played.flag.all()
-    assert played.challenges == {TRAINING_EXAMPLE}
+    assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
 def test_people_of_a_histogram_stay_in_one_bin_unless_all_differ() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base, concept_class
 from arena.concepts.base import whole_weights
 from arena.errors import InvalidArgument
-from arena.sample import as_points, frozen
+from arena.points import as_points, freeze
 
 exhaustive = settings(derandomize=True, max_examples=200)
 LINE = Thresholds()
@@ -33,7 +33,7 @@ class Coordinates(ConceptClass):
         return np.asarray(concepts)
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        return Dichotomies(frozen(self.labels([0, 1], points)), np.arange(2))
+        return Dichotomies(freeze(self.labels([0, 1], points)), np.arange(2))
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.where(concepts == 0, points[..., 0] > 0, points[..., 1] > 0)

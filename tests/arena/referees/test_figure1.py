@@ -7,7 +7,19 @@ import numpy as np
 import pytest
 from support.players import SAMPLE, Echo, EchoState, Scripted, script
 
-from arena import NO_LABEL, Figure1, Moves, PlayerError, ProtocolViolation, Query, Ready, Sample, Train, play
+from arena import (
+    NO_LABEL,
+    Figure1,
+    Moves,
+    PlayerError,
+    PrivacyUnit,
+    ProtocolViolation,
+    Query,
+    Ready,
+    Sample,
+    Train,
+    play,
+)
 from arena.errors import InvalidArgument
 
 GAMES = 6
@@ -29,12 +41,14 @@ def replies(*moves: object, learner: Echo | None = None, games: int = GAMES) -> 
 
 
 def test_training_sets_may_differ_in_one_place() -> None:
-    played = play(Echo(), script(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0))), Figure1(), games=GAMES, seed=1)
+    played = play(
+        Echo(), script(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0))), Figure1(), games=GAMES, seed=1
+    )
     assert played.flag.all()
 
 
 def test_training_sets_must_not_differ_in_two_places() -> None:
-    other = SAMPLE.replaced(1, 1.0, 0).replaced(0, 0.0, 1)
+    other = SAMPLE.replace_one(1, 1.0, 0).replace_one(0, 0.0, 1)
     error = refused(script(Train(SAMPLE, other)))
     assert error.rule == "the training sets of the two worlds differ in at most one place"
     assert (error.player, error.round, error.games, error.got) == (
@@ -63,7 +77,7 @@ def test_training_sets_must_have_equal_length() -> None:
 
 def test_each_game_may_have_training_sets_of_its_own() -> None:
     own = [Sample([float(g)], [1], [4]) for g in range(GAMES)]
-    other = [s.replaced(0, -1.0, 0) if g == 2 else s for g, s in enumerate(own)]
+    other = [s.replace_one(0, -1.0, 0) if g == 2 else s for g, s in enumerate(own)]
     learner = Echo()
     played = play(learner, script(Train(own, other)), Figure1(), games=GAMES, seed=1)
     assert played.flag.tolist() == [False, False, True, False, False, False]
@@ -79,7 +93,7 @@ def test_each_game_may_have_training_sets_of_its_own() -> None:
 def test_equal_training_sets_leave_the_flag_down() -> None:
     again = Sample([0.0, 0.0, 1.0], [0, 0, 1], [1, 2, 2])  # the same list, cut into other runs
     played = play(Echo(), script(Train(SAMPLE, again), Query(0.0, 1.0)), Figure1(), games=GAMES, seed=1)
-    assert played.challenges == {"a query"}
+    assert played.challenges == {PrivacyUnit.QUERY}
 
 
 def test_queries_that_differ_raise_the_flag() -> None:
@@ -97,7 +111,7 @@ def test_queries_that_are_equal_do_not() -> None:
 
 
 def test_after_a_training_flag_queries_must_be_equal() -> None:
-    error = refused(script(Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1)), Query(0.0), Query(0.0, 1.0)))
+    error = refused(script(Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)), Query(0.0), Query(0.0, 1.0)))
     assert error.rule == "after the flag both queries are equal"
     assert error.round == 2
 
@@ -124,7 +138,7 @@ def test_the_flag_is_each_games_own() -> None:
 
 
 def test_the_learner_gets_its_worlds_training_set() -> None:
-    learner, other = Echo(), SAMPLE.replaced(0, 0.0, 1)
+    learner, other = Echo(), SAMPLE.replace_one(0, 0.0, 1)
     played = play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
     training = learner.states[0].training
     assert training is not None
@@ -133,7 +147,7 @@ def test_the_learner_gets_its_worlds_training_set() -> None:
 
 
 def test_the_order_of_the_samples_does_not_tell_the_worlds() -> None:
-    learner, other = Echo(), SAMPLE.replaced(0, 0.0, 1)
+    learner, other = Echo(), SAMPLE.replace_one(0, 0.0, 1)
     play(learner, script(Train(SAMPLE, other)), Figure1(), games=GAMES, seed=1)
     play(learner, script(Train(other, SAMPLE)), Figure1(), games=GAMES, seed=1)
     first, second = (state.training for state in learner.states)

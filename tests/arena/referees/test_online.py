@@ -14,6 +14,7 @@ from arena import (
     Hypothesis,
     Moves,
     Oblivious,
+    PrivacyUnit,
     ProtocolViolation,
     Query,
     Ready,
@@ -106,7 +107,7 @@ def test_special_round_presents_each_hypothesis_before_the_example() -> None:
     ]
     assert shown[3] is None  # after round T nothing more is released
     assert played.flag.all()
-    assert played.challenges == {"an example of the stream"}
+    assert played.challenges == {PrivacyUnit.STREAM_EXAMPLE}
 
 
 def test_special_round_swaps_points_too() -> None:

@@ -23,7 +23,7 @@ from arena import (
     Voting,
     play,
 )
-from arena.replies import each_answer
+from arena.replies import list_answers
 from arena.testing import check_adversary
 from audits.distinguishers.view_features import features
 
@@ -64,7 +64,7 @@ def refused(learner: Echo, *moves: Any, t: int | None = None) -> ProtocolViolati
 def test_they_are_answered_as_they_are_one_by_one(learner: Echo) -> None:
     together = played(learner, Query(0.6), Queries(ASKED), Query(1.0))
     apart = played(learner, Query(0.6), *map(Query, ASKED), Query(1.0))
-    both = [each_answer(one.view.replies) for one in (together, apart)]
+    both = [list_answers(one.view.replies) for one in (together, apart)]
     assert len(both[0]) == len(both[1]) == 8
     for one, other in zip(*both, strict=True):
         assert np.array_equal(one.label, other.label)

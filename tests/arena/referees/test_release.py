@@ -7,16 +7,16 @@ import numpy as np
 import pytest
 from support.players import SAMPLE, Echo, EchoState, script
 
-from arena import ProtocolViolation, Query, Release, Train, play
+from arena import PrivacyUnit, ProtocolViolation, Query, Release, Train, play
 
-OTHER = SAMPLE.replaced(0, 0.0, 1)
+OTHER = SAMPLE.replace_one(0, 0.0, 1)
 
 
 def test_the_value_of_the_games_world_is_released() -> None:
     played = play(Echo(), script(Train(SAMPLE, OTHER)), Release(), games=6, seed=1, record=True)
     assert played.view is not None
     assert played.view.replies[0].value.tolist() == (2.0 + played.worlds).tolist()
-    assert played.challenges == {"a training example"}
+    assert played.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
 def test_there_is_one_round_and_one_move() -> None:
@@ -28,7 +28,7 @@ def test_there_is_one_round_and_one_move() -> None:
 
 def test_samples_are_neighbours() -> None:
     with pytest.raises(ProtocolViolation, match="differ in at most one place"):
-        play(Echo(), script(Train(SAMPLE, OTHER.replaced(2, 1.0, 0))), Release(), games=2, seed=1)
+        play(Echo(), script(Train(SAMPLE, OTHER.replace_one(2, 1.0, 0))), Release(), games=2, seed=1)
 
 
 @pytest.mark.parametrize("value", [3.0, np.zeros(3), None, [1.0, 2.0]])

@@ -10,6 +10,7 @@ from support.players import SAMPLE, Echo, EchoState, Scripted, script
 from arena import (
     NO_LABEL,
     Figure1,
+    PrivacyUnit,
     ProtocolViolation,
     Query,
     Received,
@@ -65,7 +66,7 @@ def test_each_game_gets_the_points_of_its_world() -> None:
     found = played(Train(SAMPLE), Unlabelled(POINTS, OTHERS), learner=learner)
     handed = learner.states[0].handed  # type: ignore[attr-defined]
     assert (handed == np.where(found.worlds[:, None], OTHERS, POINTS)).all()
-    assert found.challenges == {"an unlabelled example"}
+    assert found.challenges == {PrivacyUnit.UNLABELLED_EXAMPLE}
     assert found.flag.all()
     assert found.rounds == 0  # it is no round
 
@@ -79,7 +80,7 @@ def test_points_may_be_given_for_each_game() -> None:
 
 def test_points_that_are_equal_raise_no_flag() -> None:
     found = played(Train(SAMPLE), Unlabelled(POINTS, POINTS.copy()), Query(0.0, 1.0))
-    assert found.challenges == {"a query"}
+    assert found.challenges == {PrivacyUnit.QUERY}
 
 
 def test_the_flag_is_each_games_own() -> None:
@@ -113,7 +114,7 @@ def test_after_an_unlabelled_challenge_queries_are_equal() -> None:
 
 
 def test_training_samples_that_differ_forbid_it_too() -> None:
-    other = SAMPLE.replaced(0, 0.0, 1)
+    other = SAMPLE.replace_one(0, 0.0, 1)
     assert "after the flag" in refused(script(Train(SAMPLE, other), Unlabelled(POINTS, OTHERS))).rule
 
 

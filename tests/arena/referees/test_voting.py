@@ -9,12 +9,12 @@ from support.players import SAMPLE, EchoState, Scripted, script
 
 from arena import (
     NO_LABEL,
-    TRAINING_EXAMPLE,
     UNSTABLE,
     Claim,
     InvalidArgument,
     Learner,
     PlayerError,
+    PrivacyUnit,
     ProtocolViolation,
     Query,
     Ready,
@@ -46,7 +46,7 @@ class Unsure(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def start(self, games: int, rng: np.random.Generator) -> EchoState:
         state = self.kind(games, self.halt_at)
@@ -80,9 +80,9 @@ def refused(*moves: object, ell: int | None = None, learner: Learner | None = No
 
 
 def test_training_sets_may_differ_in_one_place_and_that_is_the_challenge() -> None:
-    outcome = played(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0)))
+    outcome = played(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0)))
     assert outcome.flag.all()
-    assert outcome.challenges == {TRAINING_EXAMPLE}
+    assert outcome.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
 def test_equal_training_sets_are_no_challenge() -> None:
@@ -92,7 +92,7 @@ def test_equal_training_sets_are_no_challenge() -> None:
 
 
 def test_training_sets_differ_in_one_place_at_most_and_have_one_length() -> None:
-    two = refused(Train(SAMPLE, SAMPLE.replaced(1, 1.0, 0).replaced(0, 0.0, 1)))
+    two = refused(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0).replace_one(0, 0.0, 1)))
     assert (two.rule, two.got) == (
         "the training sets of the two worlds differ in at most one place",
         "2 places",
@@ -102,7 +102,7 @@ def test_training_sets_differ_in_one_place_at_most_and_have_one_length() -> None
 
 
 def test_the_learner_gets_its_worlds_training_set() -> None:
-    learner, other = Unsure(), SAMPLE.replaced(0, 0.0, 1)
+    learner, other = Unsure(), SAMPLE.replace_one(0, 0.0, 1)
     outcome = played(Train(SAMPLE, other), learner=learner)
     training = learner.states[0].training
     assert training is not None
@@ -123,7 +123,7 @@ def test_points_are_public() -> None:
 @pytest.mark.parametrize("x", [0.5, np.linspace(0, 1, GAMES)])
 def test_a_point_may_be_said_once_or_for_both_worlds(x: object) -> None:
     learner = Unsure()
-    played(Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1)), Query(x, x), Query(x), learner=learner)
+    played(Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)), Query(x, x), Query(x), learner=learner)
     first, second = learner.states[0].queries
     assert first.tolist() == second.tolist() == np.broadcast_to(x, GAMES).tolist()
 
@@ -287,7 +287,7 @@ def test_an_adversary_that_raises_is_named() -> None:
 
 def test_the_transcript_shows_unstable_answers_halts_and_silence() -> None:
     outcome = played(
-        Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1)),
+        Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)),
         Query(0.4),
         Query(0.4),
         Query(0.5),

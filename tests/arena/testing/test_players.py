@@ -283,6 +283,18 @@ BROKEN_ADVERSARIES = [
         NotConforming,
         "asker does not conform: the same coins give the same game; scores differ",
     ),
+    (
+        mutants.SecretAsker(),
+        NotConforming,
+        "asker does not conform: returns_score says whether play returns a score; returns_score is False, but "
+        "play returned a score",
+    ),
+    (
+        mutants.MuteAsker(),
+        NotConforming,
+        "asker does not conform: returns_score says whether play returns a score; returns_score is True, but "
+        "play returned no score",
+    ),
     (mutants.TouchyAsker(), PlayerError, "adversary asker raised RuntimeError"),
     (mutants.ForgetfulAsker(), ProtocolViolation, "a score is one number a game"),
     (mutants.CheatingAsker(), ProtocolViolation, "after the flag both queries are equal"),

@@ -46,7 +46,7 @@ class Mine(Adversary):
     protocols = ("Release",)
 
     def play(self, games, rng):
-        reply = yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, 1))
+        reply = yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1))
         return reply.value
 """
 
@@ -203,7 +203,7 @@ def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
     status, found = audit(*COUNT, "--games", "1000")
     assert status == 130
     assert (found["interrupted"], found["games"]) == (True, 100)
-    assert "Interrupted; what was played stands." in arena("audit", *COUNT, "--games", "1000").stdout
+    assert "Interrupted; the games played so far count." in arena("audit", *COUNT, "--games", "1000").stdout
 
 
 class Terminal(io.StringIO):

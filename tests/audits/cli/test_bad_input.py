@@ -261,7 +261,7 @@ class Mine(Adversary):
 LEARNER = """
 import attrs
 import numpy as np
-from arena import Claim, Learner
+from arena import Claim, Learner, PrivacyUnit
 
 class Seat:
     def __init__(self, games):
@@ -288,7 +288,7 @@ class Mine(Learner):
     def start(self, games, rng):
         return Seat(games)
 """
-CLAIM = "return Claim(epsilon=1, delta=0, protects=('a training example', 'a query'))"
+CLAIM = "return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))"
 
 
 @pytest.mark.parametrize("command", ["play", "audit"])

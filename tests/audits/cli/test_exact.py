@@ -16,7 +16,7 @@ from support.players import script
 
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
-from arena import TRAINING_EXAMPLE, Figure1, InvalidArgument, Query, Release, Train
+from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
 from audits import cli
 from audits.exact import Exact, exact, report
 
@@ -89,7 +89,7 @@ def test_a_pure_claim_falls_by_tails_that_no_delta_shows() -> None:
 
 
 def test_a_challenge_must_be_claimed() -> None:
-    learner = Predicting(telling_coin, protects=(TRAINING_EXAMPLE,))
+    learner = Predicting(telling_coin, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
     with pytest.raises(InvalidArgument, match=r"differ in a query, which .* protects a training example"):
         exact(learner, script(Train(ZEROS), Query(0.1, 0.2)), Figure1())
 

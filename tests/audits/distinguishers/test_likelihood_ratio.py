@@ -89,7 +89,7 @@ class Moved(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         bins = np.eye(5)
         sample = Sample(bins, np.zeros(5))
-        yield Train(sample, sample.replaced(0, bins[1], 0))
+        yield Train(sample, sample.replace_one(0, bins[1], 0))
 
 
 @pytest.mark.parametrize(

@@ -40,6 +40,7 @@ from arena import (
     Learner,
     Moves,
     PlayerError,
+    PrivacyUnit,
     ProtocolViolation,
     Query,
     Release,
@@ -96,7 +97,7 @@ def test_every_view_of_a_coin() -> None:
         {"00": (0.36, 0.16), "01": (0.24, 0.24), "10": (0.24, 0.24), "11": (0.16, 0.36)},
     )
     assert law.loss.epsilon == pytest.approx(2 * np.log(1.5), abs=1e-13)
-    assert law.challenges == {"a training example"}
+    assert law.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
     assert law.score is None
 
 
@@ -319,7 +320,7 @@ def test_a_halt_that_leaks_a_query_is_found_exactly() -> None:
     assert law.loss.epsilon == INF
     assert law.loss.delta(20.0).lower == pytest.approx(1)
     assert set(views_of(law)) == {a + b + "·" + c for a in "01" for b in "01" for c in ("0", "1", "· halted")}
-    assert law.challenges == {"a query"}
+    assert law.challenges == {PrivacyUnit.QUERY}
     assert law.score is not None
     assert law.score.epsilon == INF
 
@@ -391,7 +392,7 @@ def test_paths_unlikely_in_both_worlds_are_in_no_view() -> None:
 def test_release_is_worked_out_from_the_two_laws() -> None:
     law = view_law(LaplaceCounter(), CountSwap(), Release())
     assert law.loss.epsilon == pytest.approx(1, abs=1e-12)
-    assert law.challenges == {"a training example"}
+    assert law.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
     assert law.score is None  # a number without end
 
 

@@ -21,7 +21,7 @@ PLAYERS = '''
 from __future__ import annotations
 import attrs
 import numpy as np
-from arena import Adversary, Claim, Learner, Moves, Query, Train, setting
+from arena import Adversary, Claim, Learner, Moves, PrivacyUnit, Query, Train, setting
 
 @attrs.frozen
 class Quiet(Adversary):
@@ -50,7 +50,7 @@ class Dull(Learner):
     protocols = ("Figure1",)
     @property
     def claim(self):
-        return Claim(epsilon=1, delta=0, protects=("a query",))
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.QUERY,))
     def start(self, games, rng):
         raise NotImplementedError
 

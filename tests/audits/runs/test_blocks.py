@@ -12,7 +12,6 @@ from scipy import stats
 from support.players import SAMPLE, Echo, Fragile, Scripted, script
 
 from arena import (
-    TRAINING_EXAMPLE,
     Adversary,
     Claim,
     Density,
@@ -20,6 +19,7 @@ from arena import (
     Learner,
     Moves,
     NotConforming,
+    PrivacyUnit,
     Query,
     Release,
     Sample,
@@ -58,7 +58,7 @@ class NoisyCount(Learner):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=1 / self.scale, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=1 / self.scale, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
@@ -101,7 +101,7 @@ class Giver(Adversary):
     name = "giver"
     protocols = ("Release", "Figure1")
     asks: tuple[Any, ...] = ()
-    other: Sample | None = SAMPLE.replaced(0, 0.0, 1)
+    other: Sample | None = SAMPLE.replace_one(0, 0.0, 1)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         yield Train(SAMPLE, self.other)
@@ -179,7 +179,7 @@ def test_a_learner_that_tells_no_law_has_no_likelihood() -> None:
 
 def test_adversaries_with_coins_have_no_likelihood() -> None:
     def moves(games: int, rng: np.random.Generator) -> Any:
-        yield Train(SAMPLE, SAMPLE.replaced(0, 0.0, int(rng.integers(2))))
+        yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, int(rng.integers(2))))
 
     adversary = Scripted(moves)
     with pytest.raises(Unsupported, match="without coins, and scripted draws some"):

@@ -77,7 +77,7 @@ def test_a_description_is_plain_and_tells_plans_apart() -> None:
 
     assert described() == described()
     others = [
-        described(sample=sample.replaced(0, 1.0, 0)),
+        described(sample=sample.replace_one(0, 1.0, 0)),
         described(seed=1),
         described(delta=1e-6),
         described(games=5),

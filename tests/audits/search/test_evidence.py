@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
-from arena import BudgetExceeded, Claim, Release, Sample
+from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
 from audits.distinguishers.view_features import Features, ViewCounts
 from audits.search import Ask, Contest, Score, Script, referee_for, weigh
 from audits.search.evidence import weighed
@@ -15,8 +15,8 @@ from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
 
 SAMPLE = Sample([0.0], [0], [2])
-COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replaced(0, 0.0, 1))
-CLAIM = Claim(epsilon=1, delta=0, protects=("a training example",))
+COUNT = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 0.0, 1))
+CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
 
 def views(world_0: np.ndarray, world_1: np.ndarray, *names: str) -> ViewCounts:
@@ -81,7 +81,9 @@ def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
 
 def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
     sample = Sample([0.0], [1], [2])
-    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
     found = weigh(contest(RaisesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
@@ -90,7 +92,9 @@ def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
 
 def test_to_decline_in_one_world_is_part_of_the_view() -> None:
     sample = Sample([0.0], [1], [2])
-    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
     found = weigh(contest(DeclinesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
@@ -99,7 +103,9 @@ def test_to_decline_in_one_world_is_part_of_the_view() -> None:
 
 def test_to_decline_in_both_is_not() -> None:
     sample = Sample([0.0], [1], [2])
-    script = Script(protocol="Figure1", world_0=sample, world_1=sample.replaced(0, 0.0, 0), steps=(Ask(0.0),))
+    script = Script(
+        protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
+    )
     with pytest.raises(BudgetExceeded):
         weigh(contest(DeclinesOnLabels(most=1)), script, referee_for(script))
 

@@ -105,7 +105,7 @@ CASES = [
         Script(
             protocol="Figure1",
             world_0=VECTOR,
-            world_1=VECTOR.replaced(1, [1.0, 1.0], 0),
+            world_1=VECTOR.replace_one(1, [1.0, 1.0], 0),
             steps=(Follow((0.0, 0.0), (1.0, 1.0), 3),),
             score=Score("answers 1"),
         ),

@@ -6,7 +6,7 @@ import numpy as np
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from arena import UNLABELLED_EXAMPLE, BudgetExceeded, Figure1, Sample, play
+from arena import BudgetExceeded, Figure1, PrivacyUnit, Sample, play
 from arena.concepts import Rectangles
 from audits.search.printing import script_source
 from audits.search.script import Ask, Hand, Script
@@ -57,7 +57,7 @@ def test_the_source_plays_the_same_games() -> None:
     exec(script_source(SCRIPT, about="Hands over points."), space)
     printed = space["Found"]()
     first, second = (play(FRESH, one, Figure1(), games=6, seed=1, record=True) for one in (SCRIPT, printed))
-    assert first.challenges == second.challenges == {UNLABELLED_EXAMPLE}
+    assert first.challenges == second.challenges == {PrivacyUnit.UNLABELLED_EXAMPLE}
     for own, other in ((first, second),):
         assert own.view is not None
         assert other.view is not None

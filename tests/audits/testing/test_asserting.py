@@ -18,14 +18,13 @@ from adversaries.figure1.reconstruct import Reconstruct
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
 from arena import (
-    QUERY,
-    TRAINING_EXAMPLE,
     Adversary,
     Claim,
     Density,
     Figure1,
     InvalidArgument,
     Moves,
+    PrivacyUnit,
     Query,
     Sample,
     SpecialRound,
@@ -57,7 +56,7 @@ from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
 
-ONE = Claim(epsilon=1, delta=0, protects=(TRAINING_EXAMPLE,))
+ONE = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 QUICK = settings(max_examples=20, derandomize=True, database=None)
 
 
@@ -69,7 +68,7 @@ class HalfTheNoise(LaplaceCount):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=self.epsilon / 2, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=self.epsilon / 2, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
 
 @attrs.frozen
@@ -302,7 +301,7 @@ def test_claims_beyond_any_number_of_games() -> None:
         (StaticErm(), {"claim": (0, 0)}, "finite ε of more than 0 nats"),
         (
             StaticErm(),
-            {"claim": attrs.evolve(ONE, protects=(QUERY,))},
+            {"claim": attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))},
             "the neighbours that the learner's own",
         ),
         (

@@ -11,8 +11,9 @@ from support.statistical import check_counts, rejected, statistical
 
 from arena import Sample, Training
 from arena.concepts import FiniteClass, Thresholds
-from learners.common import teachers as module
-from learners.common.teachers import TeacherEnsembles, train_teachers
+from learners.common import teacher_training as module
+from learners.common.teacher_ensembles import TeacherEnsembles
+from learners.common.teacher_training import train_teachers
 
 RATE = 1e-8
 GAMES = 200_000
@@ -46,12 +47,14 @@ def naive_erm(points: np.ndarray, labels: np.ndarray) -> float:
     return min([*sorted(points), np.inf], key=lambda t: (((points >= t) != labels).sum(), t))
 
 
-def drawn_law(route: str, sample: Sample, teachers: int, chunk: int, rng: np.random.Generator) -> Counter:
-    taught = train_teachers(
+def sample_outcomes(
+    route: str, sample: Sample, teachers: int, chunk: int, rng: np.random.Generator
+) -> Counter:
+    trained = train_teachers(
         one_sample(sample, GAMES), Thresholds(), teachers=teachers, chunk=chunk, rng=rng, route=route
     )
-    votes = [taught.teachers.votes(np.broadcast_to(x, (GAMES,))) * teachers for x in (0.5, 1.0)]
-    rows = np.column_stack([*votes, taught.counts]).round().astype(int)
+    votes = [trained.teachers.votes(np.broadcast_to(x, (GAMES,))) * teachers for x in (0.5, 1.0)]
+    rows = np.column_stack([*votes, trained.counts]).round().astype(int)
     return Counter(map(tuple, rows.tolist()))
 
 
@@ -62,7 +65,7 @@ def test_both_routes_have_the_exact_law(
     route: str, teachers: int, chunk: int, rng: np.random.Generator
 ) -> None:
     outcomes, law = exact_law(SAMPLE, teachers, chunk)
-    seen = drawn_law(route, SAMPLE, teachers, chunk, rng)
+    seen = sample_outcomes(route, SAMPLE, teachers, chunk, rng)
     assert set(seen) <= set(outcomes)
     check_counts([seen[o] for o in outcomes], law, rate=RATE, effect=0.015, power=1 - 1e-8)
 
@@ -72,18 +75,20 @@ def test_draws_with_replacement_would_be_noticed(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     outcomes, law = exact_law(SAMPLE, 2, 3)
-    monkeypatch.setattr(module, "_weights", lambda available, size: ((np.zeros(size + 2),) * 3, 0.0))
-    module._plan.cache_clear()
-    seen = drawn_law("compositions", SAMPLE, 2, 3, rng)
-    module._plan.cache_clear()
+    monkeypatch.setattr(
+        module, "_acceptance_weights", lambda available, size: ((np.zeros(size + 2),) * 3, 0.0)
+    )
+    module._make_plan.cache_clear()
+    seen = sample_outcomes("compositions", SAMPLE, 2, 3, rng)
+    module._make_plan.cache_clear()
     with rejected():
         check_counts([seen[o] for o in outcomes], law, rate=RATE, effect=0.015, power=1 - 1e-8)
 
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_the_whole_sample_may_be_used(route: str, rng: np.random.Generator) -> None:
-    taught = train_teachers(one_sample(SAMPLE, 50), Thresholds(), teachers=4, chunk=2, rng=rng, route=route)
-    assert (taught.counts == SAMPLE.counts).all()
+    trained = train_teachers(one_sample(SAMPLE, 50), Thresholds(), teachers=4, chunk=2, rng=rng, route=route)
+    assert (trained.counts == SAMPLE.counts).all()
 
 
 @pytest.mark.parametrize("route", ROUTES)
@@ -91,39 +96,39 @@ def test_two_worlds_keep_their_own_samples(route: str, rng: np.random.Generator)
     ones, zeros = Sample([1.0], [1], [50]), Sample([2.0], [0], [50])
     which = rng.integers(0, 2, 40)
     training = Training.of((ones, zeros), which)
-    taught = train_teachers(training, Thresholds(), teachers=5, chunk=3, rng=rng, route=route)
-    assert taught.teachers.votes(np.full(40, 5.0)).tolist() == (which == 0).astype(float).tolist()
-    assert taught.counts.sum(axis=1).tolist() == [15] * 40
-    assert taught.points.tolist() == [[2.0, 1.0]] or taught.points.tolist() == [[1.0, 2.0]]
+    trained = train_teachers(training, Thresholds(), teachers=5, chunk=3, rng=rng, route=route)
+    assert trained.teachers.votes(np.full(40, 5.0)).tolist() == (which == 0).astype(float).tolist()
+    assert trained.counts.sum(axis=1).tolist() == [15] * 40
+    assert trained.points.tolist() == [[2.0, 1.0]] or trained.points.tolist() == [[1.0, 2.0]]
 
 
 def test_worlds_of_different_routes_are_joined(rng: np.random.Generator) -> None:
     few = Sample([0.0, 1.0], [0, 1], [5_000, 5_000])
     many = Sample(np.arange(10_000.0), np.arange(10_000) >= 5_000)
     which = rng.integers(0, 2, 30)
-    taught = train_teachers(Training.of((few, many), which), Thresholds(), teachers=9, chunk=5, rng=rng)
-    votes = taught.teachers.votes(np.full(30, 1e9))
+    trained = train_teachers(Training.of((few, many), which), Thresholds(), teachers=9, chunk=5, rng=rng)
+    votes = trained.teachers.votes(np.full(30, 1e9))
     assert (votes > 0.5).all()
-    assert taught.counts.sum(axis=1).tolist() == [45] * 30
+    assert trained.counts.sum(axis=1).tolist() == [45] * 30
 
 
 @pytest.mark.parametrize("games", [0, 1, 3])
 @pytest.mark.parametrize("route", ROUTES)
 def test_any_number_of_games(games: int, route: str, rng: np.random.Generator) -> None:
-    taught = train_teachers(
+    trained = train_teachers(
         one_sample(SAMPLE, games), Thresholds(), teachers=2, chunk=3, rng=rng, route=route
     )
-    assert taught.teachers.votes(np.zeros(games)).shape == (games,)
-    assert taught.teachers.votes_in_a_row(np.zeros((games, 4))).shape == (games, 4)
+    assert trained.teachers.votes(np.zeros(games)).shape == (games,)
+    assert trained.teachers.votes_in_a_row(np.zeros((games, 4))).shape == (games, 4)
 
 
 @pytest.mark.parametrize("route", ROUTES)
 def test_finite_classes_have_teachers_too(route: str, rng: np.random.Generator) -> None:
     concepts = FiniteClass(np.array([[0, 0, 0], [0, 1, 0], [1, 1, 1]], bool))
     sample = Sample([0, 1, 2], [0, 1, 0], [10, 10, 10])
-    taught = train_teachers(one_sample(sample, 7), concepts, teachers=1, chunk=30, rng=rng, route=route)
+    trained = train_teachers(one_sample(sample, 7), concepts, teachers=1, chunk=30, rng=rng, route=route)
     for point, label in ((0, 0.0), (1, 1.0), (2, 0.0)):
-        assert taught.teachers.votes(np.full(7, point)).tolist() == [label] * 7
+        assert trained.teachers.votes(np.full(7, point)).tolist() == [label] * 7
 
 
 # --- votes ----------------------------------------------------------------------------------------------
@@ -178,20 +183,20 @@ def test_votes_are_kept_by_what_bytes_mean(first: np.generic, second: np.generic
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_games_with_samples_of_their_own_are_taught_from_these(many: bool, rng: np.random.Generator) -> None:
+def test_games_with_samples_of_their_own_are_trained_from_these(many: bool, rng: np.random.Generator) -> None:
     """Whatever stands in a row or apart: each S_1 is of the game's own sample, and so are the votes."""
     games = 12 if many else 3
     samples = [Sample(rng.random(20 + g % 3) + 10 * g, np.arange(20 + g % 3) % 2) for g in range(games)]
     training = Training.of(samples, np.arange(games)[::-1].copy())
-    taught = train_teachers(training, Thresholds(), teachers=4, chunk=5, rng=rng)
-    points = np.broadcast_to(taught.points, taught.counts.shape)
+    trained = train_teachers(training, Thresholds(), teachers=4, chunk=5, rng=rng)
+    points = np.broadcast_to(trained.points, trained.counts.shape)
     for game in range(games):
         own = samples[games - 1 - game]
-        there = taught.counts[game] > 0
-        assert taught.counts[game].sum() == 20
+        there = trained.counts[game] > 0
+        assert trained.counts[game].sum() == 20
         labels = dict(zip(own.points.tolist(), own.labels.tolist(), strict=True))
-        pairs = zip(points[game, there].tolist(), taught.labels[game, there].tolist(), strict=True)
+        pairs = zip(points[game, there].tolist(), trained.labels[game, there].tolist(), strict=True)
         assert all(labels[x] == y for x, y in pairs)
-    assert (taught.points.shape[0] == games) == many
+    assert (trained.points.shape[0] == games) == many
     x = np.arange(games)[::-1] * 10.0  # below all points of the own sample, above those of lower ones
-    assert (taught.teachers.votes(x) == 0).all()
+    assert (trained.teachers.votes(x) == 0).all()

@@ -29,7 +29,7 @@ from arena import (
     play,
 )
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, Halfspaces, Stumps, Thresholds
-from learners.everlasting.constants import Paper
+from learners.everlasting.constants import paper_constants
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
@@ -74,7 +74,9 @@ def test_rounds_grow_as_alpha_and_beta_are_halved() -> None:
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
 def test_answers_that_train_no_teacher_are_refused(spec: type[GenericBBL]) -> None:
-    with pytest.raises(InvalidArgument, match=r"takes 1,515 of them, got 100\. Give more answers, a higher"):
+    with pytest.raises(
+        InvalidArgument, match=r"takes 1,515 of them at rate .*, got 100\. Set more answers, a higher"
+    ):
         spec(answers=100)
     assert spec(answers=100, rounds=1).round(1).answers == 100
     assert spec(answers=1_515).round(2).teachers == 1
@@ -160,7 +162,7 @@ def test_a_single_round_does_not_touch_queries() -> None:
 @pytest.mark.parametrize("size", [5_000, 32_561, 1_000_000])
 @pytest.mark.parametrize("spec", [EverlastingV1(), EverlastingV2()])
 def test_specs_fit_themselves_to_smaller_samples(spec: GenericBBL, size: int) -> None:
-    fitted = spec.sized_for(size)
+    fitted = spec.adapt_to(size)
     assert fitted.sample_size <= size
     assert fitted.claim.epsilon <= 1
     assert fitted.claim.delta <= 1e-5
@@ -168,14 +170,14 @@ def test_specs_fit_themselves_to_smaller_samples(spec: GenericBBL, size: int) ->
 
 def test_specs_that_fit_stay() -> None:
     spec = EverlastingV2(teachers=10)
-    assert spec.sized_for(spec.sample_size) is spec
+    assert spec.adapt_to(spec.sample_size) is spec
 
 
 def test_samples_too_small_are_refused_with_the_size_that_would_do() -> None:
     with pytest.raises(InvalidArgument, match=r"needs at least 4,\d\d\d examples at α_1 = 0.2"):
-        EverlastingV1().sized_for(1_000)
+        EverlastingV1().adapt_to(1_000)
     with pytest.raises(InvalidArgument, match=r"needs at least 52 examples to train one teacher"):
-        EverlastingV2().sized_for(10)
+        EverlastingV2().adapt_to(10)
     with pytest.raises(Unsupported, match=r"needs a sample of 15,142,073, got 5\. Lower teachers"):
         play(EverlastingV1(), script(Train(Sample([0.0], [0], [5]))), Figure1(), games=2, seed=1)
 
@@ -212,14 +214,14 @@ def test_a_refusal_for_too_many_labellings_is_outside_the_claim() -> None:
 
 
 def test_the_printed_constants_of_v2_demand_what_the_notes_say() -> None:
-    constants = Paper("v2").constants(alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5)
+    constants = paper_constants("v2", alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5)
     assert constants.n == pytest.approx(6e14, rel=0.1)
     assert "labelled examples" in str(constants)
 
 
 def test_the_printed_constants_of_v1_demand_more() -> None:
     one, two = (
-        Paper(v).constants(alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5, tau=100.0) for v in ("v1", "v2")
+        paper_constants(v, alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5, tau=100.0) for v in ("v1", "v2")
     )
     assert one.n == pytest.approx(two.n / 2 / 0.03)
     assert one.halts == pytest.approx(64 * 0.03 * one.answers)
@@ -232,14 +234,14 @@ def test_n_is_as_printed_in_the_initial_input(version: str, tau: float, power: i
     front = 8 * log(26 / a) + 4 * log(4 / b)
     spread = log((64 * log(26 / a) + 32 * log(4 / b)) / (e * a**2 * b * d))
     n = 8 * tau / (a**power * e**2) * front**2 * log(1 / d) * spread**2 * (3 + exp(e + 4))
-    assert Paper(version).constants(alpha=a, beta=b, epsilon=e, delta=d).n == pytest.approx(n)
+    assert paper_constants(version, alpha=a, beta=b, epsilon=e, delta=d).n == pytest.approx(n)
 
 
 @pytest.mark.parametrize("bad", [{"alpha": 0.07}, {"beta": 0.0}, {"delta": 0.1}, {"epsilon": 1.1}])
 def test_the_printed_constants_hold_in_the_theorems_range(bad: dict) -> None:
     good = {"alpha": 0.05, "beta": 0.05, "epsilon": 0.5, "delta": 1e-5}
-    with pytest.raises(InvalidArgument, match="the theorem takes"):
-        Paper("v2").constants(**(good | bad))
+    with pytest.raises(InvalidArgument, match="the theorem requires"):
+        paper_constants("v2", **(good | bad))
 
 
 # --- games ----------------------------------------------------------------------------------------
@@ -264,7 +266,7 @@ def test_v1_does_not_halt_where_the_votes_are_clear() -> None:
     assert not played.halted.any()
 
 
-def test_v2_never_halts_and_answers_through_rounds() -> None:
+def test_v2_never_halts_and_answers_cost_through_rounds() -> None:
     spec = EverlastingV2(teachers=9, chunk=1, training_rate=0.5, rate=0.5, answers=8)
     asked = script(Train(TIED), *[Query(0.5)] * 200)
     played = play(spec, asked, Figure1(), games=20, seed=1, record=True)
@@ -433,11 +435,13 @@ def test_points_and_concepts_may_be_vectors(spec: type[GenericBBL], concepts: Co
     points = np.array([[1.0, -0.5], [-0.5, 1.0], [-1.0, 0.25], [0.25, 0.5]])
     sample = Sample(points, [1, 1, 0, 1], [20, 20, 20, 20])
     one_by_one = script(
-        Train(sample, sample.replaced(0, points[0], 0)), *[Query(points[i % 4]) for i in range(20)]
+        Train(sample, sample.replace_one(0, points[0], 0)), *[Query(points[i % 4]) for i in range(20)]
     )
     played = play(learner, one_by_one, Figure1(), games=6, seed=1, record=True)
     assert played.rounds == 20
-    many = script(Train([sample] * 5 + [sample.replaced(0, points[0], 0)]), Queries(np.tile(points, (5, 1))))
+    many = script(
+        Train([sample] * 5 + [sample.replace_one(0, points[0], 0)]), Queries(np.tile(points, (5, 1)))
+    )
     assert play(learner, many, Figure1(), games=6, seed=1).rounds == 20
 
 
@@ -474,7 +478,7 @@ def test_two_samples_are_labelled_apart(rng: np.random.Generator) -> None:
 def test_the_agnostic_claim_pays_for_the_new_labels() -> None:
     plain = EverlastingV2(training_rate=0.01)
     agnostic = attrs.evolve(plain, agnostic=True)
-    through = plain._through_round(1)
+    through = plain._cost_through_round(1)
     expected = amplify_by_subsampling(through[0] + 3, 4 * np.e * through[1], rate=0.01)
     assert agnostic._cost_of_example() == pytest.approx(expected)
     assert agnostic.claim.epsilon == pytest.approx(max(expected.epsilon, plain.claim.epsilon))
@@ -482,7 +486,7 @@ def test_the_agnostic_claim_pays_for_the_new_labels() -> None:
 
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
-def test_finite_classes_play_through_rounds(spec: type[GenericBBL]) -> None:
+def test_finite_classes_play_cost_through_rounds(spec: type[GenericBBL]) -> None:
     concepts = FiniteClass(np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1]], bool))
     learner = spec(concepts=concepts, teachers=9, chunk=1, training_rate=0.5, rate=0.5, answers=8)
     sample = Sample([0, 1, 2], [0, 1, 1], [20, 20, 20])

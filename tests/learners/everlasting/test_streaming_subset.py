@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from support.statistical import check_counts, rejected, statistical
 
-from learners.everlasting import query_subset as module
+from learners.everlasting import streaming_subset as module
 from learners.everlasting.streaming_subset import StreamingSubset
 
 RATE = 1e-8
@@ -18,7 +18,7 @@ def collect(games: int, of: int, choose: int, rng: np.random.Generator) -> np.nd
     collector = StreamingSubset(games, of=of, choose=choose, rng=rng)
     for place in range(of):
         collector.offer(place + 1000.0 * np.arange(games)[:, None])
-    return collector.chosen()
+    return collector.collect()
 
 
 @pytest.mark.parametrize(("of", "choose"), [(1, 1), (5, 0), (5, 5), (300, 7), (300, 299), (1000, 400)])
@@ -43,7 +43,7 @@ def test_every_subset_is_equally_likely(
     collector = StreamingSubset(300_000, of=6, choose=3, rng=rng)
     for first, stop in ((0, 1), (1, 5), (5, 6)):
         collector.offer(np.broadcast_to(np.arange(first, stop), (300_000, stop - first)))
-    chosen = collector.chosen()
+    chosen = collector.collect()
     subsets = list(combinations(range(6), 3))
     index = {s: i for i, s in enumerate(subsets)}
     observed = np.bincount([index[tuple(row)] for row in np.sort(chosen, axis=1).tolist()], minlength=20)

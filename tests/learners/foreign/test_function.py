@@ -92,7 +92,7 @@ def test_releases_keep_the_order_of_games() -> None:
     releases: list[np.ndarray] = []
 
     def moves(games: int, rng: np.random.Generator) -> Moves:
-        reply = yield Train([none.replaced(0, 0.0, int(game % 3 == 0)) for game in range(games)])
+        reply = yield Train([none.replace_one(0, 0.0, int(game % 3 == 0)) for game in range(games)])
         releases.append(reply.value)
         return None
 

@@ -16,7 +16,7 @@ from support.players import Scripted, script
 from support.statistical import check_counts, rejected, statistical
 from support.winnow_laws import Enumerated, Example, View, compositions, loss
 
-from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, Unsupported, play
+from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
 from arena import Example as Move
 from arena.concepts import Halfspaces, Points
 from arena.concepts.cube.embeddings import disjunction, point_function
@@ -293,7 +293,7 @@ def test_the_claim_is_the_cost_of_the_parameters_in_use() -> None:
     draws = renyi_composition(70, 4 * 0.5 / 50, slack=1e-6)
     assert learner.claim.epsilon == 0.4 + draws.epsilon
     assert learner.claim.delta == 1e-6
-    assert learner.claim.protects == ("an example of the stream",)
+    assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
     paper = (
         advanced_composition(10, 0.4, slack=5e-7).epsilon + advanced_composition(70, 0.04, slack=5e-7).epsilon
     )

@@ -12,7 +12,17 @@ from support.littlestone_references import agreeing, concepts_of, soa_label
 from support.players import Scripted, script
 from support.statistical import check_mean, statistical
 
-from arena import Adaptive, BudgetExceeded, Example, InvalidArgument, Moves, Oblivious, Unsupported, play
+from arena import (
+    Adaptive,
+    BudgetExceeded,
+    Example,
+    InvalidArgument,
+    Moves,
+    Oblivious,
+    PrivacyUnit,
+    Unsupported,
+    play,
+)
 from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
@@ -195,7 +205,7 @@ def test_the_claim_is_the_cost_of_the_noise_in_use() -> None:
     assert learner.noise.scale == pytest.approx(4 / each)
     assert learner.claim.epsilon == pytest.approx(1.0)
     assert 5e-7 <= learner.claim.delta <= 1e-6
-    assert learner.claim.protects == ("an example of the stream",)
+    assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
     many = attrs.evolve(learner, switches=300)
     assert many.watch_epsilon > 1 / 600
     assert many.claim.epsilon == pytest.approx(1.0)

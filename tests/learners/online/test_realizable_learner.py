@@ -20,10 +20,11 @@ from arena import (
     InvalidArgument,
     Moves,
     Oblivious,
+    PrivacyUnit,
     Unsupported,
     play,
 )
-from arena.bounds import Bound
+from arena.claims import Bound
 from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
@@ -227,7 +228,7 @@ def test_the_claim_is_the_cost_of_the_noise() -> None:
     assert learner.claim.epsilon == pytest.approx(1.0)
     assert learner.claim.delta == pytest.approx(1e-6)
     assert learner.claim.delta <= 1e-6 * (1 + 1e-9)
-    assert learner.claim.protects == ("an example of the stream",)
+    assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
     assert attrs.evolve(learner, nodes=2).claim == attrs.evolve(learner, nodes=2**20).claim
     paper = attrs.evolve(learner, **PAPER)
     assert [noise.scale for noise in paper.noises] == pytest.approx([2 / 0.25, 2 / 0.25])

@@ -155,7 +155,7 @@ def test_an_exact_audit_refutes_the_slip_alone(kind: type[PateAsq]) -> None:
 def test_no_replaced_example_refutes_the_claim(method: str) -> None:
     learner = PateAsq(teacher=LINE, teachers=3, queries=4, epsilon=1.0, delta=1e-2, method=method)
     for place, point, label in [(0, 5, 0), (1, 0, 0), (2, 3, 1), (3, 4, 0), (4, 1, 1)]:
-        swap = script(Train(UNEVEN, UNEVEN.replaced(place, point, label)))
+        swap = script(Train(UNEVEN, UNEVEN.replace_one(place, point, label)))
         assert not exact(learner, swap, Release()).refuted
 
 

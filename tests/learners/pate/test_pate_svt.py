@@ -25,7 +25,7 @@ from support.voting_laws import (
     views,
 )
 
-from arena import TRAINING_EXAMPLE, InvalidArgument, Sample, Training
+from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
 from learners.mechanisms.accounting.composition import advanced_composition, basic_composition, zcdp_guarantee
@@ -130,7 +130,7 @@ def test_the_claim_is_at_most_that_of_other_compositions(
     assert spec.claim.epsilon <= min(way.epsilon for way in ways) * (1 + 1e-9)
     assert spec.claim.epsilon < epsilon
     assert spec.claim.delta == pytest.approx(delta, rel=1e-9)
-    assert spec.claim.protects == (TRAINING_EXAMPLE,)
+    assert spec.claim.protects == (PrivacyUnit.TRAINING_EXAMPLE,)
 
 
 def test_the_claim_has_a_larger_delta_if_labels_need_it() -> None:

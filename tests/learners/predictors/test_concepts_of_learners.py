@@ -31,7 +31,7 @@ def test_votes_are_those_of_teachers_of_one_example(concepts: ConceptClass, rng:
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=lambda concepts: concepts.name)
 def test_predictors_by_votes_play(concepts: ConceptClass) -> None:
-    asked = script(Train(SAMPLE, SAMPLE.replaced(0, (0, 0), 1)), Queries([(1, 1), (0, 0)]))
+    asked = script(Train(SAMPLE, SAMPLE.replace_one(0, (0, 0), 1)), Queries([(1, 1), (0, 0)]))
     learners: list[Learner] = [
         EverlastingV2(concepts=concepts, teachers=101, chunk=3, training_rate=0.5, rounds=1),
         NoisyVotes(concepts=concepts),

@@ -86,7 +86,7 @@ def test_the_law_of_another_budget_would_be_noticed() -> None:
 def test_the_claim_holds_of_the_law(halts: int, ones: int) -> None:
     learner = SteadyThresholdsPredictor(size=40, epsilon=0.3, alpha=0.2, halts=halts, slack=0.01)
     sample = Sample([0.0, 0.0], [1, 0], [ones, 40 - ones])
-    pair = [view_law(learner.law(one), [0.0] * 7) for one in (sample, sample.replaced(0, 0.0, 0))]
+    pair = [view_law(learner.law(one), [0.0] * 7) for one in (sample, sample.replace_one(0, 0.0, 0))]
     claim = learner.claim
     assert claim.epsilon == steady_thresholds_cost(halts, 0.3, gap=0.4 * 40 * 0.3, slack=0.01).epsilon
     for one, other in (pair, pair[::-1]):
@@ -104,7 +104,7 @@ def test_it_conforms_and_is_in_step(halts: int) -> None:
 
 
 def test_it_is_set_for_the_size_of_the_sample() -> None:
-    with pytest.raises(Unsupported, match="steady-thresholds is set for 1,000 examples, got 3"):
+    with pytest.raises(Unsupported, match="steady-thresholds is configured for 1,000 examples, got 3"):
         SteadyThresholdsPredictor().law(Sample([0.0], [1], [3]))
-    assert SteadyThresholdsPredictor().sized_for(70).size == 70
+    assert SteadyThresholdsPredictor().adapt_to(70).size == 70
     assert play(steady(1), TrainingSwap(learner=steady(1)), Figure1(), games=0, seed=1).rounds == 100

@@ -39,7 +39,7 @@ from learners.releases.randomised_response import RandomisedResponse
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}
 COUNTED = Sample([0.0, 0.0], [0, 1], [4, 3])
-NEIGHBOUR = COUNTED.replaced(0, 0.0, 1)
+NEIGHBOUR = COUNTED.replace_one(0, 0.0, 1)
 
 
 def released(learner: Learner, sample: Sample, games: int = 400_000) -> np.ndarray:
@@ -168,22 +168,22 @@ def test_many_labels_have_the_law_of_few() -> None:
 def test_the_claim_of_randomised_response_is_attained() -> None:
     learner = RandomisedResponse(size=3, epsilon=0.8)
     leads = [
-        lead(learner, LABELLED, LABELLED.replaced(run, 1.0, label)) for run in range(3) for label in (0, 1)
+        lead(learner, LABELLED, LABELLED.replace_one(run, 1.0, label)) for run in range(3) for label in (0, 1)
     ]
     assert max(leads) == pytest.approx(learner.claim.epsilon, rel=1e-12)
-    flipped = LABELLED.replaced(0, 0.0, 0)
+    flipped = LABELLED.replace_one(0, 0.0, 0)
     expected = (exp(0.8) - exp(0.3)) / (1 + exp(0.8))
     found = delta_of_finite(learner.law(LABELLED), learner.law(flipped), 0.3)
     assert found == pytest.approx(expected, rel=1e-12)
 
 
 def test_randomised_response_wants_the_size_it_is_set_for() -> None:
-    message = r"randomised-response is set for 1 example, got 3\. Set size to the size of the sample\."
+    message = r"randomised-response is configured for 1 example, got 3\. Set size to the size of the sample\."
     with pytest.raises(Unsupported, match=message):
         RandomisedResponse().law(LABELLED)
     with pytest.raises(Unsupported, match=message):
         play(RandomisedResponse(), script(Train(LABELLED)), Release(), games=2, seed=1)
-    assert RandomisedResponse().sized_for(3).sample_size == 3
+    assert RandomisedResponse().adapt_to(3).sample_size == 3
 
 
 # --- exponential-choice -----------------------------------------------------------------------------------
@@ -214,7 +214,7 @@ def test_what_exponential_choice_releases_labels_points() -> None:
 def test_the_claim_of_exponential_choice_holds_for_every_neighbour() -> None:
     learner = ExponentialChoice(concepts=GRID, epsilon=1.5)
     leads = [
-        lead(learner, GRADED, GRADED.replaced(run, point, label))
+        lead(learner, GRADED, GRADED.replace_one(run, point, label))
         for run, point, label in itertools.product(range(3), GRID.domain or (), (0, 1))
     ]
     assert 0.5 < max(leads) <= learner.claim.epsilon + 1e-12
@@ -224,7 +224,7 @@ def test_the_claim_of_exponential_choice_holds_for_every_neighbour() -> None:
 def test_exponential_choice_needs_a_finite_domain(concepts: Thresholds) -> None:
     with pytest.raises(InvalidArgument, match="over a finite domain of at most 4,096 points") as refused:
         ExponentialChoice(concepts=concepts)
-    assert str(refused.value).endswith("For instance concepts=thresholds:1..16.")
+    assert str(refused.value).endswith("Choose one, for instance concepts=thresholds:1..16.")
 
 
 # --- all of them ------------------------------------------------------------------------------------------

@@ -13,12 +13,12 @@ from support.zoo import EVERY, KINDS, LIVELY, alternating, label, spread
 
 from adversaries.release.statdp import inputs
 from arena import (
-    TRAINING_EXAMPLE,
     Branches,
     Density,
     Finite,
     Independent,
     InvalidArgument,
+    PrivacyUnit,
     Release,
     Sample,
     Train,
@@ -55,7 +55,7 @@ def test_every_learner_of_the_zoo_conforms(learner: CountingLearner) -> None:
 def test_claims(learner: CountingLearner) -> None:
     claim = learner.claim
     assert claim.epsilon == pytest.approx(0.2 if "hist" in learner.name else 0.1)
-    assert (claim.delta, claim.protects) == (0, (TRAINING_EXAMPLE,))
+    assert (claim.delta, claim.protects) == (0, (PrivacyUnit.TRAINING_EXAMPLE,))
     assert learner.common_random_numbers
     assert learner.theorem
 

@@ -173,5 +173,5 @@ def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
         with pytest.raises(InvalidArgument, match=r"counted values must lie in \[0, 1\]"):
             counter.add(value)
     counter.add(1)
-    with pytest.raises(BudgetExceeded, match="the counter has published all 1 counts; set a longer horizon"):
+    with pytest.raises(BudgetExceeded, match="the counter has published all 1 counts; set a larger horizon"):
         counter.add(1)

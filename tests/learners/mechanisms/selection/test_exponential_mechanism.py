@@ -96,7 +96,7 @@ def test_games_with_nothing_allowed_are_refused(rng: np.random.Generator) -> Non
 
 @pytest.mark.parametrize("shape", [(3,), (3, 0), (0, 0), (2, 2, 2)])
 def test_scores_of_another_shape_are_refused(shape: tuple[int, ...], rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match=r"scores are \(games, options\) with at least one option"):
+    with pytest.raises(InvalidArgument, match=r"scores must have shape \(games, options\), options ≥ 1"):
         exponential_mechanism(rng, np.zeros(shape), epsilon=1, sensitivity=1)
 
 
@@ -104,7 +104,7 @@ def test_scores_of_another_shape_are_refused(shape: tuple[int, ...], rng: np.ran
     "allowed", [np.ones((3, 2), dtype=int), np.ones((2, 2), dtype=bool), np.ones(2, dtype=bool)]
 )
 def test_another_mask_is_refused(allowed: np.ndarray, rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="allowed is a bool for each score"):
+    with pytest.raises(InvalidArgument, match="allowed must hold one bool per score"):
         exponential_mechanism(rng, np.zeros((3, 2)), epsilon=1, sensitivity=1, allowed=allowed)
 
 

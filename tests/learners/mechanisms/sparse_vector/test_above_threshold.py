@@ -152,12 +152,12 @@ def test_a_budget_tells_who_starts_again_and_who_has_halted() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"threshold": math.inf}, "the threshold must be finite, got inf"),
-        ({"threshold": math.nan}, "the threshold must be finite, got nan"),
+        ({"threshold": math.inf}, "threshold must be finite, got inf"),
+        ({"threshold": math.nan}, "threshold must be finite, got nan"),
         ({"epsilon": -1}, "epsilon must be positive and finite, got -1"),
         ({"sensitivity": 0}, "sensitivity must be positive and finite, got 0"),
-        ({"halts": 0}, "halts is a whole number of at least 1, got 0"),
-        ({"halts": 2.0}, "halts is a whole number of at least 1, got 2.0"),
+        ({"halts": 0}, "halts must be at least 1, got 0"),
+        ({"halts": 2.0}, "halts must be an integer, got 2.0"),
         ({"games": -1}, "games must be at least 0, got -1"),
     ],
 )

@@ -34,7 +34,7 @@ def answers(rng: np.random.Generator, value: float, **changed: float) -> np.ndar
     """How often each of the four kinds of answer is given in a million games."""
     table = SteadyThresholds(1_000_000, rng, halts=2, **(SETTINGS | changed))  # type: ignore[arg-type]
     ones = table.respond(np.full((1_000_000, 1), value))[:, 0]
-    return np.bincount(np.where(table.top[:, 0], 1 + ones, 3 * ones), minlength=4)
+    return np.bincount(np.where(table.between[:, 0], 1 + ones, 3 * ones), minlength=4)
 
 
 @pytest.mark.parametrize("value", [0.25, 0.5, 0.7])
@@ -85,7 +85,7 @@ def test_one_game_is_the_naive_reference(
         top = tops < halts and lower <= noisy <= upper
         tops += top
         assert said[0, 0] == (noisy >= 0.5)
-        assert table.top[0, 0] == top
+        assert table.between[0, 0] == top
         assert table.halted[0] == (tops == halts)
 
 
@@ -105,10 +105,10 @@ def test_several_answers_end_with_the_first_halt(games: int, many: int, halts: i
         some = said.shape[1]
         assert 1 <= some <= many
         assert np.array_equal(said, values[:, :some] >= table.cuts)
-        assert table.top.shape == table.cuts.shape == said.shape
-        assert not table.top[before].any()
-        assert not (tops + table.top[:, :-1].sum(axis=1) >= halts)[~before].any()
-        tops += table.top.sum(axis=1)
+        assert table.between.shape == table.cuts.shape == said.shape
+        assert not table.between[before].any()
+        assert not (tops + table.between[:, :-1].sum(axis=1) >= halts)[~before].any()
+        tops += table.between.sum(axis=1)
         assert np.array_equal(table.halted, tops >= halts)
         assert some == many or (table.halted > before).any()
 
@@ -269,7 +269,7 @@ def test_parameters_out_of_range_are_refused(bad: dict, rng: np.random.Generator
 @pytest.mark.parametrize("values", [np.zeros(3), np.zeros((2, 1)), np.zeros((3, 0)), np.full((3, 1), np.nan)])
 def test_values_that_fit_no_table_are_refused(values: np.ndarray, rng: np.random.Generator) -> None:
     table = SteadyThresholds(3, rng, halts=1, **SETTINGS)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match=r"every game needs the same number|must be finite"):
+    with pytest.raises(InvalidArgument, match=r"values must have shape|must be finite"):
         table.respond(values)
 
 

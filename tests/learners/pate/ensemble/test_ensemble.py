@@ -64,7 +64,7 @@ def test_parts_are_even_disjoint_and_cover_the_sample(sample: Sample, size: int)
 def test_neighbours_share_all_parts_but_one(sample: Sample, size: int, data: st.DataObject) -> None:
     size = min(size, sample.size)
     run = data.draw(st.integers(0, len(sample.counts) - 1))
-    other = sample.replaced(run, data.draw(st.integers(0, 3)), data.draw(st.integers(0, 1)))
+    other = sample.replace_one(run, data.draw(st.integers(0, 3)), data.draw(st.integers(0, 1)))
     pairs = zip(divide_sample(sample, size, 1), divide_sample(other, size, 1), strict=True)
     assert sum(one != two for one, two in pairs) == (sample != other)
 
@@ -120,7 +120,7 @@ DISTINCT = Sample(np.arange(60.0), np.arange(60) % 2)
 
 def test_two_worlds_need_one_more_teacher_than_one_world(counting: CountingTeacher) -> None:
     learner = PateGaussian(teacher=counting, teachers=10)
-    two_worlds = DISTINCT, DISTINCT.replaced(30, 5.5, 0)
+    two_worlds = DISTINCT, DISTINCT.replace_one(30, 5.5, 0)
     for games in (1, 2, 64):
         state = learner.start(games, np.random.default_rng(0))
         state.train(Training.of(two_worlds, np.arange(games) % 2))

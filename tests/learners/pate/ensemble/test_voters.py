@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena import TRAINING_EXAMPLE, AnswerLaw, Claim, InvalidArgument, Sample, Training
+from arena import AnswerLaw, Claim, InvalidArgument, PrivacyUnit, Sample, Training
 from arena.concepts import Thresholds
 from arena.testing import check_learner
 from learners.pate.ensemble import Minimiser, Teacher, Voters, VotersState, VotingLaw
@@ -46,7 +46,7 @@ class Shown(Voters):
 
     @property
     def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(TRAINING_EXAMPLE,))
+        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> AnswerLaw:
         return ShownLaw(self, sample)
@@ -57,7 +57,7 @@ class Shown(Voters):
 
 PLANE = Teacher.from_text("rectangles:4x4")
 LINE = Sample([0.0, 1.0, 2.0, 3.0], [1, 1, 1, 1], [3, 2, 2, 2])
-OTHER = LINE.replaced(0, 2.5, 1)
+OTHER = LINE.replace_one(0, 2.5, 1)
 
 
 def running(games: int, spec: Voters | None = None, samples: tuple[Sample, ...] = (LINE, OTHER)) -> Any:
