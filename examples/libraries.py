@@ -163,8 +163,8 @@ def audit_all(libraries: Sequence[Callable[[], Iterator[Entry]]] = LIBRARIES) ->
 def main() -> None:
     started = time.perf_counter()
     print(tabulate(audit_all(), HEADERS, disable_numparse=True))
-    print(f"\n{GAMES:,} games in each world, confidence {CONFIDENCE:.0%}. Of 10 people, none is labelled 1 in")
-    print(f"world 0 and one in world 1. {time.perf_counter() - started:.0f} s in all.")
+    print(f"\n{GAMES:,} games in each world, confidence {CONFIDENCE:.0%}. Of 10 people, none is labelled 1")
+    print(f"in world 0, and one in world 1. {time.perf_counter() - started:.0f} s in all.")
 
 
 if __name__ == "__main__":

@@ -114,7 +114,7 @@ class VoteCounts:
 
 @lru_cache(maxsize=16)
 def vote_counts(*ensembles: VotingTeachers) -> VoteCounts:
-    """The vote counts of these ensembles, is_shared by all batches of an audit, which query the same points."""
+    """The vote counts of these ensembles, shared by the batches of an audit, which query the same points."""
     return VoteCounts(ensembles)
 
 

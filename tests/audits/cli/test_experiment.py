@@ -152,7 +152,7 @@ def test_numbers_can_be_cut(tmp_path) -> None:
         (("--jobs", "0"), "jobs must be at least 1, got 0"),
         (("--plot", "chart.pdf"), "a chart must be a PNG or an SVG, got 'chart.pdf'."),
         (("--active", "guessing"), "Invalid value for '--active': 'guessing' is not one of"),
-        (("--constant", "0"), "constant is more than 0, got 0.0"),
+        (("--constant", "0"), "constant must be more than 0, got 0.0"),
         (("--positive", "x"), "{data}, column 'y': no label is, got 'x'."),
         (("--quantiles", "1"), "a column is cut into 2 to 64 ranges, got 1."),
     ],

@@ -150,7 +150,7 @@ def test_literals_can_be_asked(small: str) -> None:
         (("rivest", *MUSHROOMS, "--holdout", "1"), "the part that is held out is at least 0 and less"),
         (("rivest", *MUSHROOMS, "--public", "0.1"), "the part whose points are public is at least 0"),
         (("pate-psq", *MUSHROOMS, "--public", "1"), "the part whose points are public is at least 0"),
-        (("pate-psq", *MUSHROOMS, "--public", "0"), "pate-psq needs public points, as LogisticRegression"),
+        (("pate-psq", *MUSHROOMS, "--public", "0"), "pate-psq needs public points, since LogisticRegression"),
         (("pate-gaussian", *MUSHROOMS), "pate-gaussian does not learn from columns of data."),
         (("pate-psq", *MUSHROOMS, "--set", "teachers=1e5"), "100,000 teachers need at least as many"),
         (("rivest", *MUSHROOMS, "--splits", "0"), "there is at least one split, got 0"),

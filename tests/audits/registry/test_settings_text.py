@@ -16,5 +16,5 @@ def test_a_field_of_one_kind_of_concepts_reads_text_too() -> None:
 
 def test_which_kind_it_is_the_player_checks() -> None:
     assert build(Winnow, {"concepts": "halfspaces:8,0.5"}).concepts == Halfspaces(8, 0.5)
-    with pytest.raises(InvalidArgument, match="halfspaces with margin"):
+    with pytest.raises(InvalidArgument, match="halfspaces with a margin"):
         build(Winnow, {"concepts": "thresholds:1..3"})

@@ -329,7 +329,7 @@ def test_linear_rules_refuse_unsupported_queries() -> None:
     rule = LinearRules(2)
     assert rule.vc_dimension == 3
     for call in (lambda: rule.dichotomies([[0, 1]]), lambda: rule.erm([[0, 1]], [1])):
-        with pytest.raises(Unsupported, match=r"LinearRules\(d=2\) does not tell its"):
+        with pytest.raises(Unsupported, match=r"LinearRules\(d=2\) cannot compute its"):
             call()
     with pytest.raises(InvalidArgument, match="2 weights and an offset"):
         rule.labels([[1.0, 2.0]], [[0, 1]])
