@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import time
 
-from adversaries.online.random_sequences import Iid
+from adversaries.online.random_sequences import IidExamples
 from arena.concepts import Thresholds
 from audits.races import plan_online_race, run_race
 from learners.online.conservative import ConservativeLearner
@@ -19,7 +19,7 @@ ROUNDS, GAMES = 1_000, 10_000
 
 def seconds(learner: ConservativeLearner) -> tuple[float, int]:
     """With the mistakes of the worst game."""
-    race = plan_online_race([(learner.name, learner, Iid())], rounds=ROUNDS, games=GAMES, marks=1)
+    race = plan_online_race([(learner.name, learner, IidExamples())], rounds=ROUNDS, games=GAMES, marks=1)
     start = time.process_time()
     worst = int(run_race(race).standings[0].worst[-1])
     return time.process_time() - start, worst

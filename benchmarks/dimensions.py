@@ -15,7 +15,7 @@ from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
 from adversaries.online.adaptive import AdaptiveConsistent
-from adversaries.online.random_sequences import Iid
+from adversaries.online.random_sequences import IidExamples
 from arena import Adversary
 from arena.concepts import Thresholds
 from audits.races import RaceResult, plan_online_race, run_race
@@ -28,7 +28,7 @@ LEARNERS = {
 }
 AGAINST = {
     "adaptive: contradicts what is shown": AdaptiveConsistent(),
-    "iid: points and a concept drawn beforehand": Iid(),
+    "iid: points and a concept drawn beforehand": IidExamples(),
 }
 
 

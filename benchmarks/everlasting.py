@@ -60,8 +60,8 @@ TOPS = 4  # outcomes ⊤ that v1 and the counter pay for, in units of α_1·R_1
 def listed(concepts: ConceptClass, size: int, seed: int = 0) -> Sample:
     """So many points, labelled by a target."""
     rng = np.random.default_rng(seed)
-    points = concepts.points_at_random(rng, size)
-    return Sample(points, concepts.labels(concepts.concept_at_random(rng)[None], points)[0]).distinct()
+    points = concepts.draw_points(rng, size)
+    return Sample(points, concepts.labels(concepts.draw_concept(rng)[None], points)[0]).distinct()
 
 
 def every(points: int) -> FiniteClass:

@@ -25,7 +25,12 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
-from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
+from adversaries.online.random_sequences import (
+    DriftingExamples,
+    IidExamples,
+    PreparedExamples,
+    SortedExamples,
+)
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
@@ -52,9 +57,9 @@ GAMES = 200
 BATCHES = {1_000: 250, 4_000: 500, 16_000: 1_000, 64_000: 2_000}
 ORDERED = 4_000
 OTHERS = {
-    "points in order": Sorted(noise=0.1),
-    "points inward": Sorted(noise=0.1, order="inward"),
-    "four targets": Drift(noise=0.1, every=ORDERED // 4),
+    "points in order": SortedExamples(noise=0.1),
+    "points inward": SortedExamples(noise=0.1, order="inward"),
+    "four targets": DriftingExamples(noise=0.1, every=ORDERED // 4),
 }
 ENDS, COUNTERS = 31, 100_000
 FOLLOWED = (10_000, 100_000)
@@ -81,7 +86,7 @@ def players(rounds: int) -> dict[str, Learner]:
 
 
 def regrets() -> str:
-    found = {rounds: raced(Iid(noise=0.1), rounds) for rounds in BATCHES}
+    found = {rounds: raced(IidExamples(noise=0.1), rounds) for rounds in BATCHES}
     rows = [row for rounds, standings in found.items() for row in rows_of("iid", rounds, standings)]
     for label, adversary in OTHERS.items():
         rows += rows_of(label, ORDERED, raced(adversary, ORDERED))
@@ -89,7 +94,7 @@ def regrets() -> str:
     return tabulate(rows, headers, disable_numparse=True) + "\n\n" + growth(found)
 
 
-def raced(adversary: Prepared, rounds: int) -> tuple[OnlineStanding, ...]:
+def raced(adversary: PreparedExamples, rounds: int) -> tuple[OnlineStanding, ...]:
     entrants = [(label, learner, adversary) for label, learner in players(rounds).items()]
     return run_race(plan_online_race(entrants, rounds=rounds, games=GAMES, marks=1), jobs=JOBS).standings
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -19,12 +18,13 @@ from audits.cli.options import DELTA, EPSILON, PART, REAL, WHOLE, WORKERS, takes
 from audits.cli.progress import bar, counted
 from audits.registry.match import Match
 from audits.registry.settings_text import under_test
+from audits.reports.json_form import to_json
+from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import choose_distinguisher
-from audits.runs.estimation import Progress
 from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
-from audits.runs.shards import Part, play_part
-from audits.runs.stopped import Stopped
+from audits.runs.run_parts import RunPart, play_part
+from audits.runs.run_stopped import RunStopped
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
 
@@ -90,7 +90,7 @@ def audit(
     estimators: bool,
     jobs: Workers,
     ledger: str | None,
-    part: Part | None,
+    part: RunPart | None,
     as_json: bool,
     html: str | None,
     **asked: Any,
@@ -168,7 +168,7 @@ def carry_out(
     estimators: bool,
     jobs: Workers,
     ledger: str | None,
-    part: Part | None,
+    part: RunPart | None,
     as_json: bool,
     html: str | None,
 ) -> NoReturn:
@@ -186,8 +186,10 @@ def carry_out(
             ledger = str(Path(folder, "run.ledger"))  # from which the page is written
         try:
             with _bar(plan, hidden=quiet or as_json) as watch:
-                verdict = run(plan, jobs=jobs, ledger=ledger, watch=watch, command=command, every=estimators)
-        except Stopped as stopped:
+                verdict = run(
+                    plan, jobs=jobs, ledger=ledger, watch=watch, command=command, all_estimators=estimators
+                )
+        except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
                 _print(stopped.verdict, plan, as_json=as_json)
             raise
@@ -206,7 +208,7 @@ def status_of(verdict: Verdict) -> int:
 
 
 def _print(verdict: Verdict, plan: Plan, *, as_json: bool) -> None:
-    click.echo(report.verdict_json(verdict) if as_json else report.verdict_text(verdict, plan=plan))
+    click.echo(to_json(verdict) if as_json else report.verdict_text(verdict, plan=plan))
 
 
 def _check_part(ledger: str | None, *, estimators: bool, html: str | None) -> None:
@@ -219,17 +221,17 @@ def _check_part(ledger: str | None, *, estimators: bool, html: str | None) -> No
 
 
 def _play_part(
-    plan: Plan, part: Part, *, command: str, quiet: bool, jobs: Workers, ledger: str, as_json: bool
+    plan: Plan, part: RunPart, *, command: str, quiet: bool, jobs: Workers, ledger: str, as_json: bool
 ) -> NoReturn:
-    of = sum(plan.pairs(index) for index in part.blocks(plan))
+    of = sum(plan.pairs(index) for index in part.block_indices(plan))
     with counted(of, "games", hidden=quiet or as_json, scaled=True) as watch:
         played = play_part(plan, part, ledger=ledger, jobs=jobs, watch=watch, command=command)
     if as_json:
-        click.echo(json.dumps(played.as_json()))
+        click.echo(to_json(played))
     else:
         click.echo(
-            f"Part {part}: {played.blocks:,} of {played.of_blocks:,} blocks, {played.games:,} of "
-            f"{played.of_games:,} games in each world, are in {ledger}.\n"
+            f"Part {part}: {played.blocks:,} of {played.blocks_planned:,} blocks, {played.games:,} of "
+            f"{played.games_planned:,} games in each world, are in {ledger}.\n"
             "A part has no verdict: arena merge the ledgers of all parts, then arena resume the whole."
         )
     click.get_current_context().exit(INTERRUPTED if played.interrupted else 0)
@@ -251,11 +253,11 @@ def _command() -> str:
 
 
 @contextmanager
-def _bar(plan: Plan, *, hidden: bool) -> Iterator[Callable[[Progress], None]]:
+def _bar(plan: Plan, *, hidden: bool) -> Iterator[Callable[[RunProgress], None]]:
     """A progress bar on a terminal: games played in each world, and the bound so far."""
     with bar(unit="games", total=plan.games, hidden=hidden, scaled=True) as shown:
 
-        def show(now: Progress) -> None:
+        def show(now: RunProgress) -> None:
             shown.set_postfix_str(f"ε ≥ {now.epsilon_lower:.2f}", refresh=False)
             shown.update(now.games - shown.n)
 

@@ -46,10 +46,10 @@ class PartOf(click.ParamType):
     def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
         if not isinstance(value, str):
             return value
-        from audits.runs.shards import Part  # with all that plays, which most commands do not need
+        from audits.runs.run_parts import RunPart  # with all that plays, which most commands do not need
 
         try:
-            return Part.read(value)
+            return RunPart.parse(value)
         except InvalidArgument as error:
             raise click.BadParameter(str(error), context, parameter) from error
 

@@ -7,7 +7,7 @@ import click
 from audits.cli.options import takes_match
 from audits.registry.match import Match
 from audits.registry.settings_text import summary
-from audits.runs.game_transcript import side_by_side
+from audits.runs.example_games import write_example_games
 
 
 @click.command("play")
@@ -20,7 +20,7 @@ def play_pair(found: Match, *, seed: int, quiet: bool) -> None:
       arena play everlasting-v1 --against halt-counter
       arena play noisy-majority --against contrarian --rounds 20
     """
-    games = side_by_side(found.learner, found.adversary, found.referee, seed=seed)
+    games = write_example_games(found.learner, found.adversary, found.referee, seed=seed)
     players = f"{summary(found.learner)}, against {summary(found.adversary)}"
     click.echo(f"{players}, under {found.referee.name}, seed {seed}\n\n{games}")
 

@@ -21,7 +21,7 @@ from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, s
 from audits.cli.progress import bar
 from audits.registry.players import LEARNERS, as_learner
 from audits.registry.settings_text import build, claim_of, summary, under_test
-from audits.runs.game_transcript import side_by_side
+from audits.runs.example_games import write_example_games
 from audits.runs.workers import Workers
 
 # Hypothesis keeps notes on the modules that it meets; not where the user happens to be.
@@ -200,7 +200,7 @@ def _game(result: SearchResult) -> str:
     """The smallest game, once in each world."""
     plan = result.plan
     assert plan is not None
-    return side_by_side(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
+    return write_example_games(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import click
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
-from arena.concepts import CLASS_NAMES, ConceptClass, concept_class
+from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
 from audits.cli.options import JSON, WHOLE, settings_of
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, find_any
 from audits.registry.settings_text import GIVEN, blamed, build, claim_of, default_of, needed, text_of
@@ -109,7 +109,7 @@ def _class_of(text: str, settings: tuple[str, ...]) -> ConceptClass:
     if _names_class(text):
         if settings:
             raise click.UsageError(f"{text} is a concept class, which has no settings.")
-        return concept_class(text)
+        return parse_concept_class(text)
     found = find_any(text)
     if not issubclass(found, Learner):
         raise InvalidArgument(f"{text} is an adversary", remedy="Name a learner or a concept class.")

@@ -27,11 +27,11 @@ def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
         return _describe_infinite(concepts, depth)
     # Slow to import, and only this command needs it.
     from arena.littlestone import (
+        build_shattered_tree,
         dual_littlestone_dimension,
         dual_vc_dimension,
+        format_tree,
         littlestone_dimension,
-        shattered_tree,
-        tree_text,
     )
 
     if depth is not None and depth < 1:
@@ -50,13 +50,13 @@ def class_text(concepts: ConceptClass, depth: int | None = None) -> str:
         ("dual VC dimension", str(dual_vc_dimension(concepts))),
         ("dual Littlestone dimension", str(dual_littlestone_dimension(concepts))),
     ]
-    tree = shattered_tree(concepts)
+    tree = build_shattered_tree(concepts)
     if depth is not None and depth < levels:
         tree, extent = _truncate_tree(tree, depth), f"{depth} of its {levels} levels"
     else:
         extent = f"{levels} level{'' if levels == 1 else 's'}"
     heading = f"A shattered tree, {extent}; every node is a point, every edge its label:"
-    return f"{name_table(rows)}\n\n{heading}\n\n{tree_text(tree)}"
+    return f"{name_table(rows)}\n\n{heading}\n\n{format_tree(tree)}"
 
 
 def _describe_infinite(concepts: ConceptClass, depth: int | None) -> str:
@@ -71,7 +71,7 @@ def _describe_infinite(concepts: ConceptClass, depth: int | None) -> str:
         rows += _list_margin_bounds(concepts)
     else:
         rows += [
-            (f"labellings of {points:,} points", f"at most {concepts.most_dichotomies(points):,}")
+            (f"labellings of {points:,} points", f"at most {concepts.growth_bound(points):,}")
             for points in _POINT_COUNTS
         ]
     return name_table(rows)

@@ -26,7 +26,7 @@ from audits.reports.verdict_text import (
     name_outcome,
 )
 from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
-from audits.runs.replay import Replay, replay
+from audits.runs.run_history import RunHistory, read_history
 
 _PACKAGES = ("jinja2", "matplotlib")
 _TRANSCRIPT_WIDTH = 90  # characters
@@ -82,12 +82,12 @@ def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> 
     file cannot be written.
     """
     check_html(path, ledger)
-    page = render_html(replay(ledger))
+    page = render_html(read_history(ledger))
     with replaced("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 
-def render_html(run: Replay) -> str:
+def render_html(run: RunHistory) -> str:
     """The HTML page on a run."""
     from jinja2 import Environment  # an extra, and slow to import
 
@@ -110,7 +110,7 @@ def render_html(run: Replay) -> str:
     )
 
 
-def _explain_meaning(run: Replay) -> str:
+def _explain_meaning(run: RunHistory) -> str:
     verdict = run.verdict
     meaning = (
         "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
@@ -123,14 +123,14 @@ def _explain_meaning(run: Replay) -> str:
     return meaning
 
 
-def _describe_games(run: Replay) -> str:
-    numbers, games = run.numbers, run.verdict.games
+def _describe_games(run: RunHistory) -> str:
+    numbers, games = run.settings, run.verdict.games
     if games == numbers.games:
         return f"{games:,} in each world"
     return f"{games:,} of {'at most ' if numbers.until_refuted else ''}{numbers.games:,} in each world"
 
 
-def _list_figures(run: Replay) -> list[tuple[str, str]]:
+def _list_figures(run: RunHistory) -> list[tuple[str, str]]:
     verdict, notes = run.verdict, run.notes
     claim, own_claim = str(verdict.claim), notes.claim
     source = f", by {notes.theorem}" if notes.theorem else ""
@@ -144,7 +144,7 @@ def _list_figures(run: Replay) -> list[tuple[str, str]]:
     return [row for row in rows if row[1]]
 
 
-def _list_estimates(run: Replay) -> Iterator[EstimatorRow]:
+def _list_estimates(run: RunHistory) -> Iterator[EstimatorRow]:
     """The certified figures of all estimators."""
     for row in run.estimates.rows:
         if row.certified:
@@ -152,8 +152,8 @@ def _list_estimates(run: Replay) -> Iterator[EstimatorRow]:
             yield EstimatorRow(method, str(row), assumes)
 
 
-def _list_settings(run: Replay) -> Iterator[tuple[str, str]]:
-    plan, notes, numbers = run.plan, run.notes, run.numbers
+def _list_settings(run: RunHistory) -> Iterator[tuple[str, str]]:
+    plan, notes, numbers = run.plan, run.notes, run.settings
     players = (("learner", notes.learner), ("adversary", notes.adversary), ("referee", notes.protocol))
     for role, name in players:
         spec = plan.get(role)
@@ -175,10 +175,14 @@ def _describe_spec(name: str, spec: dict[str, Any], learner: object) -> str:
     """A player with all its settings; of an adversary, the opponent is not repeated."""
     parts = []
     for field, value in spec.items():
-        if field == "class":
+        if field in ("name", "class"):
             continue
         if isinstance(value, dict):
-            value = "the one above" if value == learner else value.get("class", "").rpartition(":")[2]
+            value = (
+                "the one above"
+                if value == learner
+                else value.get("name") or value.get("class", "").rpartition(":")[2]
+            )
         parts.append(f"{field} = {text_of(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name
 

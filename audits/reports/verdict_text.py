@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from audits.registry.settings_text import summary
 from audits.reports.formatting import join_paragraphs, name_table, nats, percent, wrap
-from audits.reports.json_form import to_json
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -13,11 +12,6 @@ _ALL_ESTIMATORS = (
     "the number of games that was fixed beforehand. Each holds with the stated confidence by itself: choose\n"
     "one before you look."
 )
-
-
-def verdict_json(verdict: Verdict) -> str:
-    """One JSON object on one line; null stands for what is unknown or not finite."""
-    return to_json(verdict.as_json())
 
 
 def verdict_text(verdict: Verdict, *, plan: Plan | None = None) -> str:

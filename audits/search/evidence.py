@@ -110,7 +110,7 @@ def play_halves(
         delta=contest.claim.delta,
         games=2 * max(1, pairs // 2),
         block=2 * max(1, pairs // 2),
-        seed=exploring_seed(contest.seed, stage, describe(adversary)),
+        seed=exploring_seed(contest.seed, stage, describe(adversary, modules=True)),
         distinguisher=LEARNED,
     )
     try:

@@ -16,10 +16,11 @@ from typing import Any
 import attrs
 
 from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from audits.reports.json_form import to_data
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
-from audits.runs.workers import Workers, in_order
+from audits.runs.workers import Workers, map_in_order
 from audits.search.evidence import DECLINED, Contest, confirming_seed, exploring_seed, play_halves, weighed
 from audits.search.explore import Explored, explore, referee_for
 from audits.search.score import Score, simple_scores
@@ -74,7 +75,7 @@ class SearchResult:
 
     def as_json(self) -> dict[str, Any]:
         """One flat object, but for the verdict; it depends on the arguments of the search alone."""
-        verdict = None if self.verdict is None else self.verdict.as_json()
+        verdict = None if self.verdict is None else to_data(self.verdict)
         if verdict is not None:
             del verdict["seconds"], verdict["games_per_second"]
         return {
@@ -143,7 +144,7 @@ def search(
         confirm_games=_games(claim.epsilon, error) if confirm_games is None else confirm_games,
         seed=seed,
     )
-    return sought.result(Workers.of(jobs), watch)
+    return sought.result(Workers.from_jobs(jobs), watch)
 
 
 def share_of_error(error: float, number: int) -> float:
@@ -249,7 +250,7 @@ class _Search:
     ) -> Generator[Explored, None, None]:
         tasks = [(number, sizes[number]) for number in numbers]
         run = partial(self._run, watch=watch) if len(tasks) == 1 and workers.local else self._run
-        yield from in_order(run, tasks, workers, unit="run")
+        yield from map_in_order(run, tasks, workers, unit="run")
 
     def _run(self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None) -> Explored:
         """One run. task: its number, and how many examples it has."""

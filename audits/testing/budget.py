@@ -9,7 +9,7 @@ import attrs
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
-from audits.runs.plan import usual_block
+from audits.runs.plan import default_block
 from audits.statistics.betting import EPSILON_MAX, ceiling
 
 LEAST_ERROR = 1e-12  # below it a confidence in floating point no longer says what it should
@@ -94,7 +94,7 @@ def games_needed(claim: Claim, *, error: float) -> int | None:
 @lru_cache(maxsize=256)
 def ceiling_of(games: int, *, claim: Claim, error: float) -> float:
     """The ε in nats that an adversary which tells the worlds apart every time certifies in so many games."""
-    block = usual_block(games)
+    block = default_block(games)
     sizes = [block] * (games // block) + [games % block]
     return ceiling(sizes, delta=claim.delta, confidence=confidence_at(error))
 

@@ -11,7 +11,7 @@ from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
 from audits.reports import verdict_rows
-from audits.runs.game_transcript import one_of_each, written
+from audits.runs.example_games import format_games, play_example_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.search import Script, SearchResult
@@ -56,14 +56,14 @@ class Finding:
     def game(self) -> str:
         """One game in each world, side by side: the first pair whose scores are the right way round."""
         try:
-            return _cut(written(self._pair()))
+            return _cut(format_games(self._pair()))
         except ArenaError as error:
             return f"(it ends early: {error})"
 
     def _pair(self) -> tuple[Played, ...]:
         plan = self.plan
         pairs = (
-            one_of_each(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
+            play_example_games(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
             for seed in range(_PAIRS)
         )
         first = next(pairs)

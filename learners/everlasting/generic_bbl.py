@@ -270,7 +270,7 @@ class GenericBBL(Learner):
             run = self.round(rounds - 1)
             points = int(self.rate_run * (run.examples + self.pool_size(rounds - 1)))
         distinct = self.concepts.domain if sample is None else sample.distinct().points
-        self.concepts.check_solutions(points if distinct is None else min(points, len(distinct)))
+        self.concepts.check_growth(points if distinct is None else min(points, len(distinct)))
 
     # --- utility ----------------------------------------------------------------------------------
 
@@ -348,7 +348,7 @@ class GenericBBL(Learner):
         """Claims E.5 and E.6, computed from the configured numbers (docs/proofs/generic_bbl.md).
 
         The claim is about games that are not refused: LabelBoost refuses points that may have too many
-        labellings (`ConceptClass.check_solutions`), and that depends on how many of them differ.
+        labellings (`ConceptClass.check_growth`), and that depends on how many of them differ.
         """
         return Claim(
             epsilon=max(cost.epsilon for cost in self.costs.values()),

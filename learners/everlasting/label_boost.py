@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.dichotomies import tallied
+from arena.concepts.dichotomies import tally_signs
 from learners.everlasting.counted_examples import CountedExamples
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
@@ -56,11 +56,11 @@ def label_boost(
     Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label (0 for the
     points of T); present (n, p) bool: whether S∘T holds the point. Returns concepts (n, ...).
 
-    Raises: Unsupported if a game may have too many dichotomies (see `ConceptClass.solutions`).
+    Raises: Unsupported if a game may have too many dichotomies (see `ConceptClass.candidate_concepts`).
     """
     points, signs, present = _merge_equal_points(points, ones - zeros, present)
     games, width = points.shape[:2]
-    step = max(1, _SLAB // max(1, width, concept_class.most_dichotomies(width)))
+    step = max(1, _SLAB // max(1, width, concept_class.growth_bound(width)))
     # There is one slab even for no games, so that the result has the dtype and the shape of the class.
     slabs = [slice(start, start + step) for start in range(0, max(games, 1), step)]
     return np.concatenate([_choose(rng, concept_class, points[s], signs[s], present[s]) for s in slabs])
@@ -82,7 +82,7 @@ def _merge_equal_points(
     """
     if len(np.unique(points[present], axis=0)) >= points.shape[1]:
         return points, signs, present
-    domain, tally, sets, kind = tallied(points, signs, present)
+    domain, tally, sets, kind = tally_signs(points, signs, present)
     return np.broadcast_to(domain, (len(points), *domain.shape)), tally, sets[kind]
 
 
@@ -93,7 +93,7 @@ def _choose(
     signs: np.ndarray,
     present: np.ndarray,
 ) -> np.ndarray:
-    solutions = concept_class.solutions(points, signs, present)
+    solutions = concept_class.candidate_concepts(points, signs, present)
     chosen = exponential_mechanism(
         rng,
         solutions.gains.astype(np.float64),

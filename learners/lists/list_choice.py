@@ -36,7 +36,7 @@ class ListChoice(Learner):
     epsilon: float = setting(1.0, unit="nats", help="ε of the choice", check=more_than(0))
 
     def __attrs_post_init__(self) -> None:
-        self.concepts.every()  # refuses classes with too many lists
+        self.concepts.all_lists()  # refuses classes with too many lists
 
     @property
     def claim(self) -> Claim:
@@ -48,7 +48,7 @@ class ListChoice(Learner):
         return True
 
     def law(self, sample: Sample) -> Finite:
-        lists = self.concepts.every()
+        lists = self.concepts.all_lists()
         wrong = (self.concepts.labels(lists, sample.points) != sample.labels) @ sample.counts.astype(float)
         weights = np.exp(-self.epsilon * (wrong - wrong.min()) / 2)
         return Finite(lists, weights / weights.sum())
@@ -70,4 +70,4 @@ class ListChoiceState:
         for sample, games in training.groups():
             cumulative = np.cumsum(self.spec.law(sample).probabilities)
             choices[games] = np.searchsorted(cumulative, uniform[games] * cumulative[-1], side="right")
-        return Hypothesis(self.spec.concepts, self.spec.concepts.every()[choices])
+        return Hypothesis(self.spec.concepts, self.spec.concepts.all_lists()[choices])

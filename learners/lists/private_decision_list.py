@@ -74,7 +74,7 @@ class PrivateDecisionList(Learner):
     @property
     def rounds(self) -> int:
         """The largest number of rules in a list: one for each feature, and "true"."""
-        return self.concepts.longest
+        return self.concepts.max_rules
 
     @property
     def claim(self) -> Claim:
@@ -107,7 +107,7 @@ class PrivateDecisionList(Learner):
 
         Raises: Unsupported if there are more than 200,000 (7 features or more).
         """
-        lists = self.concepts.every()
+        lists = self.concepts.all_lists()
         by_used = self._rule_probabilities(sample)
         used, probability = np.zeros(len(lists), np.int64), np.ones(len(lists))
         for rules in lists.T:

@@ -153,7 +153,7 @@ class AgnosticBatchedState:
         return Hypothesis(spec.concepts, self._concepts[concepts])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        place = self._spec.concepts.place(self._spec.concepts.check(x))
+        place = self._spec.concepts.domain_indices(self._spec.concepts.check(x))
         self._counts[self._rows, y.astype(np.intp) * self._points + place] += 1
         self._rounds_observed += 1
         batches, rest = divmod(self._rounds_observed, self._spec.batch)

@@ -306,7 +306,7 @@ class AgnosticExpertsState:
         return Hypothesis(self._class, self._functions[self._draws.draw()])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        place = self._spec.concepts.place(self._spec.concepts.check(x))
+        place = self._spec.concepts.domain_indices(self._spec.concepts.check(x))
         self._candidates.observe(place)
         self._draws.observe(self._experts.observe(place, y))
         self._rounds_observed += 1

@@ -111,7 +111,7 @@ class BpsExpertsState:
         return Hypothesis(self._groups.hypotheses, function)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._class.place(self._class.check(x))
+        columns = self._class.domain_indices(self._class.check(x))
         for slab in self._weights.slabs():
             self._update(self._weights.values[slab], columns[slab], y[slab])
         self._weights.end_round()

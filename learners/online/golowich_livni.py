@@ -184,7 +184,7 @@ class GolowichLivniState:
         return self._spec.soa.hypothesis(self._forests.function[first : first + self._games])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._spec.soa.place(x)
+        columns = self._spec.soa.domain_indices(x)
         first, copies = 0, 1
         if self._spec.reduction:
             first, copies = self._games * self._rounds.played, self._rounds.left

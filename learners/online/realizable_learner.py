@@ -199,7 +199,7 @@ class RealizableState:
         return self._shown
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._soa.place(x)
+        columns = self._soa.domain_indices(x)
         self._insert(columns, y)
         fired = self._watch.observe(self._soa.labels[self._function, columns] != y)
         if fired.any():

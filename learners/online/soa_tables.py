@@ -64,9 +64,9 @@ class SoaTables:
         """The number that stands for the function of the dead state."""
         return len(self.released)
 
-    def place(self, x: np.ndarray) -> np.ndarray:
+    def domain_indices(self, x: np.ndarray) -> np.ndarray:
         """The columns of points (n,)."""
-        return self.concepts.place(self.concepts.check(x))
+        return self.concepts.domain_indices(self.concepts.check(x))
 
     def hypothesis(self, functions: np.ndarray) -> Hypothesis:
         """The functions (n,) as a hypothesis."""

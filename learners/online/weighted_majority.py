@@ -113,7 +113,7 @@ class WeightedMajorityState:
         return Hypothesis(self._class, self._concepts[experts])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        examples = 2 * self._class.place(self._class.check(x)) + y
+        examples = 2 * self._class.domain_indices(self._class.check(x)) + y
         for slab in self._weights.slabs():
             self._weights.values[slab] *= self._factors.take(examples[slab], axis=0)
         self._weights.end_round()

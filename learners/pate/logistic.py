@@ -9,7 +9,8 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.base import ConceptClass
+from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_points
 from arena.sample import Sample

@@ -8,7 +8,9 @@ from scipy import stats
 from support.players import Scripted, script
 from support.statistical import check_cdf, check_counts, rejected, statistical
 
-from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap
+from adversaries.online.committed import CommittedExamples
+from adversaries.online.contrarian import Contrarian
+from adversaries.online.special_swap import SpecialSwap
 from adversaries.release.count_swap import CountSwap
 from arena import (
     Adaptive,
@@ -183,7 +185,7 @@ def test_noisy_majority_makes_few_mistakes_on_one_label_and_many_against_a_contr
 @pytest.mark.parametrize(
     ("adversary", "referee"),
     [
-        (Committed(noise=0.1), Oblivious(100)),
+        (CommittedExamples(noise=0.1), Oblivious(100)),
         (Contrarian(), Adaptive(100)),
         (SpecialSwap(), SpecialRound(100)),
     ],

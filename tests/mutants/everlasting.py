@@ -5,7 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.figure1.training_sets import telling_points, tied_sample
+from adversaries.common.training_samples import build_tied_sample
+from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
 from learners.everlasting.generic_bbl import BBLRound
@@ -154,8 +155,8 @@ class WaitsForTheHalt(Adversary):
     learner: Learner | None = None
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = tied_sample(self.learner)
-        found = telling_points(self.learner, sample)
+        sample = build_tied_sample(self.learner)
+        found = find_vote_points(self.learner, sample)
         yield Train(sample)
         yield Queries([found.split] * self.before)
         yield Query(found.clear, found.split)

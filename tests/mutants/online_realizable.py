@@ -209,7 +209,7 @@ class PairsInTurnState(RealizableState):
         self._rng: Any = InTurn(rng, self._turn)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        mistakes = self._soa.labels[self._function, self._soa.place(x)] != y
+        mistakes = self._soa.labels[self._function, self._soa.domain_indices(x)] != y
         super().observe(x, y)
         self._turn += mistakes
 

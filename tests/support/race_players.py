@@ -34,7 +34,7 @@ class SoaState:
         return Hypothesis(self._automaton.hypotheses, self._automaton.functions(self._states))
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._automaton.concept_class.place(self._automaton.concept_class.check(x))
+        columns = self._automaton.concept_class.domain_indices(self._automaton.concept_class.check(x))
         self._states = self._automaton.step(self._states, columns, y == 1)
 
 

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 from tabulate import tabulate
 
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
+from audits.reports.json_form import to_json
 from audits.runs.merge import merge
 
 
@@ -35,12 +34,14 @@ def merge_ledgers(ledgers: tuple[str, ...], *, into: str, as_json: bool, quiet: 
     with bar(unit="blocks", hidden=quiet or as_json) as shown:
         merged = merge(ledgers, into, watch=shown.update)
     if as_json:
-        click.echo(json.dumps(merged.as_json()))
+        click.echo(to_json(merged))
         return
-    rows = [(str(path), f"{blocks:,} blocks") for path, blocks in merged.came]
-    rows.append((f"in {merged.into}", f"{merged.blocks:,} blocks, {merged.games:,} of {merged.of:,} games"))
+    rows = [(str(source.ledger), f"{source.blocks:,} blocks") for source in merged.sources]
+    rows.append(
+        (f"in {merged.into}", f"{merged.blocks:,} blocks, {merged.games:,} of {merged.games_planned:,} games")
+    )
     click.echo(tabulate(rows, tablefmt="plain", disable_numparse=True))
-    todo = "prints the verdict" if merged.games == merged.of else "plays what is missing"
+    todo = "prints the verdict" if merged.finished else "plays what is missing"
     click.echo(f"\narena resume {merged.into} {todo}.")
 
 

@@ -28,7 +28,7 @@ def recalled(path: str | os.PathLike[str], *, quiet: bool) -> tuple[Plan, str]:
     Raises: InvalidArgument if the ledger cannot be read, holds no such command, or holds another plan than
     comes of it today; if a player or a file that it names is not found.
     """
-    with Ledger.read(path, whole=False) as ledger:
+    with Ledger.read(path, check_all=False) as ledger:
         command = str(ledger.notes.get("command", ""))
         plan = _plan_of(command, path, quiet=quiet)
         ledger.check_plan(plan.describe())

@@ -8,8 +8,9 @@ from audits import reports as report
 from audits.cli.audit import carry_out, status_of
 from audits.cli.ledgers.recorded_command import recalled
 from audits.cli.options import PART, QUIET, takes_workers
-from audits.runs.follow import Follower
-from audits.runs.shards import Part
+from audits.reports.json_form import to_json
+from audits.runs.run_parts import RunPart
+from audits.runs.run_status import RunFollower
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
 
@@ -26,7 +27,7 @@ def resume(
     run: str,
     *,
     jobs: Workers,
-    part: Part | None,
+    part: RunPart | None,
     estimators: bool,
     as_json: bool,
     html: str | None,
@@ -48,7 +49,7 @@ def resume(
     """
     verdict = None if estimators or html is not None else _found(run)
     if verdict is not None:
-        click.echo(report.verdict_json(verdict) if as_json else report.verdict_text(verdict))
+        click.echo(to_json(verdict) if as_json else report.verdict_text(verdict))
         click.get_current_context().exit(status_of(verdict))
     plan, command = recalled(run, quiet=quiet)
     if not quiet and not as_json:
@@ -68,11 +69,11 @@ def resume(
 
 def _found(run: str) -> Verdict | None:
     """The verdict of a run that is finished; None of one that is not, or that another process has."""
-    follower = Follower(run)
-    standing = follower.look(test=False)
+    follower = RunFollower(run)
+    standing = follower.read_status(test=False)
     if standing.running or not (standing.finished or follower.may_end_early):
         return None
-    return follower.verdict() if follower.look().finished else None
+    return follower.make_verdict() if follower.read_status().finished else None
 
 
 COMMANDS = {"resume": resume}

@@ -14,11 +14,12 @@ from arena.errors import ArenaError
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
 from audits.reports.formatting import nats
-from audits.runs.follow import Follower, Standing
-from audits.runs.ledger.finding import ledgers_in
+from audits.reports.json_form import to_data
+from audits.runs.ledger.discovery import find_ledgers
+from audits.runs.run_status import RunFollower, RunStatus
 
 _HEAD = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
-Found = Standing | tuple[Path, str]  # how a run stands, or what is wrong with its ledger
+Found = RunStatus | tuple[Path, str]  # how a run stands, or what is wrong with its ledger
 
 
 @click.command()
@@ -43,13 +44,13 @@ def runs(folders: tuple[str, ...], *, recursive: bool, fast: bool, as_json: bool
     with bar(unit="blocks", hidden=quiet or as_json) as shown:
         found = [_look(path, test=not fast, shown=shown) for path in paths]
     if as_json:
-        told = [_wrong(one) if isinstance(one, tuple) else one.as_json() for one in found]
+        told = [_wrong(one) if isinstance(one, tuple) else to_data(one) for one in found]
         click.echo(json.dumps({"runs": told}))
         return
     if not found:
         click.echo("There are no ledgers.")
         return
-    sound = [_row(one) for one in found if isinstance(one, Standing)]
+    sound = [_row(one) for one in found if isinstance(one, RunStatus)]
     if sound:
         click.echo(tabulate(sound, _HEAD, tablefmt="plain", disable_numparse=True))
     for one in found:
@@ -58,12 +59,12 @@ def runs(folders: tuple[str, ...], *, recursive: bool, fast: bool, as_json: bool
 
 
 def _ledgers(folder: str, *, recursive: bool) -> list[Path]:
-    return [Path(folder)] if Path(folder).is_file() else list(ledgers_in(folder, below=recursive))
+    return [Path(folder)] if Path(folder).is_file() else list(find_ledgers(folder, recursive=recursive))
 
 
 def _look(path: Path, *, test: bool, shown: Any) -> Found:
     try:
-        return Follower(path).look(test=test, watch=shown.update)
+        return RunFollower(path).read_status(test=test, watch=shown.update)
     except ArenaError as error:
         return path, str(error)
 
@@ -72,24 +73,23 @@ def _wrong(found: tuple[Path, str]) -> dict[str, str]:
     return {"ledger": str(found[0]), "error": found[1]}
 
 
-def _row(standing: Standing) -> tuple[str, ...]:
+def _row(standing: RunStatus) -> tuple[str, ...]:
     return (
-        str(standing.path),
+        str(standing.ledger),
         standing.learner,
         standing.adversary,
-        f"{standing.games:,} of {standing.of:,}",
+        f"{standing.games:,} of {standing.games_planned:,}",
         _verdict(standing),
         "running" if standing.running else "finished" if standing.finished else "to be resumed",
-        tqdm.format_sizeof(standing.size, "B"),
+        tqdm.format_sizeof(standing.bytes, "B"),
     )
 
 
-def _verdict(standing: Standing) -> str:
-    now = standing.progress
-    if now is None:
+def _verdict(standing: RunStatus) -> str:
+    if standing.epsilon_lower is None:
         return ""
-    bound = f"ε ≥ {nats(now.epsilon_lower)}"
-    return f"refuted, {bound}" if now.refuted else f"{bound}, claimed {nats(standing.claimed)}"
+    bound = f"ε ≥ {nats(standing.epsilon_lower)}"
+    return f"refuted, {bound}" if standing.refuted else f"{bound}, claimed {nats(standing.epsilon)}"
 
 
 COMMANDS = {"runs": runs}

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-
 import click
 
 from audits.cli import REFUTED
 from audits.cli.ledgers.recorded_command import recalled
 from audits.cli.options import JSON, QUIET, SEED, WHOLE, takes_workers
 from audits.cli.progress import bar
-from audits.runs.verify import USUAL_BLOCKS, verify
+from audits.reports.json_form import to_json
+from audits.runs.verify import DEFAULT_BLOCKS, verify
 from audits.runs.workers import Workers
 
 
@@ -19,7 +18,7 @@ from audits.runs.workers import Workers
 @click.option(
     "--blocks",
     type=WHOLE,
-    default=USUAL_BLOCKS,
+    default=DEFAULT_BLOCKS,
     show_default=True,
     metavar="K",
     help="Play K blocks again, chosen at random.",
@@ -48,7 +47,7 @@ def verify_ledger(
     with bar(unit="blocks", total=number, hidden=quiet or as_json) as shown:
         found = verify(run, plan, blocks=number, seed=seed, jobs=jobs, watch=shown.update)
     if as_json:
-        click.echo(json.dumps(found.as_json()))
+        click.echo(to_json(found))
     elif found.differing:
         click.echo(
             f"{len(found.differing):,} of {len(found.played):,} blocks differ from what the plan gives here: "
@@ -57,7 +56,7 @@ def verify_ledger(
         )
     else:
         click.echo(
-            f"All checksums of {found.of:,} blocks are right, and {len(found.played):,} blocks played again "
+            f"All checksums of {found.blocks:,} blocks are right, and {len(found.played):,} blocks played again "
             "are the same, bit for bit."
         )
     click.get_current_context().exit(REFUTED if found.differing else 0)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import time
 from contextlib import suppress
 from typing import Any
@@ -15,7 +14,8 @@ from audits.cli import INTERRUPTED
 from audits.cli.audit import status_of
 from audits.cli.options import JSON, QUIET, REAL
 from audits.cli.progress import bar
-from audits.runs.follow import Follower, Standing
+from audits.reports.json_form import to_json
+from audits.runs.run_status import RunFollower, RunStatus
 from audits.runs.verdict import Verdict
 
 _LONGEST = 86_400.0
@@ -51,44 +51,44 @@ def watch(run: str, *, every: float, html: str | None, as_json: bool, quiet: boo
         raise InvalidArgument("--every must be more than 0 seconds, and at most a day of them", value=every)
     if html is not None:
         report.check_html(html, run)
-    began, follower = time.monotonic(), Follower(run)
-    standing = follower.look()
+    began, follower = time.monotonic(), RunFollower(run)
+    standing = follower.read_status()
     with (
-        bar(unit="games", total=standing.of, hidden=quiet, scaled=True) as shown,
+        bar(unit="games", total=standing.games_planned, hidden=quiet, scaled=True) as shown,
         suppress(KeyboardInterrupt),
     ):
         while True:
             _show(standing, shown, as_json=as_json)
-            if html is not None and standing.progress is not None:
+            if html is not None and standing.epsilon_lower is not None:
                 report.write_html(run, html)
             if standing.finished or standing.running is False:
                 break
             time.sleep(max(every, _SHARE * (time.monotonic() - began)))
             began = time.monotonic()
-            standing = follower.look()
-    verdict = follower.verdict()
+            standing = follower.read_status()
+    verdict = follower.make_verdict()
     if not as_json:
         _conclude(standing, verdict)
     click.get_current_context().exit(INTERRUPTED if verdict is None else status_of(verdict))
 
 
-def _show(standing: Standing, shown: Any, *, as_json: bool) -> None:
+def _show(standing: RunStatus, shown: Any, *, as_json: bool) -> None:
     if as_json:
-        click.echo(json.dumps(standing.as_json()))
-    if standing.progress is not None:
-        shown.set_postfix_str(f"ε ≥ {standing.progress.epsilon_lower:.2f}", refresh=False)
+        click.echo(to_json(standing))
+    if standing.epsilon_lower is not None:
+        shown.set_postfix_str(f"ε ≥ {standing.epsilon_lower:.2f}", refresh=False)
     shown.update(standing.games - shown.n)
     shown.refresh()
 
 
-def _conclude(standing: Standing, verdict: Verdict | None) -> None:
+def _conclude(standing: RunStatus, verdict: Verdict | None) -> None:
     if verdict is None:
         lacks = "block 0, which the test reads first, is missing" if standing.games else _NONE
         click.echo(f"arena: note: {lacks}", err=True)
     else:
         click.echo(report.verdict_text(verdict))
     if standing.running is False and not standing.finished:
-        click.echo(f"arena: note: no process plays it; arena resume {standing.path} goes on", err=True)
+        click.echo(f"arena: note: no process plays it; arena resume {standing.ledger} goes on", err=True)
 
 
 COMMANDS = {"watch": watch}

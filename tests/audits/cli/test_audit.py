@@ -15,7 +15,7 @@ from audits import cli
 from audits.cli import audit as auditing
 from audits.cli import progress
 from audits.registry.match import match
-from audits.runs.estimation import Progress
+from audits.runs.audit_estimators import RunProgress
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {
@@ -83,6 +83,7 @@ def test_a_claim_that_holds_is_not_refuted() -> None:
         "delta": 0.0,
         "protects": ["a training example"],
         "neighbours": "replace one",
+        "text": "(1, 0)-DP for a training example (replace one)",
     }
     assert (found["refuted"], found["games"], found["seed"], found["confidence"]) == (False, 20_000, 0, 0.95)
     assert 0.7 < found["epsilon_lower"] < 1 < found["ceiling"]
@@ -193,7 +194,7 @@ def test_a_ledger_is_resumed(tmp_path: Path) -> None:
 
 def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
     def interrupt(plan, **options):
-        def stop(now: Progress) -> None:
+        def stop(now: RunProgress) -> None:
             raise KeyboardInterrupt
 
         return run(plan, **{**options, "watch": stop})
@@ -231,8 +232,8 @@ def test_a_terminal_shows_progress_unless_told_not_to(monkeypatch, hidden: bool)
         faults=False,
     )
     with auditing._bar(plan, hidden=hidden) as show:
-        show(Progress(games=100, of=200, epsilon_lower=0.25, refuted=False))
-        show(Progress(games=200, of=200, epsilon_lower=0.5, refuted=False))
+        show(RunProgress(games=100, games_planned=200, epsilon_lower=0.25, refuted=False))
+        show(RunProgress(games=200, games_planned=200, epsilon_lower=0.5, refuted=False))
     shown = terminal.getvalue()
     assert ("100/200" in shown and "ε ≥ 0.50" in shown) is not hidden
 
@@ -280,7 +281,7 @@ def test_every_estimator_speaks_on_the_same_games() -> None:
     assert rows["betting"]["value"] == figures["epsilon_lower"]
     assert rows["one event"]["value"] == figures["clopper_pearson"]
     assert 0.8 < rows["band"]["value"] <= 1
-    assert "estimates" not in audit(*COUNT, "--games", "100")[1]
+    assert audit(*COUNT, "--games", "100")[1]["estimates"] is None
 
 
 def test_without_a_score_the_likelihood_ratio_is_used_and_said() -> None:

@@ -138,20 +138,20 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (["--epsilon", "0"], "the claim under test has a finite ε of more than 0 nats, got 0.0."),
-        (["--epsilon", "-1"], "the claim under test has a finite ε of more than 0 nats, got -1.0."),
+        (["--epsilon", "0"], "epsilon of the claim under test must be more than 0 nats and finite, got 0.0."),
+        (["--epsilon", "-1"], "epsilon of the claim under test must be more than 0 nats and finite, got -1.0."),
         (["--epsilon", "nan"], "Invalid value for '--epsilon': --epsilon must be a finite number, got 'nan'"),
         (["--epsilon", "inf"], "Invalid value for '--epsilon': --epsilon must be a finite number, got 'inf'"),
         (["--epsilon", "big"], "Invalid value for '--epsilon': --epsilon must be a finite number, got 'big'"),
-        (["--delta", "-0.1"], "the claim under test has a δ in [0, 1), got -0.1"),
-        (["--delta", "1"], "the claim under test has a δ in [0, 1), got 1.0"),
-        (["--confidence", "0"], "a confidence lies strictly between 0 and 1, got 0.0"),
-        (["--confidence", "1"], "a confidence lies strictly between 0 and 1, got 1.0"),
-        (["--confidence", "95"], "a confidence lies strictly between 0 and 1, got 95.0"),
-        (["--games", "0"], "games must be a whole number of at least 1, got 0"),
-        (["--games", "-5"], "games must be a whole number of at least 1, got -5"),
+        (["--delta", "-0.1"], "delta must be at least 0, got -0.1"),
+        (["--delta", "1"], "delta must be less than 1, got 1.0"),
+        (["--confidence", "0"], "confidence must be more than 0, got 0.0"),
+        (["--confidence", "1"], "confidence must be less than 1, got 1.0"),
+        (["--confidence", "95"], "confidence must be less than 1, got 95.0"),
+        (["--games", "0"], "games must be at least 1, got 0"),
+        (["--games", "-5"], "games must be at least 1, got -5"),
         (["--games", "1.5"], "Invalid value for '--games': --games must be a whole number, got '1.5'."),
-        (["--seed", "-1"], "a seed is a whole number of at least 0, got -1"),
+        (["--seed", "-1"], "seed must be at least 0, got -1"),
         (["--jobs", "0"], "jobs must be at least 1, got 0"),
         (["--set", "epsilon=0"], "epsilon must be more than 0, got 0.0"),
         (["--set", "epsilon"], "A setting is NAME=VALUE or adversary.NAME=VALUE, got 'epsilon'."),
@@ -177,7 +177,7 @@ def test_a_learner_that_claims_nothing_needs_a_claim() -> None:
 
 def test_one_world_says_nothing_about_privacy() -> None:
     assert refusal("audit", "noisy-majority", "--against", "contrarian") == (
-        "Adaptive has one world, so it says nothing about privacy. "
+        "Adaptive has one world, so its games show nothing about privacy. "
         "Audit under Figure1, Release, Voting or SpecialRound."
     )
 
@@ -356,8 +356,8 @@ def test_an_adversary_without_a_score_cannot_audit(tmp_path: Path) -> None:
     path.write_text(ADVERSARY.format(play="yield Train(SAMPLE)"))
     against = ("--against", f"{path}:Mine", "--epsilon", "1", "--distinguisher", "score")
     assert refusal("audit", "static-erm", *against) == (
-        "mine returns no score, so an audit has nothing to tell the worlds by. Let play() return one number "
-        "a game, higher where it looks like world 1, or have a distinguisher learned."
+        "mine returns no score, so an audit cannot tell the worlds apart by it. Let play() return one number "
+        "for each game, higher if it looks like world 1, or have a distinguisher learned."
     )
 
 

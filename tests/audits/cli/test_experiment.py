@@ -115,7 +115,7 @@ def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) 
 def kept_by(path: Path) -> int:
     try:
         with ExperimentLedger.read(path) as book:
-            return len(book.have())
+            return len(book.block_indices())
     except InvalidArgument:  # it has not been begun
         return 0
 

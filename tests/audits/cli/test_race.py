@@ -174,7 +174,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
         ),
         (
             (SOA, *SHORT, "--set", "concepts=points:1..8000"),
-            "Points(8000 points from 1 to 8000) has 64,000,000 labels, concepts times points, over 16",
+            "Points(8000 points from 1 to 8000) has 64,000,000 labels (concepts × points), more than 16",
         ),
         ((GUESS, *SHORT, "--agnostic", "--set", "concepts=thresholds"), "Thresholds() has no finite domain"),
         (

@@ -92,7 +92,7 @@ def test_there_must_be_a_ledger(tmp_path: Path) -> None:
     text = tmp_path / "notes.txt"
     text.write_text("nothing of the kind")
     assert refusal("report", str(text)) == (
-        f"{text} is not a ledger, or the head of one that is damaged. Give the path of a ledger."
+        f"{text} is not a ledger, or its header is damaged. Give the path of a ledger."
     )
     assert refusal("report", "").endswith("it is a directory. Give the path of a ledger.")
     assert refusal("report") == "Missing argument 'RUN'. See arena report --help."
@@ -103,7 +103,7 @@ def test_a_ledger_without_games(tmp_path: Path) -> None:
     plan = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}
     Ledger.open(path, plan).close()
     assert refusal("report", str(path)) == (
-        f"the ledger {path} holds no games yet. Let the run go on, and report on it then."
+        f"the ledger {path} contains no games yet. Try again when the run has played some."
     )
 
 

@@ -132,8 +132,8 @@ def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
         "adversary": "count-swap",
         "epsilon": 1.0,
         "games": 1_000,
-        "of": 1_000,
-        "tested": 1_000,
+        "games_planned": 1_000,
+        "games_tested": 1_000,
         "refuted": False,
         "epsilon_lower": verdict["epsilon_lower"],
         "finished": True,
@@ -141,7 +141,7 @@ def test_runs_for_programs(tmp_path: Path, ledger: Path) -> None:
         "bytes": size,
     }
     (fast,) = told("runs", "--fast", tmp_path)["runs"]
-    assert fast == found | {"tested": None, "refuted": None, "epsilon_lower": None}
+    assert fast == found | {"games_tested": None, "refuted": None, "epsilon_lower": None}
     (tmp_path / "below").mkdir()
     ledger.rename(tmp_path / "below" / "run.ledger")
     assert done("runs", tmp_path) == "There are no ledgers.\n"
@@ -164,8 +164,8 @@ def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path
     assert f"{cut} is damaged: " in notes[0]
     assert f"{newer} has schema {SCHEMA_VERSION + 1}; " in notes[1]
     assert notes[2].endswith(
-        "pate.ledger holds an experiment, not an audit. "
-        "Give it to the same arena experiment again: it goes on from there."
+        "pate.ledger contains an experiment, not an audit. "
+        "To resume it, give it to the same arena experiment again."
     )
     errors = [found for found in told("runs", tmp_path)["runs"] if "error" in found]
     assert [Path(found["ledger"]).name for found in errors] == ["cut.ledger", "newer.ledger", "pate.ledger"]
@@ -173,7 +173,7 @@ def test_runs_goes_on_past_what_is_damaged_or_newer(tmp_path: Path, ledger: Path
 
 def test_runs_needs_a_folder(tmp_path: Path) -> None:
     assert refusal("runs", tmp_path / "gone") == (
-        f"there is no folder {tmp_path / 'gone'}. Name folders that hold ledgers, or ledgers."
+        f"there is no folder {tmp_path / 'gone'}. Name folders that contain ledgers, or ledgers."
     )
 
 
@@ -206,9 +206,9 @@ def test_a_part_of_what_is_missing(ledger: Path) -> None:
     assert told("resume", ledger, "--part", "2/2") == {
         "part": "2/2",
         "blocks": 5,
-        "of_blocks": 5,
+        "blocks_planned": 5,
         "games": 500,
-        "of_games": 500,
+        "games_planned": 500,
         "interrupted": False,
     }
 
@@ -305,7 +305,7 @@ def test_what_goes_with_a_part(tmp_path: Path) -> None:
     assert refusal(*COUNT, "--part", "3/2", "--ledger", a).startswith(
         "Invalid value for '--part': a part is K/M with 1 <= K <= M, got '3/2'."
     )
-    assert "a part cannot know when the claim falls" in refusal(
+    assert "a part of a run cannot know when the claim is refuted" in refusal(
         *COUNT, "--until-refuted", "--part", "1/2", "--ledger", a
     )
     assert not a.exists()
@@ -317,7 +317,7 @@ def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
     text.write_text("nothing of the kind")
     into = tmp_path / "into"
     assert refusal("merge", ledger, other, "--into", into) == (
-        f"{ledger} and {other} are of different plans: seed: 0 -> 1. "
+        f"{ledger} and {other} have different plans: seed: 0 -> 1. "
         "Merge ledgers of one plan, played with the same versions."
     )
     assert refusal("merge", ledger, text, "--into", into).startswith(f"{text} is not a ledger")
@@ -341,7 +341,7 @@ def test_verify(ledger: Path) -> None:
     assert told("verify", ledger, "--all") == {
         "played": list(range(10)),
         "differing": [],
-        "of": 10,
+        "blocks": 10,
     }
 
 
@@ -377,8 +377,8 @@ def test_export(tmp_path: Path, ledger: Path) -> None:
         f"{games} has 1,000 rows.\n{after} has 10 rows.\n"
     )
     assert told("export", ledger, games) == {"rows": {str(games): 1_000}}
-    assert "ends in .csv or .parquet" in refusal("export", ledger, tmp_path / "games.txt")
-    assert "ends in .csv or .parquet" in refusal("export", ledger, games, "--figures", tmp_path / "f.txt")
+    assert "must end in .csv or .parquet" in refusal("export", ledger, tmp_path / "games.txt")
+    assert "must end in .csv or .parquet" in refusal("export", ledger, games, "--figures", tmp_path / "f.txt")
     before = games.read_bytes()
     assert refusal("export", ledger, games, "--figures", games) == (
         f"the games and the figures are two tables, got '{games}'. Name another for --figures."
@@ -404,7 +404,7 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
         "arena: note: block 0, which the test reads first, is missing\n"
     )
     lacking = (
-        f"the ledger {ledger} lacks block 0, and the test reads blocks in their order. Let the run go on, "
+        f"the ledger {ledger} lacks block 0, and the test uses the blocks in order. Let the run go on, "
     )
     assert refusal("report", ledger) == lacking + "or merge the ledgers of the other parts."
     without(ledger, "1")
@@ -516,8 +516,8 @@ def test_a_disk_that_fails_ends_a_run_with_its_figures(tmp_path: Path, jobs: str
     assert ended.returncode == 2
     assert ended.stderr.startswith(f"arena: the disk of the ledger {ledger} failed (disk I/O error): block ")
     assert ended.stderr.endswith(
-        " was not stored, every block added before is safe. Mend it and do the same again: it goes on from "
-        "there.\n"
+        " was not stored, but every block that was added before is safe. Repair it and give the same command "
+        "again: it resumes the run.\n"
     )
     found = json.loads(ended.stdout)
     assert found["interrupted"]

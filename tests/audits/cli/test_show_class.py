@@ -77,7 +77,7 @@ def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
             "Say how many to show: --depth 6.",
         ),
         (("thresholds:1..7", "--tree", "--depth", "0"), "a tree has at least 1 level, got 0"),
-        (("stumps:-1",), "dimensions are a whole number, got '-1'"),
+        (("stumps:-1",), "dimensions and the sides of a grid must be integers, got '-1'"),
         (
             ("boxes:2", "--depth", "1"),
             "Boxes(dimension=2) has no finite domain, so no tree of it can be shown",

@@ -14,7 +14,7 @@ from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
 from audits.distinguishers.learned import Learning, learn
 from audits.distinguishers.view_features import ViewCounts
-from audits.runs import estimation as course
+from audits.runs import audit_estimators
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
@@ -78,6 +78,6 @@ class Cheating(Learning):
 
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "Learning", Cheating)
+    monkeypatch.setattr(audit_estimators, "Learning", Cheating)
     with rejected("claim too much"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

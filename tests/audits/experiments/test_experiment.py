@@ -253,7 +253,7 @@ def test_other_data_are_another_plan(planned, tmp_path) -> None:
 
 def test_an_experiment_has_no_html_report(planned, tmp_path) -> None:
     run_experiment(planned, ledger=tmp_path / "run.ledger")
-    with pytest.raises(InvalidArgument, match=r"run\.ledger holds an experiment, not an audit"):
+    with pytest.raises(InvalidArgument, match=r"run\.ledger contains an experiment, not an audit"):
         report.write_html(tmp_path / "run.ledger", tmp_path / "run.html")
 
 

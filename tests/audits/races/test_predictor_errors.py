@@ -76,7 +76,7 @@ def test_single_queries_are_observed_too() -> None:
     log = AnswerLog()
     state = ObservedLearner(V2, log).start(2, np.random.default_rng(0))
     people = Honest(learner=V2).population(2, np.random.default_rng(1))
-    state.train(Training.of(people.samples(np.random.default_rng(2), 400, 0.0), np.arange(2)))
+    state.train(Training.of(people.draw_samples(np.random.default_rng(2), 400, 0.0), np.arange(2)))
     label = state.predict(np.array([0.1, 0.9]))
     np.testing.assert_array_equal(log.labels[0][:, 0], label)
     assert log.cuts[0].shape == (2, 1)

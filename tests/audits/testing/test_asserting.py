@@ -297,7 +297,7 @@ def test_claims_beyond_any_number_of_games() -> None:
             {},
             "static-erm claims nothing, so there is nothing to test. Say what to test it against",
         ),
-        (StaticErm(), {"claim": (0, 0), "against": "reconstruct"}, "finite ε of more than 0 nats"),
+        (StaticErm(), {"claim": (0, 0), "against": "reconstruct"}, "must be more than 0 nats and finite"),
         (StaticErm(), {"claim": (0, 0)}, "finite ε of more than 0 nats"),
         (
             StaticErm(),
@@ -313,7 +313,7 @@ def test_claims_beyond_any_number_of_games() -> None:
         (LaplaceCount(), {"against": [CountSwap]}, "given by its spec or its name"),
         (LaplaceCount(), {"against": "count-swp"}, "Did you mean count-swap"),
         (LaplaceCount(), {"against": "count-swap", "games": 0}, "games must be at least 1, got 0"),
-        (LaplaceCount(), {"against": "count-swap", "games": 1.5}, "games must be a whole number, got 1.5"),
+        (LaplaceCount(), {"against": "count-swap", "games": 1.5}, "games must be an integer, got 1.5"),
         (LaplaceCount(), {"against": "count-swap", "protocol": "Figure1"}, "does not play Figure1"),
         (LaplaceCount(), {"against": "count-swap", "protocol": Figure1()}, "does not play Figure1"),
         (LaplaceCount(), {"against": "halt-counter"}, "play no protocol in common"),

@@ -185,7 +185,7 @@ def test_samples_too_small_are_refused_with_the_size_that_would_do() -> None:
 def test_a_refusal_for_too_many_labellings_is_outside_the_claim() -> None:
     """It depends on how many points differ, so that it tells of one query which is one too many."""
     concepts, most = Boxes(6), 20
-    assert concepts.most_dichotomies(most) <= 2**20 < concepts.most_dichotomies(most + 1)
+    assert concepts.growth_bound(most) <= 2**20 < concepts.growth_bound(most + 1)
     points = np.zeros((most, 6))
     points[:, 0] = np.arange(most)
     spec = EverlastingV2(

@@ -92,7 +92,7 @@ def test_a_teacher_of_another_class_errs_more_no_more_often(
     """A tenth of it is seen: a seed that is fixed, and a wide margin."""
     games, alpha = 1_000, 0.1
     target, held = _taught(concepts, practical_chunk(alpha, concepts.vc_dimension), games, rng)
-    tested = concepts.points_at_random(rng, 4_000)
+    tested = concepts.draw_points(rng, 4_000)
     wrong = concepts.labels(held, tested) != concepts.labels(target, tested)
     assert np.mean(wrong.mean(axis=1) > alpha) <= 1 / 16
 
@@ -101,8 +101,8 @@ def _taught(
     concepts: ConceptClass, chunk: int, games: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """A target (1, ...), and teachers (games, ...), each trained on a chunk of examples that it labels."""
-    target = concepts.concept_at_random(rng)[None]
-    points = concepts.points_at_random(rng, games * chunk)
+    target = concepts.draw_concept(rng)[None]
+    points = concepts.draw_points(rng, games * chunk)
     labels = concepts.labels(target, points)[0]
     held = concepts.erm(points.reshape(games, chunk, *points.shape[1:]), labels.reshape(games, chunk))
     return target, held

@@ -68,11 +68,11 @@ def test_the_printed_sample_makes_a_pac_learner(concepts: ConceptClass, rng: np.
 
 
 def _errors(concepts: ConceptClass, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
-    points = concepts.points_at_random(rng, games * size)
-    target = concepts.concept_at_random(rng)[None]
+    points = concepts.draw_points(rng, games * size)
+    target = concepts.draw_concept(rng)[None]
     labels = concepts.labels(target, points)[0]
     held = concepts.erm(points.reshape(games, size, *points.shape[1:]), labels.reshape(games, size))
-    tested = concepts.points_at_random(rng, 2_000)
+    tested = concepts.draw_points(rng, 2_000)
     wrong: np.ndarray = concepts.labels(held, tested) != concepts.labels(target, tested)
     return wrong.mean(axis=1)
 

@@ -569,6 +569,6 @@ def test_a_point_outside_the_cube_is_refused_and_not_stored(rng: np.random.Gener
     """Privacy requires that no more than 1 is added to a score."""
     state = DpWinnow(concepts=Halfspaces(2, 0.5), **SOON).start(1, rng)
     state.hypothesis()
-    with pytest.raises(InvalidArgument, match=r"a point lies in the cube \[-1, 1\]\^d, got 1\.5"):
+    with pytest.raises(InvalidArgument, match=r"a point must lie in the cube \[-1, 1\]\^d, got 1\.5"):
         state.observe(np.array([[0.5, 1.5]]), np.array([0]))
     assert not state._cache.any()

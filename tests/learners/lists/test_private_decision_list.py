@@ -279,7 +279,7 @@ def test_rivest_is_consistent_if_some_list_is(data: st.DataObject) -> None:
     sample = sample_of(counts, variables)
     concepts = DecisionLists(Variables(variables))
     greedy = concepts.labels(Rivest(concepts=concepts).fit(sample)[None], sample.points)[0]
-    best = concepts.labels(concepts.every(), sample.points)
+    best = concepts.labels(concepts.all_lists(), sample.points)
     if (best == sample.labels).all(axis=1).any():
         assert (greedy == sample.labels).all()
 

@@ -28,7 +28,7 @@ def test_tables_are_the_automaton(concepts: ConceptClass, rng: np.random.Generat
         assert np.array_equal(shown(points[columns[alive]]), predicted[alive])
         states = np.where(predicted != y, table.after[states, columns], states)
         states = np.where(rng.random(50) < 0.1, START, states)
-    assert np.array_equal(table.place(points), np.arange(len(points)))
+    assert np.array_equal(table.domain_indices(points), np.arange(len(points)))
 
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)

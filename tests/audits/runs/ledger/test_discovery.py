@@ -13,7 +13,7 @@ from support.paths import ROOT
 
 from arena import InvalidArgument
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.finding import is_ledger, ledgers_in, running
+from audits.runs.ledger.discovery import find_ledgers, is_ledger, is_running
 
 HOLD = """
 import sys
@@ -36,8 +36,8 @@ def test_ledgers_are_told_by_what_is_in_them(tmp_path: Path) -> None:
     (tmp_path / "text.ledger").write_text("nothing of the kind")
     (tmp_path / "empty.ledger").touch()
     (tmp_path / "gone.ledger").symlink_to(tmp_path / "nowhere")
-    assert list(ledgers_in(tmp_path)) == [tmp_path / "a.db", tmp_path / "b"]
-    assert list(ledgers_in(tmp_path, below=True)) == [
+    assert list(find_ledgers(tmp_path)) == [tmp_path / "a.db", tmp_path / "b"]
+    assert list(find_ledgers(tmp_path, recursive=True)) == [
         tmp_path / "a.db",
         tmp_path / "b",
         below / "c.ledger",
@@ -46,9 +46,9 @@ def test_ledgers_are_told_by_what_is_in_them(tmp_path: Path) -> None:
 
 def test_there_must_be_a_folder(tmp_path: Path) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        ledgers_in(tmp_path / "gone")
+        find_ledgers(tmp_path / "gone")
     assert str(refused.value) == (
-        f"there is no folder {tmp_path / 'gone'}. Name folders that hold ledgers, or ledgers."
+        f"there is no folder {tmp_path / 'gone'}. Name folders that contain ledgers, or ledgers."
     )
 
 
@@ -62,9 +62,9 @@ def test_a_run_that_has_it_is_seen_and_not_disturbed(tmp_path: Path) -> None:
         assert holder.stdout is not None
         assert holder.stdout.readline() == "open\n"
         # Its log has all that it wrote so far, and yet the file says what it is.
-        assert (running(path), running(path), is_ledger(path)) == (True, True, True)
+        assert (is_running(path), is_running(path), is_ledger(path)) == (True, True, True)
         holder.stdin.write("\n")
         holder.stdin.flush()
         assert holder.stdout.readline() == "closed\n"
-        assert running(path) is False
-    assert running(tmp_path / "gone") is None
+        assert is_running(path) is False
+    assert is_running(tmp_path / "gone") is None

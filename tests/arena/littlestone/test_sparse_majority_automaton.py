@@ -21,7 +21,12 @@ from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectang
 from arena.concepts.consistency import labellings
 from arena.littlestone import START, dual_vc_dimension, littlestone_dimension
 from arena.littlestone.concept_sets import ConceptSets
-from arena.littlestone.sparse_majority import _Budgets, _Majorities, majority, sparse_majority
+from arena.littlestone.sparse_majority_automaton import (
+    _MistakeBudgets,
+    _SmallestMajorities,
+    majority,
+    sparse_majority,
+)
 
 SMALL = arrays.arrays(bool, st.tuples(st.integers(1, 5), st.integers(1, 4)))
 CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))
@@ -122,7 +127,7 @@ def test_no_learner_errs_less_often_than_the_dimension(matrix: np.ndarray) -> No
     ],
     ids=str,
 )
-def test_what_it_costs_to_predict_with_few_concepts(
+def test_the_cost_of_predicting_with_few_concepts(
     concept_class: ConceptClass, dimension: int, dual: int, members: int, states: int
 ) -> None:
     """The table of docs/online.md. Members are those of the fewest, whichever solution a solver finds; which
@@ -138,32 +143,32 @@ def test_a_majority_may_need_weights() -> None:
     """Of four voters one must count twice; five concepts suffice, and no fewer."""
     labels = np.array([[1, 1, 1, 0], [1, 0, 0, 1], [0, 1, 0, 1], [0, 0, 1, 1]], bool)
     forced = dict.fromkeys(range(4), True)
-    members = _Majorities(ConceptSets("four", labels)).fewest(forced)
+    members = _SmallestMajorities(ConceptSets("four", labels)).find(forced)
     assert members is not None
     assert sorted(members) == [0, 0, 1, 2, 3]
     assert majority(labels, members).all()
 
 
-def test_what_no_majority_says_is_known() -> None:
+def test_labels_that_no_majority_has_are_recognised() -> None:
     """Every concept is wrong at two of three points, and so is one of three points under any weights."""
-    majorities = _Majorities(ConceptSets("three", np.eye(3, dtype=bool)))
-    assert majorities.fewest(dict.fromkeys(range(3), True)) is None
-    assert majorities.fewest({}) == (0,)
+    majorities = _SmallestMajorities(ConceptSets("three", np.eye(3, dtype=bool)))
+    assert majorities.find(dict.fromkeys(range(3), True)) is None
+    assert majorities.find({}) == (0,)
 
 
 def test_a_budget_that_no_majority_keeps_is_raised(monkeypatch: pytest.MonkeyPatch) -> None:
     """Were members of three not to be had, point functions would take three mistakes."""
-    fewest = _Majorities.fewest
+    find = _SmallestMajorities.find
 
-    def alone(self: _Majorities, forced: dict[int, bool]) -> tuple[int, ...] | None:
-        members = fewest(self, forced)
+    def alone(self: _SmallestMajorities, forced: dict[int, bool]) -> tuple[int, ...] | None:
+        members = find(self, forced)
         return members if members is not None and len(members) == 1 else None
 
-    monkeypatch.setattr(_Majorities, "fewest", alone)
+    monkeypatch.setattr(_SmallestMajorities, "find", alone)
     sets = ConceptSets("points", np.eye(4, dtype=bool))
-    budgets = _Budgets(sets)
-    assert len(budgets.best(sets.all)) == 1
-    assert budgets._kept[sets.all][0] == 3  # one point after another, and the last one is certain
+    budgets = _MistakeBudgets(sets)
+    assert len(budgets.best_members(sets.all)) == 1
+    assert budgets._best[sets.all][0] == 3  # one point after another, and the last one is certain
 
 
 def test_it_is_compiled_once() -> None:
@@ -173,20 +178,24 @@ def test_it_is_compiled_once() -> None:
 @pytest.mark.parametrize(
     ("limit", "value", "message"),
     [
-        ("MOST_LOOKS", 45, "grid take budgets of more than 5 sets of concepts. Choose a smaller domain."),
-        ("MOST_PROGRAMMES", 0, "grid take more than 0 integer programmes. Choose a smaller domain."),
+        (
+            "MAX_LOOKUPS",
+            45,
+            "grid need the budgets of more than 5 sets of concepts. Choose a smaller domain.",
+        ),
+        ("MAX_PROGRAMMES", 0, "grid need more than 0 integer programmes. Choose a smaller domain."),
     ],
 )
 def test_a_class_that_is_too_large_is_refused(limit, value, message, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(sys.modules[sparse_majority.__module__], limit, value)
-    budgets = _Budgets(ConceptSets("grid", labellings(Rectangles((3, 3)))))
+    budgets = _MistakeBudgets(ConceptSets("grid", labellings(Rectangles((3, 3)))))
     with pytest.raises(Unsupported, match=re.escape(message)):
-        budgets.best(budgets._sets.all)
+        budgets.best_members(budgets._sets.all)
 
 
 def test_a_domain_that_is_too_large_is_refused() -> None:
     message = (
-        "sparse majorities are worked out for up to 1,024 points, and Thresholds(5000 points from 0 to 4999)"
+        "sparse majorities are supported for up to 1,024 points, and Thresholds(5000 points from 0 to 4999)"
     )
     with pytest.raises(Unsupported, match=re.escape(message + " has 5,000. Choose a smaller domain.")):
         sparse_majority(Thresholds(range(5_000)))
@@ -194,6 +203,8 @@ def test_a_domain_that_is_too_large_is_refused() -> None:
 
 def test_a_programme_that_is_cut_short_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(optimize, "milp", lambda *_, **__: optimize.OptimizeResult(status=1, x=None))
-    majorities = _Majorities(ConceptSets("three", np.eye(3, dtype=bool)))
-    with pytest.raises(Unsupported, match="of three with 3 forced points found nothing in 10,000 nodes"):
-        majorities.fewest(dict.fromkeys(range(3), False))
+    majorities = _SmallestMajorities(ConceptSets("three", np.eye(3, dtype=bool)))
+    with pytest.raises(
+        Unsupported, match="of three with 3 forced points has no solution within 10,000 nodes"
+    ):
+        majorities.find(dict.fromkeys(range(3), False))
