@@ -37,8 +37,7 @@ from learners.releases.randomised_response import RandomisedResponse
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_histograms import NoisyHist1
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
-from learners.zoo.svt_1 import Svt1
-from learners.zoo.svt_2 import Svt2
+from learners.zoo.svt_variants import Svt1, Svt2
 
 SMALL: dict[str, Any] = {"examples": 120, "pairs": 64}
 ERROR = 0.05  # of a search of a correct learner: large enough to be measured

@@ -11,7 +11,7 @@ from arena.testing import check_adversary
 from learners.releases.laplace_count import LaplaceCount
 from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_histograms import NoisyHist1
-from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt_variants import Svt1
 
 FIVE = Svt1(queries=5)
 PATTERNS = {
