@@ -14,7 +14,7 @@ import numpy as np
 from audits.reports.formatting import nats, percent
 from audits.reports.plots import BLACK, BLUE, ORANGE, chart_style
 from audits.runs.run_history import MAX_POINTS, RunHistory
-from audits.statistics.bands import TradeOff
+from audits.statistics.bands import TradeOffCurves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -119,7 +119,7 @@ def _draw_trade_off(replay: RunHistory) -> RunChart:
     return RunChart(title, svg, caption)
 
 
-def _draw_errors(axes: Axes, curves: TradeOff) -> None:
+def _draw_errors(axes: Axes, curves: TradeOffCurves) -> None:
     assert curves.allowed is not None
     axes.fill_between(curves.alpha, curves.allowed, 1, color=ORANGE, alpha=0.12, linewidth=0)
     axes.plot(curves.alpha, curves.allowed, color=ORANGE, linestyle="--", label="the claim allows")

@@ -5,20 +5,23 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
-from audits.distinguishers.learned import Learning
+from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
-from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
-from audits.statistics.betting import Betting, ceiling
-from audits.statistics.clopper_pearson import HeldOut
-from audits.statistics.estimates import Estimates, Estimators
+from audits.statistics.betting import Betting
+from audits.statistics.ceilings import ceiling
+from audits.statistics.estimates import Estimates, FixedSizeEstimators
+from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
+
+if TYPE_CHECKING:
+    from audits.runs.ledger import Ledger
 
 _CHOOSING_SHARE = 5  # one game in five serves to choose an event or a distinguisher
 
@@ -73,9 +76,9 @@ class AuditEstimators:
         delta, confidence = settings.delta, settings.confidence
         choosing_pairs = max(1, settings.games // _CHOOSING_SHARE)
         self.betting = Betting(delta=delta, confidence=confidence, epsilon_claim=settings.epsilon)
-        self.held_out = HeldOut(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
-        self._fixed_size: Estimators | None = None
-        self.learning = Learning(pairs=choosing_pairs)
+        self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
+        self._fixed_size: FixedSizeEstimators | None = None
+        self.learning = DistinguisherTraining(pairs=choosing_pairs)
         self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
         self.games = 0
 
@@ -108,7 +111,7 @@ class AuditEstimators:
 
     def _learn(self, views: ViewCounts) -> None:
         """Bet on a block with the distinguisher learned from earlier blocks, then learn from the block."""
-        scores, final = self.learning.scored(views), self.learning.done
+        scores, final = self.learning.score(views), self.learning.done
         if scores is not None:
             self.betting.update(scores)
         if final:
@@ -133,9 +136,9 @@ class AuditEstimators:
             if self._fixed_size is not None:
                 self._fixed_size.update(block)
 
-    def _make_fixed_size(self, games: int) -> Estimators:
+    def _make_fixed_size(self, games: int) -> FixedSizeEstimators:
         settings = self.settings
-        return Estimators.of(
+        return FixedSizeEstimators.of(
             delta=settings.delta, confidence=settings.confidence, games=games, claim=settings.epsilon
         )
 

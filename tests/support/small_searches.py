@@ -1,4 +1,4 @@
-"""The searches that mutants are found with and that correct learners pass: one small budget for both."""
+"""Searches with one small budget: mutants must be found with it, and correct learners must pass it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from mutants.learners import MUTANTS
 
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.search import SearchResult, search
+from audits.search import SearchResult
+from audits.search import search as run_search
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.halfspaces.dp_winnow import DpWinnow
@@ -45,7 +46,7 @@ ERROR = 0.05  # of a search of a correct learner: large enough to be measured
 
 @attrs.frozen
 class Correct:
-    """A learner whose claim holds, and the protocol before which it is searched."""
+    """A learner whose claim is true, and the protocol under which it is searched."""
 
     spec: Learner
     protocol: str
@@ -54,9 +55,9 @@ class Correct:
     def name(self) -> str:
         return self.spec.name
 
-    def searched(self, seed: int, *, error: float = ERROR) -> SearchResult:
-        """A search that may refute the claim with a chance of `error` at most."""
-        return search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
+    def search(self, seed: int, *, error: float = ERROR) -> SearchResult:
+        """A search that refutes the claim with probability at most `error`."""
+        return run_search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
 
 
 # Updates come within about fifteen mistakes.

@@ -24,7 +24,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InternalError, InvalidArgument
-from audits.distinguishers.view_features import Block, decoded
+from audits.distinguishers.view_features import Block, decode_block
 from audits.runs.ledger.copying import LOG_PAGES, copy_ledger
 from audits.runs.ledger.failures import READABLE, damage_error, error_code, explain_errors
 from audits.runs.ledger.schema import (
@@ -275,7 +275,7 @@ class Ledger(Store[Block]):
 
     @staticmethod
     def decode(blob: bytes) -> Block:
-        return decoded(blob)
+        return decode_block(blob)
 
 
 def _connect_exclusively(path: Path, tries: int = 5) -> sqlite3.Connection:

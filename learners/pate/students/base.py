@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from typing import Self
 
 import attrs
 import numpy as np
@@ -41,6 +42,10 @@ class StudentLearner(EnsembleLearner):
     delta: float = setting(
         1e-5, unit="probability", help="δ of all answers together", check=[more_than(0), less_than(1)]
     )
+
+    def with_public_points(self, points: np.ndarray) -> Self:
+        """The same learner with public points (m, ...)."""
+        return attrs.evolve(self, public=PublicPoints(points))
 
     @property
     def effective_student(self) -> Teacher:

@@ -238,7 +238,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 
     run(attrs.evolve(COUNT, adversary=Same(), games=1_000), ledger=ledger)
     page = page_of(ledger)
-    assert page.facts["betting"].startswith("ε ≥ 0 nats (these games certify none)")
+    assert page.facts["betting"].startswith("ε ≥ 0 nats (these games certify no privacy loss)")
     assert page.text["h2"] == HEADINGS
 
 
@@ -261,9 +261,10 @@ def test_an_interrupted_run(ledger: Path) -> None:
         in (prose(page, "p")[1])
     )
     assert prose(page, "figcaption")[2] == (
-        "There is no trade-off curve: it holds after 5,000 pairs, as fixed beforehand, and 2,000 were played."
+        "There is no trade-off curve: "
+        "it holds only after 5,000 pairs, as fixed beforehand; 2,000 were played."
     )
-    assert page.facts["held-out Clopper-Pearson"].startswith("no figure: ")
+    assert page.facts["held-out Clopper-Pearson"].startswith("not available: ")
     assert len(page.text["svg"]) == 2
 
 
@@ -462,5 +463,7 @@ def test_a_ledger_of_something_else(ledger: Path, plan: dict) -> None:
     Ledger.open(ledger, plan).close()
     with pytest.raises(InvalidArgument) as refused:
         read_history(ledger)
-    assert str(refused.value).startswith(f"the ledger {ledger} contains no audit: the plan of an audit must have ")
+    assert str(refused.value).startswith(
+        f"the ledger {ledger} contains no audit: the plan of an audit must have "
+    )
     assert str(refused.value).endswith(" Give the ledger of an audit.")

@@ -183,7 +183,7 @@ def test_adversaries_with_coins_have_no_likelihood() -> None:
         yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, int(rng.integers(2))))
 
     adversary = Scripted(moves)
-    with pytest.raises(Unsupported, match="without coins, and scripted draws some"):
+    with pytest.raises(Unsupported, match="without randomness, and scripted draws random numbers"):
         play_block(plan(NoisyCount(), adversary, distinguisher=LIKELIHOOD), 0)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 from arena import InvalidArgument
-from audits.distinguishers.view_features import Features, ViewCounts
+from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 from audits.runs.export import CSV, PARQUET, export_blocks, export_figures
 from audits.runs.ledger import Ledger
 from audits.runs.run_history import read_history
@@ -37,7 +37,7 @@ def block(index: int) -> PairCounts:
 def views(index: int) -> ViewCounts:
     draw = np.random.default_rng(index)
     names = ("answer 1", "halted") if index else ("answer 1",)
-    worlds = (Features(draw.integers(0, 2, (10, len(names))).astype(float), names) for _ in range(2))
+    worlds = (ViewFeatures(draw.integers(0, 2, (10, len(names))).astype(float), names) for _ in range(2))
     return ViewCounts.of(*worlds)
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         f"the file of a table must end in .csv or .parquet, got '{tmp_path / 't.xls'}'. Choose one of them."
     )
     assert refusal(ledger, ledger) == f"the table {ledger} would replace the ledger. Name another file."
-    assert "does not exist. Make it first." in refusal(ledger, tmp_path / "none" / "t.csv")
+    assert "does not exist. Create it first." in refusal(ledger, tmp_path / "none" / "t.csv")
     assert ledger.read_bytes() == before
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert refusal(ledger, tmp_path / "t.parquet") == (

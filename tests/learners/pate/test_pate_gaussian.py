@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.refuting_adversaries import AsksTeachers, total
+from mutants.refuting_adversaries import AskTeachers, total
 from scipy import stats
 from support.statistical import rejected, statistical
 from support.voting_laws import Views, check_views, delta, law_of_views, one_point, views
@@ -96,7 +96,7 @@ def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float)
     spec = PateGaussian(teachers=9, queries=queries, epsilon=0.5, delta=1e-2)
     lost = []
     for ones in range(9):
-        asks = AsksTeachers(one_point(9, ones), one_point(9, ones + 1), total, queries=(0.0,) * queries)
+        asks = AskTeachers(one_point(9, ones), one_point(9, ones + 1), total, queries=(0.0,) * queries)
         found = exactly(spec, asks, Voting())
         assert not found.refuted
         lost.append(found.delta.middle)

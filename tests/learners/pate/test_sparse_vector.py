@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from mutants.refuting_adversaries import AsksTeachers, labels_one_less_zero
+from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
 from support.statistical import rejected, statistical
 from support.voting_laws import (
     Views,
@@ -140,8 +140,8 @@ def test_the_printed_one_supports_common_random_numbers() -> None:
 AGREE, ONE_AGAINST = Sample([0.0], [1], [3]), Sample([0.0, 0.0], [1, 0], [2, 1])
 
 
-def asks(queries: int) -> AsksTeachers:
-    return AsksTeachers(ONE_AGAINST, AGREE, labels_one_less_zero, queries=(0.0,) * queries)
+def asks(queries: int) -> AskTeachers:
+    return AskTeachers(ONE_AGAINST, AGREE, labels_one_less_zero, queries=(0.0,) * queries)
 
 
 def law_of_printed(epsilon: float, at: float, queries: int) -> SparseVectorPrinted:

@@ -11,8 +11,8 @@ import pytest
 from adversaries.voting.small_margin import SmallMargin
 from arena import InvalidArgument, Sample, Voting, play
 from arena.concepts import Points, Thresholds
-from audits.cli.show import find_any
-from audits.registry.settings_text import build
+from audits.registry.players import find_player
+from audits.registry.settings_text import build_player
 from learners.pate.ensemble import Classifier, Minimiser, Teacher
 from learners.pate.pate_gaussian import PateGaussian
 
@@ -68,7 +68,7 @@ def test_settings_may_be_lists_and_dictionaries(text: str) -> None:
 
 
 def test_the_command_line_reads_them() -> None:
-    learner = build(find_any("pate-gaussian"), {"teacher": "GaussianNB:3", "teachers": "7"})
+    learner = build_player(find_player("pate-gaussian"), {"teacher": "GaussianNB:3", "teachers": "7"})
     assert (learner.teacher, learner.teachers) == (Classifier("GaussianNB", (), 3), 7)
 
 
