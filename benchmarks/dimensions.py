@@ -19,7 +19,7 @@ from adversaries.online.random_sequences import IidExamples
 from arena import Adversary
 from arena.concepts import Thresholds
 from audits.races import RaceResult, plan_online_race, run_race
-from learners.online.realizable_learner import RealizableLearner
+from learners.online.realizable import RealizableLearner
 
 ROUNDS, GAMES = 60_000, 100
 MARKS = tuple(range(1_500, ROUNDS + 1, 1_500))

@@ -38,7 +38,7 @@ from audits.races import OnlineRace, Quantile, RaceResult, plan_online_race, run
 from audits.races.game_plan import play_games
 from audits.races.race_result import make_result
 from learners.online.golowich_livni import GolowichLivni
-from learners.online.realizable_learner import RealizableLearner
+from learners.online.realizable import RealizableLearner
 from learners.online.soa import Soa
 
 CLASS = Points(range(1, 17))

@@ -17,7 +17,7 @@ from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
 from learners.mechanisms.counters.private_histogram import HistogramNoise
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
-from learners.online.realizable_learner import RealizableLearner, RealizableState
+from learners.online.realizable import RealizableLearner, RealizableState
 
 
 @attrs.frozen

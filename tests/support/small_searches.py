@@ -21,7 +21,7 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable_learner import RealizableLearner
+from learners.online.realizable import RealizableLearner
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
@@ -35,10 +35,11 @@ from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.laplace import ZooLaplace
 from learners.zoo.noisy_histograms import NoisyHist1
 from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
-from learners.zoo.svt_variants import Svt1, Svt2
+from learners.zoo.svt_1 import Svt1
+from learners.zoo.svt_2 import Svt2
+from learners.zoo.zoo_laplace import ZooLaplace
 
 SMALL: dict[str, Any] = {"examples": 120, "pairs": 64}
 ERROR = 0.05  # of a search of a correct learner: large enough to be measured

@@ -29,7 +29,7 @@ from arena import (
 )
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable_learner import RealizableLearner
+from learners.online.realizable import RealizableLearner
 from learners.online.soa import Soa
 
 CLASSES: list[ConceptClass] = [

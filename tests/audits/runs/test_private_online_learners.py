@@ -26,7 +26,7 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable_learner import RealizableLearner
+from learners.online.realizable import RealizableLearner
 
 ERROR = 1e-4
 
