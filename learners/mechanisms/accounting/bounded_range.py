@@ -2,8 +2,6 @@
 
 A draw has *range* `width` if the log ratio of the probabilities of its outcomes in the two worlds always lies
 in one interval of that length (nats). Proofs: docs/proofs/bounded_range.md.
-
-Functions raise InvalidArgument if a parameter is out of range.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """What several mechanisms, a random subsample, or LabelBoost cost together.
 
 Pure functions of numbers. ε is in nats and may be infinite. δ is a probability, but a sum of probabilities
-may exceed 1: nothing is clipped, and from δ = 1 on nothing is promised. Neighbours replace one record. Every
-function raises InvalidArgument if a parameter is out of range.
+may exceed 1: nothing is clipped, and from δ = 1 on nothing is promised. Neighbours replace one record.
 """
 
 from __future__ import annotations

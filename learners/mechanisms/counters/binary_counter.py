@@ -1,11 +1,9 @@
-"""The binary mechanism: it publishes the noisy count of a stream after every round.
-
-Functions raise InvalidArgument if a parameter is out of range.
-"""
+"""The binary mechanism: it publishes the noisy count of a stream after every round."""
 
 from __future__ import annotations
 
 import math
+from collections import Counter
 from typing import Any
 
 import numpy as np
@@ -25,8 +23,7 @@ class BinaryCounter:
     one Laplace number per round, of scale levels·sensitivity/epsilon, and keeps one number per level. Proof:
     docs/proofs/binary_counter.md.
 
-    Shapes: `shape` (n, ...) is that of the counters of n games; values have it too, or are one number for
-    all.
+    Shapes: `shape` (n, ...) is that of the counters of n games.
     Units: epsilon in nats; `sensitivity` is the L1 distance by which one changed example moves the values of
     *one game's* counters in one round: 1 for one counter of values in [0, 1].
     """
@@ -40,7 +37,6 @@ class BinaryCounter:
         epsilon: float,
         sensitivity: float = 1.0,
     ) -> None:
-        """Raises: InvalidArgument if a parameter is out of range."""
         check_positive(epsilon=epsilon, sensitivity=sensitivity)
         self.levels = tree_levels(horizon)
         self.scale = self.levels * sensitivity / epsilon
@@ -53,7 +49,7 @@ class BinaryCounter:
         self._noise = np.zeros((self.levels + 1, *shape))
 
     def add(self, values: Any) -> np.ndarray:
-        """The noisy counts after one more round, as a new array of shape `shape`.
+        """The noisy counts, of shape `shape`, after a round of `values`: of that shape, or one number.
 
         Raises: BudgetExceeded after `horizon` rounds; InvalidArgument if a value is not in [0, 1].
         """
@@ -81,10 +77,7 @@ class BinaryCounter:
 
 
 def tree_levels(horizon: int) -> int:
-    """The number of tree nodes that contain one round, at most, in `horizon` rounds.
-
-    Raises: InvalidArgument if horizon is not an integer ≥ 1.
-    """
+    """The number of tree nodes that contain one round, at most, in `horizon` rounds."""
     check_value("horizon", horizon, whole, at_least(1))
     return int(horizon).bit_length()
 
@@ -96,10 +89,7 @@ def binary_counter_error(horizon: int, beta: float, *, epsilon: float, sensitivi
 
 
 def binary_counter_lag(horizon: int, beta: float, *, epsilon: float) -> float:
-    """A one-sided error that the count of one round exceeds with probability at most `beta`.
-
-    The round must be fixed before the noise is drawn.
-    """
+    """A one-sided error that the count of one fixed round exceeds with probability at most `beta`."""
     check_positive(epsilon=epsilon)
     check_probability(beta=beta)
     nodes = tree_levels(horizon)
@@ -128,13 +118,13 @@ def _tail_bound(nodes: int, error: float) -> float:
 
 def _count_rounds_by_digits(horizon: int) -> dict[int, int]:
     """For every k ≥ 1, how many of the rounds 1 … horizon have exactly k ones among their binary digits."""
-    counts: dict[int, int] = {}
+    counts: Counter[int] = Counter()
     ones_above = 0
     end = horizon + 1
     for place in reversed(range(end.bit_length())):
         if end >> place & 1:  # the numbers that share end's digits above this place and have 0 here
             for k in range(place + 1):
-                counts[ones_above + k] = counts.get(ones_above + k, 0) + math.comb(place, k)
+                counts[ones_above + k] += math.comb(place, k)
             ones_above += 1
     counts.pop(0)  # round 0
     return counts

@@ -10,6 +10,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting.monotone_search import least_sufficient
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 
 
@@ -21,11 +22,9 @@ class HistogramNoise:
     noisy count of at most reach + key_sensitivity becomes 0, and a count of 0 stays 0. So no noisy count is
     off by more than 2·reach + key_sensitivity, the `error`. Privacy: docs/proofs/private_histogram.md.
 
-    scale: b; the noise has a density proportional to exp(-|x|/b). reach: where it is truncated.
-    sensitivity: the L1 distance of neighbours' counts: 2 if one element is replaced, 1 if one is added or
-    removed. key_sensitivity: by how much the count of one key may differ.
-
-    Units: all in counts.
+    All in counts. scale: b; the noise has a density proportional to exp(-|x|/b). reach: where it is
+    truncated. sensitivity: the L1 distance of neighbours' counts: 2 if one element is replaced, 1 if one is
+    added or removed. key_sensitivity: by how much the count of one key may differ.
     """
 
     scale: float
@@ -49,23 +48,19 @@ class HistogramNoise:
 
         For a replaced element, reach = (2/ε) ln(1 + (exp(ε/2) - 1)/(2m)) where m = 1 - √(1 - δ), and the
         error is below 8 ln(8/δ)/ε for every ε ≤ 1.
-
-        Raises: InvalidArgument if a parameter is out of range.
         """
         check_positive(epsilon=epsilon)
         check_probability(delta=delta)
+
         scale = sensitivity / epsilon
-        low = float(key_sensitivity)
-        high = key_sensitivity + scale * (math.log(2 * sensitivity / delta) + sensitivity / scale + 1)
 
         def build(reach: float) -> HistogramNoise:
             return cls(scale=scale, reach=reach, sensitivity=sensitivity, key_sensitivity=key_sensitivity)
 
-        for _ in range(200):
-            middle = (low + high) / 2
-            enough = build(middle).guarantee.delta <= delta
-            low, high = (low, middle) if enough else (middle, high)
-        return build(high)
+        def suffices(reach: float) -> bool:
+            return reach >= key_sensitivity and build(reach).guarantee.delta <= delta
+
+        return build(least_sufficient(suffices))
 
     @property
     def threshold(self) -> float:

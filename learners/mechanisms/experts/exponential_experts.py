@@ -1,7 +1,4 @@
-"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round.
-
-Functions raise InvalidArgument if a parameter is out of range.
-"""
+"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round."""
 
 from __future__ import annotations
 
@@ -32,38 +29,22 @@ class ExponentialExperts:
     def __init__(
         self, games: int, experts: int, rng: np.random.Generator, *, rate: float, log_prior: object = 0.0
     ) -> None:
-        """Raises: InvalidArgument if a parameter is out of range."""
         check_positive(rate=rate)
+        prior = np.asarray(log_prior, float)
+        if not np.isfinite(prior).all():
+            raise InvalidArgument("prior log-weights must be finite", value=prior[~np.isfinite(prior)][0])
+        check_value("experts", experts, at_least(1))
         self._rng = rng
         self._rate = rate
-        self.losses = ExpertLosses(games, experts, rate=rate, log_prior=log_prior)
-
-    def draw(self) -> np.ndarray:
-        """(n,) experts, 0 … N−1."""
-        return self.losses.choose(self._rng, slice(None))
+        # The prior is a head start, so that scores remain sums of losses.
+        self._scores = np.empty((games, experts))
+        self._scores[:] = prior / rate
 
     def observe(self, losses: np.ndarray) -> None:
         """Add this round's losses (n, N).
 
         Raises: InvalidArgument if they have another shape or are not in [0, 1].
         """
-        self.losses.add(losses)
-
-
-class ExpertLosses:
-    """The total losses of all experts in every game, on top of the prior, and draws by Hedge's weights."""
-
-    def __init__(self, games: int, experts: int, *, rate: float, log_prior: object) -> None:
-        prior = np.asarray(log_prior, float)
-        if not np.isfinite(prior).all():
-            raise InvalidArgument("prior log-weights must be finite", value=prior[~np.isfinite(prior)][0])
-        check_value("experts", experts, at_least(1))
-        self._rate = rate
-        # The prior is a head start, so that scores remain sums of losses.
-        self._scores = np.empty((games, experts))
-        self._scores[:] = prior / rate
-
-    def add(self, losses: np.ndarray) -> None:
         losses = np.asarray(losses)
         if losses.shape != self._scores.shape:
             raise InvalidArgument(f"losses must have shape {self._scores.shape}", value=losses.shape)
@@ -71,11 +52,11 @@ class ExpertLosses:
             raise InvalidArgument("losses must lie in [0, 1]", value=(losses.min(), losses.max()))
         self._scores -= losses
 
-    def choose(self, rng: np.random.Generator, games: np.ndarray | slice) -> np.ndarray:
-        """An expert for each of `games`."""
+    def draw(self, games: np.ndarray | slice = slice(None)) -> np.ndarray:
+        """An expert, 0 … N−1, for each of `games`; default: all, (n,)."""
         scores = self._scores[games]
         return exponential_mechanism(
-            rng,
+            self._rng,
             scores - scores.max(axis=1, keepdims=True),  # so that large sums lose no precision
             epsilon=2 * self._rate,
             sensitivity=1,

@@ -1,11 +1,9 @@
-"""Private prediction from expert advice that draws rarely, for oblivious adversaries.
-
-Functions raise InvalidArgument if a parameter is out of range.
-"""
+"""Private prediction from expert advice that draws rarely, for oblivious adversaries."""
 
 from __future__ import annotations
 
 import math
+from bisect import bisect_left
 
 import attrs
 import numpy as np
@@ -15,7 +13,7 @@ from learners.mechanisms.accounting.bounded_range import hoeffding_composition
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.experts.exponential_experts import ExpertLosses, check_rounds
+from learners.mechanisms.experts.exponential_experts import ExponentialExperts, check_rounds
 from learners.mechanisms.parameter_checks import check_positive
 
 _REDRAWS = tuple(0.5**k for k in range(1, 31))  # the candidates for `redraw`
@@ -29,11 +27,9 @@ class LazyExperts:
     expert is kept for good. Privacy (`cost`, also against adaptive adversaries) and output distribution
     (`regret`, against oblivious ones): docs/proofs/lazy_experts.md.
 
-    Random numbers are drawn only for the games that need them. So the history of other games may decide which
-    random numbers a game receives, but not their distribution.
+    Random numbers are drawn only for the games that need them (see `RestartBudget`).
 
-    Shapes: n games, N experts; losses (n, N) in [0, 1]; log_prior (N,) or (n, N), up to a constant.
-    Units: rate in nats per unit of loss; redraw is a probability per round.
+    Shapes and units: as `ExponentialExperts`; redraw is a probability per round.
     """
 
     def __init__(
@@ -47,16 +43,15 @@ class LazyExperts:
         max_draws: int | None = None,
         log_prior: object = 0.0,
     ) -> None:
-        """max_draws: None for no limit. Raises: InvalidArgument if a parameter is out of range."""
-        check_positive(rate=rate)
-        _check_redraw(redraw)
+        """max_draws: None for no limit."""
+        check_value("redraw", redraw, at_least(0), at_most(1))
         self._rng = rng
         self._rate = rate
         self._stay = 1 - redraw
-        self._losses = ExpertLosses(games, experts, rate=rate, log_prior=log_prior)
+        self._hedge = ExponentialExperts(games, experts, rng, rate=rate, log_prior=log_prior)
         self._left = np.full(games, np.iinfo(np.int64).max if max_draws is None else max_draws)
         self._rows = np.arange(games)
-        self._expert = self._losses.choose(rng, slice(None))
+        self._expert = self._hedge.draw()
 
     def draw(self) -> np.ndarray:
         """(n,) experts, 0 … N−1; they change only with the next losses."""
@@ -73,11 +68,11 @@ class LazyExperts:
         Raises: InvalidArgument if they have another shape or are not in [0, 1].
         """
         losses = np.asarray(losses)
-        self._losses.add(losses)
+        self._hedge.observe(losses)
         stay = self._stay * np.exp(-self._rate * losses[self._rows, self._expert])
         redrawn = np.flatnonzero((self._rng.random(len(stay)) >= stay) & (self._left > 0))
         self._left[redrawn] -= 1
-        self._expert[redrawn] = self._losses.choose(self._rng, redrawn)
+        self._expert[redrawn] = self._hedge.draw(redrawn)
 
 
 @attrs.frozen
@@ -96,7 +91,7 @@ def cost(rounds: int, parameters: LazyParameters, *, slack: float) -> Guarantee:
     docs/proofs/lazy_experts.md.
     """
     check_positive(rate=parameters.rate)
-    _check_redraw(parameters.redraw)
+    check_value("redraw", parameters.redraw, at_least(0), at_most(1))
     draws = min(parameters.max_draws, rounds - 1)
     if draws < 1:
         return Guarantee(0.0, 0.0)
@@ -138,14 +133,11 @@ def largest_rate(rounds: int, *, epsilon: float, delta: float) -> LazyParameters
 def _with_enough_draws(rounds: int, rate: float, redraw: float) -> LazyParameters:
     """The parameters with the fewest draws that games exceed with probability at most 1/T²."""
     chance = _largest_redraw_chance(rate, redraw)
-    low, high = 0, rounds - 1
-    while low < high:
-        middle = (low + high) // 2
-        if _exhaustion_bound(rounds, chance, middle) <= rounds**-2:
-            high = middle
-        else:
-            low = middle + 1
-    return LazyParameters(rate, redraw, low)
+
+    def suffices(draws: int) -> bool:
+        return _exhaustion_bound(rounds, chance, draws) <= rounds**-2
+
+    return LazyParameters(rate, redraw, bisect_left(range(rounds - 1), True, key=suffices))
 
 
 def _largest_redraw_chance(rate: float, redraw: float) -> float:
@@ -168,7 +160,3 @@ def _exhaustion_bound(rounds: int, chance: float, max_draws: int) -> float:
         return 1.0
     rest = (1 - part) * math.log((1 - part) / (1 - chance)) if part < 1 else 0.0
     return math.exp(-trials * (part * math.log(part / chance) + rest))
-
-
-def _check_redraw(redraw: float) -> None:
-    check_value("redraw", redraw, at_least(0), at_most(1))

@@ -18,7 +18,6 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
     (epsilon, 0)-DP for no epsilon.
 
     Units: epsilon in nats; sigma and sensitivity in units of the number.
-    Raises: InvalidArgument if a parameter is out of range.
     """
     from scipy.special import erfcx, log_ndtr, ndtr  # slow to import
 
@@ -29,8 +28,7 @@ def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) ->
     if first > 0:
         delta = ndtr(first) - math.exp(epsilon + log_ndtr(second))
     else:
-        # Both terms are tails with the common factor exp(-first²/2); without it their difference is well
-        # conditioned.
+        # Without the common factor exp(-first²/2) of both tails their difference is well conditioned.
         tails = erfcx(-first / math.sqrt(2)) - erfcx(-second / math.sqrt(2))
         delta = math.exp(-(first**2) / 2) * tails / 2
     return max(float(delta), math.ulp(0.0))
@@ -41,10 +39,7 @@ def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) ->
     """The least standard deviation with which a noisy number is (epsilon, delta)-DP.
 
     The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection: `gaussian_delta`
-    decreases in sigma, and at the result it is at most delta.
-
-    Units: as `gaussian_delta`.
-    Raises: InvalidArgument as `gaussian_delta`, or if delta is not between 0 and 1.
+    decreases in sigma, and at the result it is at most delta. Units: as `gaussian_delta`.
     """
     check_probability(delta=delta)
     return least_sufficient(

@@ -26,8 +26,8 @@ def laplace(rng: np.random.Generator, out: np.ndarray, scale: float = 1.0) -> np
 
     Shapes: out is any C-contiguous float64 array, possibly empty.
     Units: scale is the mean absolute value, the b of Lap(b).
-    Raises: InvalidArgument if the scale is not positive and finite, if `out` cannot be filled in place, or
-    if the generator is MT19937, whose raw words have 32 bits and so give too few signs.
+    Raises: InvalidArgument also if `out` cannot be filled in place, or if the generator is MT19937, whose raw
+    words have 32 bits and so give too few signs.
     """
     check_positive(scale=scale)
     if not (isinstance(out, np.ndarray) and out.dtype == np.float64 and out.flags.carray):
@@ -63,7 +63,6 @@ def laplace_mechanism(
     Shapes: values has any shape; the result is a new float64 array of that shape. If several values of one
     game are released, sensitivity is the L1 distance between neighbours' vectors.
     Units: epsilon in nats; sensitivity in those of values.
-    Raises: InvalidArgument if sensitivity or epsilon is not positive and finite.
     """
     check_positive(sensitivity=sensitivity, epsilon=epsilon)
     noise = laplace(rng, np.empty(np.shape(values)), sensitivity / epsilon)
@@ -74,12 +73,10 @@ def laplace_mechanism(
 class NoisyValues:
     """Adds fresh Laplace noise to one value per game, in preallocated buffers.
 
-    Results are in units of the noise: values/scale + Lap(1). Comparing them with thresholds in the same units
-    saves one pass over the batch.
+    Comparing results in units of the noise with thresholds in the same units saves one pass over the batch.
     """
 
     def __init__(self, games: int, rng: np.random.Generator, *, scale: float) -> None:
-        """Raises: InvalidArgument if games is negative or scale is not positive and finite."""
         check_value("games", games, at_least(0))
         check_positive(scale=scale)
         self._rng = rng
@@ -112,9 +109,7 @@ class NoisyValues:
 
 
 def laplace_cdf(x: np.ndarray) -> np.ndarray:
-    """P[Lap(1) ≤ x] for x of any shape, with small relative error in the lower tail.
-
-    The upper tail is laplace_cdf(-x).
+    """P[Lap(1) ≤ x], with small relative error in the lower tail; the upper tail is laplace_cdf(-x).
 
     >>> laplace_cdf(np.array([0.0, -1000.0, 1000.0])).tolist()
     [0.5, 0.0, 1.0]
@@ -130,8 +125,7 @@ def laplace_between(low: np.ndarray, high: np.ndarray) -> np.ndarray:
     """
     low = np.clip(low, -_FAR, _FAR)  # inf - inf would be NaN
     high = np.maximum(low, high)
-    # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both
-    # tails.
+    # An interval on one side of 0 is a difference of tails, computed as a product; one across 0 lacks both.
     beside = -np.exp(-np.maximum(np.maximum(low, -high), 0)) * np.expm1(low - high) / 2
     across = -(np.expm1(-np.maximum(-low, 0)) + np.expm1(-np.maximum(high, 0))) / 2
     return np.where((low < 0) & (high > 0), across, beside)

@@ -19,7 +19,6 @@ def laplace_nodes(scale: float, kinks: Iterable[float] = ()) -> tuple[np.ndarray
     Gauss-Legendre rules on panels of at most half a scale, which end at 0 and at the kinks.
 
     kinks: where f or one of its derivatives jumps. Between kinks f must vary no faster than exp(t / scale).
-    Raises: InvalidArgument if the scale is not positive and finite.
 
     >>> t, w = laplace_nodes(2.0, [1.0])
     >>> round(float(w @ (t >= 1.0)), 12), round(float(np.exp(-0.5)) / 2, 12)

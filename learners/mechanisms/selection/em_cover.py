@@ -3,8 +3,6 @@
 Lemma A.1 of Bun and Fang, after Gupta, Ligett, McSherry, Roth, Talwar (2010). Each round draws a *candidate*,
 a set of examples with an option, with probability proportional to exp(ε₀·score/2), and removes the examples
 that its set covers. Conditions on the scores, the exact cost and its proof: docs/proofs/em_cover.md.
-
-Functions raise InvalidArgument if a parameter is out of range.
 """
 
 from __future__ import annotations
@@ -30,16 +28,13 @@ SUM = "sum"
 class EMCover:
     """Covers of one sample in n games, chosen in at most `rounds` rounds; each set at most once.
 
-    Games that have chosen the same sets, in any order, share a *state*, which stores their remaining sample
-    once.
+    Games that have chosen the same sets, in any order, share one of m *states*, which change every round.
 
     Shapes: covers (U, G) bool, which of U examples each of G sets covers; weights (U, O) numbers, one per
-    example and option; uniforms (n, rounds) in [0, 1), the only random numbers; m states, which change
-    with every round.
+    example and option; uniforms (n, rounds) in [0, 1), the only random numbers.
 
     rate: ε₀, nats. universal_set: a set that covers every possible example, if there is one. A game that has
-    chosen it is finished, and its later choices are -1. An empty remaining sample would be no reason to stop,
-    since it depends on the data.
+    chosen it is finished, and its later choices are -1. An empty remaining sample stops no game.
 
     To cover many examples with few sets, the score is the number of remaining examples that a set covers:
 
@@ -58,7 +53,6 @@ class EMCover:
         rate: float,
         universal_set: int | None = None,
     ) -> None:
-        """Raises: InvalidArgument if the shapes do not match, or the rate is not positive and finite."""
         check_positive(rate=rate)
         if covers.shape[0] != len(weights) or weights.ndim != 2 or uniforms.ndim != 2:
             raise InvalidArgument(
@@ -130,18 +124,13 @@ def choice_weights(scores: np.ndarray, used: np.ndarray, *, rate: float) -> np.n
     """(m, G·O): numbers proportional to the probabilities of the candidates, 0 for those of used sets.
 
     Shapes: scores (m, G, O); used (m, G) bool.
-    Units: rate in nats.
     """
     usable = np.where(used[..., None], -np.inf, scores).reshape(len(scores), -1)
     return np.exp(rate / 2 * (usable - usable.max(axis=1, keepdims=True, initial=-np.inf)))
 
 
 def _draw_columns(weights: np.ndarray, which: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
-    """(n,): for each i a column of row which[i], with probability proportional to its weight.
-
-    uniforms: one number in [0, 1) each. They have 53 bits, so a probability is off by about 2^-53 at
-    most.
-    """
+    """(n,): for each i a column of row which[i], with probability proportional to its weight."""
     cumulative = np.cumsum(weights, axis=1)
     columns = np.empty(len(which), np.intp)
     step = max(1, 2**20 // max(1, weights.shape[1]))
@@ -156,10 +145,7 @@ def _draw_columns(weights: np.ndarray, which: np.ndarray, uniforms: np.ndarray) 
 
 
 def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
-    """The exact δ of `rounds` rounds at ε, for a replaced example, or for an added or removed one.
-
-    Units: epsilon and rate (ε₀) in nats.
-    """
+    """The exact δ of `rounds` rounds at ε, for a replaced example, or for an added or removed one."""
     _check(rounds, rate)
     check_value("epsilon", epsilon, at_least(0))
     a, j = rate / 2, rounds + 1
@@ -173,8 +159,6 @@ def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = Tr
 
     (k + 1)·ln(e^a − (e^a − 1)·(δ/tanh(a/2))^{1/(k + 1)}) with a = ε₀/2, or 0 if that is negative. At δ = 0 it
     is (k + 1)·ε₀/2 for a replaced example, and k·ε₀/2 for an added one.
-
-    Units: rate (ε₀) and the result in nats.
     """
     _check(rounds, rate)
     check_value("delta", delta, at_least(0), at_most(1))
@@ -200,8 +184,8 @@ def cover_cost(rounds: int, rate: float, *, delta: float) -> Guarantee:
 def other_costs(rounds: int, rate: float, *, delta: float) -> dict[str, float]:
     """The ε at the same δ by simpler arguments, in nats; `cover_cost` is never larger.
 
-    For a replaced example every round is an exponential mechanism of bounded range ε₀, since the removed and
-    the new example may move the scores of different candidates.
+    Every round has bounded range ε₀: the removed and the new example may move the scores of different
+    candidates.
     """
     _check(rounds, rate)
     advanced = advanced_composition(rounds, rate, slack=delta).epsilon if 0 < delta < 1 else math.inf

@@ -9,8 +9,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from learners.mechanisms.parameter_checks import check_positive
 
-# Below this, doubles are at most 2^-20 apart, so rounding changes no probability by more than a factor of 1 ±
-# 1e-6.
+# Below this, doubles are at most 2^-20 apart: rounding changes no probability by a factor beyond 1 ± 1e-6.
 _LARGEST = 2.0**32
 
 
@@ -25,15 +24,14 @@ def exponential_mechanism(
     """Choose in each game option j with probability proportional to exp(epsilon·score_j / (2·sensitivity)).
 
     (epsilon, 0)-DP if scores of neighbours differ by at most `sensitivity` and `allowed` does not depend on
-    the
     data: Definition 2.8 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), after McSherry and Talwar (2007). The
     choice is the option of the largest score plus Gumbel noise, which has exactly this distribution.
 
     Shapes: scores (n, m), m ≥ 1; allowed (n, m) bool, default all; scores of options that are not allowed are
     ignored; the result is (n,), in 0 … m − 1.
     Units: epsilon in nats; sensitivity in units of the scores.
-    Raises: InvalidArgument if a game has no allowed option, if an allowed score is not finite or exceeds
-    2^32·2·sensitivity/epsilon, where rounding would swallow the noise, or if a parameter is out of range.
+    Raises: InvalidArgument also if a game has no allowed option, or if an allowed score is not finite or
+    exceeds 2^32·2·sensitivity/epsilon, where rounding would swallow the noise.
     """
     check_positive(epsilon=epsilon, sensitivity=sensitivity)
     scores = np.asarray(scores, dtype=np.float64)

@@ -22,9 +22,6 @@ class AboveThreshold:
     after an answer "above" with fresh noise on its threshold, and halts after c of them: c instances, (c·ε,
     0)-DP.
 
-    Fresh noise is drawn only for the games that restart. So the answers of other games may decide which
-    random numbers a game receives, but not their distribution.
-
     Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call.
     Units: epsilon in nats, for *one* of the `halts` instances; threshold and sensitivity in units of the
     values.
@@ -40,7 +37,6 @@ class AboveThreshold:
         sensitivity: float = 1.0,
         halts: int = 1,
     ) -> None:
-        """Raises: InvalidArgument if a parameter is out of range."""
         check_positive(epsilon=epsilon, sensitivity=sensitivity)
         if not math.isfinite(threshold):
             raise InvalidArgument("threshold must be finite", value=threshold)
@@ -83,13 +79,13 @@ class AboveThreshold:
 
 
 class RestartBudget:
-    """How many instances of a halting mechanism each game has left, and which games have halted for good.
+    """How many of `halts` instances of a mechanism each game has left; after the last it has halted for good.
 
-    halts: the instances of a game. When its last instance halts, the game has halted.
+    Fresh noise is drawn only for the games that restart. So the answers of other games may decide which
+    random numbers a game receives, but not their distribution.
     """
 
     def __init__(self, games: int, halts: int) -> None:
-        """Raises: InvalidArgument if halts is not an integer ≥ 1."""
         check_value("halts", halts, whole, at_least(1))
         self._left = np.full(games, halts, dtype=np.int64)
         self._halted = np.zeros(games, dtype=bool)
@@ -105,6 +101,12 @@ class RestartBudget:
         np.equal(self._left, 0, out=self._halted)
         np.greater(fired, self._halted, out=self._restarted)
         return np.flatnonzero(self._restarted)
+
+
+def count_columns_to_true(ends: np.ndarray) -> int:
+    """The number of columns of ends (n, k) up to the first that holds a True; k if none does."""
+    any_end = np.asarray(ends.any(axis=0))
+    return int(any_end.argmax()) + 1 if any_end.any() else len(any_end)
 
 
 def unwritable_view(array: np.ndarray) -> np.ndarray:

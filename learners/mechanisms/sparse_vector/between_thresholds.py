@@ -10,7 +10,11 @@ import numpy as np
 from arena.errors import InvalidArgument
 from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
 from learners.mechanisms.parameter_checks import check_positive, check_probability
-from learners.mechanisms.sparse_vector.above_threshold import RestartBudget, unwritable_view
+from learners.mechanisms.sparse_vector.above_threshold import (
+    RestartBudget,
+    count_columns_to_true,
+    unwritable_view,
+)
 
 _STRETCH = 64  # values that are compared together; the first outcome "between" ends a stretch
 
@@ -25,14 +29,9 @@ class BetweenThresholds:
     answers together cost (ε, delta_of_gap(...)). With `halts=c` (Observation 2) a game continues after
     "between" with a fresh instance, and halts after c of them: advanced_composition(c, ε, δ, slack=c·δ).
 
-    Deviations: none. If μ makes the thresholds cross, no outcome is "between", by the printed order of the
-    tests.
+    Deviations: none. If μ makes the thresholds cross, no outcome is "between", by the printed order of tests.
 
-    Fresh μ are drawn only for the games that restart. So the answers of other games may decide which random
-    numbers a game receives, but not their distribution.
-
-    Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call.
-    Units: epsilon in nats, for *one* of the `halts` instances; thresholds in units of the values.
+    Shapes and units: as `AboveThreshold`.
     """
 
     def __init__(
@@ -46,13 +45,11 @@ class BetweenThresholds:
         size: int,
         halts: int = 1,
     ) -> None:
-        """Raises: InvalidArgument if a parameter is out of range."""
         if not -math.inf < lower < upper < math.inf:
             raise InvalidArgument("lower must be less than upper, both finite", value=(lower, upper))
         check_positive(epsilon=epsilon, size=size)
-        scale = 6 / (epsilon * size)
         self._rng = rng
-        self._scale = scale
+        self._scale = scale = 6 / (epsilon * size)
         self._noisy = NoisyValues(games, rng, scale=scale)
         self._budget = RestartBudget(games, halts)
         self._lower = lower / scale
@@ -109,12 +106,11 @@ class BetweenThresholds:
             stretch = noisy[:, done : done + _STRETCH]
             not_below = stretch >= self._lowers[:, None]
             between = not_below & (stretch <= self._uppers[:, None])
-            fired = between.any(axis=0)
-            last = int(fired.argmax()) if fired.any() else stretch.shape[1] - 1
-            columns = slice(done, done + last + 1)
-            answers[:, columns], lowers[:, columns] = not_below[:, : last + 1], self._lowers[:, None]
-            self._between[:] = between[:, last]
-            if fired.any():
+            many = count_columns_to_true(between)
+            columns = slice(done, done + many)
+            answers[:, columns], lowers[:, columns] = not_below[:, :many], self._lowers[:, None]
+            self._between[:] = between[:, many - 1]
+            if self._between.any():
                 self._spend()
             done = columns.stop
         self._compared, self._added = lowers[:, :done], noise[:, :done]
@@ -142,7 +138,6 @@ def gap_of_delta(*, epsilon: float, delta: float, size: int) -> float:
     lemma says ε < 1; it also holds at ε = 1, since the output distribution is continuous in ε.
 
     Units: epsilon in nats, at most 1; delta a probability; neighbours replace one of `size` records.
-    Raises: InvalidArgument if a parameter is out of range.
     """
     _check_lemma(epsilon=epsilon, size=size)
     check_probability(delta=delta)
@@ -153,9 +148,7 @@ def delta_of_gap(*, epsilon: float, gap: float, size: int) -> float:
     """The least delta that Lemma C.3 gives one instance whose thresholds are `gap` apart.
 
     `gap_of_delta` solved for δ: (10/ε)·exp(1 − gap·ε·size/12), never rounded down to 0. A result of 1 or more
-    promises nothing.
-
-    Units and errors: as `gap_of_delta`; gap must be positive.
+    promises nothing. Units: as `gap_of_delta`.
     """
     _check_lemma(epsilon=epsilon, size=size)
     check_positive(gap=gap)

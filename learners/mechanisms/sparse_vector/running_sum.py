@@ -1,7 +1,4 @@
-"""AboveThreshold on the running sums of a stream, for batches of games: private counts of mistakes.
-
-Functions raise InvalidArgument if a parameter is out of range.
-"""
+"""AboveThreshold on the running sums of a stream, for batches of games: private counts of mistakes."""
 
 from __future__ import annotations
 
@@ -15,7 +12,7 @@ from arena.settings import at_most, check_value, less_than, more_than
 from learners.mechanisms.accounting.monotone_search import least_sufficient
 from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
 from learners.mechanisms.parameter_checks import check_positive
-from learners.mechanisms.sparse_vector.above_threshold import unwritable_view
+from learners.mechanisms.sparse_vector.above_threshold import count_columns_to_true, unwritable_view
 
 
 class RunningSum:
@@ -27,19 +24,14 @@ class RunningSum:
 
     All instances together are (ε, 0)-DP if one b_t is replaced, even if later ones depend on the answers. The
     noise is less than that of AboveThreshold in general, since one b_t moves all later sums alike. Proof:
-    docs/proofs/running_sum.md.
-
-    Games whose instance has ended answer False until they restart. Every game draws noise in every round.
+    docs/proofs/running_sum.md. Between instances a game draws noise too, but answers False.
 
     Shapes: n is `games`; answers are read-only views (n,), overwritten by the next call.
     Units: epsilon in nats, for one instance; thresholds in units of b.
     """
 
     def __init__(self, games: int, rng: np.random.Generator, *, thresholds: Any, epsilon: float) -> None:
-        """thresholds: one number for all games, or (n,).
-
-        Raises: InvalidArgument if a parameter is out of range.
-        """
+        """thresholds: one number for all games, or (n,)."""
         check_positive(epsilon=epsilon)
         self._rng = rng
         self._epsilon = epsilon
@@ -66,17 +58,15 @@ class RunningSum:
     def observe_many(self, values: np.ndarray) -> np.ndarray:
         """(n, j) bool: as `observe`, for the first j of several b per game, up to the first answer "above".
 
-        Shapes: values (n, k), k ≥ 1, bool or in [0, 1].
-        Raises: InvalidArgument if a value is not in [0, 1].
+        Shapes: values (n, k), k ≥ 1. Raises: as `observe`.
         """
         _check_unit_interval(values)
         sums = self._sums[:, None] + np.cumsum(values, axis=1)
         fired = sums * self._epsilon + laplace(self._rng, np.empty(values.shape)) >= self._thresholds[:, None]
-        any_fired = np.asarray(fired.any(axis=0))
-        last = int(any_fired.argmax()) if any_fired.any() else len(any_fired) - 1
-        self._sums = sums[:, last]
-        np.putmask(self._thresholds, fired[:, last], math.inf)
-        return np.asarray(fired[:, : last + 1])
+        fired = fired[:, : count_columns_to_true(fired)]
+        self._sums = sums[:, fired.shape[1] - 1]
+        np.putmask(self._thresholds, fired[:, -1], math.inf)
+        return np.asarray(fired)
 
     def restart(self, rows: np.ndarray, thresholds: Any) -> None:
         """Start a new instance, with a fresh noisy threshold and sum 0, in the games `rows`.
@@ -94,10 +84,9 @@ class RunningSum:
 def running_sum_error(rounds: int, beta: float, *, epsilon: float) -> float:
     """The α by which one instance errs in some of T rounds with probability at most β.
 
-    To err by α is to answer "above" although the sum is below the threshold by more than α, or not to answer
-    it although the sum exceeds the threshold by more than α. α = (ln T + 2 ln(2/β))/ε: the noise of the
-    threshold exceeds ln(2/β)/ε, and that of some sum ln(2T/β)/ε, with probability at most β/2 each. This is
-    an eighth to a quarter of the bound in Theorem 2.5 of Li, Wang, Ye.
+    To err is to answer "above" although the sum is below the threshold by more than α, or not to answer it
+    although the sum exceeds the threshold by more than α. α = (ln T + 2 ln(2/β))/ε: the noise of the
+    threshold exceeds ln(2/β)/ε, and that of some sum ln(2T/β)/ε, with probability at most β/2 each.
     """
     check_positive(epsilon=epsilon, rounds=rounds)
     check_value("beta", beta, more_than(0), at_most(1))

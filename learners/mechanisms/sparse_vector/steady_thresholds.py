@@ -11,6 +11,7 @@ from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.parameter_checks import check_positive, check_probability
+from learners.mechanisms.sparse_vector.above_threshold import count_columns_to_true
 
 ANSWERS_AT_ONCE = 16_384  # in all games together; more would be wasted, since a halt in one game ends them
 # Moments that are tried. The best of them is within 0.1 % of the optimum up to 10^5 charged answers.
@@ -25,10 +26,9 @@ class SteadyThresholds:
     charged.
 
     It replaces BetweenThresholds in section 6.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), whose
-    thresholds are noisy and drawn anew after each ⊤, so that a query which causes a ⊤ changes how later ones
-    are answered. Here the only state is the number of ⊤s. That thresholds need no noise if δ > 0 is known of
-    the sparse vector technique (Kaplan, Mansour, Stemmer 2021; Zhu, Wang 2020). Proof:
-    docs/proofs/steady_thresholds.md.
+    thresholds are drawn anew after each ⊤, so that a query which causes a ⊤ changes how later ones are
+    answered. Here the only state is the number of ⊤s. Proof: docs/proofs/steady_thresholds.md; that
+    thresholds need no noise if δ > 0 is known (Kaplan, Mansour, Stemmer 2021; Zhu, Wang 2020).
 
     watch: a further rule that halts games, from the ⊤s alone. It receives which answers were ⊤, (n, k), and
     returns which games it halts with each, (n, j), up to the first answer at which it halts a game.
@@ -50,7 +50,6 @@ class SteadyThresholds:
         halts: int,
         watch: Callable[[np.ndarray], np.ndarray] | None = None,
     ) -> None:
-        """Raises: InvalidArgument if a parameter is out of range."""
         if not -math.inf < lower < 0.5 < upper < math.inf:
             raise InvalidArgument("1/2 must lie between lower and upper, both finite", value=(lower, upper))
         check_positive(epsilon=epsilon, size=size, halts=halts)
@@ -85,7 +84,7 @@ class SteadyThresholds:
         between = (noisy >= self._lower) & (noisy <= self._upper) & ~self.halted[:, None]
         count = self._count[:, None] + np.cumsum(between, axis=1)
         ends = (count >= self._halts) & ~self.halted[:, None]
-        j = _columns_to_first_true(ends)
+        j = count_columns_to_true(ends)
         if self._watch is not None:
             watched = self._watch(between[:, :j])
             j = watched.shape[1]
@@ -95,12 +94,6 @@ class SteadyThresholds:
         self.between = between[:, :j]
         self.cuts = 0.5 - noise[:, :j]
         return np.asarray(values[:, :j] >= self.cuts)
-
-
-def _columns_to_first_true(ends: np.ndarray) -> int:
-    """The number of columns of ends (n, k) up to the first that holds a True; k if none does."""
-    any_end = np.asarray(ends.any(axis=0))
-    return int(any_end.argmax()) + 1 if any_end.any() else len(any_end)
 
 
 def steady_thresholds_cost(halts: int, epsilon: float, *, gap: float, slack: float) -> Guarantee:
@@ -114,7 +107,6 @@ def steady_thresholds_cost(halts: int, epsilon: float, *, gap: float, slack: flo
     answers were "between", and their labels, may all be published. Proof: docs/proofs/steady_thresholds.md.
 
     Units: epsilon in nats; gap in scales of the noise, (upper − lower)·size·epsilon; slack a probability.
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_positive(halts=halts, epsilon=epsilon, gap=gap)
     check_probability(slack=slack)

@@ -68,7 +68,7 @@ def test_every_game_has_losses_and_a_prior_of_its_own(rng: np.random.Generator) 
 
 def test_probabilities_survive_a_million_rounds(rng: np.random.Generator) -> None:
     mechanism = ExponentialExperts(1_000, 2, rng, rate=0.01)
-    mechanism.losses._scores -= 1e6  # as after a million rounds in which both lost
+    mechanism._scores -= 1e6  # as after a million rounds in which both lost
     mechanism.observe(np.tile([1.0, 0.0], (1_000, 1)))
     assert 300 < mechanism.draw().sum() < 700
 
