@@ -1,4 +1,4 @@
-"""Base of the learners that release the hypothesis fitted to the sample, without randomness or privacy."""
+"""Bases of the learners that fit a hypothesis to the sample, without randomness or privacy."""
 
 from __future__ import annotations
 
@@ -15,13 +15,9 @@ from arena.sample import Sample, Training
 
 
 @attrs.frozen
-class FittedLearner(Learner):
-    """Base of the non-private baselines under Release. A subclass defines `fit` and `_hypotheses`.
+class BaselineLearner(Learner):
+    """Base of the non-private baselines, which claim nothing (ε = ∞)."""
 
-    It claims nothing (ε = ∞).
-    """
-
-    protocols = ("Release",)
     theorem = "none: the baseline without privacy"
 
     @property
@@ -32,6 +28,13 @@ class FittedLearner(Learner):
     def common_random_numbers(self) -> bool:
         """It draws no random numbers."""
         return True
+
+
+@attrs.frozen
+class FittedLearner(BaselineLearner):
+    """Base of the baselines under Release. A subclass defines `fit` and `_hypotheses`."""
+
+    protocols = ("Release",)
 
     @property
     @abstractmethod

@@ -19,10 +19,7 @@ class RoundBudget:
         return self._rounds - self.played
 
     def begin(self) -> None:
-        """Begin a round.
-
-        Raises: BudgetExceeded if all rounds have been played.
-        """
+        """Begin a round. Raises: BudgetExceeded if all rounds have been played."""
         if not self.left:
             raise BudgetExceeded(
                 f"{self._name} has spent its {self._rounds} rounds; set rounds to the game's length"

@@ -42,12 +42,7 @@ class TeacherEnsembles:
         if not len(x):
             return np.zeros(x.shape[:2])
         if self._counts is None:
-            return np.stack(
-                [
-                    self._class.vote(concepts, points)
-                    for concepts, points in zip(self._concepts, x, strict=True)
-                ]
-            )
+            return np.stack([self._class.vote(*game) for game in zip(self._concepts, x, strict=True)])
         if is_shared(x):
             ones = self._class.labels(self._concepts, x[0])
             return self._counts @ ones.astype(np.float64) / self.size
@@ -75,18 +70,15 @@ class TeacherEnsembles:
         if self._counts is not None:
             ones = self._class.labels(self._concepts, point[None])[:, 0]
             return (self._counts @ ones.astype(np.float64)) / self.size
-        return self._mean_labels(self._class.label(self._flat_concepts, point))
+        return self._mean_labels(point)
 
     def _votes_one_by_one(self, x: np.ndarray) -> np.ndarray:
         if self._counts is not None:
             ones = self._class.labels(self._concepts, x)  # (C, n)
             return np.einsum("nc,cn->n", self._counts, ones.astype(np.float64)) / self.size
-        return self._mean_labels(self._class.label(self._flat_concepts, np.repeat(x, self.size, axis=0)))
+        return self._mean_labels(np.repeat(x, self.size, axis=0))
 
-    @property
-    def _flat_concepts(self) -> np.ndarray:
-        """(n·T, ...)."""
-        return self._concepts.reshape(-1, *self._concepts.shape[2:])
-
-    def _mean_labels(self, ones: np.ndarray) -> np.ndarray:
-        return np.asarray(ones.reshape(-1, self.size).mean(axis=1))
+    def _mean_labels(self, x: np.ndarray) -> np.ndarray:
+        """The mean votes (n,) of teachers that are stored one by one, at x (n·T, ...) or one point."""
+        concepts = self._concepts.reshape(-1, *self._concepts.shape[2:])
+        return np.asarray(self._class.label(concepts, x).reshape(-1, self.size).mean(axis=1))

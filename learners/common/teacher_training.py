@@ -4,10 +4,9 @@ Steps 2, 3(a) and 3(b) of GenericBBL: a random subset of the sample is divided a
 examples, and an empirical risk minimiser is trained on each. There are two routes with the same output
 distribution (docs/architecture.md):
 
-compositions: if the sample has few distinct examples, a chunk matters only by its composition, that is how
-often
-    it holds each of them. All T compositions are drawn at once from a multinomial distribution with
-    replacement, and accepted with the probability that makes them draws without replacement.
+compositions: if the sample has few distinct examples, a chunk matters only by its composition: how often it
+    holds each of them. All T compositions are drawn at once from a multinomial distribution with replacement,
+    and accepted with the probability that makes them draws without replacement.
 rows: otherwise the examples of each game are drawn one by one, in random order.
 """
 
@@ -38,21 +37,42 @@ _MOST_SHARED = 4  # samples up to which all games share the columns of all sampl
 _SLAB = 2_000_000  # examples drawn at a time
 ROWS, COMPOSITIONS = "rows", "compositions"
 
-# From S_1 as points (k, ...), labels (k,) and counts (n, k), new labels (n, k).
-Relabel = Callable[[np.ndarray, np.ndarray, np.ndarray], np.ndarray]
-
 
 @attrs.frozen(eq=False)
-class TrainedEnsembles:
-    """The teachers, and the subset S_1 on which they were trained.
+class CountedExamples:
+    """The labelled examples of every game, with how often each occurs.
 
-    Shapes: points (n or 1, k, ...), labels (n or 1, k), counts (n, k): how often S_1 holds each example.
+    Shapes: points (n or 1, k, ...), labels (n or 1, k), counts (n, k).
     """
 
-    teachers: TeacherEnsembles
     points: np.ndarray
     labels: np.ndarray
     counts: np.ndarray
+
+    def draw_subset(self, size: int, rng: np.random.Generator) -> CountedExamples:
+        """A uniformly random subset of `size` examples of each game."""
+        if len(self.counts) < self.counts.shape[1]:  # few games: draw game by game
+            rows = [rng.multivariate_hypergeometric(row, size, method="marginals") for row in self.counts]
+            return CountedExamples(self.points, self.labels, np.array(rows).reshape(self.counts.shape))
+        remaining = np.full(len(self.counts), size, np.int64)
+        later = self.counts.sum(axis=1)
+        subset = np.zeros_like(self.counts)
+        for a in range(self.counts.shape[1]):
+            column = self.counts[:, a]
+            later = later - column
+            subset[:, a] = rng.hypergeometric(column, later, remaining)
+            remaining -= subset[:, a]
+        return CountedExamples(self.points, self.labels, subset)
+
+
+Relabel = Callable[[CountedExamples], np.ndarray]  # from S_1 of k distinct examples, new labels (n, k)
+
+
+@attrs.frozen(eq=False)
+class TrainedEnsembles(CountedExamples):
+    """S_1 of every game, and the teachers that were trained on it."""
+
+    teachers: TeacherEnsembles
 
 
 def train_teachers(
@@ -75,30 +95,25 @@ def train_teachers(
     groups = []
     for sample, games in training.groups():
         plan = _make_plan(sample.distinct(), concept_class, teachers, chunk)
-        group_route = ROWS if relabel is not None else route or plan.cheaper_route
-        if group_route == ROWS:
+        if relabel is not None or (route or plan.cheaper_route) == ROWS:
             groups.append((games, plan, _draw_rows(plan, len(games), rng, relabel)))
         else:
             groups.append((games, plan, _draw_compositions(plan, len(games), rng)))
     if len(groups) == 1:
         _, plan, drawn = groups[0]
         ensembles = TeacherEnsembles(concept_class, drawn.concepts, drawn.counts, teachers)
-        return TrainedEnsembles(ensembles, plan.points[None], drawn.labels, drawn.totals)
+        return TrainedEnsembles(plan.points[None], drawn.labels, drawn.totals, ensembles)
     return _join_groups(groups, concept_class, training.games, teachers)
 
 
 @attrs.frozen(eq=False)
 class _Drawn:
-    """The teachers of some games, and their S_1.
-
-    concepts, counts: as in `TeacherEnsembles`. totals: (games, k), how often S_1 holds each example. labels:
-    (games or 1, k), the labels of these examples.
-    """
+    """The teachers of some games, and their S_1; concepts and counts are as in `TeacherEnsembles`."""
 
     concepts: np.ndarray
     counts: np.ndarray | None
-    totals: np.ndarray
-    labels: np.ndarray
+    totals: np.ndarray  # (games, k) how often S_1 holds each example
+    labels: np.ndarray  # (games or 1, k)
 
 
 @attrs.frozen(eq=False)
@@ -142,18 +157,11 @@ class _Plan:
 
 @lru_cache(maxsize=16)
 def _make_plan(sample: Sample, concept_class: ConceptClass, teachers: int, chunk: int) -> _Plan:
-    kinds = len(sample.counts)
-    size = teachers * chunk
-    enumerable = comb(chunk + kinds - 1, chunk) <= _MOST_COMPOSITIONS and kinds * size <= _MOST_WEIGHTS
-    return _Plan(
-        concept_class,
-        sample.points,
-        sample.labels,
-        sample.counts,
-        teachers,
-        chunk,
-        _enumerate_compositions(sample, concept_class, chunk, size) if enumerable else None,
-    )
+    kinds, size = len(sample.counts), teachers * chunk
+    compositions = None
+    if comb(chunk + kinds - 1, chunk) <= _MOST_COMPOSITIONS and kinds * size <= _MOST_WEIGHTS:
+        compositions = _enumerate_compositions(sample, concept_class, chunk, size)
+    return _Plan(concept_class, sample.points, sample.labels, sample.counts, teachers, chunk, compositions)
 
 
 def _enumerate_compositions(
@@ -195,13 +203,11 @@ def _acceptance_weights(available: np.ndarray, size: int) -> tuple[tuple[np.ndar
         weight[1 : last + 1] = np.cumsum(np.log1p(-np.arange(last) / n))
         weight[last + 1 :] = -np.inf
         weights.append(weight)
-        if np.isfinite(multiplier):
+        if size < total:
             bound += float((weight - multiplier * np.arange(size + 2)).max())
         else:
             bound += float(weight[last])
-    if np.isfinite(multiplier):
-        bound += multiplier * size
-    return tuple(weights), bound
+    return tuple(weights), bound + (multiplier * size if size < total else 0.0)
 
 
 def _draw_compositions(plan: _Plan, games: int, rng: np.random.Generator) -> _Drawn:
@@ -237,7 +243,7 @@ def _draw_rows(plan: _Plan, games: int, rng: np.random.Generator, relabel: Relab
             count[:] = np.bincount(code, minlength=kinds)
         labels = plan.labels[codes]
         if relabel is not None:
-            relabelled.append(relabel(plan.points, plan.labels, counts))
+            relabelled.append(relabel(CountedExamples(plan.points[None], plan.labels[None], counts)))
             labels = np.take_along_axis(relabelled[-1], codes.astype(np.intp), axis=1)
         chunks = (-1, plan.teachers, plan.chunk)
         concepts = plan.concept_class.erm(plan.points[codes.reshape(chunks)], labels.reshape(chunks))
@@ -262,9 +268,8 @@ def _count(concepts: np.ndarray, candidates: np.ndarray) -> np.ndarray:
     if (candidates[np.minimum(index, len(candidates) - 1)] != concepts).any():
         raise InternalError("a concept class's erm returned a concept that its dichotomies do not list")
     index += np.arange(len(concepts))[:, None] * len(candidates)
-    return np.bincount(index.ravel(), minlength=concepts.shape[0] * len(candidates)).reshape(
-        len(concepts), len(candidates)
-    )
+    shape = len(concepts), len(candidates)
+    return np.bincount(index.ravel(), minlength=shape[0] * shape[1]).reshape(shape)
 
 
 def _draw_subsets(available: np.ndarray, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
@@ -286,15 +291,13 @@ _Groups = list[tuple[np.ndarray, _Plan, _Drawn]]  # the games of one sample each
 
 def _join_groups(groups: _Groups, concept_class: ConceptClass, games: int, size: int) -> TrainedEnsembles:
     """Join the groups of a batch, in the order of its games."""
-    arrange = _arrange_in_shared_columns if len(groups) <= _MOST_SHARED else _arrange_in_own_columns
-    points, labels, totals = arrange(groups, games)
+    examples = _arrange(groups, games)
     if len(groups) > _MOST_SHARED or any(drawn.counts is None for _, _, drawn in groups):
         expanded = [_expand_counts(drawn, size) for _, _, drawn in groups]
         one_by_one = np.empty((games, *expanded[0].shape[1:]))
         for (rows, _, _), group_concepts in zip(groups, expanded, strict=True):
             one_by_one[rows] = group_concepts
-        ensembles = TeacherEnsembles(concept_class, one_by_one, None, size)
-        return TrainedEnsembles(ensembles, points, labels, totals)
+        return TrainedEnsembles(*examples, TeacherEnsembles(concept_class, one_by_one, None, size))
     concepts, place = np.unique(
         np.concatenate([drawn.concepts for _, _, drawn in groups]), axis=0, return_inverse=True
     )
@@ -302,39 +305,32 @@ def _join_groups(groups: _Groups, concept_class: ConceptClass, games: int, size:
     counts = np.zeros((games, len(concepts)))
     for (rows, _, drawn), columns in zip(groups, places, strict=True):
         counts[np.ix_(rows, columns)] = drawn.counts
-    return TrainedEnsembles(TeacherEnsembles(concept_class, concepts, counts, size), points, labels, totals)
+    return TrainedEnsembles(*examples, TeacherEnsembles(concept_class, concepts, counts, size))
 
 
-def _arrange_in_shared_columns(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S_1 of every game among the examples of all samples: points (1, k, ...), labels and counts (n, k)."""
-    points = np.concatenate([plan.points for _, plan, _ in groups])[None]
+def _arrange(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """S_1 of every game: points (1 or n, k, ...), labels and counts (n, k).
+
+    If the samples are few, the columns are the examples of all samples, for all games. Otherwise they are
+    those of the game's own sample, and surplus columns of smaller samples have count 0.
+    """
+    shared = len(groups) <= _MOST_SHARED
+    samples = [plan.points for _, plan, _ in groups]
+    sizes = [len(sample) for sample in samples]
+    if shared:
+        points, starts = np.concatenate(samples)[None], np.cumsum([0, *sizes[:-1]])
+    else:
+        points = np.empty((games, max(sizes), *samples[0].shape[1:]), np.result_type(*samples))
+        points[:], starts = samples[0][0], np.zeros(len(sizes), np.intp)
     labels = np.zeros((games, points.shape[1]), np.int8)
     totals = np.zeros((games, points.shape[1]), np.int64)
-    start = 0
-    for rows, _, drawn in groups:
-        columns = slice(start, start + drawn.totals.shape[1])
-        labels[:, columns] = drawn.labels[0]
+    for (rows, plan, drawn), start, size in zip(groups, starts, sizes, strict=True):
+        columns = slice(start, start + size)
+        if shared:
+            labels[:, columns] = drawn.labels[0]
+        else:
+            points[rows, columns] = plan.points
         labels[rows, columns], totals[rows, columns] = drawn.labels, drawn.totals
-        start = columns.stop
-    return points, labels, totals
-
-
-def _arrange_in_own_columns(groups: _Groups, games: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """S_1 of every game among the examples of its own sample, for many samples: points (n, k, ...).
-
-    Surplus places of smaller samples have count 0.
-    """
-    first = groups[0][1].points
-    width = max(len(plan.points) for _, plan, _ in groups)
-    kind = np.result_type(*(plan.points for _, plan, _ in groups))
-    points = np.empty((games, width, *first.shape[1:]), kind)
-    points[:] = first[0]
-    labels = np.zeros((games, width), np.int8)
-    totals = np.zeros((games, width), np.int64)
-    for rows, plan, drawn in groups:
-        size = len(plan.points)
-        points[rows, :size] = plan.points
-        labels[rows, :size], totals[rows, :size] = drawn.labels, drawn.totals
     return points, labels, totals
 
 

@@ -16,11 +16,9 @@ THEOREM_LIMIT = 1 / 16  # α, β and δ of Theorems 5.1 and 6.1 are smaller
 
 @attrs.frozen(kw_only=True)
 class PaperConstants:
-    """The constants of round 1 in the printed algorithm.
+    """The constants λ_1, T_1, R_1 and c_1 (v1 only) of round 1 in the printed algorithm.
 
-    n: labelled examples of the initial input, as printed there (in v2, twice what its step 2 uses). chunk:
-    λ_1.
-    teachers: T_1. answers: R_1. halts: c_1 (v1 only).
+    n: labelled examples of the initial input, as printed there (in v2, twice what its step 2 uses).
     """
 
     version: str

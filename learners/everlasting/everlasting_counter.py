@@ -36,10 +36,9 @@ class EverlastingCounter(GenericBBL):
     good. A hard stop at the c_i-th ⊤ of a round bounds the cost of the votes; it comes before the private one
     with probability at most δ/100. Privacy: docs/proofs/everlasting_counter.md.
 
-    Deviations: the thresholds are fixed (`learners.mechanisms.sparse_vector.steady_thresholds`).
-    BetweenThresholds draws new ones after each ⊤, so that a query which causes one changes the distribution
-    of later answers, and no private counter hides that (`adversaries.figure1.stale_thresholds`). ⊤ is
-    answered by the noisy majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
+    Deviations: the thresholds are fixed (`SteadyThresholds`). BetweenThresholds draws new ones after each ⊤,
+    which no private counter hides (`adversaries.figure1.stale_thresholds`). ⊤ is answered by the noisy
+    majority. c_i = `halts`·2^{i−1}, the paper's order α_i·R_i.
 
     counter: "binary" is the paper's binary mechanism (Dwork, Naor, Pitassi, Rothblum 2010), which publishes
     every count and may lag thousands behind, so that it needs thousands of halts. "crossing" (default)
@@ -80,8 +79,6 @@ class EverlastingCounter(GenericBBL):
     def start(self, games: int, rng: np.random.Generator) -> CounterState:
         return CounterState(self, games, rng)
 
-    # --- parameters of rounds ---------------------------------------------------------------------
-
     @property
     def counter_epsilon_run(self) -> float:
         """ε_c."""
@@ -96,7 +93,11 @@ class EverlastingCounter(GenericBBL):
 
         Raises: InvalidArgument if the lag of the count exceeds the hard stop.
         """
-        lag = self._lag(index)
+        beta, epsilon = _HARD_STOP_SHARE * self.delta, self.counter_epsilon_run
+        if self.counter == CROSSING:
+            lag = running_sum_lag(beta, epsilon=epsilon)
+        else:
+            lag = binary_counter_lag(self._answers(index), beta, epsilon=epsilon)
         if self.halts_in_round(index) - lag < 1:
             crossing = "" if self.counter == CROSSING else f", or set counter to {CROSSING}"
             raise InvalidArgument(
@@ -107,12 +108,6 @@ class EverlastingCounter(GenericBBL):
             )
         return self.halts_in_round(index) - lag
 
-    def _lag(self, index: int) -> float:
-        beta = _HARD_STOP_SHARE * self.delta
-        if self.counter == CROSSING:
-            return running_sum_lag(beta, epsilon=self.counter_epsilon_run)
-        return binary_counter_lag(self._answers(index), beta, epsilon=self.counter_epsilon_run)
-
     def _noise(self, index: int, answers: int) -> float:
         """The largest ε′ with which a round's answers cost ε; a `noise` that is set is halved every round."""
         if self.noise is not None:
@@ -121,8 +116,6 @@ class EverlastingCounter(GenericBBL):
         return largest_affordable(
             lambda noise: self._cost(index, answers, teachers, noise).epsilon, self.epsilon
         )
-
-    # --- privacy ----------------------------------------------------------------------------------
 
     def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
         cost = self._cost(round.index, round.answers, round.teachers, round.noise)
@@ -133,8 +126,7 @@ class EverlastingCounter(GenericBBL):
     def _cost(self, index: int, answers: int, teachers: int, noise: float) -> Guarantee:
         """The cost of changing one teacher, through the charged answers or through all, whichever is less.
 
-        Later rounds have more answers. If the noise is set, the bound must not grow with the rounds; that of
-        the charged answers does not (docs/proofs/everlasting_counter.md).
+        If the noise is set, it does not grow with the rounds (docs/proofs/everlasting_counter.md).
         """
         slack = self.delta / 2
         compose = best_composition if index == 1 else advanced_composition
@@ -155,7 +147,6 @@ class CounterState(HaltingBBLState):
 
     _learner: EverlastingCounter
     _mechanism: SteadyThresholds
-    _cuts: np.ndarray
 
     answers_at_once = ANSWERS_AT_ONCE
 
@@ -177,15 +168,6 @@ class CounterState(HaltingBBLState):
         if self._learner.counter == CROSSING:
             return RunningSum(self._games, self._rng, thresholds=stop, epsilon=epsilon).observe_many
         return _BinaryCountCrossing(self._games, self._rng, stop=stop, horizon=round.answers, epsilon=epsilon)
-
-    @property
-    def cuts(self) -> np.ndarray:
-        return self._cuts
-
-    def _answer(self, votes: np.ndarray) -> np.ndarray:
-        labels = self._answer_many(votes[:, None])[:, 0]
-        self._cuts = self._cuts[:, 0]
-        return labels
 
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
         labels = self._mechanism.respond(votes)

@@ -21,10 +21,9 @@ class EverlastingFresh(EverlastingV2):
     """GenericBBL with fresh unlabelled points in place of queries: Remark 3 of section 1.3.
 
     The source is Private Everlasting Prediction, v2. It answers as everlasting-v2 does. D_i is made of F_i
-    points of the stream that the move `Unlabelled`
-    provides: D_1 of the first F_1 points, D_2 of the next F_2, however queries fall among them. Points that
-    come early wait (of which only D̂ is stored). If the answers of a round are used up before its points have
-    come, the next query is refused.
+    points of the stream that the move `Unlabelled` provides: D_1 of the first F_1 points, D_2 of the next
+    F_2, however queries fall among them. If the answers of a round are used up before its points have come,
+    the next query is refused.
 
     The paper gives no proof of privacy; see docs/proofs/everlasting_fresh.md. A query leaves no trace: its
     cost is (0, 0).
@@ -56,14 +55,9 @@ class EverlastingFresh(EverlastingV2):
 
     @property
     def costs(self) -> dict[PrivacyUnit, Guarantee]:
-        return {
-            PrivacyUnit.TRAINING_EXAMPLE: self._cost_of_example(),
-            PrivacyUnit.QUERY: self._cost_of_query(),
-            PrivacyUnit.UNLABELLED_EXAMPLE: self._cost_of_pool_point(),
-        }
+        return {**super().costs, PrivacyUnit.UNLABELLED_EXAMPLE: self._cost_of_pool_point()}
 
     def _cost_of_query(self) -> Guarantee:
-        """The cost of a query, which leaves no trace."""
         return Guarantee(0.0, 0.0)
 
 

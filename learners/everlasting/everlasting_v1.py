@@ -73,7 +73,8 @@ class EverlastingV1(GenericBBL):
         if sample_size >= self.sample_size:
             return self
         rate = self._small_sample_rate
-        teachers = _teachers_for_gap(0.99, 2.0 * self.alpha_1, self.delta / 2)
+        gap_of_one = gap_of_delta(epsilon=0.99, delta=self.delta / 2, size=1)  # it falls as 1/size
+        teachers = ceil(gap_of_one / (2.0 * self.alpha_1))
         chunk = int(sample_size * rate) // teachers
         if chunk < 1:
             raise InvalidArgument(
@@ -120,8 +121,3 @@ class V1State(HaltingBBLState):
 
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
         return self._mechanism.respond_many(votes)
-
-
-def _teachers_for_gap(epsilon: float, gap: float, delta: float) -> int:
-    """The fewest teachers with which the gap condition of Lemma 4.3 holds; the gap falls as 1/size."""
-    return ceil(gap_of_delta(epsilon=epsilon, delta=delta, size=1) / gap)

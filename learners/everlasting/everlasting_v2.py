@@ -59,15 +59,6 @@ class V2State(BBLState):
 
     def _open_round(self, round: BBLRound) -> None:
         self._scale = 1.0 / (round.teachers * round.noise)
-        self._noise = np.empty(self._games)
-
-    @property
-    def cuts(self) -> np.ndarray:
-        return self._cuts
-
-    def _answer(self, votes: np.ndarray) -> np.ndarray:
-        self._cuts = 0.5 - laplace(self._rng, self._noise, self._scale)
-        return votes >= self._cuts
 
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
         self._cuts = 0.5 - laplace(self._rng, np.empty(votes.shape), self._scale)

@@ -135,10 +135,7 @@ class GenericBBL(Learner):
 
     @property
     def _small_sample_rate(self) -> float:
-        """The rate of step 2 for samples that are too small for the printed rate: ε/(3 + exp(ε + 1)).
-
-        It is the rate in the proof of Claim E.5.
-        """
+        """The rate of step 2 for samples too small for the printed rate: that of the proof of Claim E.5."""
         return self.epsilon / (3.0 + exp(self.epsilon + 1.0))
 
     @property
@@ -219,10 +216,7 @@ class GenericBBL(Learner):
 
     @classmethod
     def settings_before_fitting(cls) -> dict[str, str]:
-        """Settings, as text, with which a learner can be built whatever sizes the user sets.
-
-        `with_practical_constants` then replaces them.
-        """
+        """Settings, as text, that allow any sizes, until `with_practical_constants` replaces them."""
         return {"training_rate": "1", "rate": "1", "answers": "none"}
 
     def with_practical_constants(self, *, rounds: int = practical.ROUNDS, keep: Collection[str] = ()) -> Self:
@@ -279,8 +273,7 @@ class GenericBBL(Learner):
 
         With probability at least 1 − 4β no hypothesis errs on more than 4α (v1: 6α) of D, where α = 2α_1 and
         β = 2β_1. None if the theorem does not apply to these α and β. The bound is promised only if no size
-        is below the printed one and the noise is as small as the proof needs, which v2's printed τ does not
-        ensure.
+        is below the printed one and the noise is as small as the proof needs (v2's printed τ does not do).
         """
         alpha, beta = 2 * self.alpha_1, 2 * self.beta_1
         if max(alpha, beta) >= THEOREM_LIMIT:
@@ -365,7 +358,6 @@ class GenericBBL(Learner):
         }
 
     def _cost_of_example(self) -> Guarantee:
-        """The cost of a training example."""
         cost = self._cost_through_round(1)
         if self.agnostic:
             cost = label_boost_guarantee(*cost)

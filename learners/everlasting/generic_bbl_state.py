@@ -12,8 +12,7 @@ from arena.errors import Unsupported
 from arena.points import is_shared
 from arena.sample import Training
 from learners.common.teacher_ensembles import TeacherEnsembles
-from learners.common.teacher_training import train_teachers
-from learners.everlasting.counted_examples import CountedExamples
+from learners.common.teacher_training import CountedExamples, train_teachers
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.label_boost import boost_labels, label_points
 from learners.everlasting.streaming_subset import StreamingSubset
@@ -22,24 +21,23 @@ from learners.everlasting.streaming_subset import StreamingSubset
 class BBLState(ABC):
     """The running state of GenericBBL in n games.
 
-    A version defines `_open_round`, `_answer`, `_answer_many` and `cuts`. One that learns from other points
-    than queries also defines `_open_pool`, `_add_queries` and `_draw_pool`.
+    A version defines `_open_round` and `_answer_many`. One that learns from other points than queries also
+    defines `_open_pool`, `_add_queries` and `_draw_pool`.
 
     answers_at_once: the number of answers computed together, in all games. Many would be wasted, since a halt
     in one game ends them.
     """
 
     answers_at_once: ClassVar[int] = 65_536
+    _round: BBLRound
+    _cuts: np.ndarray
 
     def __init__(self, learner: GenericBBL, games: int, rng: np.random.Generator) -> None:
         self._learner = learner
         self._games = games
         self._rng = rng
         self._stopped = np.zeros(games, bool)
-        self._round: BBLRound | None = None
         self._labelling: np.ndarray | None = None
-
-    # --- the protocol Figure 1 --------------------------------------------------------------------
 
     @property
     def halted(self) -> np.ndarray:
@@ -56,17 +54,17 @@ class BBLState(ABC):
                     value=sample.size,
                     remedy="Lower teachers or chunk, or raise training_rate; the claim changes accordingly.",
                 )
-            self._learner.concepts.check(sample.points)
+            learner.concepts.check(sample.points)
         trained = train_teachers(
             training,
-            self._learner.concepts,
+            learner.concepts,
             teachers=first.teachers,
             chunk=first.chunk,
             rng=self._rng,
-            relabel=self._relabel if self._learner.agnostic else None,
+            relabel=self._relabel if learner.agnostic else None,
         )
         self._begin_round(first, trained.teachers)
-        self._labelled = CountedExamples(trained.points, trained.labels, trained.counts)
+        self._labelled: CountedExamples = trained
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         """Step 3(d) for one query per game. A new round begins before its first query."""
@@ -78,10 +76,7 @@ class BBLState(ABC):
         return label
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
-        """The labels (n, j) of the first j of the queries (n, k, ...).
-
-        They end with the round, or with the first halt of a game.
-        """
+        """The labels (n, j) of the first j queries (n, k, ...), to the end of the round or the first halt."""
         left = self._prepare_answers()
         if not left:
             return np.zeros(x.shape[:2], bool)
@@ -92,12 +87,12 @@ class BBLState(ABC):
         return labels
 
     @property
-    @abstractmethod
     def cuts(self) -> np.ndarray:
         """The hypotheses of the last answers: h_{r-1}(x) = 1 if the mean vote at x is at least this number.
 
         (n,) after `predict`, (n, j) after `predict_many`. For experiments only.
         """
+        return self._cuts
 
     @property
     def labelling(self) -> np.ndarray | None:
@@ -115,25 +110,20 @@ class BBLState(ABC):
     @property
     def round(self) -> BBLRound:
         """The round of the last answers; before any answer, round 1. For experiments only."""
-        assert self._round is not None
         return self._round
-
-    # --- rounds -----------------------------------------------------------------------------------
 
     @property
     def _last_round(self) -> bool:
-        return self._round is not None and self._learner.rounds == self._round.index
+        return self._learner.rounds == self._round.index
 
     def _prepare_answers(self) -> int:
         """Begin the next round if this one is over; return the answers left in the round, 0 at the end."""
-        assert self._round is not None
         if self._asked == self._round.answers and not self._last_round:
             self._move_to_next_round()
         return self._round.answers - self._asked
 
     def _count_answers(self, x: np.ndarray) -> None:
         """Count the answers to queries (n, k, ...) of this round."""
-        assert self._round is not None
         self._add_queries(x)
         self._asked += x.shape[1]
         if self._asked == self._round.answers and self._last_round:
@@ -167,7 +157,6 @@ class BBLState(ABC):
 
     def _move_to_next_round(self) -> None:
         """Steps 3(f), 3(g), 3(a), 3(b)."""
-        assert self._round is not None
         concepts = self._learner.concepts
         pool = self._draw_pool()
         subset = self._labelled.draw_subset(floor(self._learner.rate_run * self._round.examples), self._rng)
@@ -180,28 +169,29 @@ class BBLState(ABC):
         self._labelled = CountedExamples(points, labels, np.ones(labels.shape, np.int64))
         self._begin_round(following, TeacherEnsembles(concepts, minimisers, None, following.teachers))
 
-    def _relabel(self, points: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """(n, k): S_1 labelled by one concept per game, chosen by LabelBoost without unlabelled points.
-
-        Shapes: points (k, ...), labels (k,), counts (n, k).
-        """
-        examples = CountedExamples(points[None], labels[None], counts)
-        unlabelled = np.empty((len(counts), 0, *points.shape[1:]))
+    def _relabel(self, examples: CountedExamples) -> np.ndarray:
+        """(n, k): S_1 labelled by one concept per game, chosen by LabelBoost without unlabelled points."""
+        games, shape = len(examples.counts), examples.points.shape[1:]
+        unlabelled = np.empty((games, 0, *shape[1:]))
         chosen = boost_labels(self._rng, self._learner.concepts, examples, unlabelled)
-        all_points = np.broadcast_to(points, (len(counts), *points.shape))
-        return label_points(self._learner.concepts, chosen, all_points)
+        return label_points(self._learner.concepts, chosen, np.broadcast_to(examples.points, (games, *shape)))
 
     @abstractmethod
     def _open_round(self, round: BBLRound) -> None:
         """Step 3(c)."""
 
     @abstractmethod
-    def _answer(self, votes: np.ndarray) -> np.ndarray:
-        """Steps 3(d)ii and 3(d)iii: the labels for the mean votes of the queries."""
-
-    @abstractmethod
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
-        """The same for votes (n, k): the labels of the first j ≥ 1 queries, at most up to the first halt."""
+        """Steps 3(d)ii and 3(d)iii for mean votes (n, k); set `_cuts`, or define `cuts`.
+
+        Returns the labels of the first j ≥ 1 queries, at most up to the first halt.
+        """
+
+    def _answer(self, votes: np.ndarray) -> np.ndarray:
+        """The same for one query per game."""
+        labels = self._answer_many(votes[:, None])[:, 0]
+        self._cuts = self._cuts[:, 0]
+        return labels
 
 
 class HaltingBBLState(BBLState):

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.concepts.dichotomies import tally_signs
-from learners.everlasting.counted_examples import CountedExamples
+from learners.common.teacher_training import CountedExamples
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
 SELECTION_EPSILON = 1.0  # of step 4; the "+3" of Lemma 5.1 is proved for this value
@@ -49,9 +49,8 @@ def label_boost(
     """Choose the concept h of every game, with which S∘T is relabelled.
 
     Steps 1 to 4: the solution set H holds one concept for each dichotomy of the class on the points of S∘T; h
-    is chosen from H by the exponential mechanism with ε = 1 and score −(errors on S). The score used here is
-    the gain over the all-zero labelling, which differs from it by the same constant for all concepts of a
-    game.
+    is chosen from H by the exponential mechanism with ε = 1 and score −(errors on S), up to a constant of the
+    game: the score used here is the gain over the all-zero labelling.
 
     Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label (0 for the
     points of T); present (n, p) bool: whether S∘T holds the point. Returns concepts (n, ...).

@@ -1,7 +1,4 @@
-"""Numbers behind `GenericBBL.with_practical_constants`: small errors with as few examples as possible.
-
-Derivation: docs/proofs/practical_constants.md.
-"""
+"""Numbers behind `GenericBBL.with_practical_constants`, derived in docs/proofs/practical_constants.md."""
 
 from __future__ import annotations
 

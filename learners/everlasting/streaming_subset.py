@@ -11,9 +11,8 @@ class StreamingSubset:
     """Keeps `choose` of the next `of` points of each of n games, every subset equally likely.
 
     Step 3(f) of GenericBBL chooses at the end of the round. Choosing positions beforehand has the same
-    distribution, and needs memory only for the chosen points. Positions are drawn one segment at a time: how
-    many of a game's remaining positions fall into it is hypergeometric, and given that number they are a
-    random subset of it.
+    distribution, and needs memory only for the chosen points. Positions are drawn one segment at a time:
+    their number in it is hypergeometric, and given that number they are a random subset of it.
     """
 
     def __init__(self, games: int, *, of: int, choose: int, rng: np.random.Generator) -> None:
@@ -62,9 +61,12 @@ class StreamingSubset:
 
     def _draw_places(self, number: np.ndarray, length: int) -> tuple[np.ndarray, np.ndarray]:
         """`number[g]` distinct places below `length` for each game g: (game, place) of each."""
-        crowded = number > length // 16
-        all_games, all_places = self._permute_places(np.flatnonzero(crowded), number, length)
-        pending = np.flatnonzero(~crowded & (number > 0))
+        many = number > length // 16  # independent draws would clash, so these games permute all places
+        crowded = np.flatnonzero(many)
+        ranks = np.argsort(self._rng.random((len(crowded), length)), axis=1)
+        all_games = [np.repeat(crowded, number[crowded])]
+        all_places = [ranks[np.arange(length) < number[crowded, None]]]
+        pending = np.flatnonzero(~many & (number > 0))
         while len(pending):
             games = np.repeat(pending, number[pending])
             places = self._rng.integers(0, length, len(games))
@@ -74,17 +76,4 @@ class StreamingSubset:
             all_games.append(games[valid])
             all_places.append(places[valid])
             pending = clashing
-        if not all_games:
-            return np.zeros(0, np.int64), np.zeros(0, np.int64)
         return np.concatenate(all_games), np.concatenate(all_places)
-
-    def _permute_places(
-        self, games: np.ndarray, number: np.ndarray, length: int
-    ) -> tuple[list[np.ndarray], list[np.ndarray]]:
-        """The same for games with so many places that independent draws would clash."""
-        if not len(games):
-            return [], []
-        keys = self._rng.random((len(games), length))
-        ranks = np.argsort(keys, axis=1)
-        selected = np.arange(length) < number[games][:, None]
-        return [np.repeat(games, number[games])], [ranks[selected]]

@@ -5,10 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.mechanisms.accounting.composition import basic_composition
+from learners.mechanisms.accounting.composition import Guarantee, basic_composition
 from learners.mechanisms.noise.laplace_noise import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState, VotePredictor
@@ -18,10 +17,9 @@ from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState,
 class AboveThresholdPredictor(VotePredictor):
     """Answers 1 if the noisy mean vote of the teachers is at or above a noisy threshold; halts after c ones.
 
-    AboveThreshold (Algorithm 1) of Dwork and Roth (2014). One teacher is trained on each of n examples, so
-    that an example moves the mean vote by at most 1/n: each vote has noise Lap(4/(εn)) and the threshold
-    Lap(2/(εn)), drawn anew after every 1. Answers 0 cost nothing, each 1 costs ε. It does not learn from
-    queries, and protects training examples only.
+    AboveThreshold (Algorithm 1) of Dwork and Roth (2014), with one teacher on each of n examples: each vote
+    has noise Lap(4/(εn)) and the threshold Lap(2/(εn)), drawn anew after every 1. Answers 0 cost nothing,
+    each 1 costs ε. It does not learn from queries.
     """
 
     name = "above-threshold"
@@ -36,10 +34,8 @@ class AboveThresholdPredictor(VotePredictor):
     )
     halts: int = setting(1, help="c, answers 1 after which it halts", check=[whole, at_least(1)])
 
-    @property
-    def claim(self) -> Claim:
-        epsilon, delta = basic_composition(self.halts, self.epsilon)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+    def _cost(self) -> Guarantee:
+        return basic_composition(self.halts, self.epsilon)
 
     @property
     def common_random_numbers(self) -> bool:

@@ -5,10 +5,9 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.accounting.composition import Guarantee, best_composition
 from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap
 from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState, VotePredictor
@@ -19,7 +18,7 @@ class BetweenThresholdsPredictor(VotePredictor):
     """Answers every query by BetweenThresholds on the mean vote of one teacher per training example.
 
     Lemma C.3 and Observation 2 of Private Everlasting Prediction, v1: the central mechanism of GenericBBL,
-    without its subsets and rounds. It does not learn from queries, and protects training examples only.
+    without its subsets and rounds. It does not learn from queries.
     """
 
     name = "between-thresholds"
@@ -34,13 +33,12 @@ class BetweenThresholdsPredictor(VotePredictor):
         1e-6, unit="probability", help="δ spent on advanced composition", check=[more_than(0), less_than(1)]
     )
 
-    @property
-    def claim(self) -> Claim:
+    def _cost(self) -> Guarantee:
         delta = delta_of_gap(epsilon=self.epsilon, gap=2 * self.alpha, size=self.size)
         if delta >= 1:
-            return Claim(epsilon=np.inf, delta=1, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+            return Guarantee(np.inf, 1)
         epsilon, delta = best_composition(self.halts, self.epsilon, delta, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=min(delta, 1.0), protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        return Guarantee(epsilon, min(delta, 1.0))
 
     @property
     def common_random_numbers(self) -> bool:

@@ -5,11 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.accounting.composition import Guarantee, best_composition
 from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
 from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
 
@@ -18,10 +17,9 @@ from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePr
 class NoisyVotes(VotePredictor):
     """Answers 1 if the mean vote of the teachers plus Lap(1/(n·ε′)) is at least 1/2; halts after R answers.
 
-    Step 3(d) of GenericBBL, v2, without its subsets and rounds. One teacher is trained on each of n examples,
-    so that an example moves the mean vote by at most 1/n: one answer costs ε′, and R answers cost their
-    composition. It halts with its last answer, in all games at once. It does not learn from queries, and
-    protects training examples only.
+    Step 3(d) of GenericBBL, v2, without its subsets and rounds, with one teacher on each of n examples. One
+    answer costs ε′, and R answers cost their composition. It halts with its last answer, in all games at
+    once, and does not learn from queries.
     """
 
     name = "noisy-votes"
@@ -33,15 +31,8 @@ class NoisyVotes(VotePredictor):
         1e-6, unit="probability", help="δ spent on advanced composition", check=[more_than(0), less_than(1)]
     )
 
-    @property
-    def claim(self) -> Claim:
-        epsilon, delta = best_composition(self.answers, self.epsilon, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one number per query."""
-        return True
+    def _cost(self) -> Guarantee:
+        return best_composition(self.answers, self.epsilon, slack=self.slack)
 
     def law(self, sample: Sample) -> NoisyVotesLaw:
         return NoisyVotesLaw(self, self.train_electorate(sample))

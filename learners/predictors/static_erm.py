@@ -5,17 +5,16 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
-from arena.players import Learner
 from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import setting
+from learners.common.fitted_learner import BaselineLearner
 
 
 @attrs.frozen
-class StaticErm(Learner):
+class StaticErm(BaselineLearner):
     """The static predictor of section 3 of Private Everlasting Prediction: h_r = h_0, fitted to the sample.
 
     It claims nothing (ε = ∞). Audit it against a claim of your own (`--epsilon`) to see a claim refuted.
@@ -23,18 +22,8 @@ class StaticErm(Learner):
 
     name = "static-erm"
     protocols = ("Figure1",)
-    theorem = "none: the baseline without privacy"
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
-
-    @property
-    def claim(self) -> Claim:
-        return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """It draws no random numbers."""
-        return True
 
     def law(self, sample: Sample) -> StaticErmLaw:
         """One state; every answer is certain."""

@@ -5,10 +5,10 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from arena.claims import Claim, PrivacyUnit
 from arena.laws import AnswerLaw
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
 from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
@@ -18,10 +18,9 @@ from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePr
 class SteadyThresholdsPredictor(VotePredictor):
     """Answers 1 if the mean vote of the teachers plus Lap(1/(n·ε′)) is at least 1/2.
 
-    One teacher is trained on each of n examples. The learner halts with the c-th answer whose noisy vote lies
-    within alpha of 1/2. This replaces step 3(d) in section 6.1 of Private Everlasting Prediction, v2, without
-    the rounds and without noise on thresholds (see `learners.mechanisms.sparse_vector.steady_thresholds`). It
-    does not learn from queries, and protects training examples only.
+    With one teacher on each of n examples. It halts with the c-th answer whose noisy vote lies within alpha
+    of 1/2. This replaces step 3(d) in section 6.1 of Private Everlasting Prediction, v2, without the rounds
+    and without noise on thresholds (`SteadyThresholds`). It does not learn from queries.
     """
 
     name = "steady-thresholds"
@@ -34,16 +33,9 @@ class SteadyThresholdsPredictor(VotePredictor):
     halts: int = setting(4, help='c, outcomes "between" after which it halts', check=[whole, at_least(1)])
     slack: float = setting(1e-6, unit="probability", help="δ", check=[more_than(0), less_than(1)])
 
-    @property
-    def claim(self) -> Claim:
+    def _cost(self) -> Guarantee:
         gap = 2 * self.alpha * self.size * self.epsilon
-        epsilon, delta = steady_thresholds_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
-        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one number per query."""
-        return True
+        return steady_thresholds_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
 
     def law(self, sample: Sample) -> SteadyThresholdsLaw:
         return SteadyThresholdsLaw(self, self.train_electorate(sample))

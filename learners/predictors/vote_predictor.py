@@ -1,17 +1,18 @@
 """Base of the predictors that answer from the mean vote of teachers, one trained on each example.
 
-An `Electorate` is the teachers of one sample. `VotePredictor` and `VotePredictorState` are the bases of
-configurations and running states. `SparseVotesState` and `SparseVotesLaw` are the running state and the
-output distribution of those that compare noisy votes with hidden noisy thresholds.
+`SparseVotesState` and `SparseVotesLaw` are the running state and the output distribution of those that
+compare noisy votes with hidden noisy thresholds.
 """
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator
 
 import attrs
 import numpy as np
 
+from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
 from arena.points import is_shared
@@ -19,6 +20,7 @@ from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.common.fixed_size import FixedSizeLearner
 from learners.common.teacher_ensembles import TeacherEnsembles
+from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
@@ -26,8 +28,7 @@ from learners.mechanisms.sparse_vector.between_thresholds import BetweenThreshol
 _MOST_DOMAIN = 1_024  # of a larger domain only the points of the sample and their neighbours are used
 _MOST_VOTES = 64  # votes at which the quadrature of a hidden threshold has kinks
 
-# From votes (u, 1) and nodes of the hidden number (q,), the probabilities of 0, of 1 and of firing, each (u,
-# q).
+# From votes (u, 1) and hidden numbers (q,), the probabilities of 0, of 1 and of firing, each (u, q).
 AnswerProbabilities = Callable[[np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray, np.ndarray]]
 
 
@@ -65,9 +66,8 @@ class Electorate:
     def possible_votes(self) -> np.ndarray:
         """The distinct mean votes that can occur, in order; if there are more than 64, 64 evenly spaced ones.
 
-        They are the kinks in the quadrature of `SparseVotesLaw`. At a vote that is not among them, a
-        probability may be off by 2e-7. A vote changes only at the points of the sample; for vectors, only the
-        votes at these points are used.
+        They are the kinks in the quadrature of `SparseVotesLaw`; at other votes a probability may be off by
+        2e-7. A vote changes only at the points of the sample, and for vectors only those are used.
         """
         votes = np.unique(np.concatenate([self._votes_at(points) for points in self._points_of_change()]))
         places = np.linspace(0, len(votes) - 1, min(len(votes), _MOST_VOTES))
@@ -96,12 +96,30 @@ class Electorate:
 
 @attrs.frozen
 class VotePredictor(FixedSizeLearner):
-    """Base of the predictors whose teachers are trained on one example each, `size` in all."""
+    """Base of the predictors whose teachers are trained on one example each, `size` in all.
+
+    One example moves the mean vote by at most 1/size. They do not learn from queries, and protect training
+    examples only. A subclass defines `_cost`.
+    """
 
     protocols = ("Figure1",)
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
     size: int = setting(1_000, help="n, the number of training examples", check=[whole, at_least(1)])
+
+    @property
+    def claim(self) -> Claim:
+        epsilon, delta = self._cost()
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    @abstractmethod
+    def _cost(self) -> Guarantee:
+        """The cost of a training example."""
+
+    @property
+    def common_random_numbers(self) -> bool:
+        """Every game draws one number per query."""
+        return True
 
     def train_electorate(self, sample: Sample) -> Electorate:
         """The teachers of one sample.
@@ -156,11 +174,8 @@ class SparseVotesState(VotePredictorState):
 class SparseVotesLaw(AnswerLaw):
     """The answers of a predictor that compares noisy votes with thresholds behind one hidden Laplace number.
 
-    It answers 0 or 1 without halting, or *fires*: it answers 1 and draws a new hidden number; when it fires
-    for the c-th time it answers 1 and halts.
-
-    States: how often it has fired (c values) × the nodes of the hidden number (q), flattened: m = c·q. A game
-    that halts keeps its last state.
+    It answers 0 or 1 without halting, or *fires*: it answers 1 and draws a new hidden number, or halts the
+    c-th time. States: how often it has fired (c) × the nodes of the hidden number (q), flattened: m = c·q.
     """
 
     outcomes = ((0, False), (1, False), (1, True))
@@ -174,11 +189,7 @@ class SparseVotesLaw(AnswerLaw):
         kinks: Callable[[np.ndarray], np.ndarray],
         halts: int,
     ) -> None:
-        """probabilities: of 0, of 1 and of firing, as `AnswerProbabilities`, of sum 1. halts: c.
-
-        scale: of the hidden number. kinks: from votes (v,), the hidden numbers at which a probability has a
-        kink.
-        """
+        """scale: of the hidden number. kinks: where, from votes (v,), probabilities have kinks. halts: c."""
         self._electorate = electorate
         self._probabilities = probabilities
         self._halts = halts

@@ -9,9 +9,8 @@ from arena.errors import InvalidArgument
 
 
 def largest_affordable(cost: Callable[[float], float], budget: float) -> float:
-    """The largest double x > 0 with cost(x) ≤ budget.
+    """The largest double x > 0 with cost(x) ≤ budget, for a non-decreasing cost.
 
-    cost: a non-decreasing function.
     Raises: InvalidArgument if the cost of every positive number exceeds the budget, or that of none does.
 
     >>> largest_affordable(lambda x: x * x, 2.0) ** 2 <= 2.0
@@ -31,9 +30,8 @@ def largest_affordable(cost: Callable[[float], float], budget: float) -> float:
 
 
 def least_sufficient(suffices: Callable[[float], bool]) -> float:
-    """The least double x > 0 that suffices.
+    """The least double x > 0 that suffices, if every number above one that suffices does.
 
-    suffices: a monotone condition; it holds for every number above one for which it holds.
     Raises: InvalidArgument if it holds for every positive number, or for none.
 
     >>> least_sufficient(lambda x: x * x >= 2.0) ** 2 >= 2.0

@@ -98,7 +98,8 @@ def cost(rounds: int, parameters: LazyParameters, *, slack: float) -> Guarantee:
     if not parameters.redraw:
         return Guarantee(math.inf, 0.0)
     later_draws = hoeffding_composition(draws, 2 * parameters.rate, slack=slack)
-    bit = _epsilon_of_redraw_bit(parameters.rate, parameters.redraw)
+    chance = _largest_redraw_chance(parameters.rate, parameters.redraw)
+    bit = max(parameters.rate, math.log(chance / parameters.redraw))  # reveals whether there was a draw
     return Guarantee(bit + later_draws.epsilon, later_draws.delta)
 
 
@@ -143,11 +144,6 @@ def _with_enough_draws(rounds: int, rate: float, redraw: float) -> LazyParameter
 def _largest_redraw_chance(rate: float, redraw: float) -> float:
     """The largest probability of a draw in one round."""
     return 1 - (1 - redraw) * math.exp(-rate)
-
-
-def _epsilon_of_redraw_bit(rate: float, redraw: float) -> float:
-    """The ε of the bit that reveals whether there was a draw."""
-    return max(rate, math.log(_largest_redraw_chance(rate, redraw) / redraw))
 
 
 def _exhaustion_bound(rounds: int, chance: float, max_draws: int) -> float:

@@ -141,9 +141,6 @@ def _draw_columns(weights: np.ndarray, which: np.ndarray, uniforms: np.ndarray) 
     return columns
 
 
-# --- privacy ------------------------------------------------------------------------------------------------
-
-
 def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
     """The exact δ of `rounds` rounds at ε, for a replaced example, or for an added or removed one."""
     _check(rounds, rate)
@@ -157,8 +154,7 @@ def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = Tr
 def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
     """The least ε at this δ: `cover_delta` solved for ε.
 
-    (k + 1)·ln(e^a − (e^a − 1)·(δ/tanh(a/2))^{1/(k + 1)}) with a = ε₀/2, or 0 if that is negative. At δ = 0 it
-    is (k + 1)·ε₀/2 for a replaced example, and k·ε₀/2 for an added one.
+    At δ = 0 it is (k + 1)·ε₀/2 for a replaced example, and k·ε₀/2 for an added one.
     """
     _check(rounds, rate)
     check_value("delta", delta, at_least(0), at_most(1))

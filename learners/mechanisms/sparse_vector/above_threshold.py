@@ -60,9 +60,7 @@ class AboveThreshold:
         """(n,) bool: whether each game's noisy value is at or above its noisy threshold.
 
         The answer of a game that has halted is always False, and meaningless.
-
-        Shapes: values is one number for all games or (n,).
-        Raises: InvalidArgument if values has another shape or is not finite.
+        Values and errors: as `NoisyValues.draw`.
         """
         np.greater_equal(self._noisy.draw(values), self._thresholds, out=self._above)
         if self._above.any():

@@ -77,10 +77,7 @@ class BetweenThresholds:
         """(n,) bool: False for "below", True for "above" and "between"; `between` then holds the latter.
 
         True and False are the labels that GenericBBL answers. The answer of a game that has halted is
-        meaningless, and never "between".
-
-        Shapes: values is one number for all games or (n,).
-        Raises: InvalidArgument if values has another shape or is not finite.
+        meaningless, and never "between". Values and errors: as `NoisyValues.draw`.
         """
         noisy = self._noisy.draw(values)
         self._compared, self._added = self._lowers, self._noisy.noise

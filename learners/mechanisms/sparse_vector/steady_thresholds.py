@@ -99,12 +99,9 @@ class SteadyThresholds:
 def steady_thresholds_cost(halts: int, epsilon: float, *, gap: float, slack: float) -> Guarantee:
     """The cost of all answers of SteadyThresholds together: (ε, slack) with the least ε that is found.
 
-    With h = epsilon, c = halts, w = gap, κ = 1/(2(e^{w/2} − 1)), and every λ for which the logarithm exists,
-
-        ε = (c·s + ln(1/slack) + λ·ln(λ/(1 + λ)) − ln(1 + λ))/λ,   s = −λh − ln(1 − (1 + κ)·e^h·(e^{λh} − 1)).
-
-    For small h this is about 2h√(c·ln(1/slack)) + h·ln(1/slack), whatever the number of answers. Which
-    answers were "between", and their labels, may all be published. Proof: docs/proofs/steady_thresholds.md.
+    For small h = epsilon and c = halts, ε is about 2h√(c·ln(1/slack)) + h·ln(1/slack), whatever the number of
+    answers. Which answers were "between", and their labels, may all be published. Formula, with h, c, w = gap
+    and δ = slack, and proof: docs/proofs/steady_thresholds.md.
 
     Units: epsilon in nats; gap in scales of the noise, (upper − lower)·size·epsilon; slack a probability.
     """
