@@ -135,8 +135,8 @@ def tell() -> None:
 
 def _seen(played: Played) -> list[str]:
     """A digest of every game's replies."""
-    if played.alone:
-        return [digest for one in played.alone for digest in _seen(one)]
+    if played.single_games:
+        return [digest for one in played.single_games for digest in _seen(one)]
     assert played.view is not None
     parts = [part for reply in played.view.replies for part in reply.parts]
     games = range(len(played.worlds))

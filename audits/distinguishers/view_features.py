@@ -44,8 +44,8 @@ def features(played: Played) -> Features:
 
     Raises: InvalidArgument if the table was not recorded.
     """
-    if played.alone:
-        parts = _aligned([_of_replies(one) for one in played.alone])
+    if played.single_games:
+        parts = _aligned([_of_replies(one) for one in played.single_games])
         return Features(freeze(np.concatenate([part.rows for part in parts])), parts[0].names)
     return _of_replies(played)
 

@@ -29,7 +29,7 @@ def one_of_each(
     that of world 0 and that of world 1; where there is one world, one game."""
     games, coins = 2 if referee.two_worlds else 1, block_seed(seed, 0)
     played = play(learner, adversary, referee, games=games, seed=coins, faults=faults, record=True)
-    return tuple(sorted(played.alone, key=lambda one: bool(one.worlds[0]))) or (played,)
+    return tuple(sorted(played.single_games, key=lambda one: bool(one.worlds[0]))) or (played,)
 
 
 def written(tables: Sequence[Played]) -> str:

@@ -83,7 +83,7 @@ class FreshState(V2State):
         self._ready: deque[np.ndarray] = deque()  # D̂_i, D̂_{i+1}, … as far as their points have come
         self._start_pool(1)
 
-    def fresh(self, x: np.ndarray) -> None:
+    def receive_unlabelled(self, x: np.ndarray) -> None:
         """Fresh unlabelled points (n, k, ...). Those that no round needs are dropped."""
         self._spec.concepts.check(x[0] if is_shared(x) else x)
         while x.shape[1] and self._pool_index != self._spec.rounds:

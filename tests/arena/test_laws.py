@@ -31,7 +31,7 @@ def test_a_finite_law_knows_its_values_and_no_others() -> None:
     [
         ([0, 1], [1.0], "2 values need as many probabilities"),
         ([], [], "0 values need as many probabilities"),
-        ([0, 1], [0.5, 0.6], "of sum 1"),
+        ([0, 1], [0.5, 0.6], "have sum 1"),
         ([0, 1], [1.5, -0.5], "at least 0"),
         ([0, 1], [np.nan, 1.0], "at least 0"),
         ([1, 1], [0.5, 0.5], "distinct"),
@@ -59,7 +59,7 @@ def test_branches_are_read_off_the_value() -> None:
 
 
 def test_a_learner_tells_no_law_unless_it_says_so() -> None:
-    with pytest.raises(Unsupported, match="echo does not tell its law"):
+    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
         Echo().law(SAMPLE)
 
 

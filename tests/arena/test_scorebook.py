@@ -15,8 +15,8 @@ from arena import (
     Example,
     Figure1,
     GameAdversary,
+    MistakeCounts,
     Moves,
-    Noted,
     Oblivious,
     ProtocolViolation,
     Ready,
@@ -49,9 +49,11 @@ def naive(
 
 def noted(
     adversary: Any, referee: Any, games: int, concepts: ConceptClass | None = CLASS, **options: Any
-) -> Noted:
+) -> MistakeCounts:
     book = Scorebook(marks=MARKS, concepts=concepts)
-    found = play(LastLabel(), adversary, referee, games=games, seed=1, scorebook=book, **options).noted
+    found = play(
+        LastLabel(), adversary, referee, games=games, seed=1, scorebook=book, **options
+    ).mistake_counts
     assert found is not None
     return found
 
@@ -79,7 +81,7 @@ def test_without_a_class_only_mistakes_are_noted_and_the_game_is_the_same() -> N
     adversary = script(Commit(x, y))
     plain = play(LastLabel(), adversary, Oblivious(ROUNDS), games=4, seed=1)
     found = noted(adversary, Oblivious(ROUNDS), 4, None)
-    assert plain.noted is None
+    assert plain.mistake_counts is None
     assert found.least is None
     assert plain.mistakes is not None
     assert found.mistakes[-1].tolist() == plain.mistakes.tolist()
@@ -124,11 +126,11 @@ def test_games_played_alone_are_joined(games: int, concepts: ConceptClass | None
 @pytest.mark.parametrize(
     ("marks", "message"),
     [
-        ((0, 3), "a mark is a round, a whole number of at least 1, got 0"),
-        ((1, 2.5), "a mark is a round, a whole number of at least 1, got 2.5"),
-        ((True,), "a mark is a round, a whole number of at least 1, got True"),
-        ((3, 3), r"marks increase strictly, got \(3, 3\)"),
-        ((4, 3), r"marks increase strictly, got \(4, 3\)"),
+        ((0, 3), "a mark must be at least 1, got 0"),
+        ((1, 2.5), "a mark must be an integer, got 2.5"),
+        ((True,), "a mark must be an integer, got True"),
+        ((3, 3), r"marks must increase strictly, got \(3, 3\)"),
+        ((4, 3), r"marks must increase strictly, got \(4, 3\)"),
     ],
 )
 def test_marks_are_checked(marks: Any, message: str) -> None:
@@ -138,11 +140,11 @@ def test_marks_are_checked(marks: Any, message: str) -> None:
 
 def test_what_cannot_be_noted_is_refused_before_the_game() -> None:
     never = Scripted(lambda games, rng: 1 / 0)  # type: ignore[arg-type,return-value]
-    with pytest.raises(InvalidArgument, match=r"^a mark is a round of the game, of T = 3, got 4$"):
+    with pytest.raises(InvalidArgument, match=r"^a mark must be a round of the game, of T = 3, got 4$"):
         play(LastLabel(), never, Adaptive(3), games=1, seed=1, scorebook=Scorebook(marks=[2, 4]))
-    with pytest.raises(Unsupported, match=r"^Figure1 counts no mistakes, so a scorebook has nothing to note"):
+    with pytest.raises(Unsupported, match=r"^Figure1 counts no mistakes, so a scorebook has"):
         play(Echo(), never, Figure1(), games=1, seed=1, scorebook=Scorebook(marks=[2]))
-    with pytest.raises(Unsupported, match=r"^a scorebook notes whole games"):
+    with pytest.raises(Unsupported, match=r"^a scorebook counts whole games"):
         play(LastLabel(), never, Adaptive(3), games=1, seed=1, faults=True, scorebook=Scorebook(marks=[2]))
     with pytest.raises(Unsupported, match="has no finite domain"):
         Scorebook(marks=[1], concepts=Thresholds())
@@ -159,6 +161,6 @@ def test_a_point_outside_the_class_is_the_adversarys_breach() -> None:
 def test_a_scorebook_without_marks_notes_nothing() -> None:
     found = play(
         LastLabel(), script(Example(0, 1)), Adaptive(1), games=2, seed=1, scorebook=Scorebook(marks=[])
-    ).noted
+    ).mistake_counts
     assert found is not None
     assert found.mistakes.shape == (0, 2)

@@ -38,6 +38,8 @@ GAMES = 3
 TARGET = np.array([1.0, 0.0, 1.0])
 X, Y = np.array([1, -1, 1], np.int8), 1  # of margin 1 for the target
 
+ONE_WORLD = "a Commit holds Examples that are the same in both worlds"
+
 
 def of(*examples: Example) -> Scripted:
     return script(*examples)
@@ -62,7 +64,7 @@ def test_a_target_that_lies_is_refused_in_the_games_where_it_does() -> None:
     assert str(error) == (
         "adversary scripted, round 2, game 1: in a realizable game the target, a concept of "
         "Halfspaces(3 dimensions, margin 0.5) agrees with all examples; got the point [1 0 -1] with the "
-        "label 1. Label it as some concept does that agrees with the examples before it."
+        "label 1. Give it the label of a concept that agrees with all examples before it."
     )
     assert refused(of(Example(x, [1, 0, 0], target=TARGET)), held(1)).games == [1, 2]
 
@@ -220,7 +222,7 @@ def test_an_iterator_plays_the_game_that_arrays_play() -> None:
     adversaries = [
         script(Commit(x, y)),
         committed(lambda: (Example(x[:, t], y[:, t]) for t in range(4))),
-        committed(lambda: (Example(x[:, t], y[:, t]) for t in range(4)), look=False),
+        committed(lambda: (Example(x[:, t], y[:, t]) for t in range(4)), show_hypotheses=False),
     ]
     tables = [play(LEARNER, one, Oblivious(4), games=GAMES, seed=1, record=True) for one in adversaries]
     shown = []
@@ -261,9 +263,9 @@ def test_examples_are_asked_for_one_at_a_time_and_before_the_hypothesis() -> Non
         (lambda: iter([Example(X, Y)] * 2), "a game of T = 3 rounds is played to its end", 2),
         (lambda: iter([]), "a game of T = 3 rounds is played to its end", 0),
         (lambda: iter([Example(X, Y)] * 4), "a game of T = 3 rounds has no round 4", 4),
-        (lambda: iter([Example(X, Y), None]), "what is committed are Examples of one world", 1),
-        (lambda: iter([Ready()]), "what is committed are Examples of one world", 0),
-        (lambda: iter([Example(X, Y, other_y=0)]), "what is committed are Examples of one world", 0),
+        (lambda: iter([Example(X, Y), None]), ONE_WORLD, 1),
+        (lambda: iter([Ready()]), ONE_WORLD, 0),
+        (lambda: iter([Example(X, Y, other_y=0)]), ONE_WORLD, 0),
         (lambda: [Example(X, Y)] * 3, "the examples of a Commit are an iterator", 0),
     ],
     ids=["early", "empty", "late", "none", "ready", "two worlds", "list"],

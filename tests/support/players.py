@@ -166,7 +166,7 @@ class GameEcho(GameLearner):
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
-    def sit(self, rng: np.random.Generator) -> OneEcho:
+    def start_one(self, rng: np.random.Generator) -> OneEcho:
         return OneEcho(self.halt_at)
 
 

@@ -67,7 +67,7 @@ def play_block(race: Race, task: tuple[int, int]) -> np.ndarray:
         games=race.games_in(task[1]),
         seed=race.seed_of(*task),
         scorebook=race.scorebook(entrant),
-    ).noted
+    ).mistake_counts
     assert noted is not None
     return noted.mistakes if noted.least is None else noted.mistakes - noted.least
 

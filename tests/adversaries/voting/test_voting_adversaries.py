@@ -292,7 +292,7 @@ def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     steps = {0: 0, 1: 0, 2: 0}
     for entry, after in pairwise(entries):
         for game in range(40):
-            label = int(entry.seen[game])  # type: ignore[attr-defined]
+            label = int(entry.label[game])  # type: ignore[attr-defined]
             if label < 0:
                 continue
             place = region.index(entry.x[game])  # type: ignore[attr-defined]

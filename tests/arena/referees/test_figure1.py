@@ -245,7 +245,7 @@ def test_t_rounds_are_allowed_and_no_more() -> None:
 
 @pytest.mark.parametrize("t", [0, -1])
 def test_t_is_at_least_one(t: int) -> None:
-    with pytest.raises(InvalidArgument, match="t ≥ 1 rounds, got"):
+    with pytest.raises(InvalidArgument, match="t must be at least 1, got"):
         Figure1(t)
 
 
@@ -298,7 +298,7 @@ def broken(answer: object) -> Echo:
         (np.zeros((GAMES, 1), int), "predict returns one label a game", "shape (6, 1)"),
         ([0] * GAMES, "predict returns one label a game", "list"),
         (None, "predict returns one label a game", "NoneType"),
-        (np.zeros(GAMES), "labels are bool or whole numbers", "float64"),
+        (np.zeros(GAMES), "labels are bool or integers", "float64"),
         (np.arange(GAMES), "labels are 0 or 1", [2, 3, 4, 5]),
     ],
 )
@@ -370,7 +370,7 @@ def test_an_adversary_that_raises_is_named() -> None:
 
 @pytest.mark.parametrize("score", [np.zeros(GAMES - 1), 3.0, "high", np.zeros((GAMES, 1))])
 def test_scores_have_one_number_a_game(score: object) -> None:
-    assert "one number a game" in refused(script(Train(SAMPLE), score=score)).rule
+    assert "one number for each game" in refused(script(Train(SAMPLE), score=score)).rule
 
 
 def test_scores_are_not_nan() -> None:

@@ -89,7 +89,7 @@ def test_games_halt_apart() -> None:
         [0, 0, 1, 1],
     ]
     assert reply.halted.tolist() == [[0, 0, 0, 0], [0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]]
-    assert reply.of_game(1).label.tolist() == [0, 1, NO_LABEL, NO_LABEL]
+    assert reply.select_game(1).label.tolist() == [0, 1, NO_LABEL, NO_LABEL]
     assert not reply.label.flags.writeable
     assert not reply.halted.flags.writeable
 
@@ -133,7 +133,7 @@ def test_points_must_be_finite() -> None:
         ),
         (np.zeros((GAMES, 3), bool), "predict_many returns"),
         (np.zeros((GAMES, 0), bool), "predict_many returns"),
-        (np.zeros((GAMES, 2)), "labels are bool or whole numbers"),
+        (np.zeros((GAMES, 2)), "labels are bool or integers"),
         (np.full((GAMES, 2), 2), "labels are 0 or 1"),
         (None, "predict_many returns"),
     ],

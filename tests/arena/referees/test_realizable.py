@@ -71,7 +71,7 @@ def test_a_label_that_no_concept_explains_is_refused_before_the_learner_sees_it(
     assert str(error) == (
         "adversary scripted, round 2, game 0: in a realizable game some concept of "
         "Thresholds(8 points from 1 to 8) agrees with all examples; got the point 4 with the label 1. "
-        "Label it as some concept does that agrees with the examples before it."
+        "Give it the label of a concept that agrees with all examples before it."
     )
     assert (error.round, error.games) == (2, [0])
     assert learner.seen == [([5.0] * 3, [0, 1, 0])]

@@ -30,7 +30,7 @@ OTHERS = np.array([0.1, 0.9, 0.3])
 class TakingState(EchoState):
     """Keeps what it is handed; halts when handed `halt_at`."""
 
-    def fresh(self, x: np.ndarray) -> None:
+    def receive_unlabelled(self, x: np.ndarray) -> None:
         self.handed = x
         self.halted = self.halted | (x == self.halt_at).any(axis=1)
 
@@ -58,7 +58,7 @@ def refused(adversary: Scripted, learner: Echo | None = None) -> ProtocolViolati
 def test_a_learner_that_takes_none_is_told_what_to_do() -> None:
     error = refused(script(Train(SAMPLE), Unlabelled(POINTS)), learner=Echo())
     assert error.rule == "echo takes no unlabelled points"
-    assert error.remedy.startswith("Hand them to a learner whose seat has a method fresh")
+    assert error.remedy.startswith("Hand them to a learner that learns from them")
 
 
 def test_each_game_gets_the_points_of_its_world() -> None:

@@ -116,7 +116,7 @@ def test_the_learner_gets_its_worlds_training_set() -> None:
 def test_points_are_public() -> None:
     x = np.array([0.0, 1.0, 0.5, 0.5, 0.5, 0.5])
     error = refused(Train(SAMPLE), Query(x, np.where(np.arange(GAMES) == 1, 0.0, x)))
-    assert (error.rule, error.games, error.round) == ("nature asks about public points", [1], 1)
+    assert (error.rule, error.games, error.round) == ("the points of Voting are public", [1], 1)
     assert (error.expected, error.got) == ("the same point in both worlds", "two different points")
 
 
@@ -151,7 +151,7 @@ def test_ell_questions_are_allowed_and_no_more() -> None:
 
 @pytest.mark.parametrize("ell", [0, -1])
 def test_ell_is_at_least_one(ell: int) -> None:
-    with pytest.raises(InvalidArgument, match="Voting has ℓ ≥ 1 queries, got"):
+    with pytest.raises(InvalidArgument, match="ell must be at least 1, got"):
         Voting(ell)
 
 
@@ -198,7 +198,7 @@ class Broken(EchoState):
     [
         (np.full(GAMES, 3), "labels are 0, 1 or 2 (⊥)", [3]),
         (np.full(GAMES, -1), "labels are 0, 1 or 2 (⊥)", [-1]),
-        (np.zeros(GAMES), "labels are bool or whole numbers", "float64"),
+        (np.zeros(GAMES), "labels are bool or integers", "float64"),
         (np.zeros(GAMES + 1, int), "predict returns one label a game", "shape (7,)"),
         ([0] * GAMES, "predict returns one label a game", "list"),
     ],

@@ -233,7 +233,7 @@ def test_what_a_learner_says_of_itself_is_checked(learner: Learner, message: str
 
 
 def test_chances_that_are_none_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="probabilities are at least 0 and of sum 1"):
+    with pytest.raises(InvalidArgument, match="probabilities must be at least 0 and have sum 1"):
         check_learner(mutants.Value("bit", lambda: mutants.finite(0.75, 0.5)))
 
 
@@ -296,7 +296,7 @@ BROKEN_ADVERSARIES = [
         "play returned no score",
     ),
     (mutants.TouchyAsker(), PlayerError, "adversary asker raised RuntimeError"),
-    (mutants.ForgetfulAsker(), ProtocolViolation, "a score is one number a game"),
+    (mutants.ForgetfulAsker(), ProtocolViolation, "a score is one number for each game"),
     (mutants.CheatingAsker(), ProtocolViolation, "after the flag both queries are equal"),
 ]
 

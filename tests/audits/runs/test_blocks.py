@@ -173,7 +173,7 @@ def test_a_score_that_is_missing_is_missed() -> None:
 
 
 def test_a_learner_that_tells_no_law_has_no_likelihood() -> None:
-    with pytest.raises(Unsupported, match="echo does not tell its law"):
+    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
         play_block(plan(Echo(), Giver(), distinguisher=LIKELIHOOD), 0)
 
 

@@ -413,7 +413,7 @@ def drawn(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scripted:
                 place = rng.integers(len(points), size=games)
                 yield Move(points[place], labels[place])
 
-        yield Commit(examples=examples(), look=False)
+        yield Commit(examples=examples(), show_hypotheses=False)
         return None
 
     return Scripted(moves)
