@@ -269,6 +269,86 @@ class Narrow(Coin):
     state_class = NarrowState
 
 
+# --- capabilities -------------------------------------------------------------------------------------------
+
+
+class FarVotesState(CoinState):
+    def votes(self, x: Any) -> np.ndarray:
+        return np.full(self.games, 1.5)
+
+
+@attrs.frozen
+class FarVotes(Coin):
+    """Its shares of votes exceed 1."""
+
+    state_class = FarVotesState
+
+
+class OneVoteState(CoinState):
+    def votes(self, x: Any) -> float:
+        return 0.5
+
+
+@attrs.frozen
+class OneVote(Coin):
+    """Gives one share of votes for all games."""
+
+    state_class = OneVoteState
+
+
+@attrs.frozen
+class NoAnswers:
+    answers = 0
+    examples = 1
+
+
+@attrs.frozen
+class EmptyRounds(Coin):
+    """Its rounds answer nothing."""
+
+    rounds = None
+    rate_run = 1.0
+
+    def round(self, index: int) -> NoAnswers:
+        return NoAnswers()
+
+    def unlabelled(self, index: int) -> int:
+        return 0
+
+
+@attrs.frozen
+class NegativeCosts(Coin):
+    def other_costs(self) -> dict[str, float]:
+        return {"other": -1.0}
+
+
+@attrs.frozen
+class BareBound(LastLabel):
+    """Its bound is a number."""
+
+    def bound(self, rounds: int) -> Any:
+        return 3
+
+
+class InstructedState(LastLabelState):
+    updates: set[bool]
+
+    def instruct(self, update: np.ndarray) -> None:
+        self.updates |= set(update.tolist())
+
+
+@attrs.frozen
+class Instructed(LastLabel):
+    """Takes instructions, and collects them in `updates`."""
+
+    updates: set[bool] = attrs.field(factory=set, eq=False)
+
+    def start(self, games: int, rng: np.random.Generator) -> InstructedState:
+        state = InstructedState(games)
+        state.updates = self.updates
+        return state
+
+
 # --- laws of answers ----------------------------------------------------------------------------------------
 
 

@@ -50,8 +50,8 @@ def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> No
     with pytest.raises(NotConforming) as refused:
         check(function)
     assert str(refused.value) == (
-        "function does not conform: coins of its own are other coins in every process; two processes drew "
-        "the same: let no generator be seeded or kept, or take the coins of the seat"
+        "function does not conform: random numbers of its own differ between processes; two processes drew "
+        "the same: do not seed or keep a generator, or use that of `start`"
     )
 
 
@@ -59,16 +59,14 @@ def test_generators_of_the_process_are_refused() -> None:
     with pytest.raises(NotConforming) as refused:
         check(of_the_process)
     assert str(refused.value) == (
-        "function does not conform: every coin comes from the generator it was given, none from a global "
-        "one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
+        "function does not conform: all random numbers come from the generator that a player is given, none "
+        "from a global one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
     )
 
 
 def test_what_cannot_travel_is_refused() -> None:
     lock = threading.Lock()
-    with pytest.raises(
-        NotConforming, match="it can be handed to another process; pickling it raised TypeErr"
-    ):
+    with pytest.raises(NotConforming, match="it can be sent to another process; pickling it raised TypeErr"):
         check(lambda data: lock.locked() + secrets.randbelow(2))
 
 
@@ -131,5 +129,7 @@ class Fickle(Adversary):
 def test_an_adversary_is_held_to_what_it_is_told(what: str) -> None:
     learner = Function(function=of_the_system)
     check_adversary(CountSwap(), learner, Release())
-    with pytest.raises(NotConforming, match=f"the same coins and replies give the same game; {what} differ"):
+    with pytest.raises(
+        NotConforming, match=f"the same random numbers and replies give the same game; {what} differ"
+    ):
         check_adversary(Fickle(moves=what == "moves"), learner, Release())

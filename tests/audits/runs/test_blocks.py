@@ -133,7 +133,7 @@ def test_only_learners_in_step_share_coins_and_only_where_the_table_is_one() -> 
 
 
 def test_a_learner_that_is_out_of_step_is_refused() -> None:
-    with pytest.raises(NotConforming, match="draws the same coins whatever other games are told"):
+    with pytest.raises(NotConforming, match="draws the same whatever other games receive"):
         run(plan(OutOfStep(), Giver(), distinguisher=LEARNED))
 
 
