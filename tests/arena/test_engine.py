@@ -201,12 +201,12 @@ def test_a_breach_of_the_protocol_is_no_failure() -> None:
 
 
 def test_a_failing_adversary_is_never_part_of_the_game() -> None:
-    def broken(games: int, rng: np.random.Generator) -> Moves:
+    def raise_error(games: int, rng: np.random.Generator) -> Moves:
         yield Train(SAMPLE)
         raise RuntimeError("mine")
 
     with pytest.raises(PlayerError, match="mine"):
-        play(Echo(), Scripted(broken), Figure1(), games=2, seed=1, faults=True)
+        play(Echo(), Scripted(raise_error), Figure1(), games=2, seed=1, faults=True)
 
 
 def test_no_game_of_game_style_at_all() -> None:

@@ -47,7 +47,7 @@ def naive(
     return mistakes, [wrong[..., :mark].sum(axis=2).min(axis=0).tolist() for mark in MARKS]
 
 
-def noted(
+def count_mistakes(
     adversary: Any, referee: Any, games: int, concepts: ConceptClass | None = CLASS, **options: Any
 ) -> MistakeCounts:
     book = Scorebook(marks=MARKS, concepts=concepts)
@@ -65,8 +65,8 @@ def test_it_notes_what_a_second_look_finds(games: int, concepts: ConceptClass) -
     mistakes, least = naive(x, y, concepts)
     adaptive = script(*(Example(x[:, t], y[:, t]) for t in range(ROUNDS)))
     for found in (
-        noted(script(Commit(x, y)), Oblivious(ROUNDS), games, concepts),
-        noted(adaptive, Adaptive(ROUNDS), games, concepts),
+        count_mistakes(script(Commit(x, y)), Oblivious(ROUNDS), games, concepts),
+        count_mistakes(adaptive, Adaptive(ROUNDS), games, concepts),
     ):
         assert found.marks.tolist() == list(MARKS)
         assert found.mistakes.tolist() == mistakes
@@ -80,7 +80,7 @@ def test_without_a_class_only_mistakes_are_noted_and_the_game_is_the_same() -> N
     x, y = sequences(4)
     adversary = script(Commit(x, y))
     plain = play(LastLabel(), adversary, Oblivious(ROUNDS), games=4, seed=1)
-    found = noted(adversary, Oblivious(ROUNDS), 4, None)
+    found = count_mistakes(adversary, Oblivious(ROUNDS), 4, None)
     assert plain.mistake_counts is None
     assert found.least is None
     assert plain.mistakes is not None
@@ -91,7 +91,7 @@ def test_in_two_worlds_every_game_is_counted_by_its_own_examples() -> None:
     swap = Example(0, 0, other_y=1)
     adversary = script(Ready(), *(swap if t == 3 else Example(0, 0) for t in range(ROUNDS)))
     worlds = np.array([False, True])
-    found = noted(adversary, SpecialRound(ROUNDS), 2, worlds=worlds)
+    found = count_mistakes(adversary, SpecialRound(ROUNDS), 2, worlds=worlds)
     assert found.least is not None
     assert found.least.tolist() == [[0, 0], [0, 0], [0, 1], [0, 1], [0, 1]]
     assert found.mistakes.tolist() == [[0, 0], [0, 0], [0, 2], [0, 2], [0, 2]]
@@ -112,7 +112,7 @@ class Alone(GameAdversary):
 @pytest.mark.parametrize("games", [0, 1, 5])
 @pytest.mark.parametrize("concepts", [None, CLASS])
 def test_games_played_alone_are_joined(games: int, concepts: ConceptClass | None) -> None:
-    found = noted(Alone(), Oblivious(ROUNDS), games, concepts)
+    found = count_mistakes(Alone(), Oblivious(ROUNDS), games, concepts)
     played = play(LastLabel(), Alone(), Oblivious(ROUNDS), games=games, seed=1)
     assert found.mistakes.shape == (len(MARKS), games)
     assert found.marks.tolist() == list(MARKS)

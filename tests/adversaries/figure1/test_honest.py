@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.statistical import check_counts, check_mean, rejected, statistical
+from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
 from adversaries.figure1.honest import Honest
 from adversaries.figure1.populations import Drawn, Listed, population
@@ -75,7 +75,7 @@ def test_noise_flips_as_often_as_it_says(concepts: ConceptClass) -> None:
     wrong = (found.truth(points[None])[0] != labels).astype(float)
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.02, "power": 1 - 1e-7}
     check_mean(wrong, 0.2, **promise)
-    with rejected():
+    with expect_rejection():
         check_mean(wrong, 0.22, **promise)
 
 
@@ -88,7 +88,7 @@ def test_data_are_drawn_as_often_as_they_stand_there() -> None:
     counts = np.bincount(kinds, minlength=6)[[0, 2, 5, 4]]
     promise = {"rate": 1e-7, "effect": 0.01, "power": 1 - 1e-7}
     check_counts(counts, [0.4, 0.3, 0.2, 0.1], **promise)
-    with rejected():
+    with expect_rejection():
         check_counts(counts, [0.4, 0.3, 0.18, 0.12], **promise)
 
 

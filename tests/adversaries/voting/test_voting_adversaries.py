@@ -13,7 +13,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.voting_learners import Screened, Silent
 
 from adversaries.common import answer_likelihood as judge
@@ -188,7 +188,7 @@ def test_a_vote_more_would_be_noticed() -> None:
     played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
     count = int((by_world(played)[0] > 0).sum())
     lie = float(ndtr(-1.5 / learner.sigma_run))
-    with rejected():
+    with expect_rejection():
         check_counts([count, 300_000 - count], [lie, 1 - lie], rate=1e-7, effect=0.01, power=0.999_999)
 
 

@@ -28,7 +28,7 @@ from arena.testing.fresh_coins import check_own_coins
 from learners.foreign.function import Function
 
 
-def carried_bits(seed: int) -> Any:
+def make_coin(seed: int) -> Any:
     rng = random.Random(seed)
     return lambda data: int(rng.random() < 0.5)
 
@@ -45,7 +45,7 @@ def test_a_learner_without_coins_passes() -> None:
     check(without_coins)
 
 
-@pytest.mark.parametrize("function", [carried, carried_bits(3)], ids=["a default", "an enclosed one"])
+@pytest.mark.parametrize("function", [carried, make_coin(3)], ids=["a default", "an enclosed one"])
 def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> None:
     with pytest.raises(NotConforming) as refused:
         check(function)

@@ -20,9 +20,9 @@ from arena.testing import check_learner
 
 SOUND = [
     mutants.Coin(),
-    mutants.InStep(),
+    mutants.CommonRandomNumbers(),
     mutants.Planar(),
-    mutants.ToldCoin(),
+    mutants.CoinWithLaw(),
     mutants.Budget(),
     mutants.Halting(mutants.HaltingLaw()),
     mutants.HaltingBudget(),
@@ -142,22 +142,22 @@ FALSE_DECLARATIONS = [
         "receive; the generator ends in another state",
     ),
     (
-        mutants.ToldCoin(mutants.CoinLaw(low=0.5)),
+        mutants.CoinWithLaw(mutants.CoinLaw(low=0.5)),
         "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
         "has frequency 0.7",
     ),
     (
-        mutants.ToldCoin(mutants.CoinLaw(high=1.5)),
+        mutants.CoinWithLaw(mutants.CoinLaw(high=1.5)),
         "coin does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum is "
         "1, the least is -0.5",
     ),
     (
-        mutants.ToldCoin(mutants.CoinLaw(mass=0.5)),
+        mutants.CoinWithLaw(mutants.CoinLaw(mass=0.5)),
         "coin does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum is "
         "0.5, the least is 0.5",
     ),
     (
-        mutants.ToldCoin(mutants.ShortLaw()),
+        mutants.CoinWithLaw(mutants.ShortLaw()),
         "coin does not conform: a step of its output distribution has a part for every outcome and measure; "
         "shape (1, 1, 1) for 2 outcomes and 1 measures",
     ),

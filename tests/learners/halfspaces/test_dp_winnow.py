@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from support.halfspace_games import OneWinnow, pool
 from support.players import Scripted, script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.winnow_laws import Enumerated, Example, View, compositions, loss
 
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
@@ -122,7 +122,7 @@ def test_counts_are_those_of_independent_draws(rng: np.random.Generator) -> None
         return np.asarray(stats.multinomial.pmf(cells, draws, weights / weights.sum()))
 
     check_counts(observed, law(0.8), effect=0.009, **SURE)
-    with rejected():
+    with expect_rejection():
         check_counts(observed, law(0.88), effect=0.009, **SURE)
 
 

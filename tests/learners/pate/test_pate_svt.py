@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
 from support.mechanism_laws import sparse_vector_law
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import (
     Views,
     check_views,
@@ -235,7 +235,7 @@ def test_what_is_answered_follows_the_law(rng: np.random.Generator) -> None:
 @statistical(rate=2 * RATE)
 def test_the_law_of_one_more_would_be_noticed() -> None:
     seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AsksTeachers, labels_one_less_zero
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import (
     Views,
     check_views,
@@ -113,7 +113,7 @@ def test_tables_and_plain_games_follow_the_law(spec: Screening, rng: np.random.G
 def test_the_printed_threshold_is_not_the_corrected_one() -> None:
     """The law of the one does not pass for the other's."""
     seen = views(PRINTED, CLEAR_AND_TIED, ASKS, games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
 
 

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
@@ -45,7 +45,7 @@ def test_one_answer_follows_the_law(rng: np.random.Generator, value: float) -> N
 
 @statistical(rate=2 * RATE)
 def test_a_little_less_noise_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         law = kinds(0.25, **SETTINGS)  # type: ignore[arg-type]
         check_counts(answers(rng, 0.25, epsilon=0.22), law, effect=0.006, **SURE)
 
