@@ -18,7 +18,7 @@ _LITERAL = bool | int | float | complex | str | bytes | None | np.generic
 def callable_name(function: Any) -> str:
     """The name of a callable: `f`, or `f(scale=2)` for a partial.
 
-    >>> name_of(partial(round, ndigits=2))
+    >>> callable_name(partial(round, ndigits=2))
     'round(ndigits=2)'
     """
     if isinstance(function, partial):

@@ -74,7 +74,7 @@ def finite_domain(player: object) -> tuple[Any, ...] | None:
 def format_point(point: Any) -> str:
     """A point as text.
 
-    >>> point_text(0.5), point_text([1.0, 2.0])
+    >>> format_point(0.5), format_point([1.0, 2.0])
     ('0.5', '[1 2]')
     """
     if np.ndim(point) == 0:

@@ -49,20 +49,22 @@ class TrainingEntry(Entry):
 class QueryEntry(Entry):
     """A query and its answer.
 
-    answer, halted: the learner's. label, shown_halted: as the adversary sees them. (n,), labels int8.
+    label, shown_halted: as the adversary sees them. answer, halted: the learner's. (n,), labels int8.
+    withheld: (n,) bool, or None for no game.
     """
 
     x: np.ndarray
-    answer: np.ndarray
     label: np.ndarray
     halted: np.ndarray
-    shown_halted: np.ndarray
-    withheld: np.ndarray
+    answer: np.ndarray = attrs.field(default=attrs.Factory(lambda self: self.label, takes_self=True))
+    shown_halted: np.ndarray = attrs.field(default=attrs.Factory(lambda self: self.halted, takes_self=True))
+    withheld: np.ndarray | None = None
 
     def describe(self, game: int) -> Cells:
         answer = _describe_answer(self.answer[game], self.halted[game]) or "-"
         label = _describe_answer(self.label[game], self.shown_halted[game]) or "silence"
-        return (format_point(self.x[game]), answer, "withheld" if self.withheld[game] else label)
+        withheld = self.withheld is not None and self.withheld[game]
+        return (format_point(self.x[game]), answer, "withheld" if withheld else label)
 
 
 def _describe_answer(label: int, halted: bool) -> str:

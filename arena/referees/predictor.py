@@ -88,11 +88,11 @@ class PredictorBatch(Batch):
             entry = QueryEntry(
                 round=self.round,
                 x=x,
-                answer=answer,
                 label=label,
+                answer=answer,
                 halted=self._halted,
                 shown_halted=self._shown_halted,
-                withheld=np.zeros(self.games, bool) if withheld is None else withheld,
+                withheld=withheld,
             )
             self._log.append(entry)
         return Answer(freeze(label), self._shown_halted)
@@ -120,17 +120,10 @@ class PredictorBatch(Batch):
             self._position.round = begun + now.stop
         self._shown_halted = self._halted
         if self._log is not None:
-            for k in range(rounds):
-                entry = QueryEntry(
-                    round=begun + k + 1,
-                    x=x[:, k],
-                    answer=labels[:, k],
-                    label=labels[:, k],
-                    halted=halted[:, k],
-                    shown_halted=halted[:, k],
-                    withheld=np.zeros(self.games, bool),
-                )
-                self._log.append(entry)
+            self._log += [
+                QueryEntry(round=begun + k + 1, x=x[:, k], label=labels[:, k], halted=halted[:, k])
+                for k in range(rounds)
+            ]
         return Answers(freeze(labels), freeze(halted))
 
     def _hand_over(self, move: Unlabelled) -> Received:
