@@ -60,7 +60,7 @@ def test_streams_can_be_asked_for_twice() -> None:
     assert streams(seed).learner.random() == streams(seed).learner.random()
 
 
-def test_an_adversary_that_draws_more_changes_no_coin_of_the_learner() -> None:
+def test_an_adversary_that_draws_more_changes_no_random_number_of_the_learner() -> None:
     drawn = []
 
     @attrs.frozen
@@ -129,7 +129,7 @@ def test_both_styles_play_the_same_game(learner: Echo | GameEcho) -> None:
     assert lifted.halted.tolist() == lifted.worlds.tolist()
 
 
-def test_games_of_game_style_have_coins_of_their_own() -> None:
+def test_games_of_game_style_draw_their_own_random_numbers() -> None:
     def drawing(rng: np.random.Generator) -> Moves:
         yield Train(SAMPLE)
         return rng.random()

@@ -60,7 +60,7 @@ def count_mistakes(
 
 @pytest.mark.parametrize("games", [0, 1, 50])
 @pytest.mark.parametrize("concepts", [CLASS, Thresholds(range(6))], ids=str)
-def test_it_notes_what_a_second_look_finds(games: int, concepts: ConceptClass) -> None:
+def test_counts_equal_those_of_a_recount(games: int, concepts: ConceptClass) -> None:
     x, y = sequences(games)
     mistakes, least = naive(x, y, concepts)
     adaptive = script(*(Example(x[:, t], y[:, t]) for t in range(ROUNDS)))

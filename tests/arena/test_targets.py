@@ -154,7 +154,7 @@ class LearnsNothing(PlainWinnow):
         return LastLabelState(games)
 
 
-def test_nobody_asks_for_targets_where_games_need_not_be_realizable() -> None:
+def test_targets_are_ignored_where_games_need_not_be_realizable() -> None:
     examples = [Example(X, 0, target=TARGET), Example(X, 1, target="nonsense")]
     play(LEARNER, of(*examples), Adaptive(2), games=GAMES, seed=1)
     play(LEARNER, script(Ready(), *examples), SpecialRound(2), games=GAMES, seed=1)
@@ -297,7 +297,9 @@ def test_a_sequence_is_committed_in_one_of_two_ways(more: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("raised", "caught"), [(KeyError("oh"), PlayerError), (InvalidArgument("no margin"), InvalidArgument)]
 )
-def test_what_a_sequence_raises_is_told_of_the_adversary(raised: Exception, caught: type[ArenaError]) -> None:
+def test_the_adversary_is_blamed_for_what_its_sequence_raises(
+    raised: Exception, caught: type[ArenaError]
+) -> None:
     """A refusal in the arena's words passes as it is, as it does from `play`."""
 
     def examples() -> Iterator[Example]:

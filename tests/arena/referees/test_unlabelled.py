@@ -55,7 +55,7 @@ def catch_violation(adversary: Scripted, learner: Echo | None = None) -> Protoco
     return caught.value
 
 
-def test_a_learner_that_takes_none_is_told_what_to_do() -> None:
+def test_a_learner_that_takes_no_unlabelled_points_is_refused_with_a_remedy() -> None:
     error = catch_violation(script(Train(SAMPLE), Unlabelled(POINTS)), learner=Echo())
     assert error.rule == "echo takes no unlabelled points"
     assert error.remedy.startswith("Hand them to a learner that learns from them")
@@ -148,7 +148,7 @@ def test_voting_knows_no_such_move() -> None:
         play(Voter(), ask, Voting(), games=2, seed=1)
 
 
-def test_a_transcript_tells_what_was_handed_over() -> None:
+def test_a_transcript_shows_unlabelled_points() -> None:
     found = play_recorded(Train(SAMPLE), Unlabelled(np.arange(6.0)), Unlabelled([9.0]), Query(0.0))
     assert found.transcript is not None
     table = found.transcript.table(0)

@@ -211,7 +211,7 @@ def test_labels_are_checked(answer: object, rule: str, got: object) -> None:
     assert (error.rule, error.got, error.player, error.round) == (rule, got, "learner unsure", 1)
 
 
-def test_before_figure_1_unstable_is_no_label() -> None:
+def test_under_figure_1_unstable_is_not_a_label() -> None:
     from arena import Figure1
 
     @attrs.frozen

@@ -37,16 +37,16 @@ def check(function: Any, **settings: Any) -> None:
     check_own_coins(Function(function=function, coins="own", **settings), CountSwap(), Release())
 
 
-def test_coins_of_the_system_pass() -> None:
+def test_random_numbers_of_the_system_pass() -> None:
     check(of_the_system)
 
 
-def test_a_learner_without_coins_passes() -> None:
+def test_a_learner_without_random_numbers_passes() -> None:
     check(without_coins)
 
 
 @pytest.mark.parametrize("function", [carried, make_coin(3)], ids=["a default", "an enclosed one"])
-def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> None:
+def test_a_generator_that_is_pickled_with_the_learner_is_refused(function: Any) -> None:
     with pytest.raises(NotConforming) as refused:
         check(function)
     assert str(refused.value) == (
@@ -55,7 +55,7 @@ def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> No
     )
 
 
-def test_generators_of_the_process_are_refused() -> None:
+def test_global_generators_are_refused() -> None:
     with pytest.raises(NotConforming) as refused:
         check(of_the_process)
     assert str(refused.value) == (
@@ -64,7 +64,7 @@ def test_generators_of_the_process_are_refused() -> None:
     )
 
 
-def test_what_cannot_travel_is_refused() -> None:
+def test_a_learner_that_cannot_be_pickled_is_refused() -> None:
     lock = threading.Lock()
     with pytest.raises(NotConforming, match="it can be sent to another process; pickling it raised TypeErr"):
         check(lambda data: lock.locked() + secrets.randbelow(2))
@@ -126,7 +126,7 @@ class Fickle(Adversary):
 
 
 @pytest.mark.parametrize("what", ["moves", "scores"])
-def test_an_adversary_is_held_to_what_it_is_told(what: str) -> None:
+def test_an_adversary_must_play_alike_on_the_same_replies(what: str) -> None:
     learner = Function(function=of_the_system)
     check_adversary(CountSwap(), learner, Release())
     with pytest.raises(

@@ -265,13 +265,13 @@ def test_instructions_reach_a_learner_that_takes_them() -> None:
 
 
 @pytest.mark.parametrize(("learner", "message"), FALSE_DECLARATIONS, ids=lambda v: type(v).__name__)
-def test_what_a_learner_says_of_itself_is_checked(learner: Learner, message: str) -> None:
+def test_declarations_of_a_learner_are_checked(learner: Learner, message: str) -> None:
     with pytest.raises(NotConforming) as caught:
         check_learner(learner)
     assert str(caught.value).startswith(message)
 
 
-def test_chances_that_are_none_are_refused() -> None:
+def test_invalid_probabilities_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="probabilities must be at least 0 and have sum 1"):
         check_learner(mutants.Value("bit", lambda: mutants.finite(0.75, 0.5)))
 
