@@ -13,7 +13,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena import Unsupported
-from arena.concepts import ConceptClass, concept_class
+from arena.concepts import ConceptClass, parse_concept_class
 from learners.everlasting.label_boost import label_boost
 
 NAMES = (
@@ -37,8 +37,8 @@ SECONDS = 0.4  # that a measurement takes at least
 def sample(concepts: ConceptClass, shape: tuple[int, int], noise: float) -> tuple[np.ndarray, np.ndarray]:
     """Points (*shape, ...), and their labels by one concept, flipped with chance `noise`."""
     rng = np.random.default_rng(0)
-    flat = concepts.points_at_random(rng, shape[0] * shape[1])
-    labels = concepts.labels(concepts.concept_at_random(rng)[None], flat)[0] ^ (rng.random(len(flat)) < noise)
+    flat = concepts.draw_points(rng, shape[0] * shape[1])
+    labels = concepts.labels(concepts.draw_concept(rng)[None], flat)[0] ^ (rng.random(len(flat)) < noise)
     return flat.reshape(*shape, *concepts.point_shape), labels.reshape(shape)
 
 
@@ -99,7 +99,7 @@ def boosted_text(concepts: ConceptClass) -> str:
 def main() -> None:
     rows = []
     for name in NAMES:
-        concepts = concept_class(name)
+        concepts = parse_concept_class(name)
         trained = [f"{teachers(concepts, chunk, noise):,.0f}" for chunk in CHUNKS for noise in NOISE]
         rows.append((name, f"{concepts.vc_dimension}", *trained, boosted_text(concepts)))
     headers = [f"{chunk}{', noisy' if noise else ''}" for chunk in CHUNKS for noise in NOISE]

@@ -7,9 +7,9 @@ from __future__ import annotations
 
 import time
 
-from adversaries.online.random_sequences import Iid
+from adversaries.online.random_sequences import IidExamples
 from arena.concepts import Thresholds
-from audits.races.mistakes import race_of, run
+from audits.races import plan_online_race, run_race
 from learners.online.conservative import Conservative
 from learners.online.halving import Halving
 from learners.online.soa import Soa
@@ -19,9 +19,9 @@ ROUNDS, GAMES = 1_000, 10_000
 
 def seconds(learner: Conservative) -> tuple[float, int]:
     """With the mistakes of the worst game."""
-    race = race_of([(learner.name, learner, Iid())], rounds=ROUNDS, games=GAMES, marks=1)
+    race = plan_online_race([(learner.name, learner, IidExamples())], rounds=ROUNDS, games=GAMES, marks=1)
     start = time.process_time()
-    worst = int(run(race).standings[0].worst[-1])
+    worst = int(run_race(race).standings[0].worst[-1])
     return time.process_time() - start, worst
 
 

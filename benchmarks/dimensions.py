@@ -15,10 +15,10 @@ from charts import BLUE, GREEN, GREY, RED, panels, save
 from tabulate import tabulate
 
 from adversaries.online.adaptive import AdaptiveConsistent
-from adversaries.online.random_sequences import Iid
+from adversaries.online.random_sequences import IidExamples
 from arena import Adversary
 from arena.concepts import Thresholds
-from audits.races.mistakes import RaceResult, race_of, run
+from audits.races import RaceResult, plan_online_race, run_race
 from learners.online.realizable import Realizable
 
 ROUNDS, GAMES = 60_000, 100
@@ -26,14 +26,14 @@ MARKS = tuple(range(1_500, ROUNDS + 1, 1_500))
 LEARNERS = {f"d = {d}": Realizable(concepts=Thresholds(range(1, 2**d + 1)), rounds=ROUNDS) for d in (2, 3, 4)}
 AGAINST = {
     "adaptive: contradicts what is shown": AdaptiveConsistent(),
-    "iid: points and a concept drawn beforehand": Iid(),
+    "iid: points and a concept drawn beforehand": IidExamples(),
 }
 
 
 def played(adversary: Adversary) -> RaceResult:
     players = [(label, learner, adversary) for label, learner in LEARNERS.items()]
-    race = attrs.evolve(race_of(players, rounds=ROUNDS, games=GAMES), marks=MARKS)
-    return run(race, jobs=os.cpu_count() or 1)
+    race = attrs.evolve(plan_online_race(players, rounds=ROUNDS, games=GAMES), marks=MARKS)
+    return run_race(race, jobs=os.cpu_count() or 1)
 
 
 def table(results: dict[str, RaceResult]) -> str:

@@ -33,17 +33,17 @@ from arena.concepts import (
     Thresholds,
 )
 from audits.data.csv import load_sample, positive_of, read_table
-from audits.races.errors import PredictorStanding, predictor_race, run
-from audits.races.errors.exact_errors import Exam
+from audits.races import PredictorStanding, plan_predictor_race, run_race
+from audits.races.predictor_errors import EvaluationSet
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.practical_constants import practical, practical_chunk
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import composed
+from learners.everlasting.practical_constants import practical_chunk
+from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
-from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
 
 DATA = Path(__file__).parents[1] / "examples" / "data"
 ALPHA = BETA = 0.06
@@ -60,8 +60,8 @@ TOPS = 4  # outcomes ⊤ that v1 and the counter pay for, in units of α_1·R_1
 def listed(concepts: ConceptClass, size: int, seed: int = 0) -> Sample:
     """So many points, labelled by a target."""
     rng = np.random.default_rng(seed)
-    points = concepts.points_at_random(rng, size)
-    return Sample(points, concepts.labels(concepts.concept_at_random(rng)[None], points)[0]).distinct()
+    points = concepts.draw_points(rng, size)
+    return Sample(points, concepts.labels(concepts.draw_concept(rng)[None], points)[0]).distinct()
 
 
 def every(points: int) -> FiniteClass:
@@ -81,8 +81,8 @@ def populations() -> dict[str, tuple[ConceptClass, Sample | None]]:
 
 
 def standing(learner: Learner, sample: Sample | None, games: int, rounds: int) -> PredictorStanding:
-    race = predictor_race([("it", learner, Honest(sample=sample))], rounds=rounds, games=games)
-    return run(race).standings[0]
+    race = plan_predictor_race([("it", learner, Honest(sample=sample))], rounds=rounds, games=games)
+    return run_race(race).standings[0]
 
 
 def by_rounds() -> dict[str, np.ndarray]:
@@ -92,7 +92,7 @@ def by_rounds() -> dict[str, np.ndarray]:
         for version in (EverlastingV1, EverlastingV2, EverlastingCounter):
             usual = ROUNDS if name == "thresholds" else FEW
             rounds, games = (usual, GAMES) if version is EverlastingV2 else (2, 2)
-            learner = practical(version(concepts=concepts), rounds=rounds)
+            learner = version(concepts=concepts).with_practical_constants(rounds=rounds)
             found = standing(learner, sample, games, rounds)
             if version is EverlastingV2:
                 curves[name] = found.worst
@@ -109,7 +109,7 @@ Scale = Callable[[int, int, float], "tuple[float, float] | None"]  # (T, R, α_1
 
 
 def scale_v2(teachers: int, answers: int, alpha: float) -> tuple[float, float] | None:
-    noise = largest(lambda each: composed(answers, each, slack=DELTA / 2).epsilon, BUDGET)
+    noise = largest_affordable(lambda each: best_composition(answers, each, slack=DELTA / 2).epsilon, BUDGET)
     return 1 / (teachers * noise), 0.0
 
 
@@ -117,16 +117,18 @@ def scale_counter(teachers: int, answers: int, alpha: float) -> tuple[float, flo
     tops = max(1, round(TOPS * alpha * answers))
 
     def cost(each: float) -> float:
-        return steady_cost(tops, each, gap=2 * GAP * teachers * each, slack=DELTA / 2).epsilon
+        return steady_thresholds_cost(tops, each, gap=2 * GAP * teachers * each, slack=DELTA / 2).epsilon
 
     with np.errstate(all="ignore"):  # of a handful of teachers ε′ may be as large as it likes
-        return 1 / (teachers * largest(cost, BUDGET)), 0.0
+        return 1 / (teachers * largest_affordable(cost, BUDGET)), 0.0
 
 
 def scale_v1(teachers: int, answers: int, alpha: float) -> tuple[float, float] | None:
     """None where no ε′ is small enough for the budget and large enough for the gap."""
     tops = max(1, round(TOPS * alpha * answers))
-    noise = min(1.0, largest(lambda each: composed(tops, each, slack=DELTA / 2).epsilon, BUDGET))
+    noise = min(
+        1.0, largest_affordable(lambda each: best_composition(tops, each, slack=DELTA / 2).epsilon, BUDGET)
+    )
     if tops * delta_of_gap(epsilon=noise, gap=2 * alpha, size=teachers) > DELTA / 2:
         return None
     return 6 / (teachers * noise), 2 / (teachers * noise)
@@ -187,9 +189,9 @@ def worst(
     teachers = min(teachers, MOST)
     points, labels = people.draw(rng, chunk * teachers)
     held = concepts.erm(points.reshape(teachers, chunk, *points.shape[2:]), labels.reshape(teachers, chunk))
-    exam = Exam.of(people, concepts, 1, rng, 2_000)
-    votes = concepts.vote(held, exam.points[0])
-    return float(exam.errors(votes[None]).at(0.5 + np.array([[extreme[0], -extreme[1]]])).max())
+    evaluation = EvaluationSet.of(people, concepts, 1, rng, 2_000)
+    votes = concepts.vote(held, evaluation.points[0])
+    return float(evaluation.error_curves(votes[None]).at(0.5 + np.array([[extreme[0], -extreme[1]]])).max())
 
 
 def slope(x: list[float], n: list[float]) -> str:
@@ -253,8 +255,11 @@ def on_data() -> None:
     }
     rows = []
     for name, (sample, concepts) in sets.items():
-        found = standing(practical(EverlastingV2(concepts=concepts, agnostic=True)), sample, 3, 3)
-        rows.append((name, str(concepts), f"{found.least:.4f}", *(f"{error:.4f}" for error in found.worst)))
+        found = standing(
+            EverlastingV2(concepts=concepts, agnostic=True).with_practical_constants(), sample, 3, 3
+        )
+        errors = [f"{error:.4f}" for error in (found.best_concept_error, *found.worst)]
+        rows.append((name, str(concepts), *errors))
     print(
         tabulate(
             rows, ("data", "class", "best concept", "round 1", "round 2", "round 3"), disable_numparse=True

@@ -25,11 +25,16 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
-from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
+from adversaries.online.random_sequences import (
+    DriftingExamples,
+    IidExamples,
+    PreparedExamples,
+    SortedExamples,
+)
 from arena import Learner
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
-from audits.races.mistakes import Standing, race_of, run
+from audits.races import OnlineStanding, plan_online_race, run_race
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
 from learners.mechanisms.counters.binary_counter import BinaryCounter
@@ -46,9 +51,9 @@ GAMES = 200
 BATCHES = {1_000: 250, 4_000: 500, 16_000: 1_000, 64_000: 2_000}
 ORDERED = 4_000
 OTHERS = {
-    "points in order": Sorted(noise=0.1),
-    "points inward": Sorted(noise=0.1, order="inward"),
-    "four targets": Drift(noise=0.1, every=ORDERED // 4),
+    "points in order": SortedExamples(noise=0.1),
+    "points inward": SortedExamples(noise=0.1, order="inward"),
+    "four targets": DriftingExamples(noise=0.1, every=ORDERED // 4),
 }
 ENDS, COUNTERS = 31, 100_000
 FOLLOWED = (10_000, 100_000)
@@ -75,7 +80,7 @@ def players(rounds: int) -> dict[str, Learner]:
 
 
 def regrets() -> str:
-    found = {rounds: raced(Iid(noise=0.1), rounds) for rounds in BATCHES}
+    found = {rounds: raced(IidExamples(noise=0.1), rounds) for rounds in BATCHES}
     rows = [row for rounds, standings in found.items() for row in rows_of("iid", rounds, standings)]
     for label, adversary in OTHERS.items():
         rows += rows_of(label, ORDERED, raced(adversary, ORDERED))
@@ -83,12 +88,12 @@ def regrets() -> str:
     return tabulate(rows, headers, disable_numparse=True) + "\n\n" + growth(found)
 
 
-def raced(adversary: Prepared, rounds: int) -> tuple[Standing, ...]:
+def raced(adversary: PreparedExamples, rounds: int) -> tuple[OnlineStanding, ...]:
     entrants = [(label, learner, adversary) for label, learner in players(rounds).items()]
-    return run(race_of(entrants, rounds=rounds, games=GAMES, marks=1), jobs=JOBS).standings
+    return run_race(plan_online_race(entrants, rounds=rounds, games=GAMES, marks=1), jobs=JOBS).standings
 
 
-def rows_of(label: str, rounds: int, standings: tuple[Standing, ...]) -> list[tuple[str, ...]]:
+def rows_of(label: str, rounds: int, standings: tuple[OnlineStanding, ...]) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for one in standings:
         median, bound = one.median, one.bounds[-1]
@@ -98,7 +103,7 @@ def rows_of(label: str, rounds: int, standings: tuple[Standing, ...]) -> list[tu
     return rows
 
 
-def growth(found: dict[int, tuple[Standing, ...]]) -> str:
+def growth(found: dict[int, tuple[OnlineStanding, ...]]) -> str:
     """Least squares of ln(mean regret) on ln T, over all T and over the last two."""
     rounds = np.log(list(found))
     means = np.log([[one.mean[-1] for one in standings] for standings in found.values()])
@@ -123,7 +128,7 @@ def counters(rng: np.random.Generator) -> str:
     ordered = np.sort(worst)[None] / counter.scale
     rows = []
     for beta in (0.1, 0.01, 0.001):
-        told = counter.accuracy(beta) / counter.scale
+        told = counter.error_bound(beta) / counter.scale
         found = quantile(ordered, 1 - beta, LEVEL)
         beyond = int(np.count_nonzero(ordered > told))
         rows.append(

@@ -25,7 +25,6 @@ from __future__ import annotations
 
 import os
 import time
-from functools import partial
 
 import attrs
 import numpy as np
@@ -35,10 +34,9 @@ from tabulate import tabulate
 from adversaries.online.adaptive import AdaptiveConsistent
 from arena import Learner
 from arena.concepts import Points
-from audits.races.mistakes import Quantile, Race, RaceResult, race_of, run
-from audits.races.mistakes.games import play_block
-from audits.races.mistakes.result import result_of
-from audits.runs.workers import in_order
+from audits.races import OnlineRace, Quantile, RaceResult, plan_online_race, run_race
+from audits.races.game_plan import play_games
+from audits.races.race_result import make_result
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.realizable import Realizable
 from learners.online.soa import Soa
@@ -90,7 +88,7 @@ def reduced(rounds: int, epsilon: float = HIGH) -> GolowichLivni:
 def played(label: str, learners: list[Learner], games: dict[int, int]) -> Curve:
     found, settings = [], []
     for learner, (rounds, many) in zip(learners, games.items(), strict=True):
-        race = race_of(
+        race = plan_online_race(
             [(label, learner, AdaptiveConsistent())],
             rounds=rounds,
             games=many,
@@ -98,19 +96,21 @@ def played(label: str, learners: list[Learner], games: dict[int, int]) -> Curve:
             marks=1,
         )
         alone = isinstance(learner, GolowichLivni)
-        result = one_by_one(race) if alone else run(race, jobs=JOBS)
+        result = one_by_one(race) if alone else run_race(race, jobs=JOBS)
         found.append(result.standings[0].median)
         nodes = getattr(learner, "nodes", None)
         settings.append("" if nodes is None else f"{nodes:,}")
     return Curve(label, games, found, settings)
 
 
-def one_by_one(race: Race) -> RaceResult:
-    """The race, a game at a table. `run` would begin with a check of the adversary at a table of eight games,
-    for which forests of long games are too large; the other races here check it."""
+def one_by_one(race: OnlineRace) -> RaceResult:
+    """The race with one game in a batch.
+
+    `run_race` would first check the adversary on batches of eight games, for which the forests of long games
+    are too large; the other races here check it.
+    """
     race = attrs.evolve(race, block=1)
-    tasks = [(0, block) for block in range(race.blocks)]
-    return result_of(race, [np.concatenate(list(in_order(partial(play_block, race), tasks, JOBS)), axis=1)])
+    return make_result(race, play_games(race, jobs=JOBS))
 
 
 def slope(x: np.ndarray, y: np.ndarray) -> tuple[float, float]:

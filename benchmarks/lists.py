@@ -27,7 +27,7 @@ from audits.data.fit import Fitted, fit
 from audits.data.one_hot import OneHot, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
-from learners.mechanisms.accounting.bisection import largest
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.selection.em_cover import LEMMA, other_costs
 from learners.pate.logistic import Logistic
 
@@ -53,7 +53,7 @@ def private(variables: int, epsilon: float, **more: object) -> PrivateDecisionLi
 
 def by_the_lemma(variables: int, epsilon: float) -> PrivateDecisionList:
     """The same with the smaller ε₀ that the printed lemma allows."""
-    rate = largest(lambda rate: other_costs(variables + 1, rate, delta=DELTA)[LEMMA], epsilon)
+    rate = largest_affordable(lambda rate: other_costs(variables + 1, rate, delta=DELTA)[LEMMA], epsilon)
     return private(variables, epsilon, rate=rate)
 
 

@@ -19,7 +19,7 @@ import time
 import attrs
 from tabulate import tabulate
 
-from adversaries.release.statdp import StatDP, inputs
+from adversaries.release.statdp import StatDP, list_statdp_inputs
 from arena import Learner, Release
 from audits.exact.values import pure_epsilon
 from audits.exact.views import laws_of_values
@@ -67,7 +67,7 @@ ONE_DIFFERS = ("zoo-laplace", "noisy-hist-1", "noisy-hist-2")
 def worst_input(learner: Learner) -> tuple[StatDP, float]:
     """The input of StatDP at which the learner loses most, and how much, exactly."""
     tried = []
-    for adversary in inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
+    for adversary in list_statdp_inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
         laws = laws_of_values(learner, adversary, Release())
         tried.append((pure_epsilon(*laws), adversary))
     epsilon, adversary = max(tried, key=lambda one: one[0])

@@ -16,7 +16,7 @@ from collections.abc import Callable
 import attrs
 import numpy as np
 
-from adversaries.voting.disagreement import Disagreement
+from adversaries.voting.disagreement import DisagreementWalk
 from adversaries.voting.small_margin import SmallMargin
 from arena import Adversary, Learner, Moves, Query, Sample, Train, Voting, play
 from arena.randomness import block_seed, generator
@@ -83,7 +83,7 @@ def main() -> None:
         (f"one of 16 vectors of {FEATURES} for each game", SPACE, Ask(in_space, rng.random((16, FEATURES)))),
         ("8,192 numbers, one for each game", LINE, Ask(on_line, rng.random(GAMES))),
         ("small-margin, with its score", LINE, SmallMargin(learner=LINE)),
-        ("disagreement, with its score", LINE, Disagreement(learner=LINE)),
+        ("disagreement, with its score", LINE, DisagreementWalk(learner=LINE)),
     ]
     yardstick = min(timed(normals) for _ in range(3))
     print(f"{'bare normals':44} {ANSWERS / yardstick / 1e6:7.1f} million answers a second")

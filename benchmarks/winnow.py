@@ -28,7 +28,7 @@ from adversaries.halfspaces.short_lists import ShortLists
 from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
-from audits.races.mistakes import race_of, run
+from audits.races import plan_online_race, run_race
 from audits.registry.players import LEARNERS
 from audits.registry.settings_text import summary
 
@@ -64,8 +64,8 @@ def named(name: str, **settings: Any) -> Learner:
 
 
 def measured(of: str, at: float, learner: Learner, adversary: Adversary, rounds: int, games: int) -> Point:
-    race = race_of([("it", learner, adversary)], rounds=rounds, games=games, marks=1)
-    (one,) = run(race, jobs=JOBS).standings
+    race = plan_online_race([("it", learner, adversary)], rounds=rounds, games=games, marks=1)
+    (one,) = run_race(race, jobs=JOBS).standings
     median = one.median
     return Point(
         of,

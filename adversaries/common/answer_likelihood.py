@@ -1,4 +1,4 @@
-"""What the answers of a table's games say of the worlds: by the laws that the learner tells, if it does."""
+"""The log-likelihood ratio of the answers of a batch of games, from a learner's known output distribution."""
 
 from __future__ import annotations
 
@@ -8,82 +8,81 @@ import numpy as np
 
 from arena import NO_LABEL, Answer, AnswerLaw, Learner, Sample, Unsupported
 
-_CLAMP = 50.0  # nats: ratios beyond are of answers that one world never gives
-_DECIMALS = 9  # beyond lie the last bits of sums
-_ALIKE = 14  # decimals to which measures must agree to be one
-_SLAB = 2**20  # numbers of measures that are stepped at a time
+_CLAMP = 50.0  # nats; larger ratios belong to answers that one world never gives
+_DECIMALS = 9  # to which scores are rounded; beyond are the rounding errors of sums
+_MEASURE_DECIMALS = 14  # to which measures must agree to count as equal
+_SLAB_NUMBERS = 2**20  # numbers of measures that are updated at a time
 _LABELS = 3
-_CODES = 2 * _LABELS  # what an answer may show: see _seen
-_MOST_KEPT = 2**25  # numbers of measures
+_CODES = 2 * _LABELS  # distinguishable answers: see `_encode_answers`
+_MAX_CACHED = 2**25  # numbers of measures
 
 
-class Judge:
-    """ln of how much likelier the answers of each game are in world 1, by the laws that the learner tells for
-    both samples; if it tells none, the number of answers 1.
+class AnswerLikelihood:
+    """The log-likelihood ratio of each game's answers, world 1 over world 0.
 
-    points: (m, ...) all that will be asked; a query is told by its place among them.
+    It needs the learner's output distributions for the samples of both worlds. If they are not known, the
+    score is the number of answers 1. If the distributions have a single hidden state, answers are independent
+    and their ratios add up. Otherwise each game tracks a posterior of the hidden state; games with equal
+    posteriors share one, even in different batches (`_Posteriors`).
 
-    Where the laws have one state each, answers are independent, and each adds what it tells by itself. Else a
-    game is in a state of mind (`_Minds`), which it shares with others, also those of other tables.
+    points: (m, ...), all points that may be queried. A query is given by its index among them.
     """
 
     def __init__(
         self, learner: Learner | None, samples: tuple[Sample, Sample], points: np.ndarray, games: int
     ) -> None:
-        self._places = len(points)
+        self._points = len(points)
         self._ones = np.zeros(games)
         self._ratio = np.zeros(games)
-        self._asked = 0
-        self._laws = laws_of(learner, samples)
+        self._queries = 0
+        self._laws = answer_laws(learner, samples)
         self._gains: np.ndarray | None = None
         if self._laws is None:
             return
         if all(law.start().shape == (1,) for law in self._laws):
-            self._gains = _gains(self._laws, points)
+            self._gains = _gains_of_labels(self._laws, points)
         else:
-            self._minds = _minds_of(self._laws, points.tobytes(), points.dtype.str, points.shape)
-            self._mind = np.zeros(games, np.int64)
+            self._posteriors = _posteriors_for(self._laws, points.tobytes(), points.dtype.str, points.shape)
+            self._posterior = np.zeros(games, np.int64)
 
     @property
-    def knows(self) -> bool:
-        """Whether the learner tells its law."""
+    def is_known(self) -> bool:
+        """Whether the learner's output distributions are known."""
         return self._laws is not None
 
     @property
     def score(self) -> np.ndarray:
-        """(n,)"""
+        """(n,): the log-likelihood ratio so far, or the number of answers 1."""
         if self._laws is None:
             return self._ones
         return np.round(np.clip(self._ratio, -_CLAMP, _CLAMP), _DECIMALS)
 
-    def take(self, place: np.ndarray | int, reply: Answer) -> None:
-        """Hear the answers to the points at these places: one for all games, or (n,)."""
-        self._asked += 1
+    def add(self, column: np.ndarray | int, reply: Answer) -> None:
+        """Add the answers to the queries at these indices: one for all games, or (n,)."""
+        self._queries += 1
         self._ones += reply.label == 1
         if self._gains is not None:
-            told = reply.label != NO_LABEL
-            self._ratio += np.where(told, self._gains[reply.label, place], 0.0)
+            self._ratio += np.where(reply.label != NO_LABEL, self._gains[reply.label, column], 0.0)
         elif self._laws is not None:
-            self._follow(np.broadcast_to(place, self._mind.shape), reply)
+            self._update_posteriors(np.broadcast_to(column, self._posterior.shape), reply)
 
-    def _follow(self, place: np.ndarray, reply: Answer) -> None:
-        heard = np.flatnonzero(reply.label != NO_LABEL)  # what a halted game is asked goes unheard
-        at_end = self._asked == self._minds.last
-        seen = _seen(reply, at_end=at_end)[heard]
-        keys = ((self._mind[heard] * self._places + place[heard]) * _CODES + seen) * 2 + at_end
+    def _update_posteriors(self, column: np.ndarray, reply: Answer) -> None:
+        answered = np.flatnonzero(reply.label != NO_LABEL)  # a game that has halted does not answer
+        at_end = self._queries == self._posteriors.last
+        code = _encode_answers(reply, at_end=at_end)[answered]
+        keys = ((self._posterior[answered] * self._points + column[answered]) * _CODES + code) * 2 + at_end
         keys, which = np.unique(keys, return_inverse=True)
-        gains, minds = self._minds.after(keys)
-        self._ratio[heard] += gains[which]
-        self._mind[heard] = minds[which]
+        gains, posteriors = self._posteriors.update(keys)
+        self._ratio[answered] += gains[which]
+        self._posterior[answered] = posteriors[which]
 
 
-class _Minds:
-    """States of mind: what may be known of the hidden states, a measure over those of each law.
+class _Posteriors:
+    """The posteriors of the hidden states given the answers, a measure for the law of each world.
 
-    What a game was told before it came to one is in its ratio, and need not be the same: a threshold that is
-    drawn afresh leaves nothing of the answers before. Each step from one to the next is worked out once.
-
-    A step is a number, ((mind · points + place) · codes + seen) · 2 + at the end.
+    The likelihood of earlier answers is in a game's ratio, so games with different pasts may share a
+    posterior, for instance after a threshold is redrawn. Each step from one posterior to the next is computed
+    once. A step is the number ((posterior · points + column) · codes + code) · 2 + (1 at the last query).
     """
 
     def __init__(self, laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> None:
@@ -91,74 +90,79 @@ class _Minds:
         self._points = points
         self.last = laws[0].last
         self._sizes = [len(law.start()) for law in laws]
-        self._measures: list[np.ndarray] = []  # of both laws, one after the other
-        self._place: dict[bytes, int] = {}
+        self._measures: list[np.ndarray] = []  # of both laws, concatenated
+        self._index: dict[bytes, int] = {}
         self._steps: dict[int, tuple[float, int]] = {}
-        self._added(np.concatenate([law.start() for law in laws])[None])
+        self._intern(np.concatenate([law.start() for law in laws])[None])
 
     @property
     def size(self) -> int:
-        """The numbers that are kept."""
+        """The number of numbers in memory."""
         return len(self._measures) * sum(self._sizes)
 
-    def after(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(k,), (k,): what each of these steps adds to the ratio, and the state of mind that it leads to."""
+    def update(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(k,), (k,): what each of these steps adds to the ratio, and the posterior to which it leads."""
         new = np.array([key for key in keys.tolist() if key not in self._steps], np.int64)
         if len(new):
-            gains, minds = self._worked_out(new)
-            self._steps.update(zip(new.tolist(), zip(gains.tolist(), minds, strict=True), strict=True))
+            gains, posteriors = self._compute_steps(new)
+            self._steps.update(zip(new.tolist(), zip(gains.tolist(), posteriors, strict=True), strict=True))
         steps = [self._steps[key] for key in keys.tolist()]
-        return np.array([gain for gain, _ in steps]), np.array([mind for _, mind in steps], np.int64)
+        return np.array([gain for gain, _ in steps]), np.array([index for _, index in steps], np.int64)
 
-    def _worked_out(self, keys: np.ndarray) -> tuple[np.ndarray, list[int]]:
+    def _compute_steps(self, keys: np.ndarray) -> tuple[np.ndarray, list[int]]:
         rest, at_end = np.divmod(keys, 2)
-        rest, seen = np.divmod(rest, _CODES)
-        minds, places = np.divmod(rest, len(self._points))
-        before = np.stack([self._measures[mind] for mind in minds.tolist()])
+        rest, codes = np.divmod(rest, _CODES)
+        posteriors, columns = np.divmod(rest, len(self._points))
+        before = np.stack([self._measures[index] for index in posteriors.tolist()])
         halves = np.split(before, [self._sizes[0]], axis=1)
         masses = np.empty((2, len(keys)))
+        points = self._points_at(columns)
         for world, law in enumerate(self._laws):
-            measure = _stepped(law, halves[world], self._at(places), seen, at_end=bool(at_end[0]))
+            measure = _condition(law, halves[world], points, codes, at_end=bool(at_end[0]))
             masses[world] = measure.sum(axis=1)
             halves[world] = measure / np.where(masses[world] > 0, masses[world], 1.0)[:, None]
-        return _log_ratio(*masses), self._added(np.concatenate(halves, axis=1))
+        return _log_ratio(*masses), self._intern(np.concatenate(halves, axis=1))
 
-    def _added(self, measures: np.ndarray) -> list[int]:
-        """(k,): the places of measures, which are kept unless one like it is."""
-        found = []
-        for measure, rounded in zip(measures, np.round(measures, _ALIKE) + 0.0, strict=True):
-            place = self._place.setdefault(rounded.tobytes(), len(self._measures))
-            if place == len(self._measures):
+    def _intern(self, measures: np.ndarray) -> list[int]:
+        """The indices of k measures. New ones are stored, unless an equal one is."""
+        indices = []
+        for measure, rounded in zip(measures, np.round(measures, _MEASURE_DECIMALS) + 0.0, strict=True):
+            index = self._index.setdefault(rounded.tobytes(), len(self._measures))
+            if index == len(self._measures):
                 self._measures.append(measure)
-            found.append(place)
-        return found
+            indices.append(index)
+        return indices
 
-    def _at(self, places: np.ndarray) -> np.ndarray:
-        """(g, ...): the points at places (g,); one point for all where it is one, which laws are quick at."""
-        if (places == places[0]).all():
-            return np.broadcast_to(self._points[places[0]], (len(places), *self._points.shape[1:]))
-        return self._points[places]
+    def _points_at(self, columns: np.ndarray) -> np.ndarray:
+        """(g, ...): the points at these indices (g,). One point is broadcast, which laws handle faster."""
+        if (columns == columns[0]).all():
+            return np.broadcast_to(self._points[columns[0]], (len(columns), *self._points.shape[1:]))
+        return self._points[columns]
 
 
-def _minds_of(laws: tuple[AnswerLaw, AnswerLaw], points: bytes, kind: str, shape: tuple[int, ...]) -> _Minds:
-    """The states of mind of all tables at which these points are asked, anew where they have become many."""
-    minds = _kept_minds(laws, points, kind, shape)
-    if minds.size > _MOST_KEPT:
-        _kept_minds.cache_clear()
-        minds = _kept_minds(laws, points, kind, shape)
-    return minds
+def _posteriors_for(
+    laws: tuple[AnswerLaw, AnswerLaw], points: bytes, kind: str, shape: tuple[int, ...]
+) -> _Posteriors:
+    """The posteriors of all batches with these points, started again when there are too many."""
+    posteriors = _build_posteriors(laws, points, kind, shape)
+    if posteriors.size > _MAX_CACHED:
+        _build_posteriors.cache_clear()
+        posteriors = _build_posteriors(laws, points, kind, shape)
+    return posteriors
 
 
 @lru_cache(maxsize=4)
-def _kept_minds(
+def _build_posteriors(
     laws: tuple[AnswerLaw, AnswerLaw], points: bytes, kind: str, shape: tuple[int, ...]
-) -> _Minds:
-    return _Minds(laws, np.frombuffer(points, kind).reshape(shape))
+) -> _Posteriors:
+    return _Posteriors(laws, np.frombuffer(points, kind).reshape(shape))
 
 
 @lru_cache(maxsize=8)
-def laws_of(learner: Learner | None, samples: tuple[Sample, Sample]) -> tuple[AnswerLaw, AnswerLaw] | None:
-    """The laws of a learner's answers in both worlds, for all tables the same; None if it tells none."""
+def answer_laws(
+    learner: Learner | None, samples: tuple[Sample, Sample]
+) -> tuple[AnswerLaw, AnswerLaw] | None:
+    """The distributions of a learner's answers in both worlds, cached; None if they are not known."""
     if learner is None:
         return None
     try:
@@ -168,47 +172,49 @@ def laws_of(learner: Learner | None, samples: tuple[Sample, Sample]) -> tuple[An
     return (first, second) if isinstance(first, AnswerLaw) and isinstance(second, AnswerLaw) else None
 
 
-def chances(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
-    """(k, m): the chance of each outcome of the first answer, at points (m, ...)."""
+def outcome_probabilities(law: AnswerLaw, points: np.ndarray) -> np.ndarray:
+    """(k, m): the probability of each outcome of the first answer, at points (m, ...)."""
     return law.step(np.tile(law.start(), (len(points), 1)), points).sum(axis=2)
 
 
-def _gains(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> np.ndarray:
-    """(labels, m): what an answer at each of points (m, ...) tells where answers are independent."""
-    of_outcome = [chances(law, points) for law in laws]
+def _gains_of_labels(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> np.ndarray:
+    """(labels, m): the log ratio of each answer at points (m, ...), if answers are independent."""
+    of_outcome = [outcome_probabilities(law, points) for law in laws]
     of_label = np.zeros((2, _LABELS, len(points)))
     for world, law in enumerate(laws):
         np.add.at(of_label[world], [label for label, _ in law.outcomes], of_outcome[world])
     return _log_ratio(*of_label)
 
 
-def _seen(reply: Answer, *, at_end: bool) -> np.ndarray:
-    """(n,): the label and whether the game is seen to halt, as one number. At the end all do."""
+def _encode_answers(reply: Answer, *, at_end: bool) -> np.ndarray:
+    """(n,): the label and whether the game visibly halted, as one number. At the end all games halt."""
     return 2 * reply.label.astype(np.int64) + (reply.halted & (not at_end))
 
 
-def _stepped(
-    law: AnswerLaw, measure: np.ndarray, points: np.ndarray, seen: np.ndarray, *, at_end: bool
+def _condition(
+    law: AnswerLaw, measure: np.ndarray, points: np.ndarray, codes: np.ndarray, *, at_end: bool
 ) -> np.ndarray:
-    """(g, m): the parts of measures (g, m) in which the points were answered as seen (g,)."""
+    """(g, m): the parts of measures (g, m) in which the points were answered as encoded (g,)."""
     after = np.empty_like(measure)
-    fits = _fitting(law, at_end=at_end)
-    rows = max(1, _SLAB // (measure.shape[1] * len(law.outcomes)))
+    matches = _match_outcomes(law, at_end=at_end)
+    rows = max(1, _SLAB_NUMBERS // (measure.shape[1] * len(law.outcomes)))
     for start in range(0, len(measure), rows):
-        some = slice(start, start + rows)
-        parts = law.step(measure[some], points[some])
-        after[some] = np.where(fits[:, seen[some], None], parts, 0.0).sum(axis=0)
+        slab = slice(start, start + rows)
+        parts = law.step(measure[slab], points[slab])
+        after[slab] = np.where(matches[:, codes[slab], None], parts, 0.0).sum(axis=0)
     return after
 
 
-def _fitting(law: AnswerLaw, *, at_end: bool) -> np.ndarray:
-    """(k, codes) bool: which outcomes show as each number of `_seen`. Where all games halt at once, whether
-    one would have halted anyway does not show."""
+def _match_outcomes(law: AnswerLaw, *, at_end: bool) -> np.ndarray:
+    """(k, codes) bool: which outcomes appear as which code of `_encode_answers`.
+
+    If all games halt at once, it is not visible whether one would have halted anyway.
+    """
     code = np.arange(_CODES)
     label, halts = (np.array(column)[:, None] for column in zip(*law.outcomes, strict=True))
-    alike = label == code // 2
-    exactly = alike & (halts == code % 2)
-    return np.where(exactly.any(axis=0) & (not at_end), exactly, alike)
+    same_label = label == code // 2
+    same_halt = same_label & (halts == code % 2)
+    return np.where(same_halt.any(axis=0) & (not at_end), same_halt, same_label)
 
 
 def _log_ratio(world_0: np.ndarray, world_1: np.ndarray) -> np.ndarray:

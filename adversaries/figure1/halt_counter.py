@@ -1,26 +1,29 @@
-"""halt-counter: reads a query off the moment at which a learner halts."""
+"""halt-counter: infers a query from the moment at which the learner halts."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
-from adversaries.figure1.training_sets import telling_points, tied_sample
+from adversaries.common.training_samples import build_tied_sample
+from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
+
+_DEFAULT_BUDGET = 8  # for a learner without a setting `halts`
 
 
 @attrs.frozen
 class HaltCounter(Adversary):
-    """Spend the halting budget down to one, then let the challenge spend the last unit or not.
+    """Uses up the halting budget except for one unit, which the challenge uses up in world 1 only.
 
-    Against the first version of GenericBBL, which halts after exactly c outcomes ⊤. At `split` the votes
-    tie, so a query there costs one ⊤; at `clear` they agree, and it costs none. c − 1 queries at `split`,
-    then the challenge: `clear` in world 0, `split` in world 1. Its label is withheld, but in world 1 it
-    was the c-th ⊤, and the next query meets silence.
+    Made for the first version of GenericBBL, which halts after exactly c outcomes above the threshold. At
+    `split` the votes tie, so that a query costs one such outcome. At `clear` they agree, and it costs none.
+    After c − 1 queries at `split`, the challenge is `clear` in world 0 and `split` in world 1. Its label is
+    withheld, but in world 1 it was the c-th outcome, so the next query is not answered.
 
-    With data of the user's, or points not given, it finds `split` and `clear` by training the learner's
-    spec at a table of its own. The score is 1 where the learner has halted.
+    Without the settings `split` and `clear`, the points are found by simulating the learner's training. The
+    score is 1 if the learner has halted.
     """
 
     name = "halt-counter"
@@ -28,23 +31,27 @@ class HaltCounter(Adversary):
     returns_score = True
 
     budget: int | None = setting(
-        None, help="c; default: the learner's `halts`, else 8", check=[whole, at_least(1)]
+        None, help="c; default: the learner's `halts`, or 8", check=[whole, at_least(1)]
     )
-    split: float | None = setting(None, unit="point", help="where the votes tie; default: found")
-    clear: float | None = setting(None, unit="point", help="where the votes agree; default: found")
+    split: float | None = setting(
+        None, unit="point", help="where the votes tie; default: found by simulation"
+    )
+    clear: float | None = setting(
+        None, unit="point", help="where the votes agree; default: found by simulation"
+    )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = self.sample or tied_sample(self.learner)
-        found = telling_points(self.learner, sample)
-        split = found.split if self.split is None else self.split
-        clear = found.clear if self.clear is None else self.clear
-        budget = getattr(self.learner, "halts", 8) if self.budget is None else self.budget
+        sample = self.sample or build_tied_sample(self.learner)
+        points = find_vote_points(self.learner, sample)
+        split = points.split if self.split is None else self.split
+        clear = points.clear if self.clear is None else self.clear
+        budget = getattr(self.learner, "halts", _DEFAULT_BUDGET) if self.budget is None else self.budget
 
         yield Train(sample)  # the same in both worlds
         for _ in range(budget - 1):
             yield Query(split)
-        yield Query(clear, split)  # world 0, world 1: the label is withheld
+        yield Query(clear, split)  # world 0, world 1; the label is withheld
         reply = yield Query(clear)
         return reply.halted

@@ -1,13 +1,18 @@
-"""honest: what utility theorems assume, a sample and queries drawn from one law."""
+"""honest: draws the sample and the queries from one distribution, as utility theorems assume."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
-from adversaries.figure1.populations import Population, class_of, population
-from adversaries.figure1.round_lengths import handed, stretches
-from adversaries.figure1.training_sets import needed
+from adversaries.common.concept_choice import choose_concept_class
+from adversaries.common.training_samples import choose_sample_size
+from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
+from adversaries.figure1.example_distributions import (
+    DEFAULT_CLASS,
+    LabelledDistribution,
+    choose_distribution,
+)
 from arena import Adversary, Learner, Moves, Queries, Sample, Train, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, less_than, whole
@@ -15,12 +20,11 @@ from arena.settings import at_least, less_than, whole
 
 @attrs.frozen
 class Honest(Adversary):
-    """Definition 3.1 of Private Everlasting Prediction: the training set and all queries are independent
-    draws from one law D, and a concept, the target, labels the former. Both worlds are alike.
+    """Training set and queries are independent draws from one distribution D, labelled by a target concept.
 
-    D is uniform on the class's domain (`points_at_random`), with a target of its own in every game; or the
-    user's data, drawn with replacement, their labels being the truth. The score is the number of answers that
-    tell the truth.
+    Definition 3.1 of Private Everlasting Prediction. The worlds do not differ. D is uniform on the domain of
+    the class (`draw_points`), with a target for each game; or it is the user's data, drawn with replacement,
+    whose labels are the truth. The score is the number of correct answers.
     """
 
     name = "honest"
@@ -38,32 +42,36 @@ class Honest(Adversary):
         check=[at_least(0), less_than(1)],
     )
     concepts: ConceptClass | None = setting(None, help="the class of the target; default: the learner's")
-    sample: Sample | None = setting(None, help="the population; default: uniform on the class's domain")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    sample: Sample | None = setting(None, help="the data D; default: uniform on the domain of the class")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
-    def population(self, games: int, rng: np.random.Generator) -> Population:
-        """D for each game: that of `play`, which draws it first from the same coins."""
-        return population(games, rng, concepts=self.concepts, learner=self.learner, sample=self.sample)
+    def population(self, games: int, rng: np.random.Generator) -> LabelledDistribution:
+        """D for each game. `play` draws it first, so the same random numbers give the same D."""
+        return choose_distribution(
+            games, rng, concepts=self.concepts, learner=self.learner, sample=self.sample
+        )
 
     @property
     def examples(self) -> int:
         """The size of the training sets."""
-        return self.sample_size or needed(self.learner)
+        return self.sample_size or choose_sample_size(self.learner)
 
     @property
-    def taught(self) -> ConceptClass:
-        """The class of the target, or, with data, of the learner."""
-        return class_of(self.concepts, self.learner)
+    def target_class(self) -> ConceptClass:
+        """The class of the target, or, with data, that of the learner."""
+        return choose_concept_class(self.concepts, self.learner, DEFAULT_CLASS)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if not games:
             return np.zeros(0)
-        people = self.population(games, rng)
-        yield Train(people.samples(rng, self.examples, self.noise))
-        yield from handed(self.learner, self.queries, games, lambda size: people.draw(rng, size)[0])
-        right = np.zeros(games)
-        for stretch in stretches(self.queries, games, self.learner):
-            points, truth = people.draw(rng, stretch)
+        distribution = self.population(games, rng)
+        yield Train(distribution.draw_samples(rng, self.examples, self.noise))
+        yield from give_unlabelled(
+            self.learner, self.queries, games, lambda size: distribution.draw(rng, size)[0]
+        )
+        correct = np.zeros(games)
+        for size in chunk_sizes(self.queries, games, self.learner):
+            points, truth = distribution.draw(rng, size)
             reply = yield Queries(points)
-            right += (reply.label == truth).sum(axis=1)
-        return right
+            correct += (reply.label == truth).sum(axis=1)
+        return correct

@@ -1,4 +1,4 @@
-"""hypothesis-learner: turns answers into a hypothesis, as the proof of Theorem 3.3 does."""
+"""hypothesis-learner: turns answers into a hypothesis, as in the proof of Theorem 3.3."""
 
 from __future__ import annotations
 
@@ -9,9 +9,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.figure1.populations import Listed, class_of, population
-from adversaries.figure1.round_lengths import handed, stretches
-from adversaries.figure1.training_sets import needed
+from adversaries.common.concept_choice import choose_concept_class
+from adversaries.common.training_samples import choose_sample_size
+from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
+from adversaries.figure1.example_distributions import DEFAULT_CLASS, FiniteDistribution, choose_distribution
 from arena import Adversary, Learner, Moves, Queries, Train, Unsupported, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, at_most, more_than, whole
@@ -19,21 +20,20 @@ from arena.settings import at_least, at_most, more_than, whole
 
 @attrs.frozen
 class HypothesisLearner(Adversary):
-    """Algorithm HypothesisLearner of Private Everlasting Prediction, v2 (appendix B): R random points of a
-    finite domain are asked, and h(x) is one of the answers at x, chosen evenly; if some point was never asked
-    it fails, and h labels everything 0.
+    """Algorithm HypothesisLearner of Private Everlasting Prediction, v2 (appendix B).
 
-    Against a predictor that does not learn from queries the error of h is 8α at most with probability 3/4,
-    α that of its hypotheses (Claim B.1): an unlimited private interface of that kind is a private learner.
-    All games of a table have one target, so that AccuracyBoost may put their hypotheses to a vote.
+    R random points of a finite domain are queried, and h(x) is a uniformly chosen answer at x. If some point
+    was never queried, it fails, and h labels everything 0. Against a predictor that does not learn from
+    queries, the error of h is at most 8α with probability 3/4, where α is the error of the predictor's
+    hypotheses (Claim B.1). So an unlimited private interface of that kind is a private learner. All games
+    have the same target, so that AccuracyBoost can take a vote of their hypotheses. The score is the error of
+    h under the uniform distribution on the domain, from which the sample is drawn too.
 
-    Slips of the printed text, which `as_printed` keeps:
-    - L_x is a set there. The proof wants each round that asked x to count alike, so L_x is a list here. Of a
-      set with both labels in it a fair coin errs at x half the time, however rare the wrong answers were.
-    - R = |X| log|X| log(1/β) fails with a chance of up to |X|^(1 − log(1/β)), which is above β = 1/8 for
-      |X| < 7. |X| (1 − 1/|X|)^R ≤ β takes R = |X| log(|X|/β).
-
-    The score is the error of h under the uniform law on the domain, from which the sample is drawn, too.
+    Deviations, which `as_printed` undoes:
+    - L_x is a list and not a set, because the proof needs each round that queried x to count alike. Of a set
+      with both labels a fair coin errs half the time, however rare the wrong answers were.
+    - R = |X| log(|X|/β), so that |X| (1 − 1/|X|)^R ≤ β. The printed R = |X| log|X| log(1/β) fails with
+      probability up to |X|^(1 − log(1/β)), which is above β = 1/8 for |X| < 7.
     """
 
     name = "hypothesis-learner"
@@ -41,7 +41,7 @@ class HypothesisLearner(Adversary):
     returns_score = True
 
     beta: float = setting(
-        0.125, unit="probability", help="β, of failing", check=[more_than(0), at_most(0.125)]
+        0.125, unit="probability", help="β, of failure", check=[more_than(0), at_most(0.125)]
     )
     as_printed: bool = setting(False, help="keep the printed R, and L_x as a set")
     asked: int | None = setting(
@@ -51,7 +51,7 @@ class HypothesisLearner(Adversary):
         None, help="training examples; default: as many as the learner needs", check=[whole, at_least(1)]
     )
     concepts: ConceptClass | None = setting(None, help="the class of the target; default: the learner's")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if not games:
@@ -59,23 +59,22 @@ class HypothesisLearner(Adversary):
         learned = yield from self.learn(games, rng)
         return learned.errors
 
-    def learn(self, games: int, rng: np.random.Generator) -> Generator[Any, Any, Learned]:
-        """Play, and return what was learned."""
-        people = self._people(games, rng)
-        points = people.points
-        yield Train(people.samples(rng, self.sample_size or needed(self.learner), 0.0))
+    def learn(self, games: int, rng: np.random.Generator) -> Generator[Any, Any, LearnedHypotheses]:
+        """Play, and return the hypotheses."""
+        distribution = self._choose_distribution(games, rng)
+        points = distribution.points
+        size = self.sample_size or choose_sample_size(self.learner)
+        yield Train(distribution.draw_samples(rng, size, 0.0))
         rounds = self.rounds(len(points))
-        yield from handed(self.learner, rounds, games, lambda size: people.draw(rng, size)[0])
-        said = np.zeros(
-            (2, games, len(points)), np.int64
-        )  # how often each label was the answer at each point
-        for stretch in stretches(rounds, games, self.learner):
-            places = rng.integers(0, len(points), (games, stretch))
-            reply = yield Queries(points[places])
+        yield from give_unlabelled(self.learner, rounds, games, lambda size: distribution.draw(rng, size)[0])
+        answers = np.zeros((2, games, len(points)), np.int64)  # how often each label was the answer
+        for size in chunk_sizes(rounds, games, self.learner):
+            columns = rng.integers(0, len(points), (games, size))
+            reply = yield Queries(points[columns])
             for label in (0, 1):
-                game, at = np.nonzero(reply.label == label)
-                np.add.at(said[label], (game, places[game, at]), 1)
-        return self._chosen(said, people.labels[0] == 1, rng)
+                game, query = np.nonzero(reply.label == label)
+                np.add.at(answers[label], (game, columns[game, query]), 1)
+        return self._choose_hypotheses(answers, distribution.labels[0] == 1, rng)
 
     def rounds(self, points: int) -> int:
         """R, for a domain of so many points."""
@@ -85,34 +84,38 @@ class HypothesisLearner(Adversary):
             return max(1, ceil(points * log(points) * log(1 / self.beta)))
         return ceil(points * log(points / self.beta))
 
-    def _people(self, games: int, rng: np.random.Generator) -> Listed:
-        """The uniform law on the domain, and one target for all games."""
-        concepts = class_of(self.concepts, self.learner)
+    def _choose_distribution(self, games: int, rng: np.random.Generator) -> FiniteDistribution:
+        """The uniform distribution on the domain, with one target for all games."""
+        concepts = choose_concept_class(self.concepts, self.learner, DEFAULT_CLASS)
         if concepts.domain is None:
             raise Unsupported(
-                f"{concepts} has no finite domain, and all of it must be asked",
+                f"{concepts} has no finite domain, and every point of it must be queried",
                 remedy="Give it one, as in concepts=thresholds:1..16.",
             )
-        one = population(1, rng, concepts=self.concepts, learner=self.learner, sample=None)
-        assert isinstance(one, Listed)
-        return attrs.evolve(one, games=games)
+        distribution = choose_distribution(1, rng, concepts=self.concepts, learner=self.learner, sample=None)
+        assert isinstance(distribution, FiniteDistribution)
+        return attrs.evolve(distribution, games=games)
 
-    def _chosen(self, said: np.ndarray, truth: np.ndarray, rng: np.random.Generator) -> Learned:
-        """Steps 3 to 5, of answers (2, n, |X|)."""
-        total = said.sum(axis=0)
-        share = said[1] / np.maximum(total, 1)
+    def _choose_hypotheses(
+        self, answers: np.ndarray, truth: np.ndarray, rng: np.random.Generator
+    ) -> LearnedHypotheses:
+        """Steps 3 to 5, from the counts of the answers (2, n, |X|)."""
+        total = answers.sum(axis=0)
+        share = answers[1] / np.maximum(total, 1)
         if self.as_printed:
-            share = np.where((said > 0).all(axis=0), 0.5, share)
+            share = np.where((answers > 0).all(axis=0), 0.5, share)
         failed = (total == 0).any(axis=1)
         hypotheses = (rng.random(share.shape) < share) & ~failed[:, None]
-        wrong = np.where(truth, said[0], said[1]).sum(axis=1)
-        return Learned(hypotheses, truth, failed, wrong / np.maximum(total.sum(axis=1), 1))
+        wrong = np.where(truth, answers[0], answers[1]).sum(axis=1)
+        return LearnedHypotheses(hypotheses, truth, failed, wrong / np.maximum(total.sum(axis=1), 1))
 
 
 @attrs.frozen(eq=False)
-class Learned:
-    """Shapes: hypotheses (n, |X|) bool, truth (|X|,) bool, failed (n,) bool; wrong (n,), the share of the
-    answers that were, which is the mean error of the hypotheses that gave them.
+class LearnedHypotheses:
+    """The hypotheses of n games.
+
+    Shapes: hypotheses (n, |X|) bool, truth (|X|,) bool, failed (n,) bool; wrong (n,), the share of wrong
+    answers, which is the mean error of the predictor's hypotheses.
     """
 
     hypotheses: np.ndarray
@@ -122,10 +125,10 @@ class Learned:
 
     @property
     def errors(self) -> np.ndarray:
-        """(n,)"""
+        """(n,): the error of each hypothesis."""
         return np.asarray((self.hypotheses != self.truth).mean(axis=1))
 
     @property
     def boosted(self) -> float:
-        """The error of AccuracyBoost's hypothesis, the majority of all (ties are 1)."""
+        """The error of AccuracyBoost's hypothesis, the majority of all hypotheses (1 on a tie)."""
         return float(((2 * self.hypotheses.sum(axis=0) >= len(self.hypotheses)) != self.truth).mean())

@@ -1,4 +1,4 @@
-"""stale-thresholds: reads a query off thresholds that are drawn anew because of it."""
+"""stale-thresholds: infers a query from whether it made the learner redraw its thresholds."""
 
 from __future__ import annotations
 
@@ -7,81 +7,83 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.figure1.training_sets import telling_points, tied_sample
+from adversaries.common.training_samples import build_tied_sample
+from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
 from arena.points import finite_domain
 from arena.settings import at_least, less_than, more_than, whole
 
+_DEFAULT_HALTS = 8  # for a learner without a setting `halts`
 _SIMULATED_GAMES = 512
-_HALVINGS = 12
-_MOST_ONES = 0.8  # of the examples at the border, so that it stays in doubt
-_MOST_POINTS = 16
-_SPLIT_ONES = 0.4  # of the examples at the tie; teachers that err at the border vote 1 there too
+_HALVINGS = 12  # of the bisection for the border
+_MAX_BORDER_ONES = 0.8  # largest share of labels 1 at the border, so that it stays in doubt
+_MAX_POINTS = 16  # of the user's sample that are tried as the border
+_SPLIT_ONES = 0.4  # share of labels 1 at the tie; teachers that err at the border vote 1 there too
 
 
 @attrs.frozen
 class StaleThresholds(Adversary):
-    """Finds games whose hidden thresholds are unusual, and lets the challenge have them drawn anew or not.
+    """Waits for games with an unusual hidden threshold, and lets the challenge redraw it or not.
 
-    Against GenericBBL with BetweenThresholds, however privately it counts. At the border, near the lower
-    threshold, an answer is 1 as good as only if it is ⊤, which has μ drawn anew. A game that has answered
-    `run` times 0 in a row there has a μ that moved the threshold up. Then the challenge: in world 0 a point
-    where the votes agree, which leaves μ, in world 1 one where they tie, which is a ⊤. Its label is withheld;
-    but at the border a fresh μ soon answers 1 again, and the old one goes on answering 0.
+    Made for GenericBBL with BetweenThresholds, even with private counting. At the border, near the lower
+    threshold, an answer is 1 almost only if the vote is above it, after which the offset μ is redrawn. After
+    `run` answers 0 in a row at the border, μ is likely to have moved the threshold up. Then comes the
+    challenge: in world 0 a point where the votes agree, which keeps μ, and in world 1 a point where they tie,
+    which redraws it. Its label is withheld, but a fresh μ soon answers 1 at the border again, while the old
+    one continues to answer 0.
 
-    A run has a chance of about run^-3, yet a learner that allows many ⊤s allows as many tries. The adversary
-    gives up after `budget` answers 1, so that the learner does not stop of itself.
-
-    Where it is not told the sample it makes one with a border and a tie. The border is where a fresh table of
-    the learner's spec answers 1 with chance `firing`. The score is minus the number of 0s before the first 1
-    among `probes`; 0 in games that never had a run.
+    A run has probability about run^-3, so a learner that allows many redraws allows as many attempts. The
+    adversary gives up after `budget` answers 1, so that the learner does not halt. Without a sample it builds
+    one with a border, at which simulated games answer 1 with probability `firing`, and a tie. The score is
+    minus the number of answers 0 before the first 1 among the `probes`, and 0 in games without a run.
     """
 
     name = "stale-thresholds"
     protocols = ("Figure1",)
     returns_score = True
 
-    run: int = setting(8, help="0s in a row before the challenge", check=[whole, at_least(1)])
+    run: int = setting(8, help="answers 0 in a row before the challenge", check=[whole, at_least(1)])
     probes: int = setting(12, help="queries after the challenge", check=[whole, at_least(1)])
     firing: float = setting(
-        0.65, unit="probability", help="of a 1 at the border", check=[more_than(0), less_than(1)]
+        0.65, unit="probability", help="of an answer 1 at the border", check=[more_than(0), less_than(1)]
     )
     budget: int | None = setting(
         None,
-        help="1s after which it gives up; default: half the learner's `halts`",
+        help="answers 1 after which it gives up; default: half the learner's `halts`",
         check=[whole, at_least(0)],
     )
-    patience: int = setting(250, help="queries before the challenge at most", check=[whole, at_least(1)])
+    patience: int = setting(
+        250, help="the largest number of queries before the challenge", check=[whole, at_least(1)]
+    )
     sample: Sample | None = setting(None, help="the training set; default: two points with both labels")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        ground = _ground(self.learner, self.sample, self.firing)
-        budget = getattr(self.learner, "halts", 8) // 2 if self.budget is None else self.budget
+        points = _choose_points(self.learner, self.sample, self.firing)
+        halts = getattr(self.learner, "halts", _DEFAULT_HALTS)
+        budget = halts // 2 if self.budget is None else self.budget
 
-        yield Train(ground.sample)  # the same in both worlds
-        zeros, ones, probed, first = (np.zeros(games, int) for _ in range(4))
+        yield Train(points.sample)  # the same in both worlds
+        zeros_in_a_row, ones, probes_done, zeros_first = (np.zeros(games, int) for _ in range(4))
         challenged = np.zeros(games, bool)
         for _ in range(self.patience + 1 + self.probes):
-            challenge = ~challenged & (zeros == self.run)
+            challenge = ~challenged & (zeros_in_a_row == self.run)
             waits = ~challenged & ~challenge & (ones < budget)
-            probes = challenged & (probed < self.probes)
-            x = np.where(waits | probes, ground.border, ground.clear)
-            reply = yield Query(x, np.where(challenge, ground.split, x))
-            one = reply.label == 1
-            ones += waits & one
-            zeros = np.where(waits, np.where(one, 0, zeros + 1), zeros)
-            probed += probes
-            first += probes & (first == probed - 1) & ~one
+            probes = challenged & (probes_done < self.probes)
+            x = np.where(waits | probes, points.border, points.clear)
+            reply = yield Query(x, np.where(challenge, points.split, x))
+            is_one = reply.label == 1
+            ones += waits & is_one
+            zeros_in_a_row = np.where(waits, np.where(is_one, 0, zeros_in_a_row + 1), zeros_in_a_row)
+            probes_done += probes
+            zeros_first += probes & (zeros_first == probes_done - 1) & ~is_one
             challenged |= challenge
-        return -first.astype(float)
+        return -zeros_first.astype(float)
 
 
 @attrs.frozen
-class _Ground:
-    """A sample, and three points: where the votes are near the lower threshold, where they agree, where they
-    tie.
-    """
+class BorderPoints:
+    """A sample, and points where votes are near the lower threshold, where they agree, and where they tie."""
 
     sample: Sample
     border: float
@@ -90,52 +92,53 @@ class _Ground:
 
 
 @lru_cache(maxsize=32)
-def _ground(learner: Learner | None, sample: Sample | None, firing: float) -> _Ground:
-    """Simulated with the learner's spec; without one the border has a quarter of the votes."""
+def _choose_points(learner: Learner | None, sample: Sample | None, firing: float) -> BorderPoints:
+    """Found by simulating the learner. Without a learner, a quarter of the votes at the border are 1."""
     if sample is None:
-        sample, border = _bordered_sample(learner, firing)
+        sample, border = _build_sample(learner, firing)
     else:
-        border = _border_of(learner, sample, firing)
-    found = telling_points(learner, sample)
-    return _Ground(sample, border, found.clear, found.split)
+        border = _find_border(learner, sample, firing)
+    points = find_vote_points(learner, sample)
+    return BorderPoints(sample, border, points.clear, points.split)
 
 
-def _bordered_sample(learner: Learner | None, firing: float) -> tuple[Sample, float]:
-    """Two points: a border, and a tie beyond it. How often the border is labelled 1 is found by bisection."""
-    tied = tied_sample(learner)
+def _build_sample(learner: Learner | None, firing: float) -> tuple[Sample, float]:
+    """A sample of two points, a border and a tie above it. Bisection finds the share of 1s at the border."""
+    tied = build_tied_sample(learner)
     border, size = float(tied.points[0]), tied.size
     domain = finite_domain(learner)
     split = border + 0.5 if domain is None else float(domain[-1])
     if split == border:
         raise InvalidArgument("the domain must have at least three points", value=domain)
 
-    def sample(ones: float) -> Sample:
-        here, there = size // 2, size - size // 2
-        counts = np.array([here - round(ones * here), round(ones * here), 0, round(_SPLIT_ONES * there)])
-        counts[2] = there - counts[3]
-        some = counts > 0
+    def build(ones: float) -> Sample:
+        at_border, at_split = size // 2, size - size // 2
+        border_ones, split_ones = round(ones * at_border), round(_SPLIT_ONES * at_split)
+        counts = np.array([at_border - border_ones, border_ones, at_split - split_ones, split_ones])
         points, labels = np.array([border, border, split, split]), np.array([0, 1, 0, 1])
-        return Sample(points[some], labels[some], counts[some])
+        present = counts > 0
+        return Sample(points[present], labels[present], counts[present])
 
-    low, high = 0.0, _MOST_ONES
+    low, high = 0.0, _MAX_BORDER_ONES
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
-        low, high = (middle, high) if _fires(learner, sample(middle), border) < firing else (low, middle)
-    return sample(high), border
+        too_low = _estimate_firing(learner, build(middle), border) < firing
+        low, high = (middle, high) if too_low else (low, middle)
+    return build(high), border
 
 
-def _border_of(learner: Learner | None, sample: Sample, firing: float) -> float:
-    """The point of a sample at which a 1 is nearest to its chance."""
+def _find_border(learner: Learner | None, sample: Sample, firing: float) -> float:
+    """The point of a sample at which the probability of an answer 1 is closest to `firing`."""
     points = np.unique(sample.points)
-    few = points[np.unique(np.linspace(0, len(points) - 1, min(len(points), _MOST_POINTS)).astype(int))]
-    return float(min(few, key=lambda point: abs(_fires(learner, sample, float(point)) - firing)))
+    tried = points[np.unique(np.linspace(0, len(points) - 1, min(len(points), _MAX_POINTS)).astype(int))]
+    return float(min(tried, key=lambda point: abs(_estimate_firing(learner, sample, float(point)) - firing)))
 
 
-def _fires(learner: Learner | None, sample: Sample, point: float) -> float:
-    """How often a table of the spec's own answers 1 there when it is asked nothing else."""
+def _estimate_firing(learner: Learner | None, sample: Sample, point: float) -> float:
+    """The frequency of the answer 1 to the first query, at this point, in simulated games."""
     if learner is None or "Figure1" not in learner.protocols:
-        here = sample.points == point
-        return 2 * float(np.average(sample.labels[here], weights=sample.counts[here]))
+        at_point = sample.points == point
+        return 2 * float(np.average(sample.labels[at_point], weights=sample.counts[at_point]))
     state = learner.start(_SIMULATED_GAMES, np.random.default_rng(np.random.SeedSequence(0)))
     state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
     return float(np.mean(state.predict(np.full(_SIMULATED_GAMES, point)) == 1))

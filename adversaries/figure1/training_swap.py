@@ -1,22 +1,21 @@
-"""training-swap: one training example has the other label, and the queries sit where that shows most."""
+"""training-swap: one training example has another label, and is queried where that shows most."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
-from adversaries.figure1.training_sets import swapped_label, telling_points, tied_sample
+from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
+from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
 
 @attrs.frozen
 class TrainingSwap(Adversary):
-    """The training sets differ in the label of one example at the decision point, which is then asked
-    again and again.
+    """The training sets differ in the label of one example at the decision point, which is then queried.
 
-    In world 0 an example at `point` is labelled 0, in world 1 it is labelled 1. The score is the number
-    of answers 1.
+    An example at `point` is labelled 0 in world 0 and 1 in world 1. The score is the number of answers 1.
     """
 
     name = "training-swap"
@@ -24,15 +23,15 @@ class TrainingSwap(Adversary):
     returns_score = True
 
     queries: int = setting(100, help="queries at the decision point", check=[whole, at_least(1)])
-    point: float | None = setting(None, unit="point", help="the decision point; default: where votes tie")
+    point: float | None = setting(None, unit="point", help="the decision point; default: where the votes tie")
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = self.sample or tied_sample(self.learner)
-        point = telling_points(self.learner, sample).split if self.point is None else self.point
+        sample = self.sample or build_tied_sample(self.learner)
+        point = find_vote_points(self.learner, sample).split if self.point is None else self.point
 
-        yield Train(*swapped_label(sample, point))
+        yield Train(*swap_nearest_label(sample, point))
         ones = np.zeros(games)
         for _ in range(self.queries):
             reply = yield Query(point)

@@ -1,6 +1,4 @@
-"""What the adversaries of halfspaces share: the class they play on, random points of small integers, and
-points at which shown weights are at a loss.
-"""
+"""What adversaries of halfspaces share: their class, random points of small integers, and balanced points."""
 
 from __future__ import annotations
 
@@ -10,210 +8,195 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.online.random_sequences import ADAPTIVE, OBLIVIOUS
+from adversaries.common.concept_choice import choose_concept_class
+from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
 from arena import Adversary, Commit, Example, InvalidArgument, Learner, Moves, Unsupported, setting
 from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.cube.halfspaces import TOLERANCE
-from arena.settings import at_least, one_of, whole
+from arena.settings import at_least, whole
 
-JUST = 1e-5  # of a sum of weights, which learners may add up in single precision
-USUAL = Halfspaces(64, 0.2)
-_SLAB = 2**15  # numbers that are balanced at once, so that they stay in a core's cache
-_TIES = 1e-12  # by which a later weight counts for more, so that no two are equal
+SLACK = 1e-5  # relative to a sum of weights, which learners may compute in single precision
+DEFAULT_CLASS = Halfspaces(64, 0.2)  # if neither player has one
+_SLAB_NUMBERS = 2**15  # numbers that are balanced at a time, so that they stay in a core's cache
+_TIE_BREAK = 1e-12  # relative increase of the weights by index, so that no two are equal
 
 
 @attrs.frozen
 class HalfspaceAdversary(Adversary):
-    """Base of the adversaries with a halfspace as the target, which they name beside every example."""
+    """Base of the adversaries with a halfspace as the target, which accompanies every example."""
 
     returns_score = False
     realizable = True
 
     rounds: int = setting(1_000, help="T", check=[whole, at_least(1)])
     concepts: ConceptClass | None = setting(None, help="the halfspaces; default: the learner's")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     @property
     def halfspaces(self) -> Halfspaces:
-        """The class to play on: `concepts`, else the learner's, else 64 dimensions and a margin of 0.2."""
-        return playable(self.name, self.concepts, self.learner)
+        """The class to play on: `concepts`, otherwise the learner's, otherwise the default."""
+        return choose_halfspaces(self.name, self.concepts, self.learner)
 
-    def refuse_margin(self, what: str, reached: float) -> InvalidArgument:
-        """What to raise where a target does not reach the margin of the class."""
+    def refuse_margin(self, target: str, margin: float) -> InvalidArgument:
+        """The error for a target that does not reach the margin of the class."""
         return InvalidArgument(
-            f"{what} has a margin of {reached:.4g}, and {self.halfspaces} asks for more",
-            remedy=f"Choose a class of a margin of {reached:.4g} or less.",
+            f"{target} has a margin of {margin:.4g}, and {self.halfspaces} requires more",
+            remedy=f"Choose a class with a margin of {margin:.4g} or less.",
         )
 
 
 @attrs.frozen
 class HalfspaceStream(HalfspaceAdversary):
-    """Base of the streams: examples that do not depend on the learner.
+    """Base of the adversaries whose examples do not depend on the learner.
 
-    They play Oblivious, where they commit to an iterator; with `protocol` set to Adaptive they hand out the
-    same examples round by round. A subclass writes `_examples`.
+    Under Oblivious they commit to an iterator. With `protocol` set to Adaptive they give the same examples
+    round by round. A subclass implements `_draw_examples`.
     """
 
     protocols = (OBLIVIOUS, ADAPTIVE)
 
-    protocol: str = setting(
-        OBLIVIOUS,
-        help="Oblivious: commits beforehand; Adaptive: gives the same examples round by round",
-        check=one_of(OBLIVIOUS, ADAPTIVE),
-    )
+    protocol: str = protocol_setting()
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        examples = self._examples(self.halfspaces, games, rng)
+        examples = self._draw_examples(self.halfspaces, games, rng)
         if self.protocol == OBLIVIOUS:
             yield Commit(examples=examples, show_hypotheses=False)
             return None
-        for example in examples:  # noqa: UP028 - "yield from" would send the replies on to them
+        for example in examples:  # noqa: UP028 - "yield from" would pass the replies on to them
             yield example
         return None
 
     @abstractmethod
-    def _examples(self, halfspaces: Halfspaces, games: int, rng: np.random.Generator) -> Iterator[Example]:
+    def _draw_examples(
+        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
+    ) -> Iterator[Example]:
         """T examples, with their target."""
 
 
-def playable(name: str, own: ConceptClass | None, learner: Learner | None) -> Halfspaces:
-    """The class that the adversary `name` plays on: `own`, else the learner's, else the usual one.
+def choose_halfspaces(name: str, concepts: ConceptClass | None, learner: Learner | None) -> Halfspaces:
+    """The class on which adversary `name` plays: `concepts`, otherwise the learner's, otherwise the default.
 
-    Raises: Unsupported if it is of another kind; InvalidArgument if the learner's points have another shape.
+    Raises: Unsupported if it is not a class of halfspaces; InvalidArgument as `choose_concept_class`.
     """
-    given = own or getattr(learner, "concepts", None) or USUAL
-    if not isinstance(given, Halfspaces):
+    chosen = concepts or getattr(learner, "concepts", None) or DEFAULT_CLASS
+    if not isinstance(chosen, Halfspaces):
         raise Unsupported(
-            f"{name} plays halfspaces with margin, not {given}",
+            f"{name} plays halfspaces with margin, not {chosen}",
             remedy="Choose a learner of halfspaces, or set concepts, as in "
-            f"halfspaces:{USUAL.dimension},{USUAL.margin}.",
+            f"halfspaces:{DEFAULT_CLASS.dimension},{DEFAULT_CLASS.margin}.",
         )
-    if learner is not None and given.point_shape != learner.point_shape:
-        raise InvalidArgument(
-            f"{learner.name} receives points of shape {learner.point_shape}",
-            value=given,
-            remedy="Leave `concepts` to the learner's.",
-        )
-    return given
+    choose_concept_class(chosen, learner, DEFAULT_CLASS)
+    return chosen
 
 
-def reaches(margin: float, halfspaces: Halfspaces) -> bool:
-    """Whether a target of this margin is one of the class."""
+def reaches_margin(margin: float, halfspaces: Halfspaces) -> bool:
+    """Whether a target with this margin belongs to the class."""
     return margin >= halfspaces.margin - TOLERANCE
+
+
+def target_weights(coordinates: np.ndarray, dimension: int) -> np.ndarray:
+    """(games, d): equal weights of sum 1 at each game's coordinates (games, k), 0 elsewhere."""
+    target = np.zeros((len(coordinates), dimension))
+    np.put_along_axis(target, coordinates, 1 / coordinates.shape[1], axis=1)
+    return target
 
 
 # --- random points ----------------------------------------------------------------------------------------
 
 
-def fair_bits(games: int, size: int, rng: np.random.Generator) -> np.ndarray:
-    """(games, size) int8, each 1 with chance 1/2: a coin of the generator for each."""
-    return unpacked(rng.integers(0, 256, (games, -(-size // 8)), np.uint8), size)
+def draw_fair_bits(games: int, size: int, rng: np.random.Generator) -> np.ndarray:
+    """(games, size) int8, each 1 with probability 1/2, from one random bit each."""
+    return unpack_bits(rng.integers(0, 256, (games, -(-size // 8)), np.uint8), size)
 
 
-def unpacked(packed: np.ndarray, size: int) -> np.ndarray:
-    """(games, size) int8 of 0 and 1, from bytes of eight."""
+def unpack_bits(packed: np.ndarray, size: int) -> np.ndarray:
+    """(games, size) int8 of 0 and 1, from bytes of eight bits."""
     return np.unpackbits(packed, axis=1, count=size).view(np.int8)
 
 
-def biased_bits(games: int, size: int, chance: float, rng: np.random.Generator) -> np.ndarray:
-    """(games, size) int8, each 1 with so much chance.
+def draw_biased_bits(games: int, size: int, chance: float, rng: np.random.Generator) -> np.ndarray:
+    """(games, size) int8, each 1 with probability `chance`.
 
-    A byte decides, and a double where the byte alone cannot: the chance is exact to that of a double.
+    A random byte decides, and a random double where the byte alone cannot, so the probability is exact to
+    the precision of a double.
     """
-    whole_bytes = int(chance * 256)
+    threshold = int(chance * 256)
     drawn = rng.integers(0, 256, (games, size), np.uint8)
-    if whole_bytes == 256:
+    if threshold == 256:
         return np.ones((games, size), np.int8)
-    bits = (drawn < whole_bytes).view(np.int8)
-    open_ones = np.flatnonzero(drawn == whole_bytes)
-    bits.flat[open_ones] = rng.random(len(open_ones)) < chance * 256 - whole_bytes
+    bits = (drawn < threshold).view(np.int8)
+    undecided = np.flatnonzero(drawn == threshold)
+    bits.flat[undecided] = rng.random(len(undecided)) < chance * 256 - threshold
     return bits
 
 
-def subsets(games: int, size: int, of: int, rng: np.random.Generator) -> np.ndarray:
-    """(games, size): for each game so many of the numbers below `of`, in random order (Floyd's algorithm)."""
+def draw_subsets(games: int, size: int, of: int, rng: np.random.Generator) -> np.ndarray:
+    """(games, size): distinct numbers below `of` for each game, in random order (Floyd's algorithm)."""
     chosen = np.empty((games, size), np.intp)
     for j, last in enumerate(range(of - size, of)):
         drawn = rng.integers(0, last, games, endpoint=True)
-        taken = (chosen[:, :j] == drawn[:, None]).any(axis=1)
-        chosen[:, j] = np.where(taken, last, drawn)
+        is_taken = (chosen[:, :j] == drawn[:, None]).any(axis=1)
+        chosen[:, j] = np.where(is_taken, last, drawn)
     return rng.permuted(chosen, axis=1)
 
 
-# --- points at which weights are at a loss ------------------------------------------------------------------
+# --- points at which weights are balanced
+# ---------------------------------------------------------------------
 
 
-def balanced(
+def balance_points(
     weights: np.ndarray, z: np.ndarray, free: np.ndarray, before: np.ndarray, aim: float
 ) -> np.ndarray:
-    """`z` with the free coordinates chosen from [-1, 1] such that w·z = aim, or as near as it gets.
+    """`z` with its free coordinates chosen from [-1, 1] such that w·z = aim, or as close as possible.
 
-    z = y'x is what an example says of each coordinate. If Σ w z = 0 and all z = ±1, a multiplicative update
-    at the rate η divides the weights by their sum cosh(η), the least that a mistake can do. Of the heaviest
-    half of the weights z is -1, so that they shrink and none gets the better of the others; one coordinate
-    has a fraction, so that the sum is met.
+    z = y'x is an example times its label. If w·z = 0 and z is in {-1, 1}^d, a multiplicative update with rate
+    η divides the weights by their sum cosh(η), the least progress that a mistake can make. z is -1 at the
+    heaviest half of the weights, so that no weight becomes dominant, and a fraction at one coordinate, so
+    that the sum is met exactly.
 
     `before` is the z of the last example, after which w may have been updated unseen. The sum is balanced
-    among coordinates with before > 0 and among the others, so that w·z is as negative after the update too,
-    whatever its rate, as long as the former can make up for the coordinates that are not free; but for what
-    the one or two of a fraction have gained or lost.
+    separately among the coordinates with before > 0 and the others. So w·z has the same sign after such an
+    update, at any rate, as far as the former can compensate for the coordinates that are not free.
 
     Shapes: weights (n, d) of sum 1; z, before (n, d); free (n, d) bool; result (n, d).
     """
-    filled = np.empty(z.shape)
-    step = max(1, _SLAB // z.shape[1])
+    balanced = np.empty(z.shape)
+    step = max(1, _SLAB_NUMBERS // z.shape[1])
     for start in range(0, len(z), step):
         slab = slice(start, start + step)
-        filled[slab] = _balanced(weights[slab], z[slab], free[slab], before[slab], aim)
-    return filled
+        balanced[slab] = _balance_slab(weights[slab], z[slab], free[slab], before[slab], aim)
+    return balanced
 
 
-def _balanced(
+def _balance_slab(
     weights: np.ndarray, z: np.ndarray, free: np.ndarray, before: np.ndarray, aim: float
 ) -> np.ndarray:
-    lacking = aim - np.vecdot(weights, np.where(free, 0.0, z))
+    missing = aim - np.vecdot(weights, np.where(free, 0.0, z))
     z = z.astype(float)
     for part in (free & (before > 0), free & (before <= 0)):
         masses = np.where(part, weights, 0.0)
         total = masses.sum(axis=1)
-        wanted = np.clip(lacking, -total, total)
-        np.copyto(z, _signs(masses, (total - wanted) / 2), where=part)
-        lacking -= wanted
+        share = np.clip(missing, -total, total)
+        np.copyto(z, _choose_signs(masses, (total - share) / 2), where=part)
+        missing -= share
     return z
 
 
-def _signs(masses: np.ndarray, negative: np.ndarray) -> np.ndarray:
-    """(n, d): -1 for the heaviest, up to the mass `negative`, a fraction where it ends, 1 for the others."""
-    rows, keys = np.arange(len(masses)), masses * (1 + _TIES * np.arange(masses.shape[1]))
+def _choose_signs(masses: np.ndarray, negative: np.ndarray) -> np.ndarray:
+    """(n, d): -1 at the heaviest masses up to the sum `negative`, a fraction where it ends, 1 elsewhere."""
+    rows, keys = np.arange(len(masses)), masses * (1 + _TIE_BREAK * np.arange(masses.shape[1]))
     descending = np.sort(keys, axis=1)[:, ::-1]
-    reached = descending.cumsum(axis=1)
-    last = np.minimum((reached < negative[:, None]).sum(axis=1), masses.shape[1] - 1)
+    sums = descending.cumsum(axis=1)
+    last = np.minimum((sums < negative[:, None]).sum(axis=1), masses.shape[1] - 1)
     ends = descending[rows, last]
-    share = (negative - (reached[rows, last] - ends)) / np.where(ends > 0, ends, 1.0)
+    share = (negative - (sums[rows, last] - ends)) / np.where(ends > 0, ends, 1.0)
     signs = np.where(keys > ends[:, None], -1.0, 1.0)
     np.copyto(signs, (1 - 2 * share.clip(0, 1))[:, None], where=keys == ends[:, None])
     return signs
 
 
-def normalised(shown: np.ndarray) -> np.ndarray:
-    """Shown weights, or counts of draws, as doubles of sum 1."""
-    weights = shown.astype(float)
-    weights /= weights.sum(axis=1, keepdims=True)
-    return weights
-
-
-__all__ = [
-    "ADAPTIVE",
-    "JUST",
-    "OBLIVIOUS",
-    "HalfspaceAdversary",
-    "HalfspaceStream",
-    "balanced",
-    "biased_bits",
-    "fair_bits",
-    "normalised",
-    "playable",
-    "reaches",
-    "subsets",
-    "unpacked",
-]
+def normalise_weights(weights: np.ndarray) -> np.ndarray:
+    """Weights (n, d), or counts of draws, as doubles of sum 1."""
+    normalised = weights.astype(float)
+    normalised /= normalised.sum(axis=1, keepdims=True)
+    return normalised

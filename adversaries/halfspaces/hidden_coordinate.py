@@ -1,4 +1,4 @@
-"""hidden-coordinate: a point function written as a halfspace of margin 1, whose point comes up late."""
+"""hidden-coordinate: a point function as a halfspace of margin 1, whose point appears late."""
 
 from __future__ import annotations
 
@@ -7,25 +7,31 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.halfspaces.base import HalfspaceStream
-from adversaries.online.point_functions import ALL, ONE, SCALE, UNIFORM, starts
+from adversaries.common.prepared_sequences import (
+    ALL,
+    ONE,
+    decoys_setting,
+    draw_start_rounds,
+    start_setting,
+)
+from adversaries.halfspaces.base import HalfspaceStream, target_weights
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces
-from arena.settings import at_least, at_most, one_of
+from arena.settings import one_of
 
 
 @attrs.frozen
 class HiddenCoordinate(HalfspaceStream):
-    """The embedding of section 4.4 of Bun and Fang: the point j is written as the vector that is 1 in place j
-    and -1 elsewhere, and the target is the weight 1 at i. So v·x is 1 at the point i and -1 at all others.
+    """The embedding of point functions of section 4.4 of Bun and Fang, with a hidden point i.
 
-    Points other than i come up, with the label 0, until at round t* the point i does, with the label 1, and
-    nothing else from then on. In a share `decoys` of the games it never does. What that forces on a learner
-    that is private towards one example is what `point-functions` says of the class of points. Winnow, which
-    labels every point 0 at first if d > 2, learns the point i by about ln(d)/2η mistakes.
+    The point j is the vector that is 1 in coordinate j and -1 elsewhere, and the target is the weight 1 at i.
+    So v·x is 1 at the point i and -1 at all others. Until round t* other points come up, with label 0, and
+    from then on only the point i, with label 1. In a share `decoys` of the games it never does. What this
+    forces on a learner that is private towards one example: docs/proofs/hidden_point.md. Winnow labels every
+    point 0 at first if d > 2, and learns the point i in about ln(d)/2η mistakes.
 
     background: "one" is one other point in all rounds, "all" a random one in every round.
-    start: as point-functions has it.
+    start: the distribution of t*, as for point-functions.
     """
 
     name = "hidden-coordinate"
@@ -33,29 +39,24 @@ class HiddenCoordinate(HalfspaceStream):
     background: str = setting(
         ALL, help="one other point, or a random one every round", check=one_of(ONE, ALL)
     )
-    start: str = setting(
-        SCALE,
-        help="t*: scale (a random power of two or a little later) or uniform",
-        check=one_of(SCALE, UNIFORM),
-    )
-    decoys: float = setting(
-        0.25, unit="probability", help="of a game that is background only", check=[at_least(0), at_most(1)]
-    )
+    start: str = start_setting()
+    decoys: float = decoys_setting()
 
-    def _examples(self, halfspaces: Halfspaces, games: int, rng: np.random.Generator) -> Iterator[Example]:
+    def _draw_examples(
+        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
+    ) -> Iterator[Example]:
         d, rows = halfspaces.dimension, np.arange(games)
         if d < 2:
-            raise InvalidArgument("a point hides among 2 or more dimensions", value=halfspaces)
+            raise InvalidArgument("a point can hide only in 2 or more dimensions", value=halfspaces)
         hidden = rng.integers(0, d, games)
-        first = starts(self.start, self.rounds, games, rng)
-        first[rng.random(games) < self.decoys] = self.rounds + 1
-        target = np.zeros((games, d))
-        target[rows, hidden] = 1.0
+        start = draw_start_rounds(self.start, self.rounds, games, rng)
+        start[rng.random(games) < self.decoys] = self.rounds + 1
+        target = target_weights(hidden[:, None], d)
         for t in range(1, self.rounds + 1):
             if t == 1 or self.background == ALL:
                 other = rng.integers(0, d - 1, games)
                 other += other >= hidden
-            late = t >= first
+            late = t >= start
             x = np.full((games, d), -1, np.int8)
             x[rows, np.where(late, hidden, other)] = 1
             yield Example(x, late, target=target)

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.halfspaces.base import HalfspaceStream, fair_bits, reaches, subsets
+from adversaries.halfspaces.base import HalfspaceStream, draw_fair_bits, draw_subsets, reaches_margin
 from arena import Example, InvalidArgument, setting
 from arena.concepts import Halfspaces
-from arena.concepts.cube.embeddings import Target, decision_list
+from arena.concepts.cube.embeddings import HalfspaceTarget, decision_list
 from arena.settings import at_least, one_of, whole
 
 FIRING, UNIFORM = "firing", "uniform"
@@ -18,16 +18,17 @@ FIRING, UNIFORM = "firing", "uniform"
 
 @attrs.frozen
 class ShortLists(HalfspaceStream):
-    """The target is a list "if x_i then b_i, else if ..., else default" of r of the (d - 2)/2 variables,
-    drawn for each game, their order and the default's label too; points are (x, -1, -x, 1), small integers.
+    """The target is a list "if x_i then b_i, else if ..., else default" of r of the (d - 2)/2 variables.
 
-    The label changes D times, that to the default counted, after equally many terms as nearly as can be, the
-    later blocks the longer ones. Its margin is that of `arena.concepts.cube.embeddings.decision_list`.
+    The variables, their order and the default's label are drawn for each game. Points are (x, -1, -x, 1) in
+    small integers. The label changes D times, the change to the default included, after blocks of terms that
+    are as equal in length as possible, longer ones last. The margin is that of
+    `arena.concepts.cube.embeddings.decision_list`.
 
-    points: of "firing" each term and the default decide as often; later ones and other variables are fair
-    bits. "uniform" has fair bits only, so that late terms are seldom heard.
+    points: with "firing", each term and the default decide equally often, and later terms and the other
+    variables are fair bits. With "uniform", all are fair bits, so that late terms rarely decide.
 
-    Raises: InvalidArgument where points of the class are no doubled ones, or no such list has the margin.
+    Raises: InvalidArgument if the points of the class are not doubled, or no such list reaches the margin.
     """
 
     name = "short-lists"
@@ -46,70 +47,73 @@ class ShortLists(HalfspaceStream):
 
     @property
     def labels(self) -> tuple[int, ...]:
-        """b_1 ... b_r of a list with the default 0; with the default 1 they are the others."""
+        """b_1 ... b_r of a list with the default 0. With the default 1 they are flipped."""
         halfspaces = self.halfspaces
         variables = halfspaces.dimension // 2 - 1
         if halfspaces.dimension % 2 or variables < 1:
             raise InvalidArgument(
-                "points (x, -1, -x, 1) have an even number of dimensions, 4 or more",
+                "points (x, -1, -x, 1) must have an even number of dimensions, 4 or more",
                 value=halfspaces,
                 remedy=f"Choose a class of {max(4, halfspaces.dimension + 1)} dimensions.",
             )
-        changes = self.alternations or (2 if self._fits(self._blocks(2), variables) else 1)
-        labels = self._blocks(changes)
+        changes = self.alternations or (2 if self._fits(self._shortest_labels(2), variables) else 1)
+        labels = self._shortest_labels(changes)
         if self.length is None:
-            while self._fits(longer := _labels(len(labels) + 1, changes), variables):
+            while self._fits(longer := _block_labels(len(labels) + 1, changes), variables):
                 labels = longer
         if len(labels) > variables or len(labels) < changes:
             raise InvalidArgument(
-                f"a list of {halfspaces} with {changes} alternations has {changes} to {variables} terms",
+                f"a list of {halfspaces} with {changes} alternations needs {changes} to {variables} terms",
                 value=len(labels) if self.length is None else self.length,
                 remedy="Choose a class of more dimensions, or another length.",
             )
         if not self._fits(labels, variables):
             raise self.refuse_margin(
-                f"a list of {len(labels)} terms with {changes} alternations", _target(labels).margin
+                f"a list of {len(labels)} terms with {changes} alternations", _build_target(labels).margin
             )
         return labels
 
     @property
     def reached(self) -> float:
         """The margin of such a list."""
-        return _target(self.labels).margin
+        return _build_target(self.labels).margin
 
-    def _blocks(self, changes: int) -> tuple[int, ...]:
-        """The labels of the shortest list to think of."""
-        return _labels(self.length or changes, changes)
+    def _shortest_labels(self, changes: int) -> tuple[int, ...]:
+        """The labels of a list of `length` terms, or of the shortest list with so many changes."""
+        return _block_labels(self.length or changes, changes)
 
     def _fits(self, labels: tuple[int, ...], variables: int) -> bool:
-        return len(labels) <= variables and bool(labels) and reaches(_target(labels).margin, self.halfspaces)
+        if not 0 < len(labels) <= variables:
+            return False
+        return reaches_margin(_build_target(labels).margin, self.halfspaces)
 
-    def _examples(self, halfspaces: Halfspaces, games: int, rng: np.random.Generator) -> Iterator[Example]:
+    def _draw_examples(
+        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
+    ) -> Iterator[Example]:
         half, labels = halfspaces.dimension // 2, np.array(self.labels)
-        terms = subsets(games, len(labels), half - 1, rng)
-        default = fair_bits(1, games, rng)[0]
-        said = np.append(labels, 0) ^ default[:, None]
-        target = self._targets(terms, default, half)
+        terms = draw_subsets(games, len(labels), half - 1, rng)
+        default = draw_fair_bits(1, games, rng)[0]
+        label_of_term = np.append(labels, 0) ^ default[:, None]
+        target = self._build_targets(terms, default, half)
         rows = np.arange(games)
         for _ in range(self.rounds):
             x = np.empty((games, 2 * half), np.int8)
-            x[:, :half] = fair_bits(games, half, rng)
+            x[:, :half] = draw_fair_bits(games, half, rng)
             x[:, half - 1] = -1
             if self.points == FIRING:
                 deciding = rng.integers(0, len(labels), games, endpoint=True)
                 place = np.arange(len(labels)) - deciding[:, None]
-                fired = np.where(place == 0, 1, x[rows[:, None], terms] * (place > 0))
-                x[rows[:, None], terms] = fired
+                x[rows[:, None], terms] = np.where(place == 0, 1, x[rows[:, None], terms] * (place > 0))
             else:
-                fired = x[rows[:, None], terms]
-                deciding = np.where(fired.any(axis=1), fired.argmax(axis=1), len(labels))
+                fires = x[rows[:, None], terms]
+                deciding = np.where(fires.any(axis=1), fires.argmax(axis=1), len(labels))
             np.negative(x[:, :half], out=x[:, half:])
-            yield Example(x, said[rows, deciding], target=target)
+            yield Example(x, label_of_term[rows, deciding], target=target)
 
-    def _targets(self, terms: np.ndarray, default: np.ndarray, half: int) -> np.ndarray:
-        """(games, d): the weights, those of (x, -1) before those of (-x, 1); the default 1 swaps them."""
+    def _build_targets(self, terms: np.ndarray, default: np.ndarray, half: int) -> np.ndarray:
+        """(games, d): the weights of (x, -1), then those of (-x, 1). The default 1 exchanges them."""
         games, size = terms.shape
-        weights = _target(self.labels).weights.reshape(2, size + 1)
+        weights = _build_target(self.labels).weights.reshape(2, size + 1)
         places = np.column_stack([terms, np.full(games, half - 1)])
         target, rows = np.zeros((games, 2 * half)), np.arange(games)[:, None]
         target[rows, places] = weights[default]
@@ -117,12 +121,12 @@ class ShortLists(HalfspaceStream):
         return target
 
 
-def _labels(length: int, changes: int) -> tuple[int, ...]:
+def _block_labels(length: int, changes: int) -> tuple[int, ...]:
     """The labels of `length` terms in `changes` blocks, before the default 0."""
     blocks = np.array_split(np.arange(length), changes)[::-1]
     return tuple((changes - k) % 2 for k, block in enumerate(blocks) for _ in block)
 
 
-def _target(labels: tuple[int, ...]) -> Target:
-    """The weights of the list of these labels, over so many variables, and the default 0."""
+def _build_target(labels: tuple[int, ...]) -> HalfspaceTarget:
+    """The weights of the list with these labels, over as many variables, and the default 0."""
     return decision_list(len(labels), list(enumerate(labels)), 0)

@@ -1,4 +1,4 @@
-"""shrinking-margin: examples that are easy at first, and come down to the margin."""
+"""shrinking-margin: examples that are easy at first, and whose margin shrinks to that of the class."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
+from adversaries.common.prepared_sequences import ADAPTIVE
 from adversaries.halfspaces.base import (
-    ADAPTIVE,
-    JUST,
+    SLACK,
     HalfspaceStream,
-    balanced,
-    fair_bits,
-    normalised,
-    subsets,
+    balance_points,
+    draw_fair_bits,
+    draw_subsets,
+    normalise_weights,
+    target_weights,
 )
 from arena import Example, Moves, setting
 from arena.concepts import Halfspaces
@@ -23,15 +24,17 @@ from arena.settings import at_least, at_most
 
 @attrs.frozen
 class ShrinkingMargin(HalfspaceStream):
-    """The target is the majority of k coordinates, drawn for each game, k the largest odd number up to 1/ρ;
-    points are in {-1, 1}^d, labels fair coins. At first all k speak for the label, and |v·x| = 1; stretch by
-    stretch one more speaks against it, until |v·x| = 1/k. Other coordinates are fair coins.
+    """The target is the majority of k coordinates, drawn for each game, k the largest odd number up to 1/ρ.
 
-    Under Adaptive the other coordinates are chosen against the weights shown last, so that the learner is at
-    a loss: y'(w·x) = `confidence`·ρ, or just below 0 where that is 0 (`adversaries.halfspaces.base.balanced`).
-    Every example comes with b_t = 1. Winnow then errs as long as the k coordinates have less than about half
-    of the weight; and with a confidence between 0 and c ConfidentWinnow updates without having erred, as its
-    theorem fears. Points have a fraction or two a game, so they are doubles.
+    Points are in {-1, 1}^d, and labels are fair coins. At first all k coordinates vote for the label, and
+    |v·x| = 1. In each stretch of rounds one more votes against it, until |v·x| = 1/k. The other coordinates
+    are fair coins.
+
+    Under Adaptive, the other coordinates are chosen against the weights shown last: y'(w·x) is
+    `confidence`·ρ, or just below 0 if that is 0 (`adversaries.halfspaces.base.balance_points`). Every example
+    comes with b_t = 1. Winnow errs as long as the k coordinates have less than about half of the weight. With
+    a confidence between 0 and c, ConfidentWinnow updates without having erred, the worst case of its theorem.
+    Points then have a fraction or two, so they are doubles.
     """
 
     name = "shrinking-margin"
@@ -39,57 +42,58 @@ class ShrinkingMargin(HalfspaceStream):
     confidence: float = setting(
         0.0,
         unit="margins",
-        help="how surely the weights shown last are right, under Adaptive; 0: just wrong",
+        help="by how much the weights shown last are right, under Adaptive; 0: just wrong",
         check=[at_least(0), at_most(1)],
     )
 
     @property
     def size(self) -> int:
-        """k, the coordinates that vote."""
+        """k, the number of coordinates that vote."""
         halfspaces = self.halfspaces
-        most = min(int(1 / halfspaces.margin + 1e-6), halfspaces.dimension)
-        return most - 1 + most % 2
+        largest = min(int(1 / halfspaces.margin + 1e-6), halfspaces.dimension)
+        return largest - 1 + largest % 2
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if self.protocol != ADAPTIVE:
             return (yield from super().play(games, rng))
         halfspaces = self.halfspaces
         d = halfspaces.dimension
-        relevant = subsets(games, self.size, d, rng)
-        target, free = self._target(relevant, d), np.ones((games, d), bool)
-        free[np.arange(games)[:, None], relevant] = False
+        relevant = draw_subsets(games, self.size, d, rng)
+        target = target_weights(relevant, d)
+        free = target == 0
         weights, z = np.full((games, d), 1 / d), np.ones((games, d))
-        aim = self.confidence * halfspaces.margin or -JUST
+        aim = self.confidence * halfspaces.margin or -SLACK
         for t in range(self.rounds):
-            wanted = self._votes(relevant, t, d, rng)
-            z = balanced(weights, wanted, free, z, aim)
-            y = fair_bits(1, games, rng)[0]
-            example = Example(np.where(y[:, None] == 1, z, -z), y, target=target, update=np.ones(games, bool))
-            weights = normalised((yield example).hypothesis.concepts)
+            votes = self._draw_votes(relevant, t, d, rng)
+            z = balance_points(weights, votes, free, z, aim)
+            y = draw_fair_bits(1, games, rng)[0]
+            x = np.where(y[:, None] == 1, z, -z)
+            reply = yield Example(x, y, target=target, update=np.ones(games, bool))
+            weights = normalise_weights(reply.hypothesis.concepts)
         return None
 
-    def _examples(self, halfspaces: Halfspaces, games: int, rng: np.random.Generator) -> Iterator[Example]:
+    def _draw_examples(
+        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
+    ) -> Iterator[Example]:
         d = halfspaces.dimension
-        relevant = subsets(games, self.size, d, rng)
-        target = self._target(relevant, d)
+        relevant = draw_subsets(games, self.size, d, rng)
+        target = target_weights(relevant, d)
         for t in range(self.rounds):
-            y = fair_bits(1, games, rng)[0]
-            x = self._votes(relevant, t, d, rng)
+            y = draw_fair_bits(1, games, rng)[0]
+            x = self._draw_votes(relevant, t, d, rng)
             x *= (2 * y - 1)[:, None]
             yield Example(x, y, target=target)
 
-    def _votes(self, relevant: np.ndarray, t: int, d: int, rng: np.random.Generator) -> np.ndarray:
-        """(games, d) int8, z = y'x of round t + 1: -1 at as many random relevant coordinates as are against
-        the label by then, 1 at the others, and coins elsewhere."""
+    def _draw_votes(self, relevant: np.ndarray, t: int, d: int, rng: np.random.Generator) -> np.ndarray:
+        """(games, d) int8, z = y'x of round t + 1.
+
+        It is -1 at as many random relevant coordinates as vote against the label in this round, 1 at the
+        other relevant ones, and a fair coin elsewhere.
+        """
         games, size = relevant.shape
         against = t * (size // 2 + 1) // self.rounds
-        z = 2 * fair_bits(games, d, rng) - 1
+        z = 2 * draw_fair_bits(games, d, rng) - 1
         rows, order = np.arange(games)[:, None], rng.permuted(relevant, axis=1)
         z[rows, order[:, :against]] = -1
         z[rows, order[:, against:]] = 1
         return z
-
-    def _target(self, relevant: np.ndarray, d: int) -> np.ndarray:
-        target = np.zeros((len(relevant), d))
-        target[np.arange(len(relevant))[:, None], relevant] = 1 / relevant.shape[1]
-        return target

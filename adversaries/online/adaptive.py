@@ -1,11 +1,18 @@
-"""adaptive: asks where the hypothesis shown last can still be wrong, at the least cost to what is left."""
+"""adaptive: contradicts the last hypothesis where that keeps the most concepts consistent."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
-from adversaries.online.base import DIMENSION, NUMBER, VersionSpaces, class_for, first_said, on_domain
+from adversaries.online.base import (
+    DIMENSION,
+    NUMBER,
+    ValuedVersionSpaces,
+    choose_class,
+    expect_first_labels,
+    label_points,
+)
 from arena import Adversary, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, one_of, whole
@@ -13,16 +20,17 @@ from arena.settings import at_least, one_of, whole
 
 @attrs.frozen
 class AdaptiveConsistent(Adversary):
-    """Contradicts the hypothesis of the round before at the point where that leaves most concepts consistent.
+    """Contradicts the hypothesis of the previous round at the point where that is cheapest.
 
-    For every game it keeps the concepts that agree with all labels given. Where the hypothesis errs on a
-    point whose label they all agree on, that costs nothing, and is repeated until the learner has learned it;
-    else the label against the hypothesis is the one that leaves the largest Littlestone dimension (`keeps`:
-    or the largest number of concepts). One dimension is spent for each new label at most, since some point
-    splits the concepts into two parts of at least one dimension less. So a learner that changes only when it
-    errs, and never gives up what it has learned, errs at least Ldim times if h_1 is that of its copy.
+    For every game it tracks the version space, the concepts that agree with all labels so far. Where the
+    hypothesis errs at a point whose label is already determined, contradicting it is free, and is repeated
+    until the learner has learned that label. Otherwise the label against the hypothesis is the one that keeps
+    the largest Littlestone dimension (or, with `keeps` = number, the most concepts). Each new label costs at
+    most one dimension, since some point splits the version space into two parts of at least one dimension
+    less. So a learner that changes only when it errs, and keeps what it has learned, errs at least Ldim times
+    if h_1 is that of the simulated game.
 
-    Where the hypothesis is the only concept left it repeats an example.
+    Where the hypothesis is the only consistent concept, an example is repeated.
     """
 
     name = "adaptive"
@@ -35,17 +43,17 @@ class AdaptiveConsistent(Adversary):
         DIMENSION, help="what it keeps large: dimension or number", check=one_of(DIMENSION, NUMBER)
     )
     concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        spaces = VersionSpaces(class_for(self.learner, self.concepts), games, self.keeps)
+        spaces = ValuedVersionSpaces(choose_class(self.concepts, self.learner), games, self.keeps)
         row = np.arange(games)
-        said = first_said(self.learner, spaces, games)
+        labels = expect_first_labels(self.learner, spaces, games)
         for _ in range(self.rounds):
-            left = np.where(said, spaces.worth[:, 0], spaces.worth[:, 1])
-            column = left.argmax(axis=1)
-            y = said[row, column] ^ (left[row, column] >= 0)
-            spaces.take(column, y)
+            values = spaces.contradict(labels)
+            column = values.argmax(axis=1)
+            y = labels[row, column] ^ (values[row, column] >= 0)
+            spaces.add(column, y)
             reply = yield Example(spaces.points[column], y)
-            said = on_domain(reply.hypothesis, spaces.points)
+            labels = label_points(reply.hypothesis, spaces.points)
         return None

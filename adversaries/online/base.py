@@ -1,112 +1,122 @@
-"""What the adversaries of online games share: the class they play on, and the concepts still consistent."""
+"""What adversaries of online games share: the class they play on, and the concepts that stay consistent."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
-from arena import Hypothesis, InvalidArgument, Learner
+from adversaries.common.concept_choice import choose_concept_class
+from arena import Hypothesis, Learner
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
+from arena.points import finite_domain
 
+DEFAULT_CLASS = Thresholds(range(16))  # if neither player has one
 DIMENSION, NUMBER = "dimension", "number"
 
 
-def class_for(learner: Learner | None, own: ConceptClass | None) -> ConceptClass:
-    """The class to play on: `own`, else the learner's `concepts`, else thresholds on 16 points.
+def choose_class(concepts: ConceptClass | None, learner: Learner | None) -> ConceptClass:
+    """The adversary's `concepts`, otherwise the learner's, otherwise thresholds on 16 points.
 
-    Raises: InvalidArgument if its points have another shape than the learner's.
+    Raises: as `choose_concept_class`.
     """
-    given = own or getattr(learner, "concepts", None) or Thresholds(range(16))
-    if learner is not None and given.point_shape != learner.point_shape:
-        raise InvalidArgument(
-            f"{learner.name} receives points of shape {learner.point_shape}",
-            value=given,
-            remedy="Leave `concepts` to the learner's.",
-        )
-    return given
+    return choose_concept_class(concepts, learner, DEFAULT_CLASS)
 
 
-def domain_of(concept_class: ConceptClass) -> np.ndarray:
-    """(points, ...): its finite domain. Raises: Unsupported if there is none."""
-    concept_sets(concept_class)  # which refuses an infinite domain
+def domain_points(concept_class: ConceptClass) -> np.ndarray:
+    """(points, ...): the points of its finite domain. Raises: Unsupported if it has none."""
+    concept_sets(concept_class)  # refuses an infinite domain
     return np.array(concept_class.domain)
 
 
-def on_domain(hypothesis: Hypothesis, points: np.ndarray) -> np.ndarray:
-    """(games, points) bool: what a table's hypotheses say of every point."""
+def middle_point(learner: Learner | None) -> Any:
+    """The middle of the learner's domain if that is finite, and otherwise 0.5 in every coordinate."""
+    domain = None if learner is None else finite_domain(learner)
+    if domain is not None:
+        return domain[len(domain) // 2]
+    return np.full(() if learner is None else learner.point_shape, 0.5)
+
+
+def label_points(hypothesis: Hypothesis, points: np.ndarray) -> np.ndarray:
+    """(games, points) bool: the labels that the hypotheses of a batch give every point."""
     return hypothesis.concept_class.labels(hypothesis.concepts, points)
 
 
-def opening(learner: Learner, points: np.ndarray) -> np.ndarray:
-    """(points,) bool: h_1 of a copy of the learner, with fixed coins.
+def first_labels(learner: Learner, points: np.ndarray) -> np.ndarray:
+    """(points,) bool: the labels of h_1 in a simulated game with a fixed seed.
 
-    It is that of the learner itself where that starts with one function always, as most do.
+    These are the learner's own if it always starts with the same function, as most learners do.
     """
-    return on_domain(learner.start(1, np.random.default_rng(0)).hypothesis(), points)[0]
+    return label_points(learner.start(1, np.random.default_rng(0)).hypothesis(), points)[0]
 
 
-def first_said(learner: Learner | None, spaces: VersionSpaces, games: int) -> np.ndarray:
-    """(games, points) bool: the function to play against first: h_1 of a copy of the learner, or what leaves
-    most concepts consistent where the learner is not known."""
+def expect_first_labels(learner: Learner | None, spaces: ValuedVersionSpaces, games: int) -> np.ndarray:
+    """(games, points) bool: the function to contradict in the first round.
+
+    It is h_1 of a simulated game. Without a learner, its labels are those that keep more concepts consistent.
+    """
     if learner is None:
-        return np.asarray(spaces.worth[:, 1] >= spaces.worth[:, 0])
-    return np.broadcast_to(opening(learner, spaces.points), (games, len(spaces.points)))
+        return np.asarray(spaces.values[:, 1] >= spaces.values[:, 0])
+    return np.broadcast_to(first_labels(learner, spaces.points), (games, len(spaces.points)))
 
 
-class VersionSpaces:
-    """For every game of a table, the concepts that agree with all its examples.
+class ValuedVersionSpaces:
+    """For each game the concepts that agree with all its examples, and their value after another example.
 
-    points: (points, ...), the domain.
-    labels: (concepts, points) bool, the distinct labellings of the class.
-    worth: (games, 2, points) int64: at [g, y, x] what is left of game g's concepts if x is labelled y; -1 if
-    nothing is. More is better for an adversary: a larger Littlestone dimension, then more concepts, as
-    dimension * unit + number; or the number of concepts alone.
+    points: (points, ...), the domain. labels: (concepts, points) bool, the distinct labellings of the class.
+    values: (games, 2, points) int64, at [g, y, x] the value of game g's version space if x is labelled y, and
+    -1 if it is empty. An adversary prefers large values. By DIMENSION, the value is Littlestone dimension *
+    unit + number of concepts; by NUMBER, it is the number of concepts.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int, by: str = DIMENSION) -> None:
         self._sets = concept_sets(concept_class)
         self._by = by
-        self._remembered: dict[bytes, np.ndarray] = {}
-        self._rows = np.arange(games)
-        self.points = domain_of(concept_class)
+        self._cache: dict[bytes, np.ndarray] = {}
+        self._games = np.arange(games)
+        self.points = domain_points(concept_class)
         self.labels = self._sets.labels
         self.unit = len(self.labels) + 1
-        self._alive = np.ones((games, len(self.labels)), bool)
-        self.worth = np.empty((games, 2, len(self.points)), np.int64)
-        self._weigh(self._rows)
+        self._consistent = np.ones((games, len(self.labels)), bool)
+        self.values = np.empty((games, 2, len(self.points)), np.int64)
+        self._update_values(self._games)
 
-    def take(self, columns: np.ndarray, y: np.ndarray) -> None:
-        """Each game gets an example: the point in its column, labelled y."""
+    def add(self, columns: np.ndarray, y: np.ndarray) -> None:
+        """Add an example to each game: the point in its column, labelled y."""
         y = y.astype(np.intp)
-        # Nothing changes where no concept that is left says otherwise, which is most often so.
-        changed = np.flatnonzero(self.worth[self._rows, 1 - y, columns] >= 0)
+        # Most often nothing changes, because all consistent concepts give this label.
+        changed = np.flatnonzero(self.values[self._games, 1 - y, columns] >= 0)
         if len(changed):
             ones = self.labels[:, columns[changed]].T
-            self._alive[changed] &= np.where(y[changed, None] == 1, ones, ~ones)
-            self._weigh(changed)
+            self._consistent[changed] &= np.where(y[changed, None] == 1, ones, ~ones)
+            self._update_values(changed)
 
-    def _weigh(self, games: np.ndarray) -> None:
-        """Bring the worth of these games up to date."""
+    def contradict(self, labels: np.ndarray) -> np.ndarray:
+        """(games, points): the values if the labels (games, points) of a hypothesis are contradicted."""
+        return np.where(labels, self.values[:, 0], self.values[:, 1])
+
+    def _update_values(self, games: np.ndarray) -> None:
         if self._by == NUMBER:
-            alive = self._alive[games].astype(np.float32)  # counts below 2^24 are exact
-            ones = (alive @ self.labels.astype(np.float32)).astype(np.int64)
-            left = np.stack([alive.sum(axis=1, dtype=np.int64)[:, None] - ones, ones], axis=1)
-            self.worth[games] = np.where(left > 0, left, -1)
+            consistent = self._consistent[games].astype(np.float32)  # exact for counts below 2^24
+            ones = (consistent @ self.labels.astype(np.float32)).astype(np.int64)
+            number = np.stack([consistent.sum(axis=1, dtype=np.int64)[:, None] - ones, ones], axis=1)
+            self.values[games] = np.where(number > 0, number, -1)
             return
-        packed = np.packbits(self._alive[games], axis=1, bitorder="little")
+        packed = np.packbits(self._consistent[games], axis=1, bitorder="little")
         for game, row in zip(games, packed, strict=True):
             key = row.tobytes()
-            if key not in self._remembered:
-                self._remembered[key] = _worth(self._sets, int.from_bytes(key, "little"))
-            self.worth[game] = self._remembered[key]
+            if key not in self._cache:
+                self._cache[key] = _value_by_dimension(self._sets, int.from_bytes(key, "little"))
+            self.values[game] = self._cache[key]
 
 
-def _worth(sets: ConceptSets, concepts: int) -> np.ndarray:
-    """(2, points): what is left of a set of concepts for each label of each point."""
+def _value_by_dimension(sets: ConceptSets, concepts: int) -> np.ndarray:
+    """(2, points): the value of what is left of a set of concepts, for each label of each point."""
 
-    def worth(part: int) -> int:
+    def value(part: int) -> int:
         return sets.dimension(part) * (len(sets.labels) + 1) + part.bit_count() if part else -1
 
     return np.array(
-        [[worth(concepts & ~ones) for ones in sets.ones], [worth(concepts & ones) for ones in sets.ones]]
+        [[value(concepts & ~ones) for ones in sets.ones], [value(concepts & ones) for ones in sets.ones]]
     )

@@ -1,4 +1,4 @@
-"""iid, sorted, drift: examples of a class that are drawn beforehand, whatever the learner does."""
+"""iid, sorted, drift: random examples of a class that do not depend on the learner."""
 
 from __future__ import annotations
 
@@ -7,40 +7,36 @@ from abc import abstractmethod
 import attrs
 import numpy as np
 
-from adversaries.online.base import class_for, domain_of
+from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
+from adversaries.online.base import choose_class, domain_points
 from arena import Adversary, Commit, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
 from arena.settings import at_least, at_most, one_of, whole
 
-ADAPTIVE, OBLIVIOUS = "Adaptive", "Oblivious"
 INCREASING, DECREASING, INWARD = "increasing", "decreasing", "inward"
 
 
 @attrs.frozen
-class Prepared(Adversary):
-    """Base of the adversaries that know all their examples before the first hypothesis.
+class PreparedExamples(Adversary):
+    """Base of the adversaries that draw all their examples before the first hypothesis.
 
-    They play Oblivious, where they commit; with `protocol` set to Adaptive they hand out the same examples
-    round by round. A subclass writes `_examples`.
+    Under Oblivious they commit to the examples. With `protocol` set to Adaptive they give the same examples
+    round by round. A subclass implements `_draw_examples`.
     """
 
     protocols = (OBLIVIOUS, ADAPTIVE)
     returns_score = False
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])
-    protocol: str = setting(
-        OBLIVIOUS,
-        help="Oblivious: commits beforehand; Adaptive: gives the same examples round by round",
-        check=one_of(OBLIVIOUS, ADAPTIVE),
-    )
+    protocol: str = protocol_setting()
     concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        concept_class = class_for(self.learner, self.concepts)
-        points = domain_of(concept_class)
-        columns, y = self._examples(concept_class, games, rng)
+        concept_class = choose_class(self.concepts, self.learner)
+        points = domain_points(concept_class)
+        columns, y = self._draw_examples(concept_class, games, rng)
         if self.protocol == OBLIVIOUS:
             yield Commit(points[columns], y)
             return None
@@ -49,25 +45,24 @@ class Prepared(Adversary):
         return None
 
     @abstractmethod
-    def _examples(
+    def _draw_examples(
         self, concept_class: ConceptClass, games: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
         """The examples of every game, (games, rounds) each: the columns of the points, and the labels."""
 
 
 @attrs.frozen
-class Iid(Prepared):
-    """Independent draws of points, labelled by a concept that is drawn for each game, all labellings of the
-    domain by the class being as likely.
+class IidExamples(PreparedExamples):
+    """Independent points, labelled by a target that is uniform among all labellings of the domain.
 
-    The point in place k of the domain, from 0, has a chance in proportion to (k + 1)^-skew. Each label is
-    flipped with chance `noise`; without noise the game is realizable.
+    The k-th point of the domain, from 0, has a probability proportional to (k + 1)^-skew. Each label is
+    flipped with probability `noise`; without noise the game is realizable.
     """
 
     name = "iid"
 
     skew: float = setting(
-        0.0, help="0: all points are as likely; more: the first are likelier", check=at_least(0)
+        0.0, help="0: all points are equally likely; more: the first are likelier", check=at_least(0)
     )
     noise: float = setting(
         0.0, unit="probability", help="of a flipped label", check=[at_least(0), at_most(1)]
@@ -77,20 +72,20 @@ class Iid(Prepared):
     def realizable(self) -> bool:
         return self.noise == 0
 
-    def _examples(
+    def _draw_examples(
         self, concept_class: ConceptClass, games: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        columns = self._drawn(len(domain_of(concept_class)), games, rng)
+        columns = self._draw_columns(len(domain_points(concept_class)), games, rng)
         labels = concept_sets(concept_class).labels
-        y = labels[self._targets(len(labels), games, rng), columns]
+        y = labels[self._draw_targets(len(labels), games, rng), columns]
         return columns, y ^ (rng.random(y.shape) < self.noise) if self.noise else y
 
-    def _targets(self, concepts: int, games: int, rng: np.random.Generator) -> np.ndarray:
-        """(games, rounds) or (games, 1): the concepts that label, before the noise."""
+    def _draw_targets(self, concepts: int, games: int, rng: np.random.Generator) -> np.ndarray:
+        """(games, rounds) or (games, 1): the concepts that label the points, before the noise."""
         return rng.integers(0, concepts, (games, 1))
 
-    def _drawn(self, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
-        """(games, rounds): the columns of the points, of `size` points."""
+    def _draw_columns(self, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
+        """(games, rounds): the columns of the points, on a domain of `size` points."""
         columns = np.arange(size, dtype=np.min_scalar_type(size))
         if not self.skew:
             return rng.choice(columns, (games, self.rounds))
@@ -99,7 +94,7 @@ class Iid(Prepared):
 
 
 @attrs.frozen
-class Sorted(Iid):
+class SortedExamples(IidExamples):
     """The examples of `iid` in the order of the domain.
 
     order: increasing; decreasing; or inward: the first, the last, the second, the last but one, and so on.
@@ -111,8 +106,8 @@ class Sorted(Iid):
         INCREASING, help="increasing, decreasing or inward", check=one_of(INCREASING, DECREASING, INWARD)
     )
 
-    def _drawn(self, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
-        columns = np.sort(super()._drawn(size, games, rng), axis=1)
+    def _draw_columns(self, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
+        columns = np.sort(super()._draw_columns(size, games, rng), axis=1)
         if self.order == INCREASING:
             return columns
         if self.order == DECREASING:
@@ -122,11 +117,10 @@ class Sorted(Iid):
 
 
 @attrs.frozen
-class Drift(Iid):
-    """The examples of `iid`, but that each game has another target from time to time.
+class DriftingExamples(IidExamples):
+    """The examples of `iid`, with a new target every `every` rounds.
 
-    Targets are drawn independently, one for every `every` rounds. It is not realizable, even if the same
-    concept is drawn every time.
+    The targets are independent. The game counts as not realizable, even if the same target is drawn again.
     """
 
     name = "drift"
@@ -134,6 +128,6 @@ class Drift(Iid):
 
     every: int = setting(50, help="how many rounds a target lasts", check=[whole, at_least(1)])
 
-    def _targets(self, concepts: int, games: int, rng: np.random.Generator) -> np.ndarray:
+    def _draw_targets(self, concepts: int, games: int, rng: np.random.Generator) -> np.ndarray:
         targets = rng.integers(0, concepts, (games, -(-self.rounds // self.every)))
         return targets[:, np.arange(self.rounds) // self.every]

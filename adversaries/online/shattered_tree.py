@@ -5,22 +5,21 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.online.base import class_for, domain_of, on_domain
+from adversaries.online.base import choose_class, domain_points, label_points
 from arena import Adversary, Example, Learner, Moves, setting
 from arena.concepts import ConceptClass
-from arena.littlestone import shattered_tree
+from arena.littlestone import build_shattered_tree
 from arena.littlestone.concept_sets import concept_sets
 from arena.settings import at_least, whole
 
 
 @attrs.frozen(eq=False)
-class Tree:
-    """A shattered tree as arrays; the root is node 0.
+class TreeArrays:
+    """A shattered tree with K nodes as arrays; the root is node 0.
 
     depth: of its leaves, which is the Littlestone dimension.
-    Shapes: K nodes; column (K,), the place in the domain of the point asked there, -1 at a leaf;
-    child (K, 2), the next node for each label; concept (K, points) bool, at a leaf the labelling that takes
-    the way to it.
+    Shapes: column (K,), the domain index of the node's point, -1 at a leaf; child (K, 2), the next node for
+    each label; concept (K, points) bool, at a leaf a labelling that is consistent with the path to it.
     """
 
     depth: int
@@ -29,34 +28,33 @@ class Tree:
     concept: np.ndarray
 
     @classmethod
-    def of(cls, concept_class: ConceptClass) -> Tree:
-        """The tree of `arena.littlestone.shattered_tree`; raises Unsupported as that does."""
-        graph = shattered_tree(concept_class)
-        ways = sorted(graph.nodes, key=len)
-        number = {way: i for i, way in enumerate(ways)}
+    def build(cls, concept_class: ConceptClass) -> TreeArrays:
+        """The tree of `arena.littlestone.build_shattered_tree`. Raises: Unsupported as that."""
+        graph = build_shattered_tree(concept_class)
+        paths = sorted(graph.nodes, key=len)
+        number = {path: i for i, path in enumerate(paths)}
         labels = concept_sets(concept_class).labels
-        nodes = [graph.nodes[way] for way in ways]
+        nodes = [graph.nodes[path] for path in paths]
         return cls(
-            depth=len(ways[-1]),
+            depth=len(paths[-1]),
             column=np.array([node.get("column", -1) for node in nodes]),
-            child=np.array([[number.get((*way, y), -1) for y in (0, 1)] for way in ways]),
+            child=np.array([[number.get((*path, y), -1) for y in (0, 1)] for path in paths]),
             concept=np.array([labels[node.get("concept", 0)] for node in nodes]),
         )
 
 
 @attrs.frozen
 class ShatteredTree(Adversary):
-    """Asks the points on one way down a shattered tree, each labelled against the hypothesis.
+    """Chooses the points on a path down a shattered tree, each labelled against the hypothesis.
 
-    The label of a node's point must be chosen before the hypothesis of that round is seen. The way is
-    therefore tried out on a copy of the learner, with fixed coins, and a game keeps to it as long as its
-    hypotheses are those of the copy: a deterministic learner errs in each of the first Ldim rounds, which no
-    realizable game can do more often to SOA (Littlestone 1988). Where a game leaves the way that was tried,
-    it goes by the hypothesis of the round before: as long as that errs on an example of the way so far, the
-    last such example is repeated, else the next node is asked, labelled against it. A learner that changes
-    only when it errs then errs at every node.
+    A label must be chosen before the hypothesis of its round is seen, so the path is planned by a simulated
+    game with a fixed seed. A game follows the plan as long as its hypotheses are those of the simulation. So
+    a deterministic learner errs in each of the first Ldim rounds, and no realizable game can make SOA err
+    more often (Littlestone 1988). A game that leaves the plan uses the hypothesis of the previous round:
+    while that errs on an example of the path so far, the last such example is repeated, and otherwise the
+    next node follows, labelled against it. A learner that changes only when it errs then errs at every node.
 
-    After the leaf, examples of the leaf's concept follow: a point on which the hypothesis of the round before
+    After the leaf come examples of the leaf's concept: a point at which the hypothesis of the previous round
     errs, or else the last example again.
     """
 
@@ -67,72 +65,73 @@ class ShatteredTree(Adversary):
 
     rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        concept_class = class_for(self.learner, self.concepts)
-        points, tree = domain_of(concept_class), Tree.of(concept_class)
-        planned = [] if self.learner is None else _tried(self.learner, tree, points, self.rounds)
+        concept_class = choose_class(self.concepts, self.learner)
+        points, tree = domain_points(concept_class), TreeArrays.build(concept_class)
+        plan = [] if self.learner is None else _simulate_path(self.learner, tree, points, self.rounds)
         walk, on_plan = _Walk(tree, games), np.ones(games, bool)
-        said = np.zeros((games, len(points)), bool)
+        labels = np.zeros((games, len(points)), bool)
         for t in range(self.rounds):
-            if t < len(planned):
-                column, y = walk.next(np.where(on_plan[:, None], planned[t], said))
+            if t < len(plan):
+                column, y = walk.next_example(np.where(on_plan[:, None], plan[t], labels))
             else:
-                column, y = walk.next(said)
+                column, y = walk.next_example(labels)
             reply = yield Example(points[column], y)
-            said = on_domain(reply.hypothesis, points)
-            if t < len(planned):
-                on_plan &= (said == planned[t]).all(axis=1)
+            labels = label_points(reply.hypothesis, points)
+            if t < len(plan):
+                on_plan &= (labels == plan[t]).all(axis=1)
         return None
 
 
-def _tried(learner: Learner, tree: Tree, points: np.ndarray, rounds: int) -> list[np.ndarray]:
-    """What a copy of the learner says of every point, round by round on the way down the tree."""
+def _simulate_path(learner: Learner, tree: TreeArrays, points: np.ndarray, rounds: int) -> list[np.ndarray]:
+    """The labels that a simulated learner gives every point, round by round on the way down the tree."""
     state, walk = learner.start(1, np.random.default_rng(0)), _Walk(tree, 1)
-    said = []
+    plan = []
     for _ in range(min(tree.depth, rounds)):
-        said.append(on_domain(state.hypothesis(), points))
-        column, y = walk.next(said[-1])
+        labels = label_points(state.hypothesis(), points)
+        column, y = walk.next_example(labels)
         state.observe(points[column], y.astype(np.int8))
-    return [one[0] for one in said]
+        plan.append(labels[0])
+    return plan
 
 
 class _Walk:
-    """Where each game of a table is on its way down the tree."""
+    """The position of each game of a batch in the tree."""
 
-    def __init__(self, tree: Tree, games: int) -> None:
+    def __init__(self, tree: TreeArrays, games: int) -> None:
         self._tree = tree
-        self._row = np.arange(games)
+        self._games = np.arange(games)
         self._node = np.zeros(games, np.intp)
         self._column = np.zeros(games, np.intp)  # of the last example
-        # When each point was asked, from 1, and how it was labelled; 0 where its label is still open.
-        self._asked = np.zeros((games, tree.concept.shape[1]), np.int64)
+        # When each point was chosen, from 1, and its label; 0 where the label is still open.
+        self._time = np.zeros((games, tree.concept.shape[1]), np.int64)
         self._label = np.zeros((games, tree.concept.shape[1]), bool)
-        self._settle(self._row)
+        self._settle_leaves(self._games)
 
-    def next(self, said: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """The column and the label of the next example, for games in which the hypotheses are `said`."""
-        wrong = np.where(said != self._label, self._asked, 0)
+    def next_example(self, labels: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The column and the label of the next example, against hypotheses with these labels (n, points)."""
+        wrong = np.where(labels != self._label, self._time, 0)
         last = wrong.argmax(axis=1)
-        errs = wrong[self._row, last] > 0
-        new = np.flatnonzero(~errs & (self._tree.column[self._node] >= 0))
+        errs = wrong[self._games, last] > 0
+        descends = np.flatnonzero(~errs & (self._tree.column[self._node] >= 0))
         self._column = np.where(errs, last, self._column)
-        self._descend(new, said)
-        return self._column, self._label[self._row, self._column]
+        self._descend(descends, labels)
+        return self._column, self._label[self._games, self._column]
 
-    def _descend(self, games: np.ndarray, said: np.ndarray) -> None:
-        """Ask these games' nodes, against what is said there."""
+    def _descend(self, games: np.ndarray, labels: np.ndarray) -> None:
+        """Label the points of these games' nodes against the hypotheses, and move to the children."""
         column = self._tree.column[self._node[games]]
-        y = ~said[games, column]
-        self._asked[games, column] = 1 + self._asked[games].max(axis=1, initial=0)
+        y = ~labels[games, column]
+        self._time[games, column] = 1 + self._time[games].max(axis=1, initial=0)
         self._label[games, column] = y
         self._column[games] = column
         self._node[games] = self._tree.child[self._node[games], y.astype(np.intp)]
-        self._settle(games)
+        self._settle_leaves(games)
 
-    def _settle(self, games: np.ndarray) -> None:
+    def _settle_leaves(self, games: np.ndarray) -> None:
         """At a leaf, one concept labels all points."""
-        there = games[self._tree.column[self._node[games]] < 0]
-        self._label[there] = self._tree.concept[self._node[there]]
-        self._asked[there] = np.maximum(self._asked[there], 1)
+        at_leaf = games[self._tree.column[self._node[games]] < 0]
+        self._label[at_leaf] = self._tree.concept[self._node[at_leaf]]
+        self._time[at_leaf] = np.maximum(self._time[at_leaf], 1)

@@ -1,4 +1,4 @@
-"""update-swap: one mistake more or less at the brink of an update, and the hypotheses that follow tell."""
+"""update-swap: brings the learner close to an update, and swaps an example that may trigger it."""
 
 from __future__ import annotations
 
@@ -7,28 +7,27 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.online.contrarian import middle_point
+from adversaries.online.base import middle_point
 from arena import Adversary, Example, Hypothesis, Learner, Moves, Ready, setting
 from arena.settings import at_least, one_of, whole
 
-Point = float | tuple[float, ...]  # a vector is set from Python; on the command line there are numbers only
+Point = float | tuple[float, ...]  # vectors can be set from Python only, not from the command line
 AGAINST, WITH = "against", "with"
 FIRST_CHANGE, STAYS = "first-change", "stays"
 
 
 @attrs.frozen
 class UpdateSwap(Adversary):
-    """Brings a learner to the brink of an update by mistakes, and swaps the example that may set it off.
+    """Brings a learner close to an update by mistakes, and swaps the example that may trigger it.
 
     Every example is one point, labelled against h_1: `before` mistakes, as long as the learner stays with
-    h_1. At the next round the label is that of h_1 in world 0, so no mistake, and against it in world 1. A
-    learner that counts its mistakes, as one with AboveThreshold does, is one mistake further in world 1. The
-    probes that follow are labelled against h_1 too (`probes` = against), so that both worlds come to the
-    update, one a round after the other; or with h_1 (`probes` = with), so that what comes now is of the
-    swap's making.
+    h_1. In the special round, the label is that of h_1 in world 0, so no mistake, and against it in world 1.
+    So a learner that counts its mistakes, as with AboveThreshold, has one more in world 1. The probes that
+    follow are labelled against h_1 too (`probes` = against), so that the update comes in both worlds, one
+    round apart; or as h_1 labels them (`probes` = with), so that only the swap can cause an update.
 
-    The score is higher the sooner the learner leaves the function h that it showed before the swap:
-    minus the number of later hypotheses until the first other than h (`score` = first-change), or minus the
+    Let h be the function shown before the swap. The score is higher the sooner the learner leaves h: minus
+    the number of later hypotheses before the first that is not h (`score` = first-change), or minus the
     number of all later ones that are h (`score` = stays).
     """
 
@@ -41,7 +40,7 @@ class UpdateSwap(Adversary):
         10, help="mistakes before the special round, fewer than T", check=[whole, at_least(0)]
     )
     point: Point | None = setting(
-        None, unit="point", help="the point of every example; default: the middle of the domain, else 0.5"
+        None, unit="point", help="the point of every example; default: the middle of the domain, or 0.5"
     )
     other_point: Point | None = setting(
         None, unit="point", help="of the special example in world 0; default: the same"
@@ -52,28 +51,27 @@ class UpdateSwap(Adversary):
     score: str = setting(
         FIRST_CHANGE, help="what is scored: first-change or stays", check=one_of(FIRST_CHANGE, STAYS)
     )
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         point: Any = middle_point(self.learner) if self.point is None else self.point
-        calm = point if self.other_point is None else self.other_point
-        shown = (yield Ready()).hypothesis
-        said, said_calm = shown(point), shown(calm)
+        other_point = point if self.other_point is None else self.other_point
+        hypothesis = (yield Ready()).hypothesis
+        label, other_label = hypothesis(point), hypothesis(other_point)
         before = min(self.before, self.rounds - 1)
         for _ in range(before):
-            shown = (yield Example(point, ~said)).hypothesis
-        h = shown
-        reply = yield Example(calm, said_calm, point, ~said)
-        stays, same = np.zeros(games), np.ones(games, bool)
+            hypothesis = (yield Example(point, ~label)).hypothesis
+        reply = yield Example(other_point, other_label, point, ~label)  # world 0, world 1
+        unchanged, in_a_row = np.zeros(games), np.ones(games, bool)
         for _ in range(self.rounds - 1 - before):
-            now = _same(h, reply.hypothesis)
-            same = now & same if self.score == FIRST_CHANGE else now
-            stays += same
-            reply = yield Example(point, said if self.probes == WITH else ~said)
-        return 0 - stays
+            same = _are_same(hypothesis, reply.hypothesis)
+            in_a_row = same & in_a_row if self.score == FIRST_CHANGE else same
+            unchanged += in_a_row
+            reply = yield Example(point, label if self.probes == WITH else ~label)
+        return 0 - unchanged
 
 
-def _same(one: Hypothesis, other: Hypothesis) -> np.ndarray:
-    """(games,) bool: where two hypotheses of a table are the same concept."""
-    same = one.concepts == other.concepts
+def _are_same(first: Hypothesis, second: Hypothesis) -> np.ndarray:
+    """(games,) bool: where two hypotheses of a batch are the same concept."""
+    same = first.concepts == second.concepts
     return np.asarray(same.reshape(len(same), -1).all(axis=1))

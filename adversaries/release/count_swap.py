@@ -1,16 +1,17 @@
-"""count-swap: one label differs, and the released number tells which."""
+"""count-swap: one label differs between the worlds, and the released number is the score."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
+from adversaries.common.training_samples import plant_example
 from arena import Adversary, Moves, Sample, Train, setting
 
 
 @attrs.frozen
 class CountSwap(Adversary):
-    """Two samples that differ in one label; the score is the released number itself."""
+    """Two samples that differ in one label. The score is the released number itself."""
 
     name = "count-swap"
     protocols = ("Release",)
@@ -20,6 +21,5 @@ class CountSwap(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0], [0], [10])
-        at = sample.points[0]
-        reply = yield Train(sample.replace_one(0, at, 0), sample.replace_one(0, at, 1))
+        reply = yield Train(*plant_example(sample, 0, sample.points[0]))
         return np.reshape(reply.value, (games, -1))[:, 0]

@@ -1,4 +1,4 @@
-"""cover-swap: the example that a covering learner fears most, one that it may err on round after round."""
+"""cover-swap: the pair of examples for which a covering learner loses most privacy."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ from arena import (
 )
 from arena.settings import at_least, whole
 
-MOST_DIMENSIONS = 4  # up to which the laws of some hundred samples are soon worked out
-_CLAMP = 50.0  # nats: log ratios beyond are of lists that one world never releases
-Labelled = tuple[tuple[float, ...], int]
+MAX_DIMENSIONS = 4  # up to which the output distributions of some hundred samples are computed quickly
+_CLAMP = 50.0  # nats; larger ratios belong to lists that one world never releases
+_MIN_GAIN = 1e-12  # nats by which a pair must be better than the best so far
+LabelledPoint = tuple[tuple[float, ...], int]
 
 
 @attrs.frozen
 class CoverSwap(Adversary):
-    """Two samples that differ in one example, chosen such that the learner's laws differ most.
+    """Two samples that differ in one example, chosen so that the learner's output distributions differ most.
 
     A cover loses privacy in every round in which it may choose what covers the example and errs on it, until
-    it chooses what covers it (Lemma A.1 of Bun and Fang). How many features should hold at the example, by
-    what it should be replaced, and what else should be in the sample so that choices take long, is looked
-    for: among points that have 1 in their first coordinates only, and up to `background` copies of one of
-    them. Pairs are compared by the exact ε of the learner's laws at the δ of its claim, and the score is the
-    log ratio of the list that was released.
+    it chooses what covers it (Lemma A.1 of Bun and Fang). The adversary searches for the two examples, and
+    for the other examples of the samples: points that are 1 in their first coordinates only, and up to
+    `background` copies of one of them. Pairs are compared by the exact ε of the output distributions at the δ
+    of the learner's claim. The score is the log ratio of the released list.
 
-    Before a learner that tells no law, or takes points of more than 4 coordinates, an example with 1 in its
-    first coordinate alone changes its label, and the score is the label that it gets.
+    If the output distribution is not known, or points have more than 4 coordinates, an example that is 1 in
+    its first coordinate only changes its label, and the score is the label that it receives.
     """
 
     name = "cover-swap"
@@ -47,25 +47,25 @@ class CoverSwap(Adversary):
     returns_score = True
 
     background: int = setting(
-        4, help="the most copies of a point that both samples have", check=[whole, at_least(0)]
+        4, help="the largest number of copies of a point in both samples", check=[whole, at_least(0)]
     )
-    learner: Learner | None = setting(None, help="the spec of the learner it plays against")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         dimension = self._dimension
-        pair = worst_pair(self.learner, dimension, self.background) if self.learner is not None else None
+        pair = find_worst_pair(self.learner, dimension, self.background) if self.learner is not None else None
         if pair is None:
             point = (1.0, *(0.0,) * (dimension - 1))
             reply = yield Train(Sample([point], [0]), Sample([point], [1]))
             if not isinstance(reply.value, Hypothesis):
                 raise Unsupported(
-                    "without a law, cover-swap asks what is released for the label of its example",
+                    "without an output distribution, cover-swap needs a hypothesis that labels its example",
                     remedy="Let the learner release a Hypothesis.",
                 )
             return reply.value(np.array(point)).astype(float)
         (released,) = (yield Train(*pair.samples)).parts
-        place, known = pair.laws[0].place(released)
-        return np.where(known, pair.log_ratios[place], 0.0)
+        place, is_known = pair.laws[0].place(released)
+        return np.where(is_known, pair.log_ratios[place], 0.0)
 
     @property
     def _dimension(self) -> int:
@@ -80,54 +80,55 @@ class CoverSwap(Adversary):
 
 
 @attrs.frozen(eq=False)
-class Pair:
-    """Neighbouring samples, and the laws of what is released for them, over the same values."""
+class NeighbourPair:
+    """Neighbouring samples, and the distributions of what is released for them, over the same values."""
 
     samples: tuple[Sample, Sample]
     laws: tuple[Finite, Finite]
 
     @property
     def log_ratios(self) -> np.ndarray:
-        """(k,): ln of how much likelier each value is for the second sample."""
+        """(k,): the log ratio of the probabilities of each value, second sample over first."""
         with np.errstate(divide="ignore", invalid="ignore"):
             ratio = np.log(self.laws[1].probabilities) - np.log(self.laws[0].probabilities)
         return np.clip(np.nan_to_num(ratio, posinf=_CLAMP, neginf=-_CLAMP), -_CLAMP, _CLAMP)
 
     def epsilon(self, delta: float) -> float:
-        """The least ε at which δ is enough for the second law against the first, nats."""
-        ratio = self.log_ratios
-        order = np.argsort(-ratio)
+        """The least ε (nats) such that the second distribution is (ε, δ)-close to the first."""
+        order = np.argsort(-self.log_ratios)
         second, first = self.laws[1].probabilities[order], self.laws[0].probabilities[order]
-        # Only values whose ratio is above ε count; ε is where what they have too much of is δ.
-        above, below = np.cumsum(second), np.cumsum(first)
+        # Only values with a ratio above ε count. ε is where their excess probability is δ.
+        second_sum, first_sum = np.cumsum(second), np.cumsum(first)
         with np.errstate(divide="ignore", invalid="ignore"):
-            epsilons = np.log(np.maximum(above - delta, 0)) - np.log(below)
+            epsilons = np.log(np.maximum(second_sum - delta, 0)) - np.log(first_sum)
         return float(max(np.nan_to_num(epsilons, nan=0.0, posinf=_CLAMP, neginf=0.0).max(), 0.0))
 
 
 @lru_cache(maxsize=32)
-def worst_pair(learner: Learner, dimension: int, background: int) -> Pair | None:
-    """The pair whose exact ε at the δ of the learner's claim is largest; None if laws are not told, or not
-    soon."""
-    if dimension > MOST_DIMENSIONS:
+def find_worst_pair(learner: Learner, dimension: int, background: int) -> NeighbourPair | None:
+    """The pair with the largest exact ε at the δ of the learner's claim.
+
+    None if the output distributions are not known, or not quickly.
+    """
+    if dimension > MAX_DIMENSIONS:
         return None
     laws: dict[Sample, Finite] = {}
-    best: Pair | None = None
-    most = -1.0
-    for samples in _pairs(dimension, background):
+    best: NeighbourPair | None = None
+    best_epsilon = -1.0
+    for samples in _list_pairs(dimension, background):
         for sample in samples:
-            law = laws.get(sample) or _law(learner, sample)
+            law = laws.get(sample) or _finite_law(learner, sample)
             if law is None:
                 return None
             laws[sample] = law
-        pair = Pair(samples, (laws[samples[0]], laws[samples[1]]))
+        pair = NeighbourPair(samples, (laws[samples[0]], laws[samples[1]]))
         epsilon = pair.epsilon(learner.claim.delta)
-        if epsilon > most + 1e-12:
-            best, most = pair, epsilon
+        if epsilon > best_epsilon + _MIN_GAIN:
+            best, best_epsilon = pair, epsilon
     return best
 
 
-def _law(learner: Learner, sample: Sample) -> Finite | None:
+def _finite_law(learner: Learner, sample: Sample) -> Finite | None:
     try:
         law = learner.law(sample)
     except Unsupported:
@@ -135,20 +136,20 @@ def _law(learner: Learner, sample: Sample) -> Finite | None:
     return law if isinstance(law, Finite) else None
 
 
-def _pairs(dimension: int, background: int) -> Iterator[tuple[Sample, Sample]]:
+def _list_pairs(dimension: int, background: int) -> Iterator[tuple[Sample, Sample]]:
     points = [(1.0,) * ones + (0.0,) * (dimension - ones) for ones in range(dimension + 1)]
-    examples: list[Labelled] = [(point, label) for point in points for label in (0, 1)]
+    examples: list[LabelledPoint] = [(point, label) for point in points for label in (0, 1)]
     for copies in range(background + 1):
         for shared in examples if copies else examples[:1]:
-            for one in examples:
+            for first in examples:
                 yield from (
-                    (_sample(one, shared, copies), _sample(other, shared, copies))
-                    for other in examples
-                    if other != one
+                    (_build_sample(first, shared, copies), _build_sample(second, shared, copies))
+                    for second in examples
+                    if second != first
                 )
 
 
-def _sample(example: Labelled, shared: Labelled, copies: int) -> Sample:
+def _build_sample(example: LabelledPoint, shared: LabelledPoint, copies: int) -> Sample:
     if not copies:
         return Sample([example[0]], [example[1]])
     return Sample([example[0], shared[0]], [example[1], shared[1]], [1, copies])

@@ -1,1 +1,1 @@
-"""Adversaries of the voting protocol."""
+"""Adversaries of the voting protocol: nature, which chooses the samples and the queries."""

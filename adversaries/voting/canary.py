@@ -1,6 +1,4 @@
-"""canary: one example at a point that no other touches, of whose label one teacher's vote there is all that
-remains.
-"""
+"""canary: one example at a point of its own, whose label shows in the vote of one teacher."""
 
 from __future__ import annotations
 
@@ -10,83 +8,84 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.voting.base import Nature
-from adversaries.voting.teacher_votes import (
-    Swap,
-    Tried,
-    best_swap,
-    candidates,
-    ladder,
-    planted,
-    size_of,
-    two_labels,
+from adversaries.common.training_samples import build_two_label_sample, find_runs_at, plant_example
+from adversaries.voting.base import VotingAdversary
+from adversaries.voting.vote_swaps import (
+    Candidate,
+    VoteSwap,
+    choose_best_swap,
+    choose_candidates,
+    choose_ladder,
+    sample_size_of,
 )
 from arena import InvalidArgument, Learner, Moves, Sample
 from arena.points import finite_domain
 
+_LADDER_POINTS = 5  # of the ladder that are tried
+
 
 @attrs.frozen
-class Canary(Nature):
-    """The last example of the sample is put at a point of its own, labelled 0 in world 0 and 1 in world 1,
-    and that point is asked again and again.
+class Canary(VotingAdversary):
+    """The last example is moved to a point of its own, labelled 0 in world 0 and 1 in world 1.
 
-    Without data all other examples lie at one other point and carry both labels half the time, so that their
-    teachers tie at the canary's too and its teacher decides. In the user's data the canary is the last
-    example, moved beyond the others: twice as far from their middle as any, or to a point of a finite domain
-    that is free. Where several points are free it is the one at which the votes are closest.
+    This point, the canary's, is queried repeatedly. Without data, all other examples are at one other point
+    and have both labels equally often, so that their teachers tie at the canary's point too, and its own
+    teacher decides. In the user's data the canary lies beyond the other examples, twice as far from their
+    middle as any of them, or at a free point of a finite domain. Among several free points, it is the one at
+    which the votes are closest.
 
-    The score is the log-likelihood ratio of the answers where the learner tells its law, else the number of
-    answers 1. Raises: InvalidArgument if no point is free, or at none of them the canary changes a vote.
+    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
+    otherwise the number of answers 1. Raises: InvalidArgument if no point is free, or the canary changes no
+    vote at any of them.
     """
 
     name = "canary"
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        swap = canary_in(self.learner, self.sample)
-        return (yield from self._again_and_again(swap, games))
+        swap = find_canary(self.learner, self.sample)
+        return (yield from self._repeat_query(swap, games))
 
 
 @lru_cache(maxsize=32)
-def canary_in(learner: Learner | None, sample: Sample | None) -> Swap:
-    """The best canary in the user's sample, or in one of nature's own."""
-    tried = _alone(learner) if sample is None else _beyond(learner, sample)
-    return best_swap(learner, tried)
+def find_canary(learner: Learner | None, sample: Sample | None) -> VoteSwap:
+    """The best canary in the user's sample, or in one that the adversary builds."""
+    candidates = _build_candidates(learner) if sample is None else _move_last_example(learner, sample)
+    return choose_best_swap(learner, candidates)
 
 
-def _alone(learner: Learner | None) -> Iterator[Tried]:
-    """One canary, and all other examples at one other point, as many labelled 1 as 0."""
-    points = ladder(learner)
-    some = points[np.unique(np.linspace(0, len(points) - 1, 5).astype(int))]
-    for other in some:
-        crowd = two_labels(other, size_of(learner), (size_of(learner) - 1) // 2)
-        # The last run is labelled 1, if any are: the canary takes the place of one labelled 0.
-        for point in some:
-            if (point != other).any():
-                yield planted(crowd, 0, point), point
-
-
-def _beyond(learner: Learner | None, sample: Sample) -> Iterator[Tried]:
-    last = len(sample.counts) - 1
-    for point in free_points(learner, sample):
-        yield planted(sample, last, point), point
-
-
-def free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
-    """(m, ...): points that the learner takes and the sample has not.
+def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
+    """(m, ...): points that the learner accepts and that are not in the sample.
 
     Raises: InvalidArgument if there is none.
     """
     if finite_domain(learner) is None:
-        middle = (sample.points.max(axis=0) + sample.points.min(axis=0)) / 2
-        reach = np.maximum(sample.points.max(axis=0) - sample.points.min(axis=0), 1.0)
+        low, high = sample.points.min(axis=0), sample.points.max(axis=0)
+        middle, reach = (high + low) / 2, np.maximum(high - low, 1.0)
         points = np.stack([middle - reach, middle + reach])
     else:
-        points = candidates(learner, sample)
-        held = (points[:, None] == sample.points).reshape(len(points), len(sample.points), -1)
-        points = points[~held.all(axis=2).any(axis=1)]
+        points = choose_candidates(learner, sample)
+        points = points[[not find_runs_at(sample, point).any() for point in points]]
     if not len(points):
         raise InvalidArgument(
-            "a canary needs a point that no other example touches, and the sample has them all",
+            "a canary needs a point without examples, and the sample has examples at all of them",
             remedy="Choose a concept class with a larger domain, or bring no data.",
         )
     return points
+
+
+def _build_candidates(learner: Learner | None) -> Iterator[Candidate]:
+    """One canary, and all other examples at one other point, as many labelled 1 as 0."""
+    ladder = choose_ladder(learner)
+    points = ladder[np.unique(np.linspace(0, len(ladder) - 1, _LADDER_POINTS).astype(int))]
+    size = sample_size_of(learner)
+    for other in points:
+        sample = build_two_label_sample(other, size, (size - 1) // 2)
+        # Run 0 is labelled 0, so the canary takes the place of an example labelled 0.
+        for point in points:
+            if (point != other).any():
+                yield plant_example(sample, 0, point), point
+
+
+def _move_last_example(learner: Learner | None, sample: Sample) -> Iterator[Candidate]:
+    for point in find_free_points(learner, sample):
+        yield plant_example(sample, len(sample.counts) - 1, point), point

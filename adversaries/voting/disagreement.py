@@ -1,4 +1,4 @@
-"""disagreement: walks through the region in which the teachers disagree, led by their answers."""
+"""disagreement: walks through the region where teachers disagree, guided by the answers."""
 
 from __future__ import annotations
 
@@ -7,67 +7,72 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.answer_likelihood import Judge
-from adversaries.voting.base import Nature
-from adversaries.voting.teacher_votes import Samples, candidates, narrowest_swap, on_ladder, votes_of
+from adversaries.common.answer_likelihood import AnswerLikelihood
+from adversaries.voting.base import VotingAdversary
+from adversaries.voting.vote_swaps import (
+    Samples,
+    build_ladder_sample,
+    choose_candidates,
+    find_narrowest_swap,
+    simulate_votes,
+)
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train
 
 
 @attrs.frozen
-class Disagreement(Nature):
-    """Asks only where some teachers say 0 and some say 1, and goes on from what it is told: after an answer 1
-    to the point with the next fewer votes for 1, after an answer 0 to that with the next more, after ⊥ to the
-    same again.
+class DisagreementWalk(VotingAdversary):
+    """Queries only points where teachers disagree, and moves by the up-and-down method.
 
-    That is the up-and-down method: every game finds the tie by itself and stays near it, starting from the
-    middle of the region. One example, at the point where votes are closest, is labelled 0 in world 0 and 1 in
-    world 1.
+    After an answer 1 it moves to the point with the next fewer votes for 1, after an answer 0 to the point
+    with the next more votes, and after an unstable answer it stays. So every game starts in the middle of the
+    region, finds the tie by itself and stays near it. One example, at the point where votes are closest, is
+    labelled 0 in world 0 and 1 in world 1.
 
-    The score is the log-likelihood ratio of the answers where the learner tells its law; else how far down
-    the games were led, on average. Raises: as small-margin does.
+    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
+    otherwise the mean position in the walk, negated. Raises: as small-margin.
     """
 
     name = "disagreement"
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        region = disputed(self.learner, self.sample)
-        judge = Judge(self.learner, region.samples, region.points, games)
+        region = find_disputed_region(self.learner, self.sample)
+        likelihood = AnswerLikelihood(self.learner, region.samples, region.points, games)
         last = len(region.points) - 1
-        place = np.full(games, last // 2)
-        led = np.zeros(games)
+        position = np.full(games, last // 2)
+        descent = np.zeros(games)
         yield Train(*region.samples)
-        for _ in range(self.questions):
-            reply = yield Query(region.points[place])
-            judge.take(place, reply)
-            place = np.clip(place + (reply.label == 0) - (reply.label == 1), 0, last)
-            led -= place
-        return judge.score if judge.knows else led
+        for _ in range(self.query_count):
+            reply = yield Query(region.points[position])
+            likelihood.add(position, reply)
+            position = np.clip(position + (reply.label == 0) - (reply.label == 1), 0, last)
+            descent -= position
+        return likelihood.score if likelihood.is_known else descent
 
 
 @attrs.frozen(eq=False)
-class Region:
-    """Neighbouring samples, and points (m, ...) at which teachers disagree, by votes for 1, which rise."""
+class DisputedRegion:
+    """Neighbouring samples, and points (m, ...) at which teachers disagree, by increasing votes for 1."""
 
     samples: Samples
     points: np.ndarray
 
 
 @lru_cache(maxsize=32)
-def disputed(learner: Learner | None, sample: Sample | None) -> Region:
-    """Where the teachers disagree in either world, one point for each number of votes.
+def find_disputed_region(learner: Learner | None, sample: Sample | None) -> DisputedRegion:
+    """The points at which teachers disagree in either world, one for each number of votes.
 
-    Raises: as `narrowest_swap`.
+    Raises: as `find_narrowest_swap`.
     """
     try:
-        swap = narrowest_swap(learner, on_ladder(learner) if sample is None else sample)
+        swap = find_narrowest_swap(learner, build_ladder_sample(learner) if sample is None else sample)
     except InvalidArgument:
         if sample is not None:
             raise
-        swap = narrowest_swap(learner, None)
-    points = candidates(learner, swap.samples[0])
-    votes = votes_of(learner, swap.samples, points).mean(axis=0)
+        swap = find_narrowest_swap(learner, None)
+    points = choose_candidates(learner, swap.samples[0])
+    votes = simulate_votes(learner, swap.samples, points).mean(axis=0)
     levels, first = np.unique(votes, return_index=True)
-    # The point that tells the worlds apart stands for the others with as many votes.
+    # The point of the swap is preferred to others with as many votes.
     same = np.flatnonzero((points == swap.point).reshape(len(points), -1).all(axis=1))
     first = np.where(np.isin(levels, votes[same]), same[0] if len(same) else 0, first)
-    return Region(swap.samples, points[first[(levels > 0) & (levels < 1)]])
+    return DisputedRegion(swap.samples, points[first[(levels > 0) & (levels < 1)]])

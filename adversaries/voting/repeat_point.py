@@ -1,4 +1,4 @@
-"""repeat-point: one point is asked until the learner halts, and when it does tells how close votes are."""
+"""repeat-point: queries one point until the learner halts, since the time of the halt reveals the margin."""
 
 from __future__ import annotations
 
@@ -9,87 +9,82 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.voting.base import Nature
-from adversaries.voting.teacher_votes import Swap, narrowest_swap, teachers_of
-from arena import (
-    NO_LABEL,
-    InvalidArgument,
-    Learner,
-    Moves,
-    Query,
-    Sample,
-    Train,
-    Training,
-)
+from adversaries.voting.base import VotingAdversary
+from adversaries.voting.vote_swaps import VoteSwap, find_narrowest_swap, teachers_of
+from arena import NO_LABEL, InvalidArgument, Learner, Moves, Query, Sample, Train, Training
 
-_REHEARSED = 1_024  # games in each world
-_LEVELS = 12  # votes that are rehearsed
+_SIMULATED_GAMES = 1_024  # in each world
+_MARGINS = 12  # that are simulated
 
 
 @attrs.frozen
-class RepeatPoint(Nature):
-    """One vote more or less for 1 at a point where most teachers say 1; the point is asked to the end.
+class RepeatPoint(VotingAdversary):
+    """One vote more or less for 1 at a point where most teachers vote 1, which is queried to the end.
 
-    A learner that halts after so many answers ⊥ halts the later the clearer the votes are, hence later in
-    world 1, where one teacher more says 1. By how much depends on thresholds that nature does not know; so it
-    rehearses: it plays the spec at tables of its own with margins from a tie to unanimity, and takes the one
-    at which the scores of the worlds are furthest apart, in standard deviations.
+    A learner that halts after a number of unstable answers halts later if the votes are clearer, hence later
+    in world 1, where one more teacher votes 1. How much later depends on thresholds that the adversary does
+    not know. So it simulates games with margins from a tie to unanimity, and chooses the margin at which the
+    scores of the worlds differ most, in standard deviations.
 
-    The score is how many answers came before the halt, of any kind, and how many of them were 1.
+    The score is the number of answers before the halt, of any kind, plus the number of answers 1 among them.
     """
 
     name = "repeat-point"
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        queries = self.questions
-        swap = most_telling(self.learner, self.sample, queries)
+        queries = self.query_count
+        swap = find_best_margin(self.learner, self.sample, queries)
         score = np.zeros(games)
         yield Train(*swap.samples)
         for _ in range(queries):
             reply = yield Query(swap.point)
-            score += _worth(reply.label)
+            score += _score_answers(reply.label)
         return score
 
 
-def _worth(label: np.ndarray) -> np.ndarray:
-    """(n,): 1 for an answer, 1 more if it is 1."""
+def _score_answers(label: np.ndarray) -> np.ndarray:
+    """(n,): 1 for an answer, and 1 more for an answer 1."""
     return (label != NO_LABEL) + 1.0 * (label == 1)
 
 
 @lru_cache(maxsize=32)
-def most_telling(learner: Learner | None, sample: Sample | None, queries: int) -> Swap:
-    """The swap whose rehearsal tells the worlds apart best.
+def find_best_margin(learner: Learner | None, sample: Sample | None, queries: int) -> VoteSwap:
+    """The swap for which the simulated scores of the worlds differ most.
 
-    Raises: as `narrowest_swap` does for votes that tie.
+    Raises: as `find_narrowest_swap` for votes that tie.
     """
-    return max(_swaps(learner, sample), key=lambda swap: _apart(learner, swap, queries))
+    swaps = _find_swaps(learner, sample)
+    return max(swaps, key=lambda swap: _simulate_separation(learner, swap, queries))
 
 
-def _swaps(learner: Learner | None, sample: Sample | None) -> Iterator[Swap]:
-    """One for each of several margins: at the tie, and above it as far as votes go."""
-    yield narrowest_swap(learner, sample)
-    most = teachers_of(learner) / 2 - 1
-    for above in np.unique(np.round(np.linspace(0, most, _LEVELS)))[1:]:
+def _find_swaps(learner: Learner | None, sample: Sample | None) -> Iterator[VoteSwap]:
+    """One swap for each of several margins, from the tie to the largest."""
+    yield find_narrowest_swap(learner, sample)
+    largest = teachers_of(learner) / 2 - 1
+    for above in np.unique(np.round(np.linspace(0, largest, _MARGINS)))[1:]:
         try:
-            yield narrowest_swap(learner, sample, below=-float(above))
-        except InvalidArgument:  # no example turns a vote at this margin
+            yield find_narrowest_swap(learner, sample, below=-float(above))
+        except InvalidArgument:  # no example changes a vote at this margin
             continue
 
 
-def _apart(learner: Any, swap: Swap, queries: int) -> float:
-    """By how many standard deviations world 1 scores higher in the mean, when both have the same coins."""
-    scores = np.stack([_rehearsed(learner, sample, swap.point, queries) for sample in swap.samples])
+def _simulate_separation(learner: Any, swap: VoteSwap, queries: int) -> float:
+    """The difference of the mean scores, world 1 minus world 0, in standard deviations.
+
+    Both worlds are simulated with common random numbers.
+    """
+    scores = np.stack([_simulate_scores(learner, sample, swap.point, queries) for sample in swap.samples])
     return float((scores[1].mean() - scores[0].mean()) / (scores.std(axis=1).mean() + 1e-9))
 
 
-def _rehearsed(learner: Any, sample: Sample, point: np.ndarray, queries: int) -> np.ndarray:
-    """(games,): the scores at a table of nature's own."""
-    state = learner.start(_REHEARSED, np.random.default_rng(0))
-    state.train(Training.of((sample,), np.zeros(_REHEARSED, np.intp)))
-    asked = np.broadcast_to(point, (_REHEARSED, *point.shape))
-    score = np.zeros(_REHEARSED)
+def _simulate_scores(learner: Any, sample: Sample, point: np.ndarray, queries: int) -> np.ndarray:
+    """(games,): the scores of simulated games."""
+    state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
+    state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
+    x = np.broadcast_to(point, (_SIMULATED_GAMES, *point.shape))
+    score = np.zeros(_SIMULATED_GAMES)
     for _ in range(queries):
-        silent = state.halted
-        label = np.asarray(state.predict(asked))
-        score += np.where(silent, 0.0, _worth(label))
+        halted = state.halted
+        label = np.asarray(state.predict(x))
+        score += np.where(halted, 0.0, _score_answers(label))
     return score

@@ -1,30 +1,30 @@
-"""small-margin: nature looks for the point where votes are closest, and for the example that turns them."""
+"""small-margin: queries the point where votes are closest, and swaps the example that turns them."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
-from adversaries.voting.base import Nature
-from adversaries.voting.teacher_votes import narrowest_swap
+from adversaries.voting.base import VotingAdversary
+from adversaries.voting.vote_swaps import find_narrowest_swap
 from arena import Moves, setting
 
 
 @attrs.frozen
-class SmallMargin(Nature):
-    """One vote more or less at the point where the votes are closest, which is asked again and again.
+class SmallMargin(VotingAdversary):
+    """One vote more or less at the point where the votes are closest, which is queried repeatedly.
 
-    Nature seats the learner's spec at tables of its own, looks at the votes at points of the sample and of
-    the domain, and plants examples there: labelled 0 in world 0 and 1 in world 1. It keeps the example that
-    turns the majority, or moves the votes where they are as near to `below` as they come.
+    The adversary simulates the learner, examines the votes at points of the sample and of the domain, and
+    plants examples there, labelled 0 in world 0 and 1 in world 1. It chooses the example that turns the
+    majority, or else changes the votes where they are closest to `below`.
 
-    Against thresholded Gaussian counts a tie tells most by a single answer. An answer 1 far below it is rarer
-    and tells more where it comes: with ℓ = 1 it is the very event at which the Gaussian mechanism's δ is
-    attained (docs/voting.md). Where the sparse vector screens votes, those of small margin are ⊥ almost
-    surely, and the margin that counts is that to its threshold: the learner's `telling_margin`.
+    Against thresholded Gaussian counts, a single answer is most informative at a tie. An answer 1 far below
+    the tie is rarer and more informative: with ℓ = 1 it is the event at which the δ of the Gaussian mechanism
+    is attained (docs/voting.md). Where the sparse vector screens votes, those with a small margin are almost
+    surely unstable, and the margin to its threshold matters: the learner's `telling_margin`.
 
-    The score is the log-likelihood ratio of the answers where the learner tells its law, else the number of
-    answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
+    The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
+    otherwise the number of answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
     """
 
     name = "small-margin"
@@ -32,10 +32,10 @@ class SmallMargin(Nature):
     below: float | None = setting(
         None,
         unit="votes",
-        help="how far below the tie the votes should be; default: where an answer tells most",
+        help="the aim, below the tie; default: where an answer is most informative",
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         below = getattr(self.learner, "telling_margin", 0.0) if self.below is None else self.below
-        swap = narrowest_swap(self.learner, self.sample, below=below)
-        return (yield from self._again_and_again(swap, games))
+        swap = find_narrowest_swap(self.learner, self.sample, below=below)
+        return (yield from self._repeat_query(swap, games))

@@ -1,4 +1,4 @@
-"""vote-inference: was this example in the sample? Answers at a few points, weighed by both worlds' laws."""
+"""vote-inference: infers whether an example was in the sample, from answers at a few informative points."""
 
 from __future__ import annotations
 
@@ -7,76 +7,83 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.answer_likelihood import Judge, chances, laws_of
-from adversaries.voting.base import Nature
-from adversaries.voting.teacher_votes import Samples, candidates, on_ladder, votes_of
+from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws, outcome_probabilities
+from adversaries.voting.base import VotingAdversary
+from adversaries.voting.vote_swaps import Samples, build_ladder_sample, choose_candidates, simulate_votes
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, setting
 from arena.settings import at_least, one_of, whole
 
 FLIPPED, COPY = "flipped", "copy"
-_MOST_TARGETS = 8
+_MAX_TARGETS = 8
 
 
 @attrs.frozen
-class VoteInference(Nature):
-    """Membership inference: in world 1 the target is in the sample, in world 0 another example has its place.
+class VoteInference(VotingAdversary):
+    """Membership inference: the target is in the sample in world 1, and replaced in world 0.
 
-    Nature works out the votes of both worlds at the points of the sample, and asks in turn about those few at
-    which the first answers differ most (by Hellinger's distance of their laws; by votes, if no law is told).
-    The score is the log-likelihood ratio of all answers; without a law, how many were 1 (0, where the target
-    is labelled 0).
+    The adversary computes the votes of both worlds at the points of the sample, and queries in turn the few
+    points at which the distributions of the first answer differ most in Hellinger distance. If the learner's
+    output distribution is not known, these are the points with the closest votes.
 
-    Raises: InvalidArgument if the sample has no such target, or it changes no vote at any point.
+    The score is the log-likelihood ratio of all answers; if the distribution is not known, the number of
+    answers 1, or of answers 0 if the target is labelled 0.
+
+    Raises: InvalidArgument if the sample has no such target, or the target changes no vote at any point.
     """
 
     name = "vote-inference"
 
     target: int | None = setting(
         None,
-        help="the target's row in the sample, from 0 on; default: of a few rows, the one that tells most",
+        help="the target's row in the sample, from 0 on; default: the most informative of a few rows",
         check=[whole, at_least(0)],
     )
     instead: str = setting(
         FLIPPED,
-        help="what has the target's place in world 0: itself with its label flipped, or a copy of the "
-        "example after it",
+        help="what replaces the target in world 0: itself with its label flipped, or a copy of the example "
+        "after it",
         check=one_of(FLIPPED, COPY),
     )
-    points: int = setting(4, help="the most points to ask about", check=[whole, at_least(1)])
+    points: int = setting(4, help="the largest number of points to query", check=[whole, at_least(1)])
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        case = case_of(self.learner, self.sample, self.target, self.instead)
+        case = find_inference_case(self.learner, self.sample, self.target, self.instead)
         points = case.points[: self.points]
-        judge = Judge(self.learner, case.samples, points, games)
+        likelihood = AnswerLikelihood(self.learner, case.samples, points, games)
         yield Train(*case.samples)
-        for number in range(self.questions):
-            place = number % len(points)
-            reply = yield Query(points[place])
-            judge.take(place, reply)
-        return judge.score if judge.knows else case.sign * judge.score
+        for number in range(self.query_count):
+            column = number % len(points)
+            reply = yield Query(points[column])
+            likelihood.add(column, reply)
+        return likelihood.score if likelihood.is_known else case.sign * likelihood.score
 
 
 @attrs.frozen(eq=False)
-class Case:
-    """The samples without and with the target, and the points (m, ...) that tell them apart, best first.
+class InferenceCase:
+    """The samples without and with the target, and the points (m, ...) where the worlds differ, best first.
 
-    telling: how much the first answer tells at the best. sign: 1 if the target's vote there is 1, else -1.
+    information: how informative the first answer is at the best point. sign: 1 if the target adds votes for 1
+    there, and -1 otherwise.
     """
 
     samples: Samples
     points: np.ndarray
-    telling: float
+    information: float
     sign: int
 
 
 @lru_cache(maxsize=32)
-def case_of(learner: Learner | None, sample: Sample | None, target: int | None, instead: str) -> Case:
-    """What vote-inference plays with these settings; raises as it does."""
-    whole_sample = on_ladder(learner) if sample is None else sample
-    spread = np.unique(np.linspace(0, whole_sample.size - 1, _MOST_TARGETS).astype(int)).tolist()
+def find_inference_case(
+    learner: Learner | None, sample: Sample | None, target: int | None, instead: str
+) -> InferenceCase:
+    """What vote-inference plays with these settings. Raises: as it does."""
+    with_target = build_ladder_sample(learner) if sample is None else sample
+    spread = np.unique(np.linspace(0, with_target.size - 1, _MAX_TARGETS).astype(int)).tolist()
     rows = spread if target is None else [target]
-    cases = [_case(learner, (_without(whole_sample, row, instead), whole_sample)) for row in rows]
-    best = max((case for case in cases if case is not None), key=lambda case: case.telling, default=None)
+    cases = [
+        _examine_samples(learner, (_replace_target(with_target, row, instead), with_target)) for row in rows
+    ]
+    best = max((case for case in cases if case is not None), key=lambda case: case.information, default=None)
     if best is None:
         raise InvalidArgument(
             "the target changes no vote",
@@ -86,11 +93,12 @@ def case_of(learner: Learner | None, sample: Sample | None, target: int | None, 
     return best
 
 
-def _without(sample: Sample, target: int, instead: str) -> Sample:
+def _replace_target(sample: Sample, target: int, instead: str) -> Sample:
     """The sample with another example in the target's place."""
     if target >= sample.size:
         raise InvalidArgument(
-            f"the target is a row of the sample, from 0 to {sample.size - 1:,}", value=f"row {target:,}"
+            f"the target must be a row of the sample, from 0 to {sample.size - 1:,}",
+            value=f"row {target:,}",
         )
     points, labels = (array.copy() for array in sample.rows())
     if instead == COPY:
@@ -101,23 +109,29 @@ def _without(sample: Sample, target: int, instead: str) -> Sample:
     return Sample(points, labels)
 
 
-def _case(learner: Learner | None, samples: Samples) -> Case | None:
+def _examine_samples(learner: Learner | None, samples: Samples) -> InferenceCase | None:
     """None if no vote differs."""
-    points = candidates(learner, samples[1])
-    in_0, in_1 = votes_of(learner, samples, points)
-    different = np.flatnonzero(in_0 != in_1)
-    if not len(different):
+    points = choose_candidates(learner, samples[1])
+    in_0, in_1 = simulate_votes(learner, samples, points)
+    differs = np.flatnonzero(in_0 != in_1)
+    if not len(differs):
         return None
-    telling = _telling(learner, samples, points[different], (in_0 + in_1)[different] / 2)
-    order = np.argsort(-telling, kind="stable")
-    best = different[order[0]]
-    return Case(samples, points[different[order]], float(telling.max()), 1 if in_1[best] > in_0[best] else -1)
+    information = _measure_information(learner, samples, points[differs], (in_0 + in_1)[differs] / 2)
+    order = np.argsort(-information, kind="stable")
+    best = differs[order[0]]
+    sign = 1 if in_1[best] > in_0[best] else -1
+    return InferenceCase(samples, points[differs[order]], float(information.max()), sign)
 
 
-def _telling(learner: Learner | None, samples: Samples, points: np.ndarray, votes: np.ndarray) -> np.ndarray:
-    """(m,): how much the first answer tells at points (m, ...) with these votes (m,), the more the better."""
-    laws = laws_of(learner, samples)
+def _measure_information(
+    learner: Learner | None, samples: Samples, points: np.ndarray, votes: np.ndarray
+) -> np.ndarray:
+    """(m,): how informative the first answer is at points (m, ...) with mean votes (m,); larger is better.
+
+    Twice the squared Hellinger distance of its distributions, or minus the distance of the votes from a tie.
+    """
+    laws = answer_laws(learner, samples)
     if laws is None:
         return -np.abs(votes - 0.5)
-    in_0, in_1 = (np.sqrt(np.maximum(chances(law, points), 0.0)) for law in laws)
+    in_0, in_1 = (np.sqrt(np.maximum(outcome_probabilities(law, points), 0.0)) for law in laws)
     return np.asarray(((in_0 - in_1) ** 2).sum(axis=0))

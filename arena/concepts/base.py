@@ -1,4 +1,4 @@
-"""What every concept class offers the algorithms, and the rules its arrays obey."""
+"""The interface of concept classes, and the rules that their arrays obey."""
 
 from __future__ import annotations
 
@@ -10,40 +10,27 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.dichotomies import MOST_SOLUTIONS, Solutions, by_dichotomies
+from arena.concepts.dichotomies import MAX_LABELLINGS, CandidateConcepts, Dichotomies, tally_signs
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import as_labels, freeze
+from arena.points import as_labels
 
-# Samples are minimised slab by slab: a slab stays in a core's cache, yet hides the cost of a numpy call.
+# ERM works on slabs of samples: small enough for a core's cache, large enough to amortise a numpy call.
 SLAB_NUMBERS = 2**17
 SLAB_SAMPLES = 2**14
-
-
-@attrs.frozen(eq=False)
-class Dichotomies:
-    """The distinct labellings that a class realises on some points, each with one concept that realises it.
-
-    Shapes: labels (d, m) bool, concepts (d,) in the terms of the class. Both are read-only.
-    """
-
-    labels: np.ndarray = attrs.field(converter=freeze)
-    concepts: np.ndarray = attrs.field(converter=freeze)
-
-    def __len__(self) -> int:
-        return len(self.labels)
+_LABELLINGS_AT_ONCE = 2**14  # rows of labels multiplied with signs at a time
 
 
 @attrs.frozen
 class ConceptClass(ABC):
-    """Spec of a concept class: hashable, printable, picklable.
+    """Base of the concept classes: immutable, hashable, printable and picklable.
 
-    The public methods check shapes and values. A new class writes `vc_dimension`, `check`,
-    `check_concepts`, `dichotomies` and the two hooks `_label` and `_minimise`, which are given checked
-    arrays only; and `_solutions` where a closed form beats going through dichotomies.
+    The public methods check shapes and values. A new class implements `vc_dimension`, `check`,
+    `check_concepts`, `dichotomies` and the two hooks `_label` and `_minimise`, which receive checked arrays
+    only. It may override `_candidate_concepts` where a closed form is faster than going through dichotomies.
 
-    name: what the command line calls it. concept_ndim: the axes of one concept: 0 of a number.
-    lists_minimisers: whether every concept that `erm` returns is listed, as the same numbers, by
-        `dichotomies` of any points that include the sample's.
+    name: its name on the command line. concept_ndim: the number of axes of one concept, 0 for a number.
+    lists_minimisers: whether `dichotomies` of any points that include a sample's points lists, as the same
+        numbers, every concept that `erm` may return for that sample.
     """
 
     name: ClassVar[str] = ""
@@ -52,11 +39,11 @@ class ConceptClass(ABC):
 
     @property
     def domain(self) -> tuple[Any, ...] | None:
-        """The points of a finite domain in order, vectors as tuples; None: the domain is not finite."""
+        """The points of a finite domain in order, vectors as tuples; None if the domain is not finite."""
         return None
 
-    def place(self, points: np.ndarray) -> np.ndarray:
-        """Where points of a finite domain stand in it, from 0; `check` must have passed them.
+    def domain_indices(self, points: np.ndarray) -> np.ndarray:
+        """The indices of points in a finite domain, from 0. The points must have passed `check`.
 
         Raises: Unsupported if the domain is not finite.
         """
@@ -65,7 +52,7 @@ class ConceptClass(ABC):
     @property
     @abstractmethod
     def vc_dimension(self) -> int:
-        """The largest number of points on which the class realises every labelling."""
+        """The size of the largest set of points on which the class realises every labelling."""
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -76,47 +63,50 @@ class ConceptClass(ABC):
     def check(self, x: Any) -> np.ndarray:
         """The points `x`, of any leading shape, as an array.
 
-        Raises: InvalidArgument naming the first value that is no point of the domain.
+        Raises: InvalidArgument with the first value that is not a point of the domain.
         """
 
     @abstractmethod
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """`concepts` as an array.
 
-        Raises: InvalidArgument naming the first value that is no concept of the class.
+        Raises: InvalidArgument with the first value that is not a concept of the class.
         """
 
     @abstractmethod
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The distinct labellings that the class realises on `points`, in an order that the class documents.
+        """The distinct labellings that the class realises on `points`, in the order that the class documents.
 
-        Shapes: points (m,), repeats allowed. No points have one labelling, the empty one.
+        Shapes: points (m, ...), with repeats allowed. An empty list has one labelling, the empty one.
         """
 
     def label(self, concepts: Any, x: Any) -> np.ndarray:
         """The label that each game's concept gives that game's point.
 
-        Shapes: concepts (n,), x one point for all games or (n,); result (n,) bool.
+        Shapes: concepts (n, ...), x one point for all games or (n, ...); result (n,) bool.
         """
         concepts, points = self.check_concepts(concepts), self.check(x)
         lead = _lead(points, self.point_shape)
         if concepts.ndim <= self.concept_ndim:
-            raise InvalidArgument("concepts need an axis of games", value=concepts.tolist())
+            raise InvalidArgument("concepts must have an axis of games", value=concepts.tolist())
         if lead not in ((), concepts.shape[:1]):
-            raise InvalidArgument(f"{len(concepts)} games need one point or as many points", value=lead)
+            raise InvalidArgument(
+                f"{len(concepts)} games need one common point or one point each", value=lead
+            )
         return self._label(concepts, points)
 
     def agrees(self, concepts: Any, x: Any, y: np.ndarray) -> np.ndarray:
-        """(n,) bool: whether each game's concept may be the target of a realizable game with this example.
+        """(n,) bool: whether each game's concept is consistent with that game's example (x, y).
 
-        It is, if it labels the point so; classes with a margin ask for more. Shapes: as `label`, y (n,).
+        A concept is consistent if it gives the point the label y. Classes with a margin also require that
+        the margin is reached. Shapes: as for `label`; y (n,).
         """
         return np.asarray(self.label(concepts, x) == y)
 
     def agreement(self, concepts: Any) -> Callable[[Any, np.ndarray], np.ndarray]:
-        """`agrees` of concepts that stay, as a function of the examples: what can be done once is done once.
+        """`agrees` with the concepts fixed: a function of (x, y) that repeats no work on the concepts.
 
-        Raises: InvalidArgument if they are no concepts, the function as `agrees` does.
+        Raises: InvalidArgument if a value is not a concept. The function raises what `agrees` raises.
         """
         checked = self.check_concepts(concepts)
         return lambda x, y: self.agrees(checked, x, y)
@@ -124,33 +114,34 @@ class ConceptClass(ABC):
     def labels(self, concepts: Any, points: Any) -> np.ndarray:
         """The label that every concept gives every point.
 
-        Shapes: concepts (a,), points (b,); result (a, b) bool.
+        Shapes: concepts (a, ...), points (b, ...); result (a, b) bool.
         """
         concepts, points = self.check_concepts(concepts), self._check_row(points)
         if concepts.ndim <= self.concept_ndim:
-            raise InvalidArgument("concepts need an axis", value=concepts.tolist())
+            raise InvalidArgument(
+                "a list of concepts must have one more axis than a concept", value=concepts.tolist()
+            )
         return self._label(concepts[:, None], points[None])
 
     def vote(self, concepts: Any, points: Any) -> np.ndarray:
         """The share of the concepts that label each point 1.
 
-        Shapes: concepts (a,), at least one, points (b,); result (b,) in [0, 1].
+        Shapes: concepts (a, ...) with a ≥ 1, points (b, ...); result (b,) in [0, 1].
         """
         return self._vote(self.check_concepts(concepts), self._check_row(points))
 
     def erm(self, points: Any, labels: Any, weights: Any = None) -> np.ndarray:
-        """An empirical risk minimiser of each sample: a concept with the least weight of wrong labels.
+        """An empirical risk minimiser of each sample: a concept with the least total weight of errors.
 
-        The last axis of `labels` holds the examples of one sample, the leading axes as many samples as
-        there are; points, labels and weights broadcast over these. An example of weight 0 is absent, so
-        weights may count copies. Each result is a function of the multiset of its own examples: sums are
-        exact, and ties are broken as the class documents, never by the order of the examples. It is a concept
-        that `dichotomies` lists for any points that include the sample's, where `lists_minimisers` says so.
+        The last axis of `labels` is the examples of one sample; points, labels and weights broadcast over the
+        leading axes. An example of weight 0 is absent, so weights may count copies. Each result depends only
+        on the multiset of its sample's examples: sums are exact, and ties are broken as the class documents,
+        never by the order of the examples.
 
-        Shapes: points (..., m), labels (..., m) of 0 and 1, weights (..., m) of at least 0 (default: ones);
-        result (...).
+        Shapes: points (..., m, ...), labels (..., m) of 0 and 1, weights (..., m) ≥ 0 (default: ones);
+        result (..., ...), one concept for each sample.
 
-        Raises: InvalidArgument if shapes do not fit or a point, label or weight is none.
+        Raises: InvalidArgument if shapes do not broadcast, or a point, label or weight is not valid.
         """
         arrays = [np.asarray(points), np.asarray(labels)]
         if weights is not None:
@@ -158,52 +149,58 @@ class ConceptClass(ABC):
         shapes = [self.point_shape, (), ()]
         lead, size = _common([_lead(a, s) for a, s in zip(arrays, shapes, strict=False)])
         rows = [_rows(a, s, lead, size) for a, s in zip(arrays, shapes, strict=False)]
-        found = [self._minimise(*self._checked(*(r[slab] for r in rows))) for slab in self._slabs(lead, size)]
-        joined = np.concatenate(found)
-        return joined.reshape(lead + joined.shape[1:])
+        minimisers = np.concatenate(
+            [
+                self._minimise(*self._check_samples(*(r[slab] for r in rows)))
+                for slab in self._slabs(lead, size)
+            ]
+        )
+        return minimisers.reshape(lead + minimisers.shape[1:])
 
-    def most_dichotomies(self, points: int) -> int:
-        """A bound on the labellings of so many points, by Sauer's lemma: the sum of binom(points, i) for i up
-        to the VC dimension.
+    def growth_bound(self, points: int) -> int:
+        """An upper bound on the number of labellings of so many points.
+
+        By default Sauer's lemma: the sum of binom(points, i) for i up to the VC dimension.
         """
         return sum(math.comb(points, i) for i in range(min(self.vc_dimension, points) + 1))
 
-    def solutions(self, points: Any, signs: Any, present: Any) -> Solutions:
-        """For each of b samples one concept for each distinct labelling of its present points, and what it
-        gains: the sum of `signs`, label 1 less label 0, over the points that it labels 1.
+    def candidate_concepts(self, points: Any, signs: Any, present: Any) -> CandidateConcepts:
+        """One concept for each distinct labelling of each sample's present points, with its gain.
 
-        Points that are not present make no labelling and their signs are not looked at. Which concept stands
-        for a labelling depends on nothing but the set of points present.
+        The gain of a concept is the sum of `signs` over the present points that it labels 1, where a sign is
+        the number of examples labelled 1 minus the number labelled 0. Points that are not present are
+        ignored. The concept chosen for a labelling depends only on the set of points present.
 
-        Shapes: points (b, m, ...), signs (b, m) of whole numbers, present (b, m) bool.
+        Shapes: b samples; points (b, m, ...), signs (b, m) integers, present (b, m) bool.
 
-        Raises: InvalidArgument if shapes do not fit or a point is none; Unsupported if a sample may have more
-        than `MOST_SOLUTIONS` labellings.
+        Raises: InvalidArgument if shapes do not fit or a point is not valid; Unsupported if a sample may have
+        more than `MAX_LABELLINGS` labellings.
         """
-        points, signs, there = np.asarray(points), np.asarray(signs), np.asarray(present)
+        points, signs, present = np.asarray(points), np.asarray(signs), np.asarray(present)
         lead = _lead(points, self.point_shape)
-        if len(lead) != 2 or signs.shape != lead or there.shape != lead or there.dtype != np.bool_:
+        if len(lead) != 2 or signs.shape != lead or present.shape != lead or present.dtype != np.bool_:
             raise InvalidArgument(
-                "samples are points, signs and bools (b, m)", value=(lead, signs.shape, there.shape)
+                "samples must be points (b, m, ...), signs (b, m) and booleans (b, m)",
+                value=(lead, signs.shape, present.shape),
             )
-        given = self.check(points[there])
-        # What is not present need not even be a point.
-        filled = np.zeros(points.shape, given.dtype)
-        filled[there] = given
-        return self._solutions(filled, np.where(there, signs, 0), there)
+        checked = self.check(points[present])
+        # Entries that are not present need not be valid points.
+        filled = np.zeros(points.shape, checked.dtype)
+        filled[present] = checked
+        return self._candidate_concepts(filled, np.where(present, signs, 0), present)
 
-    def check_solutions(self, points: int) -> None:
-        """Raises: Unsupported if so many distinct points may have more than `MOST_SOLUTIONS` labellings."""
-        most = self.most_dichotomies(points)
-        if most > MOST_SOLUTIONS:
+    def check_growth(self, points: int) -> None:
+        """Raises: Unsupported if so many distinct points may have more than `MAX_LABELLINGS` labellings."""
+        bound = self.growth_bound(points)
+        if bound > MAX_LABELLINGS:
             raise Unsupported(
-                f"{self} may label {points:,} points in {most:,} ways, more than the {MOST_SOLUTIONS:,} that "
-                "are gone through",
-                remedy="Take fewer points, or a class of smaller VC dimension.",
+                f"{self} may have {bound:,} labellings of {points:,} points, more than the "
+                f"{MAX_LABELLINGS:,} that can be enumerated",
+                remedy="Use fewer points, or a class of smaller VC dimension.",
             )
 
-    def points_at_random(self, rng: np.random.Generator, size: int) -> np.ndarray:
-        """Independent points, uniform on a finite domain, else on the unit interval or cube.
+    def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
+        """Independent points, uniform on a finite domain, otherwise uniform on the unit interval or cube.
 
         Shapes: result (size, ...).
         """
@@ -211,22 +208,52 @@ class ConceptClass(ABC):
             return self.check(rng.random((size, *self.point_shape)))
         return self.check(np.array(self.domain)[rng.integers(0, len(self.domain), size)])
 
-    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
-        """A concept that labels a fair part of the points of `points_at_random` 1; classes say which part.
+    def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
+        """A random target concept that labels neither too few nor too many of `draw_points` 1.
 
-        Shapes: result () or (k,), as the class has its concepts.
+        Each class documents its distribution. Shapes: result () or (k,), one concept.
 
-        Raises: Unsupported if the class has no such law.
+        Raises: Unsupported if the class does not define one.
         """
-        raise Unsupported(f"{self} draws no targets", remedy="Name a concept of the class instead.")
+        raise Unsupported(
+            f"{self} cannot draw a random target", remedy="Choose a concept of the class instead."
+        )
 
-    def _solutions(self, points: np.ndarray, signs: np.ndarray, present: np.ndarray) -> Solutions:
-        """`solutions` of checked arrays, with sign 0 where nothing is present."""
-        return by_dichotomies(self, points, signs, present)
+    def _candidate_concepts(
+        self, points: np.ndarray, signs: np.ndarray, present: np.ndarray
+    ) -> CandidateConcepts:
+        """`candidate_concepts` of checked arrays, with sign 0 where a point is not present.
+
+        This default calls `dichotomies` once for each distinct set of points that are present.
+        """
+        distinct, tally, sets, set_of = tally_signs(points, signs, present)
+        self.check_growth(int(sets.sum(axis=1).max(initial=0)))
+        # With no samples, an empty set still gives the result the shapes of the class.
+        options = [self.dichotomies(distinct[members]) for members in sets] or [
+            self.dichotomies(distinct[:0])
+        ]
+        gains = np.zeros((len(points), max(map(len, options))))
+        counted = np.zeros(gains.shape, bool)
+        for i, (members, option) in enumerate(zip(sets, options, strict=False)):
+            samples = np.flatnonzero(set_of == i)
+            totals = tally[np.ix_(samples, np.flatnonzero(members))]
+            for start in range(0, len(option), _LABELLINGS_AT_ONCE):
+                rows = slice(start, min(start + _LABELLINGS_AT_ONCE, len(option)))
+                gains[samples, rows] = totals @ option.labels[rows].T.astype(np.float64)
+            counted[samples, : len(option)] = True
+
+        def concepts_at(which: np.ndarray) -> np.ndarray:
+            first = options[0].concepts
+            concepts = np.empty((len(which), *first.shape[1:]), first.dtype)
+            for i, option in enumerate(options):
+                concepts[set_of == i] = option.concepts[which[set_of == i]]
+            return concepts
+
+        return CandidateConcepts(gains, counted, concepts_at)
 
     @abstractmethod
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """Labels, bool, of concepts and points whose leading axes broadcast."""
+        """The labels (bool) of concepts and points whose leading axes broadcast."""
 
     def _vote(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         """`vote` of checked arrays."""
@@ -238,38 +265,37 @@ class ConceptClass(ABC):
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         """`erm` of a slab of samples.
 
-        Shapes: points (b, m), labels (b, m) int8, weights (b, m) of whole numbers (int64, or Python's
-        where these are too small) or None for ones; b and m may be 0; result (b,).
+        Shapes: points (b, m, ...), labels (b, m) int8, weights (b, m) integers (int64, or Python's integers
+        where int64 is too small) or None for ones; b and m may be 0; result (b, ...).
         """
 
     def _numbers_a_sample(self, size: int) -> int:
-        """How many numbers `_minimise` holds for one sample of `size` examples."""
+        """How many numbers `_minimise` keeps in memory for one sample of `size` examples."""
         return size
 
     def _check_row(self, points: Any) -> np.ndarray:
         array = self.check(points)
         lead = _lead(array, self.point_shape)
         if len(lead) != 1:
-            raise InvalidArgument("points need one axis", value=lead)
+            raise InvalidArgument("a list of points must have one more axis than a point", value=lead)
         return array
 
-    def _checked(
+    def _check_samples(
         self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        whole = None if weights is None else whole_weights(weights)
-        return self.check(points), as_labels(labels), whole
+        return self.check(points), as_labels(labels), None if weights is None else integer_weights(weights)
 
     def _slabs(self, lead: tuple[int, ...], size: int) -> Iterator[slice]:
         samples = math.prod(lead)
         step = min(SLAB_SAMPLES, max(1, SLAB_NUMBERS // max(1, self._numbers_a_sample(size))))
-        # One slab even of no samples, so that the result has the dtype of the class.
+        # At least one slab, even of no samples, so that the result has the dtype of the class.
         return (slice(start, start + step) for start in range(0, max(samples, 1), step))
 
 
-def whole_weights(weights: np.ndarray) -> np.ndarray:
-    """Whole numbers in exact proportion to `weights`, so that sums of them depend on no order.
+def integer_weights(weights: np.ndarray) -> np.ndarray:
+    """Integers in exact proportion to `weights`, so that their sums do not depend on the order.
 
-    They are int64 where the sum along the last axis fits it, Python's integers (dtype object) otherwise.
+    They are int64 where the sum along the last axis fits, and Python's integers (dtype object) otherwise.
 
     Shapes: weights (..., m); result the same.
 
@@ -281,17 +307,17 @@ def whole_weights(weights: np.ndarray) -> np.ndarray:
         weights = weights.astype(np.float64)
     good = np.isfinite(weights) & (weights >= 0)
     if not good.all():
-        raise InvalidArgument("weights must be finite and at least 0", value=weights[~good].flat[0].item())
+        raise InvalidArgument("weights must be finite and ≥ 0", value=weights[~good].flat[0].item())
     if weights.dtype.kind == "f":
-        return _scaled(weights)
+        return _scale_to_integers(weights)
     return np.asarray(weights, np.int64 if _sums_fit(weights) else object)
 
 
-def _scaled(weights: np.ndarray) -> np.ndarray:
+def _scale_to_integers(weights: np.ndarray) -> np.ndarray:
     mantissa, exponent = np.frexp(weights)
     digits = np.ldexp(mantissa, 53).astype(np.int64)
     lowest = digits & -digits
-    # weights = odd * 2**power, so the least power is a grid that holds them all.
+    # weights = odd * 2**power, so all of them are multiples of 2**(the least power).
     power = exponent - 54 + np.frexp(lowest.astype(np.float64))[1]
     grid = power[digits > 0].min(initial=1024)
     with np.errstate(over="ignore"):
@@ -310,26 +336,28 @@ def _lead(array: np.ndarray, point_shape: tuple[int, ...]) -> tuple[int, ...]:
     """The leading axes of an array of points."""
     axes = array.ndim - len(point_shape)
     if axes < 0 or array.shape[axes:] != point_shape:
-        raise InvalidArgument(f"a point has shape {point_shape}", value=array.shape)
+        raise InvalidArgument(f"a point must have shape {point_shape}", value=array.shape)
     return array.shape[:axes]
 
 
 def _common(shapes: list[tuple[int, ...]]) -> tuple[tuple[int, ...], int]:
-    """The leading axes that shapes (..., m) broadcast to, and their m."""
+    """The leading axes that shapes (..., m) broadcast to, and their common m."""
     if any(len(shape) == 0 for shape in shapes):
-        raise InvalidArgument("samples need an axis of examples", value=shapes)
+        raise InvalidArgument("samples must have an axis of examples", value=shapes)
     if len({shape[-1] for shape in shapes}) > 1:
-        raise InvalidArgument("every example needs a point, a label and a weight", value=shapes)
+        raise InvalidArgument("points, labels and weights must be equally many", value=shapes)
     try:
         return np.broadcast_shapes(*(shape[:-1] for shape in shapes)), shapes[0][-1]
     except ValueError:
-        raise InvalidArgument("points, labels and weights must broadcast", value=shapes) from None
+        raise InvalidArgument(
+            "the shapes of points, labels and weights must broadcast", value=shapes
+        ) from None
 
 
 def _rows(array: np.ndarray, point_shape: tuple[int, ...], lead: tuple[int, ...], size: int) -> np.ndarray:
-    """`array` with its leading axes as one: (samples, m, ...)."""
+    """`array` with its leading axes merged into one: (samples, m, ...)."""
     row = (size, *point_shape)
     flat = (math.prod(lead), *row)
-    if array.shape == row:  # shared by all samples: a view, where a reshape would copy
+    if array.shape == row:  # shared by all samples: a broadcast view, where a reshape would copy
         return np.broadcast_to(array, flat)
     return np.broadcast_to(array, lead + row).reshape(flat)

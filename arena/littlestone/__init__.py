@@ -1,17 +1,17 @@
-"""What can be learned online: Littlestone dimension, shattered trees, and learners as automata."""
+"""Online learnability: Littlestone dimension, shattered trees, and deterministic learners as automata."""
 
 from arena.littlestone.automaton import START, Automaton, halving, soa
 from arena.littlestone.dimensions import dual_littlestone_dimension, dual_vc_dimension, littlestone_dimension
-from arena.littlestone.trees import shattered_tree, tree_text
+from arena.littlestone.trees import build_shattered_tree, format_tree
 
 __all__ = [
     "START",
     "Automaton",
+    "build_shattered_tree",
     "dual_littlestone_dimension",
     "dual_vc_dimension",
+    "format_tree",
     "halving",
     "littlestone_dimension",
-    "shattered_tree",
     "soa",
-    "tree_text",
 ]

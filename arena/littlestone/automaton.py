@@ -1,10 +1,10 @@
-"""Deterministic learners that change their mind only when they err, as automata: a table of games at once.
+"""Conservative deterministic learners as automata that run a batch of games at once.
 
-A conservative learner's state is the set of concepts that agree with the examples on which it erred. Every
-state has one function, its prediction at all points, and one successor for each point at which it may err.
-That keeps the states few: their number is at most (points)^(mistakes), where all version spaces of even the
-singletons are 2^points. The mistake bounds of SOA and Halving hold all the same, since their proofs count
-what a mistake removes.
+A conservative learner changes its state only when it errs. Its state is the set of concepts that agree with
+the examples on which it erred. Every state has one function, which predicts the label of every point, and one
+successor for each point. There are at most (points)^(mistakes) states, whereas the version spaces of the
+singletons alone are 2^points. The mistake bounds of SOA and Halving hold for the conservative versions, since
+their proofs only count what a mistake removes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from arena.littlestone.concept_sets import ConceptSets, concept_sets
 from arena.points import freeze
 
 START = 0
-MOST_ENTRIES = 2**22  # of the tables, states times points: half a minute
+MAX_ENTRIES = 2**22  # of the tables, states × points; compiling that many takes half a minute
 
 Predict = Callable[[ConceptSets, int], np.ndarray]
 
@@ -31,9 +31,9 @@ Predict = Callable[[ConceptSets, int], np.ndarray]
 class Automaton(ABC):
     """A conservative deterministic learner of a class with a finite domain.
 
-    States are whole numbers, the first is `START`. Points are columns: `concept_class.place(x)`.
+    States are integers, and the first is `START`. Points are columns: `concept_class.domain_indices(x)`.
 
-    concept_class: what it learns.
+    concept_class: the class that it learns.
     """
 
     concept_class: ConceptClass
@@ -41,59 +41,57 @@ class Automaton(ABC):
     @property
     @abstractmethod
     def hypotheses(self) -> ConceptClass:
-        """The class of its functions."""
+        """The class to which the functions of its states belong."""
 
     @property
     @abstractmethod
     def dead(self) -> int:
-        """The state that no concept is consistent with, which labels everything 0."""
+        """The state with which no concept is consistent. It labels everything 0."""
 
     @property
     def mistakes(self) -> int:
-        """The most mistakes it makes where some concept is consistent with all examples."""
+        """The largest number of mistakes that it makes on examples with which some concept is consistent."""
         return int(self.mistakes_left(np.array([START]))[0])
 
     @abstractmethod
     def functions(self, states: np.ndarray) -> np.ndarray:
-        """The function of each state, in the terms of `hypotheses`: two states predict alike if and only if
-        they have the same."""
+        """The function of each state, as a concept of `hypotheses`.
+
+        Two states predict alike if and only if they have the same function.
+        """
 
     @abstractmethod
     def labels(self, states: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """Bool: what the states predict at the points; shapes broadcast."""
+        """The predictions (bool) of the states at the points; shapes broadcast."""
 
     @abstractmethod
     def after_mistake(self, states: np.ndarray, columns: np.ndarray) -> np.ndarray:
-        """The states that follow where the prediction was wrong; shapes broadcast."""
+        """The states that follow a wrong prediction at the points; shapes broadcast."""
 
     @abstractmethod
     def mistakes_left(self, states: np.ndarray) -> np.ndarray:
-        """The most mistakes that are still to come; -1 where no concept is consistent."""
+        """The largest number of further mistakes; -1 where no concept is consistent."""
 
     def step(self, states: np.ndarray, columns: np.ndarray, y: np.ndarray) -> np.ndarray:
-        """The states after the examples (x, y): changed where the prediction was wrong."""
+        """The states after the examples (x, y). They change where the prediction is wrong."""
         wrong = self.labels(states, columns) != y
         return np.where(wrong, self.after_mistake(states, columns), states)
 
 
 @attrs.frozen(eq=False)
-class Compiled(Automaton):
-    """An automaton as tables.
+class TableAutomaton(Automaton):
+    """An automaton stored as tables, with S states of which the last is dead.
 
-    table: its functions. Shapes: S states, the last of them dead; label (S, points) bool, after (S, points)
-    int32, function (S,), left (S,) int8.
+    hypotheses: the distinct functions. Shapes: label (S, points) bool, after (S, points) int32, function (S,)
+    indices of hypotheses, left (S,) int8, the largest number of further mistakes.
     """
 
     concept_class: ConceptClass
-    table: Functions
+    hypotheses: Functions
     label: np.ndarray
     after: np.ndarray
     function: np.ndarray
     left: np.ndarray
-
-    @property
-    def hypotheses(self) -> ConceptClass:
-        return self.table
 
     @property
     def dead(self) -> int:
@@ -113,19 +111,19 @@ class Compiled(Automaton):
 
 
 @attrs.frozen(eq=False)
-class BinarySearch(Automaton):
-    """SOA of thresholds on N points, which is Halving as well: binary search, by arithmetic.
+class BinarySearchAutomaton(Automaton):
+    """Binary search: both SOA and Halving for thresholds on N points, computed without tables.
 
-    The thresholds are numbered 0 to N in the order of the domain, +inf last. The state of those from `low` to
-    `high` is low·(N + 1) + N - high.
+    The thresholds are numbered 0 to N in the order of the domain, with +inf last. The state low·(N + 1) + N -
+    high stands for the thresholds from `low` to `high`.
     """
 
     concept_class: ConceptClass
     thresholds: np.ndarray
 
     @classmethod
-    def of(cls, concept_class: Thresholds) -> BinarySearch:
-        """For thresholds with a finite domain."""
+    def build(cls, concept_class: Thresholds) -> BinarySearchAutomaton:
+        """The automaton of thresholds with a finite domain."""
         assert concept_class.domain is not None
         return cls(concept_class, freeze(np.append(concept_class.domain, np.inf)))
 
@@ -147,9 +145,9 @@ class BinarySearch(Automaton):
 
     def after_mistake(self, states: np.ndarray, columns: np.ndarray) -> np.ndarray:
         low, high = self._ends(states)
-        one = columns >= (low + high) // 2
-        low = np.where(one, np.maximum(low, columns + 1), low)
-        high = np.where(one, high, np.minimum(high, columns))
+        predicts_1 = columns >= (low + high) // 2
+        low = np.where(predicts_1, np.maximum(low, columns + 1), low)
+        high = np.where(predicts_1, high, np.minimum(high, columns))
         last = len(self.thresholds) - 1
         return np.where(low > high, self.dead, low * (last + 1) + last - high)
 
@@ -163,18 +161,20 @@ class BinarySearch(Automaton):
 
 
 def soa(concept_class: ConceptClass) -> Automaton:
-    """The Standard Optimal Algorithm of Littlestone (1988): the label whose concepts have the larger
-    Littlestone dimension, at a tie the one that more concepts give, then 1. It errs Ldim times at most.
+    """The Standard Optimal Algorithm of Littlestone (1988), which errs at most Ldim times.
 
-    Raises: Unsupported if the domain is not finite, or the class too large to compile.
+    It predicts the label whose concepts have the larger Littlestone dimension; on a tie the label that more
+    concepts give, and then 1.
+
+    Raises: Unsupported if the domain is not finite or the class is too large to compile.
     """
     return _automaton(concept_class, _by_dimension)
 
 
 def halving(concept_class: ConceptClass) -> Automaton:
-    """Halving: the label that most concepts give, at a tie 1. It errs log2(concepts) times at most.
+    """Halving: predicts the label that most concepts give, 1 on a tie. It errs at most log2(concepts) times.
 
-    Raises: Unsupported if the domain is not finite, or the class too large to compile.
+    Raises: Unsupported if the domain is not finite or the class is too large to compile.
     """
     return _automaton(concept_class, _by_number)
 
@@ -182,50 +182,49 @@ def halving(concept_class: ConceptClass) -> Automaton:
 @lru_cache(maxsize=32)
 def _automaton(concept_class: ConceptClass, predict: Predict) -> Automaton:
     if isinstance(concept_class, Thresholds) and concept_class.domain is not None:
-        return BinarySearch.of(concept_class)
-    return compiled(concept_class, predict)
+        return BinarySearchAutomaton.build(concept_class)
+    return compile_automaton(concept_class, predict)
 
 
-def compiled(concept_class: ConceptClass, predict: Predict) -> Compiled:
-    """The automaton of a conservative learner.
+def compile_automaton(concept_class: ConceptClass, predict: Predict) -> TableAutomaton:
+    """Compile the automaton of a conservative learner.
 
-    predict: the labels (points,) bool of the learner whose state is a set of concepts.
+    predict: returns the predictions (points,) bool in the state that is a set of concepts.
 
     Raises: Unsupported if there are too many states.
     """
     sets = concept_sets(concept_class)
-    points = sets.labels.shape[1]
-    most = MOST_ENTRIES // points
+    max_states = MAX_ENTRIES // sets.labels.shape[1]
     states, numbers = [sets.all], {sets.all: START}
     label: list[np.ndarray] = []
     after: list[list[int]] = []
-    for concepts in states:  # which grows
+    for concepts in states:  # the list grows while it is traversed
         label.append(predict(sets, concepts))
         after.append([])
-        for ones, one in zip(sets.ones, label[-1], strict=True):
-            rest = concepts & ~ones if one else concepts & ones
+        for ones, prediction in zip(sets.ones, label[-1], strict=True):
+            rest = concepts & ~ones if prediction else concepts & ones
             if rest and rest not in numbers:
                 numbers[rest] = len(states)
                 states.append(rest)
             after[-1].append(numbers[rest] if rest else -1)
-        if len(states) > most:
+        if len(states) > max_states:
             raise Unsupported(
-                f"{concept_class} is too large to compile: more than {most:,} states",
+                f"{concept_class} is too large to compile: it has more than {max_states:,} states",
                 remedy="Choose a smaller domain.",
             )
-    return _tables(concept_class, np.array(label), np.array(after))
+    return _build_tables(concept_class, np.array(label), np.array(after))
 
 
-def _tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndarray) -> Compiled:
-    """An automaton from the rows of its states; -1 in `after` is the dead state."""
+def _build_tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndarray) -> TableAutomaton:
+    """Build an automaton from the rows of its states, where -1 in `after` stands for the dead state."""
     dead = len(label)
     label = np.concatenate([label, np.zeros_like(label[:1])])
     after = np.concatenate([np.where(after < 0, dead, after), np.full_like(after[:1], dead)])
     packed = np.packbits(label, axis=1)
     _, first, function = np.unique(packed, axis=0, return_index=True, return_inverse=True)
-    return Compiled(
+    return TableAutomaton(
         concept_class=concept_class,
-        table=Functions(concept_class, label[first]),
+        hypotheses=Functions(concept_class, label[first]),
         label=freeze(label),
         after=freeze(after.astype(np.int32)),
         function=freeze(function.ravel()),
@@ -234,7 +233,7 @@ def _tables(concept_class: ConceptClass, label: np.ndarray, after: np.ndarray) -
 
 
 def _most_mistakes(after: np.ndarray) -> np.ndarray:
-    """The longest way from each state to one that errs no more; -1 for the dead state, the last."""
+    """The longest path from each state to one without further mistakes; -1 for the dead state, the last."""
     left = np.zeros(len(after), np.int8)
     left[-1] = -1
     while True:
@@ -246,14 +245,14 @@ def _most_mistakes(after: np.ndarray) -> np.ndarray:
 
 
 def _by_dimension(sets: ConceptSets, concepts: int) -> np.ndarray:
-    return _compared(sets, concepts, lambda part: (sets.dimension(part), part.bit_count()))
+    return _heavier_label(sets, concepts, lambda part: (sets.dimension(part), part.bit_count()))
 
 
 def _by_number(sets: ConceptSets, concepts: int) -> np.ndarray:
-    return _compared(sets, concepts, int.bit_count)
+    return _heavier_label(sets, concepts, int.bit_count)
 
 
-def _compared(sets: ConceptSets, concepts: int, weight: Callable[[int], Any]) -> np.ndarray:
-    """At each point, whether the concepts that label it 1 weigh at least as much as those that do not."""
+def _heavier_label(sets: ConceptSets, concepts: int, weight: Callable[[int], Any]) -> np.ndarray:
+    """(points,) bool: whether the concepts that label a point 1 weigh at least as much as the others."""
     parts = [(concepts & ones, concepts & ~ones) for ones in sets.ones]
     return np.array([bool(one) and (not zero or weight(one) >= weight(zero)) for one, zero in parts])

@@ -1,4 +1,4 @@
-"""Sets of concepts as bits, and the largest tree that they shatter."""
+"""Sets of concepts as bits, and their Littlestone dimension."""
 
 from __future__ import annotations
 
@@ -7,23 +7,24 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.consistency import MOST_LABELS, labellings
+from arena.concepts.consistency import MAX_LABELS, labellings
 from arena.errors import Unsupported
 
-MOST_SETS = 2**20  # that are remembered: about 200 bytes each
+MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
 
 
 class ConceptSets:
-    """The distinct labellings of a finite domain by a class, numbered; a set of them is an int, a bit each.
+    """The distinct labellings of a finite domain by a class. A set of them is an int, with a bit for each.
 
     labels: (concepts, points) bool. ones: for each point, the set of concepts that label it 1.
+    all: the set of all concepts.
     """
 
     def __init__(self, name: str, labels: np.ndarray) -> None:
-        """name: of the class, for messages. Raises: Unsupported if there are too many labels."""
-        if labels.size > MOST_LABELS:
+        """name: the name of the class in messages. Raises: Unsupported if there are too many labels."""
+        if labels.size > MAX_LABELS:
             raise Unsupported(
-                f"{name} has {labels.shape[0]:,} x {labels.shape[1]:,} labels, over {MOST_LABELS:,}",
+                f"{name} has {labels.shape[0]:,} × {labels.shape[1]:,} labels, more than {MAX_LABELS:,}",
                 remedy="Choose a smaller domain.",
             )
         self.name = name
@@ -33,13 +34,13 @@ class ConceptSets:
         self._bounds: dict[int, tuple[int, int]] = {}
 
     def dimension(self, concepts: int) -> int:
-        """The Littlestone dimension of a set of concepts (Definition 2.2 of Li, Wang, Ye); -1 of none.
+        """The Littlestone dimension of a set of concepts (Definition 2.2 of Li, Wang, Ye); -1 if it is empty.
 
-        Raises: Unsupported if too many sets must be looked at.
+        Raises: Unsupported if too many sets must be visited.
         """
         if not concepts:
             return -1
-        low, high = self._known(concepts)
+        low, high = self._bounds_of(concepts)
         while low < high:
             if not self.shatters(concepts, low + 1):
                 break
@@ -51,15 +52,15 @@ class ConceptSets:
         """Whether the set shatters a tree of this depth."""
         if depth <= 0:
             return bool(concepts)
-        low, high = self._known(concepts)
+        low, high = self._bounds_of(concepts)
         if depth <= low or depth > high:
             return depth <= low
-        found = self.root(concepts, depth) is not None
-        self._remember(concepts, depth if found else low, high if found else depth - 1)
-        return found
+        shatters = self.root(concepts, depth) is not None
+        self._remember(concepts, depth if shatters else low, high if shatters else depth - 1)
+        return shatters
 
     def root(self, concepts: int, depth: int) -> int | None:
-        """The point at the root of a shattered tree of this depth, or None if there is no tree."""
+        """The column at the root of a shattered tree of this depth, or None if there is no such tree."""
         least = 1 << (depth - 1)
         parts = []
         for point, ones in enumerate(self.ones):
@@ -67,20 +68,21 @@ class ConceptSets:
             size = min(part.bit_count(), (concepts ^ part).bit_count())
             if size >= least:
                 parts.append((-size, point, part))
-        # The evener the split, the likelier both halves shatter what is left.
+        # Even splits come first: both halves are more likely to shatter the rest of the tree.
         for _, point, part in sorted(parts):
             small, large = sorted((part, concepts ^ part), key=int.bit_count)
             if self.shatters(small, depth - 1) and self.shatters(large, depth - 1):
                 return point
         return None
 
-    def _known(self, concepts: int) -> tuple[int, int]:
+    def _bounds_of(self, concepts: int) -> tuple[int, int]:
+        """Lower and upper bounds on the dimension of a nonempty set."""
         return self._bounds.get(concepts) or (0, concepts.bit_count().bit_length() - 1)
 
     def _remember(self, concepts: int, low: int, high: int) -> None:
-        if len(self._bounds) >= MOST_SETS:
+        if len(self._bounds) >= MAX_SETS:
             raise Unsupported(
-                f"the Littlestone dimension of {self.name} takes more than {MOST_SETS:,} sets of concepts",
+                f"the Littlestone dimension of {self.name} needs more than {MAX_SETS:,} sets of concepts",
                 remedy="Choose a smaller domain.",
             )
         self._bounds[concepts] = low, high
@@ -94,11 +96,11 @@ def _bits(flags: np.ndarray) -> int:
 def concept_sets(concept_class: ConceptClass) -> ConceptSets:
     """The sets of concepts of a class with a finite domain.
 
-    Raises: Unsupported if the domain is not finite, or too large.
+    Raises: Unsupported if the domain is not finite or the class is too large.
     """
     if concept_class.domain is None:
         raise Unsupported(
             f"{concept_class} has no finite domain, and its Littlestone dimension is infinite",
-            remedy="Give it a finite domain, as in thresholds:1..16.",
+            remedy="Give it one, as in thresholds:1..16.",
         )
     return ConceptSets(str(concept_class), labellings(concept_class))

@@ -1,4 +1,4 @@
-"""Dimensions of a class and of its dual, in which points and concepts change places."""
+"""Dimensions of a class and of its dual, in which points and concepts are exchanged."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ from arena.littlestone.concept_sets import ConceptSets, concept_sets
 def littlestone_dimension(concept_class: ConceptClass) -> int:
     """Ldim: the depth of the deepest tree that the class shatters (Definition 2.2 of Li, Wang, Ye).
 
-    Raises: Unsupported if the domain is not finite, or the class too large.
+    Raises: Unsupported if the domain is not finite or the class is too large.
     """
     sets = concept_sets(concept_class)
     return sets.dimension(sets.all)
 
 
 def dual_littlestone_dimension(concept_class: ConceptClass) -> int:
-    """Ldim*: that of the dual class, whose concepts are the points.
+    """Ldim*: the Littlestone dimension of the dual class, whose concepts are the points.
 
     Raises: as `littlestone_dimension`.
     """
@@ -28,7 +28,7 @@ def dual_littlestone_dimension(concept_class: ConceptClass) -> int:
 
 
 def dual_vc_dimension(concept_class: ConceptClass) -> int:
-    """VC*: that of the dual class.
+    """VC*: the VC dimension of the dual class.
 
     Raises: Unsupported if the domain is not finite.
     """
@@ -36,6 +36,5 @@ def dual_vc_dimension(concept_class: ConceptClass) -> int:
 
 
 def _dual(concept_class: ConceptClass) -> np.ndarray:
-    """(points, concepts) bool, without points that all concepts label as another."""
-    rows: np.ndarray = np.unique(labellings(concept_class).T, axis=0)
-    return rows
+    """(points, concepts) bool, with one of several points that all concepts label alike."""
+    return np.asarray(np.unique(labellings(concept_class).T, axis=0))

@@ -11,14 +11,15 @@ from arena.littlestone.concept_sets import concept_sets
 from arena.points import format_point
 
 
-def shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
+def build_shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
     """A tree of depth Ldim that the class shatters.
 
-    A node is the tuple of labels (y_1, ..., y_t) on the way to it, () the root. Inner nodes have an attribute
-    `point`, the point asked there, and `column`, its place in the domain; leaves have `concept`, the number
-    of a labelling among `dichotomies(domain)` that takes the way. Edges have `label`, 0 or 1.
+    A node is the tuple of labels (y_1, ..., y_t) on the path to it; the root is (). Inner nodes have the
+    attributes `point`, the point at this node, and `column`, its index in the domain. Leaves have `concept`,
+    the index in `dichotomies(domain)` of a labelling that is consistent with the path. Edges have `label`, 0
+    or 1.
 
-    Raises: Unsupported if the domain is not finite, or the class too large.
+    Raises: Unsupported if the domain is not finite or the class is too large.
     """
     sets = concept_sets(concept_class)
     domain = concept_class.domain
@@ -40,11 +41,11 @@ def shattered_tree(concept_class: ConceptClass) -> nx.DiGraph[Any]:
     return tree
 
 
-def tree_text(tree: nx.DiGraph[Any]) -> str:
-    """A tree for people: a line a node, the label that leads to it, then the point asked there.
+def format_tree(tree: nx.DiGraph[Any]) -> str:
+    """A tree as text, one line a node: the label that leads to it, then its point.
 
     >>> from arena.concepts import Thresholds
-    >>> print(tree_text(shattered_tree(Thresholds(range(1, 4)))))
+    >>> print(format_tree(build_shattered_tree(Thresholds(range(1, 4)))))
     2
     ├─0→ 3
     │    ├─0→ ·
@@ -57,11 +58,11 @@ def tree_text(tree: nx.DiGraph[Any]) -> str:
 
 
 def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
-    """The text of the subtree below a node, by lines."""
+    """The lines of text for the subtree at a node."""
     if "point" not in tree.nodes[node]:
         return ["·"]
     lines = [format_point(tree.nodes[node]["point"])]
     for label, first, rest in ((0, "├─0→ ", "│    "), (1, "└─1→ ", "     ")):
-        below = _lines(tree, (*node, label))
-        lines += [first + below[0], *(rest + line for line in below[1:])]
+        subtree = _lines(tree, (*node, label))
+        lines += [first + subtree[0], *(rest + line for line in subtree[1:])]
     return lines

@@ -1,1 +1,1 @@
-"""Attacks on utility or on secrecy, whose outcome is a figure and no certificate."""
+"""Attacks on utility or confidentiality, whose result is a figure with limits and not a certificate."""

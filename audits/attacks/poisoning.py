@@ -1,202 +1,177 @@
-"""How far queries that are chosen move a predictor: its errors by rounds, by the fraction that is chosen."""
+"""How far an adversary moves a predictor by choosing a fraction of its queries."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import partial
 from typing import Any
 
 import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner
-from audits.races.errors.exact_errors import Judge
-from audits.races.errors.games import judged
-from audits.races.errors.plan import PredictorRace, asked, predictor_race
-from audits.races.mistakes.games import play_all
-from audits.registry.settings_text import settings_text, summary
+from audits.races.game_plan import Watch, play_games
+from audits.races.predictor_errors import ErrorRecorder
+from audits.races.predictor_race import PredictorRace, plan_predictor_race, queries_by_round
 from audits.runs.workers import Workers
 from audits.statistics.means_and_shares import Middle
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.9)
 GAMES = 50
-NOBODY = "-"  # the aim where nothing is chosen
 
 
 @attrs.frozen(kw_only=True)
 class Dose:
-    """A learner, and how much of what it is asked. label: what the learner is called."""
+    """A learner's label, and the fraction of its queries that the adversary chooses with an aim.
+
+    aim: None if the fraction is 0.
+    """
 
     label: str
-    aim: str
+    aim: str | None
     fraction: float
 
 
 @attrs.frozen(kw_only=True)
-class Poisoning:
-    """The plan: a race in which every dose of every learner is an entrant."""
+class PoisoningPlan(PredictorRace):
+    """A race in which every dose of every learner is an entrant; doses: in the order of the entrants."""
 
-    race: PredictorRace
-    doses: tuple[Dose, ...]
+    doses: tuple[Dose, ...] = attrs.field(repr=False)
+
+    def play_block(self, number: int, block: int) -> np.ndarray:
+        """(4, K, n): by rounds, the number of answers, the largest error of a hypothesis, the sum of the
+        errors, and the error of the concept that labels S_i.
+        """
+        record = self.record_block(number, block, PoisoningRecorder)
+        return np.stack([record.answers, record.worst, record.total, record.moved])
 
 
 @attrs.frozen(kw_only=True)
-class Spoilt:
-    """What a dose came to; tuples are by rounds.
+class PoisoningFigures:
+    """The figures of one dose. Tuples are by rounds.
 
     mean: a game's mean error of hypotheses. worst: its largest. moved: the error of the concept that labels
-    S_i, from round 2 on. halted: games that halted before the round's end; what they
-    leave unanswered has error 1.
+    S_i, from round 2 on. halted: the number of games that halted before the round's end; the queries that
+    they leave unanswered have error 1.
     """
 
-    dose: Dose
+    derived = ("label", "aim", "fraction")
+
+    dose: Dose = attrs.field(repr=False)
     learner: Learner
-    adversary: Adversary
     mean: tuple[Middle, ...]
     worst: tuple[Middle, ...]
     moved: tuple[Middle, ...]
     halted: tuple[int, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        learner = self.learner
-        return {
-            "label": self.dose.label,
-            "learner": learner.name,
-            "settings": settings_text(learner),
-            "aim": self.dose.aim if self.dose.fraction else None,
-            "fraction": self.dose.fraction,
-            **{name: [one.as_json() for one in getattr(self, name)] for name in ("mean", "worst", "moved")},
-            "halted": list(self.halted),
-        }
+    @property
+    def label(self) -> str:
+        return self.dose.label
+
+    @property
+    def aim(self) -> str | None:
+        return self.dose.aim
+
+    @property
+    def fraction(self) -> float:
+        return self.dose.fraction
 
 
 @attrs.frozen(kw_only=True)
 class PoisoningResult:
     """The figures of all doses, in the order of the plan."""
 
-    plan: Poisoning
-    doses: tuple[Spoilt, ...]
+    plan: PoisoningPlan
+    doses: tuple[PoisoningFigures, ...]
 
-    def as_json(self) -> dict[str, Any]:
-        """Plain data; null stands for what is not known."""
-        race = self.plan.race
-        names = ("rounds", "games", "tested", "confidence", "seed")
-        told = {name: getattr(race, name) for name in names}
-        return (
-            {"adversary": summary(self.doses[0].adversary)}
-            | told
-            | {
-                "doses": [one.as_json() for one in self.doses],
-                "worst": [
-                    {"label": label, "aim": one.dose.aim, "fraction": one.dose.fraction}
-                    for label, one in self.sharpest().items()
-                ],
-            }
-        )
-
-    def sharpest(self) -> dict[str, Spoilt]:
-        """For each learner that was poisoned, the dose after which it errs most in the last round."""
-        found: dict[str, Spoilt] = {}
-        for one in self.doses:
-            best = found.get(one.dose.label)
-            if one.dose.fraction and (best is None or one.mean[-1].median > best.mean[-1].median):
-                found[one.dose.label] = one
-        return found
+    def find_worst(self) -> dict[str, PoisoningFigures]:
+        """For each poisoned learner, the dose after which it has the largest error in the last round."""
+        worst: dict[str, PoisoningFigures] = {}
+        for figures in self.doses:
+            best = worst.get(figures.label)
+            if figures.fraction and (best is None or figures.mean[-1].median > best.mean[-1].median):
+                worst[figures.label] = figures
+        return worst
 
 
-def poisoning(
+def plan_poisoning(
     learners: Sequence[tuple[str, Learner]],
-    made: Callable[[Learner, str, float], Adversary],
+    make_adversary: Callable[[Learner, str, float], Adversary],
     *,
     aims: Sequence[str],
     fractions: Sequence[float] = FRACTIONS,
-    **others: Any,
-) -> Poisoning:
-    """The plan. made: the adversary for a learner, an aim and a fraction. others: as of `predictor_race`.
+    **settings: Any,
+) -> PoisoningPlan:
+    """Plan the attack on learners, each given with its label.
 
-    Where the fraction is 0 the aim does not matter, and one is played.
+    make_adversary: makes the adversary for a learner, an aim and a fraction. A fraction of 0 is played once,
+    since the aim does not matter. settings: as in `plan_predictor_race`.
 
-    Raises: InvalidArgument for fractions outside [0, 1] or given twice, and as `predictor_race` does.
+    Raises: InvalidArgument for fractions outside [0, 1] or given twice, and as `plan_predictor_race` does.
     """
     for fraction in fractions:
         if not 0 <= fraction <= 1:
-            raise InvalidArgument("a fraction lies between 0 and 1", value=fraction)
-    if not aims or not fractions or len(set(fractions)) < len(fractions) or len(set(aims)) < len(aims):
-        raise InvalidArgument("aims and fractions are one or more, each given once", value=(aims, fractions))
-    doses, entrants = [], []
+            raise InvalidArgument("a fraction must be between 0 and 1", value=fraction)
+    for name, values in (("aim", aims), ("fraction", fractions)):
+        if not values or len(set(values)) < len(values):
+            raise InvalidArgument(f"give at least one {name}, and each only once", value=tuple(values))
+    doses, players = [], []
     for label, learner in learners:
         for fraction in sorted(fractions):
             for aim in aims if fraction else aims[:1]:
-                doses.append(Dose(label=label, aim=aim if fraction else NOBODY, fraction=fraction))
-                name = f"{label} {doses[-1].aim} {fraction:g}"
-                entrants.append((name, learner, made(learner, aim, fraction)))
-    return Poisoning(race=predictor_race(entrants, **others), doses=tuple(doses))
+                doses.append(Dose(label=label, aim=aim if fraction else None, fraction=fraction))
+                players.append(
+                    (f"{label} {aim} {fraction:g}", learner, make_adversary(learner, aim, fraction))
+                )
+    race = plan_predictor_race(players, **settings)
+    return PoisoningPlan(**attrs.asdict(race, recurse=False), doses=tuple(doses))
 
 
-def run(
-    plan: Poisoning, *, jobs: int | Workers = 1, watch: Callable[[int], None] | None = None
+def run_poisoning(
+    plan: PoisoningPlan, *, jobs: int | Workers = 1, watch: Watch | None = None
 ) -> PoisoningResult:
-    """Play the plan. jobs: processes, or `Workers`; the figures do not depend on them. watch: is told the
-    games played.
-
-    Raises: as `audits.races.errors.run` does.
-    """
-    figures = play_all(plan.race, partial(play_block, plan.race), jobs, watch)
-    found = [_spoilt(plan, number, one) for number, one in enumerate(figures)]
-    return PoisoningResult(plan=plan, doses=tuple(found))
+    """Play the plan; jobs, watch and errors as in `play_games`."""
+    figures = play_games(plan, jobs=jobs, watch=watch)
+    doses = tuple(_summarise(plan, number, arrays) for number, arrays in enumerate(figures))
+    return PoisoningResult(plan=plan, doses=doses)
 
 
-class Surgeon(Judge):
-    """A judge who also looks at the concept that labels S_i.
+class PoisoningRecorder(ErrorRecorder):
+    """Also records the error of the concept that labels S_i.
 
-    moved: (rounds, n), its error; NaN in rounds that no game reached, and in round 1.
+    moved: (rounds, n); NaN in round 1, which has no such concept, and in rounds that a game did not reach.
     """
 
-    def opens(self, people: Any, games: int, rng: np.random.Generator) -> None:
-        super().opens(people, games, rng)
-        self.moved = np.full((self._rounds, games), np.nan)
+    def __init__(self, *args: Any) -> None:
+        super().__init__(*args)
+        self.moved = np.full(self.answers.shape, np.nan)
 
-    def answered(self, state: Any, x: np.ndarray, labels: np.ndarray, silent: np.ndarray) -> None:
-        super().answered(state, x, labels, silent)
+    def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
+        super().observe(state, x, labels, halted)
         index, concepts = state.round.index, state.labelling
         if concepts is None or index > self._rounds or not np.isnan(self.moved[index - 1]).all():
             return
-        exam = self._exam
-        said = np.stack(
-            [
-                self._concepts.labels(own[None], points)[0]
-                for own, points in zip(concepts, exam.points, strict=True)
-            ]
-        )
-        errors = (said != exam.labels) @ exam.weights - exam.least
-        self.moved[index - 1] = np.where(silent, np.nan, errors)
+        evaluation = self.evaluation
+        pairs = zip(concepts, evaluation.points, strict=True)
+        predicted = np.stack([self._concepts.labels(concept[None], points)[0] for concept, points in pairs])
+        errors = (predicted != evaluation.labels) @ evaluation.weights - evaluation.best_error
+        self.moved[index - 1] = np.where(halted, np.nan, errors)
 
 
-def play_block(race: PredictorRace, task: tuple[int, int]) -> np.ndarray:
-    """(4, K, n): of the games of a block, by rounds, the answers, the largest error of a hypothesis, the sum
-    of the errors, and the error of the concept that labels S_i. task: (number of the entrant, block).
-    """
-    judge = Surgeon(race.rounds, race.entrants[task[0]].concepts, size=race.tested)
-    judged(race, task, judge)
-    return np.stack([judge.answers, judge.worst, judge.total, judge.moved])
-
-
-def _spoilt(plan: Poisoning, number: int, figures: np.ndarray) -> Spoilt:
-    race, entrant = plan.race, plan.race.entrants[number]
+def _summarise(plan: PoisoningPlan, number: int, figures: np.ndarray) -> PoisoningFigures:
+    learner = plan.entrants[number].learner
     answers, worst, total, moved = figures
-    wanted = asked(entrant.learner, race.rounds)[:, None]
-    error = (1 - race.confidence) / (3 * race.rounds * len(race.entrants))
-    # What halted games leave unanswered has error 1. Errors beyond those of the best concept may be below 0,
-    # since votes are no concept of the class.
-    mean = np.clip((total + (wanted - answers)) / wanted, 0, 1)
-    worst = np.clip(np.where(answers < wanted, 1.0, worst), 0, 1)
-    known = [np.clip(row[~np.isnan(row)], 0, 1) for row in moved]
-    return Spoilt(
+    asked = queries_by_round(learner, plan.rounds)[:, None]
+    level = (1 - plan.confidence) / (3 * plan.rounds * len(plan.entrants))
+
+    def limit(rows: Any) -> tuple[Middle, ...]:
+        # The excess over the best concept's error may be below 0: votes are no concept of the class.
+        return tuple(Middle.of(np.clip(row, 0, 1), level) for row in rows)
+
+    return PoisoningFigures(
         dose=plan.doses[number],
-        learner=entrant.learner,
-        adversary=entrant.adversary,
-        mean=tuple(Middle.of(row, error) for row in mean),
-        worst=tuple(Middle.of(row, error) for row in worst),
-        moved=tuple(Middle.of(row, error) for row in known),
-        halted=tuple((answers < wanted).sum(axis=1).tolist()),
+        learner=learner,
+        mean=limit((total + (asked - answers)) / asked),  # unanswered queries have error 1
+        worst=limit(np.where(answers < asked, 1.0, worst)),
+        moved=limit([row[~np.isnan(row)] for row in moved]),
+        halted=tuple((answers < asked).sum(axis=1).tolist()),
     )

@@ -8,9 +8,8 @@ from typing import Any
 import click
 
 from arena import Adversary, InvalidArgument, Learner, Sample
-from audits.attacks import hypothesis, poisoning
-from audits.attacks.text import as_json as json_of
-from audits.attacks.text import text
+from audits.attacks import extraction, poisoning
+from audits.attacks.attack_text import attack_json, attack_text
 from audits.cli import REFUTED
 from audits.cli.options import (
     JSON,
@@ -26,8 +25,8 @@ from audits.cli.options import (
 )
 from audits.cli.progress import counted
 from audits.cli.race import labelled, labels_of
-from audits.races.errors.command import PROTOCOL, check_points, learner_of
-from audits.races.errors.plan import ROUNDS
+from audits.races.predictor_race import PROTOCOL, ROUNDS
+from audits.races.predictor_setup import setup_predictor
 from audits.registry.match import Settings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build, nearest, parsed
@@ -127,7 +126,7 @@ def poison(
         own = {**texts["adversary"], "aim": aim, "fraction": repr(fraction)}
         return build(kind, own, sample=sample, learner=learner)
 
-    plan = poisoning.poisoning(
+    plan = poisoning.plan_poisoning(
         ready,
         made,
         aims=_aims(aims),
@@ -137,11 +136,13 @@ def poison(
         confidence=confidence,
         seed=seed,
     )
-    result = _played(poisoning.run, plan, len(plan.race.entrants) * games, jobs, as_json=as_json, quiet=quiet)
+    result = _played(
+        poisoning.run_poisoning, plan, len(plan.entrants) * games, jobs, as_json=as_json, quiet=quiet
+    )
     if plot is not None:
-        from audits.attacks.chart import draw  # needs an extra
+        from audits.attacks.poisoning_chart import draw_poisoning  # needs an extra
 
-        draw(result, plot)
+        draw_poisoning(result, plot)
 
 
 @attack.command("hypothesis")
@@ -149,14 +150,14 @@ def poison(
 @click.option(
     "--games",
     type=WHOLE,
-    default=hypothesis.GAMES,
+    default=extraction.GAMES,
     show_default=True,
     help="Games of each learner, a multiple of --boost.",
 )
 @click.option(
     "--boost",
     type=WHOLE,
-    default=hypothesis.BOOST,
+    default=extraction.BOOST,
     show_default=True,
     help="Games whose hypotheses are put to one vote: R of AccuracyBoost.",
 )
@@ -195,7 +196,7 @@ def learn_hypothesis(
     found, texts = _found(learners, settings, taken=())
     ready = [(label, _ready(label, player, texts, 1, as_set, quiet)) for label, player in found]
     kind = ADVERSARIES.find(HYPOTHESIS)
-    plan = hypothesis.extraction(
+    plan = extraction.plan_extraction(
         ready,
         lambda learner: build(kind, texts["adversary"], learner=learner),
         games=games,
@@ -203,8 +204,8 @@ def learn_hypothesis(
         confidence=confidence,
         seed=seed,
     )
-    result = _played(hypothesis.run, plan, len(ready) * games, jobs, as_json=as_json, quiet=quiet)
-    click.get_current_context().exit(REFUTED if any(one.broken for one in result.found) else 0)
+    result = _played(extraction.run_extraction, plan, len(ready) * games, jobs, as_json=as_json, quiet=quiet)
+    click.get_current_context().exit(REFUTED if result.broken else 0)
 
 
 def _found(
@@ -237,11 +238,9 @@ def _ready(
 ) -> Any:
     """The learner with its settings, with practical constants where it may have them."""
     own = {**texts["learner"], **texts[label]}
-    learner, notes = learner_of(label, player, own, rounds, as_set=as_set)
+    learner, notes = setup_predictor(label, player, own, rounds, as_set=as_set, sample=sample)
     for note in () if quiet else notes:
         click.echo(f"arena: note: {note}", err=True)
-    if sample is not None:
-        check_points(learner, sample)
     return learner
 
 
@@ -265,7 +264,7 @@ def _played(
     """Play a plan, with a progress bar, and print its result."""
     with counted(total, "games", hidden=quiet or as_json) as watch:
         result = run(plan, jobs=jobs, watch=watch)
-    click.echo(json_of(result) if as_json else text(result))
+    click.echo(attack_json(result) if as_json else attack_text(result))
     return result
 
 

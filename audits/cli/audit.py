@@ -194,7 +194,7 @@ def carry_out(
         _print(verdict, plan, as_json=as_json)
         if html is not None and ledger is not None:
             if verdict.games:
-                report.html(ledger, html)
+                report.write_html(ledger, html)
             else:
                 click.echo("arena: note: no block of games was finished, so there is no page", err=True)
     click.get_current_context().exit(status_of(verdict))
@@ -206,7 +206,7 @@ def status_of(verdict: Verdict) -> int:
 
 
 def _print(verdict: Verdict, plan: Plan, *, as_json: bool) -> None:
-    click.echo(report.as_json(verdict) if as_json else report.text(verdict, plan=plan))
+    click.echo(report.verdict_json(verdict) if as_json else report.verdict_text(verdict, plan=plan))
 
 
 def _check_part(ledger: str | None, *, estimators: bool, html: str | None) -> None:

@@ -8,12 +8,11 @@ from audits.cli import INTERRUPTED
 from audits.cli.options import JSON, QUIET, REAL, SEED, WHOLE, columns, takes_workers
 from audits.cli.progress import counted
 from audits.data.one_hot import load_one_hot
-from audits.experiments import METHODS, Experiment, Result, run
-from audits.experiments.chart import draw
-from audits.experiments.pate import ACTIVE, players
-from audits.experiments.plan import SHARES
-from audits.experiments.text import as_json as json_of
-from audits.experiments.text import text
+from audits.experiments import METHODS, ExperimentResult, PateExperiment, run_experiment
+from audits.experiments.experiment_chart import draw_experiment
+from audits.experiments.experiment_plan import SHARES
+from audits.experiments.experiment_players import ACTIVE, find_players
+from audits.experiments.experiment_text import experiment_json, experiment_text
 from audits.reports.plots import check_plot
 from audits.runs.workers import Workers
 
@@ -138,9 +137,9 @@ def pate(
     if plot is not None:
         check_plot(plot)
     encoded = load_one_hot(data, y=y, x=x, positive=positive, quantiles=quantiles)
-    planned = Experiment(
+    planned = PateExperiment(
         data=encoded,
-        players=players(teacher, student, features=len(encoded.names), active=active, constant=constant),
+        players=find_players(teacher, student, features=len(encoded.names), active=active, constant=constant),
         methods=tuple(method.strip() for method in methods.split(",")),
         epsilons=epsilons or (0.5, 1.0, 2.0),
         delta=delta,
@@ -151,17 +150,17 @@ def pate(
         seed=seed,
     )
     with counted(planned.repeats, "splits", hidden=quiet or as_json) as watch:
-        result = run(planned, jobs=jobs, ledger=ledger, watch=watch)
+        result = run_experiment(planned, jobs=jobs, ledger=ledger, watch=watch)
     if result.interrupted:
         click.echo(f"arena: {_how_to_go_on(result, ledger)}", err=True)
     if result.tallies:
-        click.echo(json_of(result) if as_json else text(result))
+        click.echo(experiment_json(result) if as_json else experiment_text(result))
         if plot is not None:
-            draw(result, plot)
+            draw_experiment(result, plot)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else 0)
 
 
-def _how_to_go_on(result: Result, ledger: str | None) -> str:
+def _how_to_go_on(result: ExperimentResult, ledger: str | None) -> str:
     done = f"interrupted after {len(result.tallies)} of {result.experiment.repeats} repetitions"
     if ledger is None:
         return f"{done}, which are lost; with --ledger FILE they would be kept"

@@ -4,7 +4,6 @@ hypotheses."""
 from __future__ import annotations
 
 import re
-from typing import Any
 
 import attrs
 import click
@@ -24,18 +23,14 @@ from audits.cli.options import (
     takes_workers,
 )
 from audits.cli.progress import counted
-from audits.races.errors import PredictorRace
-from audits.races.errors import chart as error_chart
-from audits.races.errors import command as predicting
-from audits.races.errors import run as run_predictors
-from audits.races.errors import text as error_text
-from audits.races.errors.plan import GAMES as PREDICTED
-from audits.races.errors.plan import ROUNDS
-from audits.races.mistakes import Race, race_of
-from audits.races.mistakes import chart as race_chart
-from audits.races.mistakes import run as run_online
-from audits.races.mistakes import text as race_text
-from audits.races.mistakes.plan import MARKS
+from audits.races import plan_online_race, run_race
+from audits.races.online_race import MARKS
+from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
+from audits.races.predictor_race import PROTOCOL, ROUNDS
+from audits.races.predictor_setup import setup_predictor_race
+from audits.races.race_chart import draw_race
+from audits.races.race_result import Race
+from audits.races.race_text import race_json, race_text
 from audits.registry.match import Settings
 from audits.registry.players import ADVERSARIES, LEARNERS
 from audits.registry.settings_text import build
@@ -65,7 +60,7 @@ _TAKEN = ("learner", "adversary")
     "--games",
     type=WHOLE,
     metavar="N",
-    help=f"Games of each learner. Default: {GAMES:,}, of predictors {PREDICTED}.",
+    help=f"Games of each learner. Default: {GAMES:,}, of predictors {PREDICTOR_GAMES}.",
 )
 @SET_OF_EACH
 @click.option("--protocol", metavar="NAME", help="Adaptive or Oblivious. Default: the first that all play.")
@@ -147,10 +142,13 @@ def race(
     found = [labelled(text) for text in learners]
     texts = settings_of(settings, others=labels_of(found))
     brought = data_of(data, x, y, positive)
-    planned: Race | PredictorRace
+    planned: Race
     if _predictors(found):
-        predicting.check_options(protocol=protocol, marks=marks)
-        planned, notes = predicting.planned(
+        if protocol not in (None, PROTOCOL):
+            raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {protocol}.")
+        if marks is not None:
+            raise click.UsageError("--marks is for online games; predictors are measured by their rounds.")
+        planned, notes = setup_predictor_race(
             found,
             texts,
             against=against,
@@ -170,7 +168,7 @@ def race(
         if brought is not None or as_set:
             raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
         rounds = _usual_rounds(against) if rounds is None else rounds
-        planned = race_of(
+        planned = plan_online_race(
             _players(found, texts, against, rounds),
             rounds=rounds,
             games=GAMES if games is None else games,
@@ -183,25 +181,22 @@ def race(
     _show(planned, jobs=jobs, as_json=as_json, plot=plot, quiet=quiet)
 
 
-def _show(race: Race | PredictorRace, *, jobs: Workers, as_json: bool, plot: str | None, quiet: bool) -> None:
+def _show(race: Race, *, jobs: Workers, as_json: bool, plot: str | None, quiet: bool) -> None:
     """Play the race, print it, draw it, and end with its status."""
-    run: Any = run_online if isinstance(race, Race) else run_predictors
-    words: Any = race_text if isinstance(race, Race) else error_text
-    chart: Any = race_chart if isinstance(race, Race) else error_chart
     total = race.games * len(race.entrants)
     with counted(total, "games", hidden=quiet or as_json, scaled=True) as watch:
-        result = run(race, jobs=jobs, watch=watch)
-    click.echo(words.as_json(result) if as_json else words.text(result))
+        result = run_race(race, jobs=jobs, watch=watch)
+    click.echo(race_json(result) if as_json else race_text(result))
     if plot is not None:
-        chart.draw(result, plot)
+        draw_race(result, plot)
     click.get_current_context().exit(REFUTED if result.broken else 0)
 
 
 def _predictors(players: list[tuple[str, type[Learner]]]) -> bool:
     """Whether the learners are predictors; none or all of them are."""
-    kinds = {predicting.PROTOCOL in player.protocols for _, player in players}
+    kinds = {PROTOCOL in player.protocols for _, player in players}
     if len(kinds) > 1:
-        names = ", ".join(label for label, player in players if predicting.PROTOCOL in player.protocols)
+        names = ", ".join(label for label, player in players if PROTOCOL in player.protocols)
         raise click.UsageError(
             f"Predictors ({names}) and learners of online games are measured otherwise; race them apart."
         )

@@ -13,12 +13,12 @@ import click
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
-from arena.concepts import CLASS_NAMES, ConceptClass, concept_class
+from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
 from audits.cli.options import JSON, WHOLE, settings_of
 from audits.registry.players import ADVERSARIES, LEARNERS, Registry, find_any
 from audits.registry.settings_text import GIVEN, blamed, build, claim_of, default_of, needed, text_of
 from audits.reports.class_text import LEVELS, class_text
-from learners.everlasting.constants import Paper
+from learners.everlasting.constants import paper_constants
 from learners.everlasting.generic_bbl import GenericBBL
 
 _UNTOLD = ("claim", "point_shape", "some_points")  # told elsewhere, or long and of no interest
@@ -109,7 +109,7 @@ def _class_of(text: str, settings: tuple[str, ...]) -> ConceptClass:
     if _names_class(text):
         if settings:
             raise click.UsageError(f"{text} is a concept class, which has no settings.")
-        return concept_class(text)
+        return parse_concept_class(text)
     found = find_any(text)
     if not issubclass(found, Learner):
         raise InvalidArgument(f"{text} is an adversary", remedy="Name a learner or a concept class.")
@@ -176,7 +176,7 @@ def _printed(spec: Learner | Adversary) -> str:
     asked: Any = spec
     given = {"alpha": 2 * asked.alpha_1, "beta": 2 * asked.beta_1, "delta": asked.delta}
     within = {name: value if value < _LARGEST else 0.05 for name, value in given.items()}
-    constants = Paper(version).constants(epsilon=asked.epsilon, vc=asked.concepts.vc_dimension, **within)
+    constants = paper_constants(version, epsilon=asked.epsilon, vc=asked.concepts.vc_dimension, **within)
     values = {"α": within["alpha"], "β": within["beta"], "ε": asked.epsilon, "δ": within["delta"]}
     at = ", ".join(f"{letter} = {value:.3g}" for letter, value in values.items())
     limit = "" if within == given else "; the theorem takes α, β and δ below 1/16"

@@ -1,11 +1,11 @@
-"""Experiments with votes of teachers on a data set: splits, figures of every repetition, tables, a picture.
+"""Experiments of papers on the user's data: splits, figures of every repetition, tables and a chart.
 
-Section 5 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. What teaches and learns is
-handed in (`audits.experiments.players`); the command line binds it.
+Section 5 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. The players are passed in
+(`audits.experiments.experiment_players`).
 """
 
-from audits.experiments.plan import METHODS, Experiment, Row
-from audits.experiments.result import Result
-from audits.experiments.run import run
+from audits.experiments.experiment_plan import METHODS, ExperimentRow, PateExperiment
+from audits.experiments.experiment_result import ExperimentResult
+from audits.experiments.experiment_run import run_experiment
 
-__all__ = ["METHODS", "Experiment", "Result", "Row", "run"]
+__all__ = ["METHODS", "ExperimentResult", "ExperimentRow", "PateExperiment", "run_experiment"]

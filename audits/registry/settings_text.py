@@ -17,7 +17,7 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.claims import Claim
-from arena.concepts import ConceptClass, concept_class
+from arena.concepts import ConceptClass, parse_concept_class
 from arena.errors import ArenaError, InvalidArgument, describe_error
 from arena.fingerprint import callable_name
 from arena.players import Adversary, Learner
@@ -255,7 +255,7 @@ def _bool(name: str, text: str) -> bool:
 
 
 def _concepts(name: str, text: str) -> ConceptClass:
-    return concept_class(text)
+    return parse_concept_class(text)
 
 
 def _function(name: str, text: str) -> Callable[..., Any]:

@@ -1,6 +1,6 @@
-"""What an audit found, for people (text, HTML) and for programs (JSON)."""
+"""Reports on audits for people (text, HTML) and for programs (JSON), and what all reports share."""
 
-from audits.reports.page import check_html, html
-from audits.reports.text import as_json, meaning, rows, text
+from audits.reports.html_report import check_html, write_html
+from audits.reports.verdict_text import explain_verdict, verdict_json, verdict_rows, verdict_text
 
-__all__ = ["as_json", "check_html", "html", "meaning", "rows", "text"]
+__all__ = ["check_html", "explain_verdict", "verdict_json", "verdict_rows", "verdict_text", "write_html"]

@@ -22,9 +22,9 @@ def to_json(record: object) -> str:
 def to_data(value: object) -> Any:
     """A value as dicts, lists, numbers and strings, ready for `json.dumps`.
 
-    An attrs record becomes an object of its fields and of the properties that its class names in `derived`. Left out
-    are private fields and fields with repr=False. A player becomes its name and settings, a referee its name. None
-    stands for a number that is not finite.
+    An attrs record becomes an object of its fields and of the properties that its class names in `derived`.
+    Left out are private fields and fields with repr=False. A player becomes its name and settings, a referee
+    its name. None stands for a number that is not finite.
     """
     if isinstance(value, Learner | Adversary):
         return {"name": value.name, "settings": settings_text(value)}

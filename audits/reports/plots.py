@@ -1,12 +1,15 @@
-"""Charts in files of their own: one look for all, and the same bytes for the same figures."""
+"""Charts: one style for all, and the same bytes for the same figures."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from arena import InvalidArgument
 from audits.data.output_files import check_file
@@ -14,45 +17,72 @@ from audits.data.output_files import check_file
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-# Of Okabe and Ito: told apart by those who see colours otherwise.
-COLOURS = ("#0072b2", "#d55e00", "#009e73", "#cc79a7", "#56b4e9", "#e69f00", "#222222")
+# The palette of Okabe and Ito, which colour-blind readers can tell apart.
+BLUE, ORANGE, BLACK, GREY = "#0072b2", "#d55e00", "#222222", "#666666"
+_COLOURS = (BLUE, ORANGE, "#009e73", "#cc79a7", "#56b4e9", "#e69f00", BLACK)
 _ENDINGS = (".png", ".svg")
 
 
 def check_plot(path: str | os.PathLike[str]) -> None:
     """Refuse, before any game is played, a chart that could not be drawn or written.
 
-    Raises: InvalidArgument if matplotlib is missing, or the file is no PNG or SVG, a directory, or in none.
+    Raises: InvalidArgument if matplotlib is missing, if the file is neither PNG nor SVG, or if the path is a
+    directory or lies in none.
     """
     if Path(path).suffix.lower() not in _ENDINGS:
         raise InvalidArgument(
-            "a chart is a PNG or an SVG", value=str(path), remedy="Name a file .png or .svg."
+            "a chart must be a PNG or an SVG", value=str(path), remedy="Name a file .png or .svg."
         )
     if importlib.util.find_spec("matplotlib") is None:
         raise InvalidArgument("the chart needs matplotlib", remedy="Run pip install dp-arena[report].")
     check_file("chart", path)
 
 
-def plot(path: str | os.PathLike[str], paint: Callable[[Axes], None], *, of: str, columns: int) -> None:
-    """Write the chart that `paint` draws, with its legend below in so many columns.
+def plot(path: str | os.PathLike[str], draw: Callable[[Axes], None], *, of: str, columns: int) -> None:
+    """Write the chart that `draw` draws, with its legend below it.
 
-    of: what it is a chart of; names within an SVG follow from it.
+    of: the subject of the chart, from which identifiers within an SVG are derived. columns: of the legend.
 
     Raises: InvalidArgument as `check_plot` does, or if the file cannot be written.
     """
     check_plot(path)
-    import matplotlib as mpl  # an extra, and slow to import
-    from matplotlib.figure import Figure
+    from matplotlib.figure import Figure  # an extra, and slow to import
 
-    style: Any = {"svg.hashsalt": f"dp-arena {of}", "svg.fonttype": "none", "font.size": 11}
-    style |= {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#666666"}
-    style |= {"axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6, "axes.axisbelow": True}
-    with mpl.rc_context(style):
+    with chart_style(of, font_size=11):
         figure = Figure(figsize=(8, 5), layout="constrained")
-        paint(figure.subplots())
+        draw(figure.subplots())
         figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
-        plain = {"Software": None} if Path(path).suffix.lower() == ".png" else {"Date": None, "Creator": None}
+        is_png = Path(path).suffix.lower() == ".png"
+        metadata = {"Software": None} if is_png else {"Date": None, "Creator": None}
         try:
-            figure.savefig(path, dpi=150, metadata=plain)
+            figure.savefig(path, dpi=150, metadata=metadata)
         except OSError as error:
             raise InvalidArgument(f"the chart {path} cannot be written ({error.strerror})") from error
+
+
+def chart_style(of: str, *, font_size: float) -> AbstractContextManager[Any]:
+    """The style of all charts. of: the subject, from which identifiers within an SVG are derived."""
+    import matplotlib as mpl  # an extra, and slow to import
+
+    style: Any = {"svg.hashsalt": f"dp-arena {of}", "svg.fonttype": "none", "font.size": font_size}
+    style |= {"axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": GREY}
+    style |= {"axes.grid": True, "grid.color": "#e3e3e3", "grid.linewidth": 0.6, "axes.axisbelow": True}
+    return mpl.rc_context(style)
+
+
+def choose_colour(number: int) -> str:
+    """The colour of a chart's curve `number`."""
+    return _COLOURS[number % len(_COLOURS)]
+
+
+def draw_curve(
+    axes: Axes, x: Any, values: Any, limits: Any, *, color: str, band_alpha: float = 0.2, **style: Any
+) -> None:
+    """A curve, and a shaded band between its limits (2, k). style: of the curve, as matplotlib takes it."""
+    axes.fill_between(x, *np.asarray(limits), color=color, alpha=band_alpha, linewidth=0)
+    axes.plot(x, values, color=color, **{"linewidth": 1.8, **style})
+
+
+def set_title(axes: Axes, subject: str, explanation: str) -> None:
+    """The title of a chart: its subject, and below it how to read it."""
+    axes.set_title(f"{subject}\n{explanation}", fontsize=11, loc="left")

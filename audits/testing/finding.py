@@ -10,7 +10,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
-from audits.reports import rows
+from audits.reports import verdict_rows
 from audits.runs.game_transcript import one_of_each, written
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
@@ -92,7 +92,7 @@ class Finding:
         return "\n\n".join([*parts, f"Replay it:\n\n{self.replay}"])
 
     def _figures(self) -> list[tuple[str, str]]:
-        figures = dict(rows(self.verdict, self.plan))
+        figures = dict(verdict_rows(self.verdict, self.plan))
         if self.sought is not None:
             tried = self.sought.examples
             figures["adversary"] = f"found by a search, in {tried:,} tr{'y' if tried == 1 else 'ies'}"

@@ -1,1 +1,1 @@
-"""What several families of learners share."""
+"""Code that several families of learners share."""

@@ -1,4 +1,4 @@
-"""everlasting-v1: GenericBBL as first published (16 May 2023), whose halt gives a query away."""
+"""everlasting-v1: GenericBBL as first published (16 May 2023), whose halt reveals a query."""
 
 from __future__ import annotations
 
@@ -10,33 +10,38 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.settings import at_least, setting, whole
-from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.generic_bbl_state import HaltingState
-from learners.mechanisms.accounting.composition import composed
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
+from learners.everlasting.constants import V1
+from learners.everlasting.generic_bbl import BBLRound, GenericBBL
+from learners.everlasting.generic_bbl_state import HaltingBBLState
+from learners.mechanisms.accounting.composition import best_composition
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 
 
 @attrs.frozen
 class EverlastingV1(GenericBBL):
     """Algorithm GenericBBL of Private Everlasting Prediction, first version (v1).
 
-    Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i; L is
-    answered 0, R and ⊤ are answered 1; after exactly c outcomes ⊤ the learner halts and fails.
+    Step 3(d): the teachers' mean vote goes through BetweenThresholds with thresholds 1/2 ± α_i. "Below" is
+    answered 0, "above" and "between" are answered 1. After exactly c outcomes "between" the learner halts and
+    fails.
 
-    The claim is the one of its Claim 5.3, computed from what is run. It is false: the exact count makes
-    the halt reveal whether the last query split the vote (`adversaries.figure1.halt_counter`). The second version
-    says so in its footnote 9.
+    The claim is that of Claim 5.3, computed from the configured numbers. It is false: because the count is
+    exact, the halt reveals whether the last query split the vote (`adversaries.figure1.halt_counter`). The
+    second version says so in its footnote 9.
 
-    Printed slip corrected: step 3(d)ii gives BetweenThresholds the mean of the votes, not their sum.
+    Correction of a slip: step 3(d)ii as printed gives BetweenThresholds the sum of the votes, not their mean.
     """
 
     name = "everlasting-v1"
     theorem = "Claim 5.3 of Private Everlasting Prediction, v1 (proved there, and wrong)"
-    version = "v1"
+    version = V1
+    in_paper = True
     utility_theorem = "Theorem 5.2 of Private Everlasting Prediction, v1"
     error_factor = 6
 
-    halts: int = setting(8, help="c, outcomes ⊤ in a round before it halts", check=[whole, at_least(1)])
+    halts: int = setting(
+        8, help='c, outcomes "between" in a round after which it halts', check=[whole, at_least(1)]
+    )
 
     def start(self, games: int, rng: np.random.Generator) -> V1State:
         return V1State(self, games, rng)
@@ -47,22 +52,23 @@ class EverlastingV1(GenericBBL):
             return self.noise
         return 1.0 / (3.0 * sqrt(self.halts * log(2.0 / self.delta)))
 
-    def _answering(self, round: Round) -> tuple[float, float]:
-        """Lemma 4.3 for one halt, with the smallest δ′ that its gap condition allows; then composition.
+    def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
+        """Lemma 4.3 for one halt, with the least δ′ that its gap condition allows; then composition.
 
-        Where the gap allows none, only the subset protects: (0, 1)."""
+        If the gap allows none, the answers are not private, (0, 1), and only the subset protects.
+        """
         delta = delta_of_gap(epsilon=round.noise, gap=2.0 * round.alpha, size=round.teachers)
-        epsilon, delta = composed(self.halts, round.noise, delta, slack=self.delta / 2)
+        epsilon, delta = best_composition(self.halts, round.noise, delta, slack=self.delta / 2)
         return (epsilon, delta) if delta < 1 else (0.0, 1.0)
 
-    def _quiet(self, run: Round) -> bool:
-        """Claim D.7, the condition of Lemma C.4."""
+    def _has_small_noise(self, run: BBLRound) -> bool:
+        """The condition of Lemma C.4 (Claim D.7)."""
         return run.teachers >= 8 / (run.alpha * run.noise) * (log(run.answers + 1) - log(run.beta))
 
     def adapt_to(self, sample_size: int) -> Self:
-        """For fewer examples than the default needs: one halt, ε′ near 1 (Lemma 4.3 without composition),
-        the teachers that the gap condition asks for, S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
-        Claim E.5 uses.
+        """If the sample is too small: one halt, ε′ near 1, S_1 at the rate ε/(3 + exp(ε + 1)) of Claim E.5.
+
+        ε′ near 1 is Lemma 4.3 without composition; the teachers are as many as its gap condition needs.
         """
         if sample_size >= self.sample_size:
             return self
@@ -74,19 +80,27 @@ class EverlastingV1(GenericBBL):
                 f"{self.name} needs at least {ceil(teachers / rate):,} examples at α_1 = {self.alpha_1:g}, "
                 f"ε = {self.epsilon:g}, δ = {self.delta:g}",
                 value=sample_size,
-                remedy="Give more data, or set teachers, chunk and training_rate yourself.",
+                remedy="Use more data, or set teachers, chunk and training_rate yourself.",
             )
-        odd = chunk if chunk % 2 else max(1, chunk - 1)
-        return attrs.evolve(self, halts=1, noise=0.99, teachers=teachers, chunk=odd, training_rate=rate)
+        odd_chunk = chunk if chunk % 2 else max(1, chunk - 1)
+        return attrs.evolve(self, halts=1, noise=0.99, teachers=teachers, chunk=odd_chunk, training_rate=rate)
+
+    def _least_noise_product(self, rounds: int) -> float:
+        """As in the base, but values have noise 6/(Tε′) that may reach 1/8, and ε′ does not fall with i."""
+        runs = [self.round(index) for index in range(1, rounds + 1)]
+        return max(48 * log(2 * run.answers / run.beta) / 2 ** (run.index - 1) for run in runs)
+
+    def _round_of_halts(self, rounds: int) -> int:
+        return rounds  # all rounds have the same halts, so the last needs the most
 
 
-class V1State(HaltingState):
-    """everlasting-v1 at a table."""
+class V1State(HaltingBBLState):
+    """everlasting-v1 in a batch of games."""
 
-    _spec: EverlastingV1
+    _learner: EverlastingV1
     _mechanism: BetweenThresholds
 
-    def _mechanism_of(self, round: Round) -> BetweenThresholds:
+    def _build_mechanism(self, round: BBLRound) -> BetweenThresholds:
         return BetweenThresholds(
             self._games,
             self._rng,
@@ -94,7 +108,7 @@ class V1State(HaltingState):
             upper=0.5 + round.alpha,
             epsilon=round.noise,
             size=round.teachers,
-            halts=self._spec.halts,
+            halts=self._learner.halts,
         )
 
     @property
@@ -109,5 +123,5 @@ class V1State(HaltingState):
 
 
 def _teachers_for_gap(epsilon: float, gap: float, delta: float) -> int:
-    """The fewest teachers for which Lemma 4.3's gap condition holds; the required gap falls as 1/size."""
-    return ceil(required_gap(epsilon=epsilon, delta=delta, size=1) / gap)
+    """The fewest teachers with which the gap condition of Lemma 4.3 holds; the gap falls as 1/size."""
+    return ceil(gap_of_delta(epsilon=epsilon, delta=delta, size=1) / gap)

@@ -1,6 +1,4 @@
-"""everlasting-v2: GenericBBL as published at NeurIPS 2023, which answers with Laplace noise and never
-halts.
-"""
+"""everlasting-v2: GenericBBL as published at NeurIPS 2023, with Laplace noise on votes and no halts."""
 
 from __future__ import annotations
 
@@ -10,30 +8,31 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, setting, whole
-from learners.everlasting.generic_bbl import GenericBBL, Round
+from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
-from learners.mechanisms.accounting.composition import advanced, composed
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.accounting.composition import advanced_composition, best_composition
+from learners.mechanisms.noise.laplace_noise import laplace
 
 
 @attrs.frozen
 class EverlastingV2(GenericBBL):
     """Algorithm GenericBBL of Private Everlasting Prediction, NeurIPS version (v2).
 
-    Step 3(d): the teachers' mean vote plus Lap(1/(T_i ε′_i)) is answered 1 from 1/2 on.
+    Step 3(d): the answer is 1 if the teachers' mean vote plus Lap(1/(T_i ε′_i)) is at least 1/2.
 
-    Claim 6.3 computed from what is run. The advanced composition of its Theorem 2.6 lacks the term
-    k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
+    The claim is that of Claim 6.3, computed from the configured numbers. The paper's advanced composition
+    (Theorem 2.6) lacks the term k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
 
-    The default leaves round 2 a handful of teachers, so that games which reach it stay short: private all
-    the same, but no longer accurate. The printed constants (`learners.everlasting.constants`) are what accuracy costs.
+    By default round 2 has only a few teachers, so that games which reach it stay short: it is private, but
+    not accurate. `learners.everlasting.constants` has the printed constants that accuracy requires.
     """
 
     name = "everlasting-v2"
     theorem = "Claim 6.3 of Private Everlasting Prediction, v2"
+    in_paper = True
 
     answers: int | None = setting(
-        4_000, help="R_1, quadrupled every round; None: what round 2 needs", check=[whole, at_least(1)]
+        4_000, help="R_1, quadrupled every round; none: as many as round 2 needs", check=[whole, at_least(1)]
     )
 
     def start(self, games: int, rng: np.random.Generator) -> V2State:
@@ -45,20 +44,20 @@ class EverlastingV2(GenericBBL):
             return self.noise / 2.0 ** (index - 1)
         return 1.0 / (3.0 * sqrt(answers * log(2.0 / self.delta)))
 
-    def _answering(self, round: Round) -> tuple[float, float]:
-        """Claim D.1: R_i Laplace answers, each ε′_i for a change of one teacher.
+    def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
+        """Claim D.1: R_i Laplace answers, each of which costs ε′_i for a change of one teacher.
 
-        From round 2 on by advanced composition, which never grows from there: R is quadrupled, ε′ halved.
-        Basic composition may be less at first, but doubles every round.
+        From round 2 on it is advanced composition, which does not grow from there: R is quadrupled and ε′
+        halved. Basic composition may be less at first, but doubles every round.
         """
-        each = composed if round.index == 1 else advanced
-        return each(round.answers, round.noise, 0.0, slack=self.delta / 2)
+        compose = best_composition if round.index == 1 else advanced_composition
+        return compose(round.answers, round.noise, 0.0, slack=self.delta / 2)
 
 
 class V2State(BBLState):
-    """everlasting-v2 at a table."""
+    """everlasting-v2 in a batch of games."""
 
-    def _open_round(self, round: Round) -> None:
+    def _open_round(self, round: BBLRound) -> None:
         self._scale = 1.0 / (round.teachers * round.noise)
         self._noise = np.empty(self._games)
 

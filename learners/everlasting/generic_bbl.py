@@ -1,26 +1,25 @@
-"""GenericBBL: the construction of both versions of Private Everlasting Prediction, all but the answering
-of a query.
+"""GenericBBL, the construction of Private Everlasting Prediction: its configuration, claim and utility bound.
 
 Algorithm GenericBBL of Naor, Nissim, Stemmer, Yan (2023), steps 1 to 3(g):
 
 1.  α_1, β_1, chunk size λ_i.                    2.  S_1, a random subset of the sample.
 3a. T_i disjoint chunks of S_i.                  3b. a teacher (ERM) on each.
-3c, 3d. R_i queries are answered from the teachers' mean vote, privately: here the versions differ.
+3c, 3d. R_i queries are answered privately from the teachers' mean vote; here the versions differ.
 3f. Ŝ_i ⊆ S_i and D̂_i ⊆ the queries, at random; LabelBoost labels D̂_i; S_{i+1} ⊆ D̂_i at random.
 3g. α and β are halved; the next round begins.
 
-Deviations, none of which privacy rests on: λ_i, T_i, R_i are the caller's ("practical constants";
-`learners.everlasting.constants` has the printed ones) and grow by the paper's leading order, λ and T doubling and R
-quadrupling each round. Where the answers of a round leave too few examples for that, the next round has
-as many teachers as they train. The members of D̂_i are decided as the queries arrive, by a uniform choice
-of places, which has the law of step 3(f).
+Deviations, on which privacy does not depend: λ_i, T_i and R_i are settings (`with_practical_constants` fits
+them; `learners.everlasting.constants` has the printed ones). They grow by the paper's leading order: λ and T
+double and R quadruples each round. If a round has too few answers for that, the next one has as many teachers
+as they train. The members of D̂_i are chosen while the queries arrive, with the distribution of step 3(f).
 """
 
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Collection
 from math import ceil, exp, floor, log
-from typing import ClassVar, Self
+from typing import Any, ClassVar, Self
 
 import attrs
 
@@ -28,17 +27,23 @@ from arena.claims import ERROR, Bound, Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.players import Learner
+from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.everlasting.constants import LIMIT, Paper
-from learners.mechanisms.accounting.composition import Guarantee, amplified, rate_of
-from learners.mechanisms.accounting.composition import label_boost as boosted
+from learners.everlasting import practical_constants as practical
+from learners.everlasting.constants import THEOREM_LIMIT, V2, paper_constants
+from learners.mechanisms.accounting.composition import (
+    Guarantee,
+    amplify_by_subsampling,
+    bbl_subsampling_rate,
+    label_boost_guarantee,
+)
 
 
 @attrs.frozen(kw_only=True)
-class Round:
+class BBLRound:
     """The parameters of round i.
 
-    alpha, beta: α_i, β_i. chunk, teachers, answers: λ_i, T_i, R_i. noise: ε′_i, per answer or per halt.
+    alpha, beta: α_i, β_i. chunk, teachers, answers: λ_i, T_i, R_i. noise: ε′_i, of an answer or of a halt.
     """
 
     index: int
@@ -57,20 +62,24 @@ class Round:
 
 @attrs.frozen
 class GenericBBL(Learner):
-    """What both versions share; see `EverlastingV1` and `EverlastingV2`."""
+    """Base of the everlasting predictors.
+
+    A subclass, such as `EverlastingV1` and `EverlastingV2`, defines `start`, `_noise` and `_cost_of_answers`.
+    """
 
     protocols = ("Figure1",)
-    version: ClassVar[str] = "v2"
+    version: ClassVar[str] = V2
+    in_paper: ClassVar[bool] = False  # whether the paper prints constants for exactly this algorithm
     utility_theorem: ClassVar[str] = "Theorem 6.2 of Private Everlasting Prediction, v2"
     error_factor: ClassVar[int] = 4
-    content: ClassVar[str] = "answers"  # what a next round is made of, for messages
+    training_source: ClassVar[str] = "answers"  # what the next round is trained on, for messages
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
     epsilon: float = setting(
-        1.0, unit="nats", help="ε that the rates and the noise are set for", check=[more_than(0), at_most(1)]
+        1.0, unit="nats", help="ε for which rates and noise are chosen", check=[more_than(0), at_most(1)]
     )
     delta: float = setting(
-        1e-5, unit="probability", help="δ that the noise is set for", check=[more_than(0), less_than(1)]
+        1e-5, unit="probability", help="δ for which noise is chosen", check=[more_than(0), less_than(1)]
     )
     alpha_1: float = setting(
         0.2, unit="error rate", help="α_1, halved every round", check=[more_than(0), less_than(0.5)]
@@ -79,12 +88,14 @@ class GenericBBL(Learner):
         0.05, unit="probability", help="β_1, halved every round", check=[more_than(0), less_than(0.5)]
     )
     teachers: int = setting(20_001, help="T_1, doubled every round", check=[whole, at_least(1)])
-    chunk: int = setting(5, help="λ_1, examples a teacher, doubled every round", check=[whole, at_least(1)])
+    chunk: int = setting(5, help="λ_1, examples per teacher, doubled every round", check=[whole, at_least(1)])
     answers: int | None = setting(
-        None, help="R_1, quadrupled every round; default: what round 2 needs", check=[whole, at_least(1)]
+        None,
+        help="R_1, quadrupled every round; default: as many as round 2 needs",
+        check=[whole, at_least(1)],
     )
     rounds: int | None = setting(
-        None, help="rounds before it stops; default: everlasting", check=[whole, at_least(1)]
+        None, help="rounds after which it halts; default: unlimited", check=[whole, at_least(1)]
     )
     noise: float | None = setting(
         None, unit="nats", help="ε′_1 of the answers; default: step 3(c)", check=[more_than(0), at_most(1)]
@@ -92,53 +103,54 @@ class GenericBBL(Learner):
     training_rate: float | None = setting(
         None,
         unit="fraction",
-        help="share of the sample in S_1; default: ε/(3 + exp(ε + 4)), step 2",
+        help="fraction of the sample in S_1; default: ε/(3 + exp(ε + 4)), step 2",
         check=[more_than(0), at_most(1)],
     )
     rate: float | None = setting(
         None,
         unit="fraction",
-        help="share of S_i and of the queries that LabelBoost sees; default: ε/(3 + exp(ε + 4)), step 3(f)",
+        help="fraction of S_i and of queries that LabelBoost sees; default: ε/(3 + exp(ε + 4)), step 3(f)",
         check=[more_than(0), at_most(1)],
     )
     agnostic: bool = setting(
         False,
-        help="first label S_1 with one concept that fits it (remark 6.4), for labels that none explains",
+        help="first relabel S_1 with one concept that fits it (remark 6.4), for data that no concept fits",
     )
 
     def __attrs_post_init__(self) -> None:
         if self.rounds is None or self.rounds > 1:
             self.round(2)
 
-    # --- what is run ------------------------------------------------------------------------------
+    # --- parameters of rounds ---------------------------------------------------------------------
 
     @property
     def rate_run(self) -> float:
         """The rate of step 3(f)."""
-        return rate_of(self.epsilon) if self.rate is None else self.rate
+        return bbl_subsampling_rate(self.epsilon) if self.rate is None else self.rate
 
     @property
     def training_rate_run(self) -> float:
         """The rate of step 2."""
-        return rate_of(self.epsilon) if self.training_rate is None else self.training_rate
+        return bbl_subsampling_rate(self.epsilon) if self.training_rate is None else self.training_rate
 
     @property
     def _fitting_rate(self) -> float:
-        """The rate of step 2 for a sample that is too small for the printed one: ε/(3 + exp(ε + 1)), which
-        the proof of Claim E.5 uses.
+        """The rate of step 2 for samples that are too small for the printed rate: ε/(3 + exp(ε + 1)).
+
+        It is the rate in the proof of Claim E.5.
         """
         return self.epsilon / (3.0 + exp(self.epsilon + 1.0))
 
     @property
     def sample_size(self) -> int:
-        """n: the labelled examples it needs."""
+        """n, the number of labelled examples it needs."""
         return ceil(self.teachers * self.chunk / self.training_rate_run)
 
-    def round(self, index: int) -> Round:
+    def round(self, index: int) -> BBLRound:
         """The parameters of round `index` = 1, 2, …"""
         scale = 2 ** (index - 1)
         answers = self._answers(index)
-        return Round(
+        return BBLRound(
             index=index,
             alpha=self.alpha_1 / scale,
             beta=self.beta_1 / scale,
@@ -151,38 +163,36 @@ class GenericBBL(Learner):
     def _answers(self, index: int) -> int:
         if self.answers is not None:
             return self.answers * 4 ** (index - 1)
-        return self._enough(index)
+        return self._pool_for_next_round(index)
 
-    def unlabelled(self, index: int) -> int:
-        """|D_i|: the unlabelled points of round `index`, of which D̂_i is a random part; here its queries."""
+    def pool_size(self, index: int) -> int:
+        """|D_i|, the number of unlabelled points of round `index`, here its queries."""
         return self._answers(index)
 
-    def _enough(self, index: int) -> int:
-        """The points of which the part D̂_i trains the next round as it is wished."""
+    def _pool_for_next_round(self, index: int) -> int:
+        """The least |D_i| with which D̂_i is large enough to train all teachers of the next round."""
         examples = self.chunk * self.teachers * 4**index
         points = ceil(examples / self.rate_run)
-        # The quotient may have been rounded down to a whole number.
+        # The quotient may have been rounded down to an integer.
         return points if floor(self.rate_run * points) >= examples else points + 1
 
     def _teachers(self, index: int) -> int:
-        wished = self.teachers * 2 ** (index - 1)
+        doubled = self.teachers * 2 ** (index - 1)
         if index == 1:
-            return wished
+            return doubled
         chunk = self.chunk * 2 ** (index - 1)
-        trainable = floor(self.rate_run * self.unlabelled(index - 1)) // chunk
+        trainable = floor(self.rate_run * self.pool_size(index - 1)) // chunk
         if trainable < 1:
             raise InvalidArgument(
-                f"the {self.content} of round {index - 1} must train a teacher of round {index}: at rate "
-                f"{self.rate_run:.4g} that takes {ceil(chunk / self.rate_run):,} of them",
-                value=self.unlabelled(index - 1),
-                remedy=f"Give more {self.content}, a higher rate, or rounds={index - 1}.",
+                f"the {self.training_source} of round {index - 1} must train a teacher of round {index}, "
+                f"which takes {ceil(chunk / self.rate_run):,} of them at rate {self.rate_run:.4g}",
+                value=self.pool_size(index - 1),
+                remedy=f"Set more {self.training_source}, a higher rate, or rounds={index - 1}.",
             )
-        return min(wished, trainable)
+        return min(doubled, trainable)
 
     def adapt_to(self, sample_size: int) -> Self:
-        """For fewer examples than the default needs: S_1 at the rate ε/(3 + exp(ε + 1)) that the proof of
-        Claim E.5 uses, and as many teachers as that allows.
-        """
+        """If the sample is too small: S_1 at the rate ε/(3 + exp(ε + 1)) of Claim E.5, and fewer teachers."""
         if sample_size >= self.sample_size:
             return self
         rate = self._fitting_rate
@@ -191,7 +201,7 @@ class GenericBBL(Learner):
             raise InvalidArgument(
                 f"{self.name} needs at least {ceil(self.chunk / rate):,} examples to train one teacher",
                 value=sample_size,
-                remedy="Give more data, or set chunk and training_rate yourself.",
+                remedy="Use more data, or set chunk and training_rate yourself.",
             )
         return attrs.evolve(self, teachers=teachers, training_rate=rate)
 
@@ -200,65 +210,145 @@ class GenericBBL(Learner):
         """ε′ of round `index` (step 3(c))."""
 
     @abstractmethod
-    def _answering(self, round: Round) -> tuple[float, float]:
-        """(ε, δ) of a round's answers together, one teacher changed."""
+    def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
+        """(ε, δ) of all answers of a round together, if one teacher changes."""
+
+    # --- practical constants ----------------------------------------------------------------------
+
+    _practical_answers: ClassVar[int | None] = None  # R_1; None: as many as round 2 needs
+
+    @classmethod
+    def settings_before_fitting(cls) -> dict[str, str]:
+        """Settings, as text, with which a learner can be built whatever sizes the user sets.
+
+        `with_practical_constants` then replaces them.
+        """
+        return {"training_rate": "1", "rate": "1", "answers": "none"}
+
+    def with_practical_constants(self, *, rounds: int = practical.ROUNDS, keep: Collection[str] = ()) -> Self:
+        """This learner with constants for small errors in rounds 1 … `rounds` from few examples.
+
+        keep: the names of settings that stay as they are. The claim follows from the constants.
+        Derivation: docs/proofs/practical_constants.md.
+        Raises: InvalidArgument if no constants fit the settings that are kept.
+        """
+        learner = self._replace(
+            keep, alpha_1=practical.ALPHA_1, beta_1=practical.BETA_1, training_rate=1.0, rate=1.0
+        )
+        chunk = practical.practical_chunk(learner.alpha_1, learner.concepts.vc_dimension)
+        learner = learner._replace(keep, chunk=chunk, answers=self._practical_answers)
+        for _ in range(practical.ITERATIONS):
+            product = learner._least_noise_product(rounds)
+            noise = learner.noise if "noise" in keep and learner.noise is not None else 1.0
+            learner = learner._replace(keep, teachers=ceil(product / noise))
+        noise = min(1.0, learner._least_noise_product(rounds) / learner.teachers)
+        halting_round = learner.round(self._round_of_halts(rounds))
+        halts = ceil(practical.HALTS_FACTOR * halting_round.alpha * halting_round.answers)
+        return learner._replace(keep, noise=noise, halts=halts)
+
+    def _replace(self, keep: Collection[str], **settings: Any) -> Self:
+        """This learner with those of the settings that it has and that are not in `keep`."""
+        names = attrs.fields_dict(type(self)).keys() - set(keep)
+        return attrs.evolve(self, **{name: value for name, value in settings.items() if name in names})
+
+    def _least_noise_product(self, rounds: int) -> float:
+        """The least T_1·ε′_1 with which, except with probability β_i, no noise of a round i exceeds 1/16."""
+        runs = [self.round(index) for index in range(1, rounds + 1)]
+        return max(16 * log(run.answers / run.beta) for run in runs)
+
+    def _round_of_halts(self, rounds: int) -> int:
+        """The round whose halts the setting `halts` is."""
+        return 1
+
+    def check_labellings(self, rounds: int, sample: Sample | None = None) -> None:
+        """Raises: Unsupported if LabelBoost could have too many labellings to choose from in so many rounds.
+
+        sample: the data of which all points are, if they are not from the whole domain.
+        """
+        points = self.round(1).examples if self.agnostic else 0
+        if rounds > 1:
+            run = self.round(rounds - 1)
+            points = int(self.rate_run * (run.examples + self.pool_size(rounds - 1)))
+        distinct = self.concepts.domain if sample is None else sample.distinct().points
+        self.concepts.check_growth(points if distinct is None else min(points, len(distinct)))
 
     # --- utility ----------------------------------------------------------------------------------
 
     def bound(self, rounds: int) -> Bound | None:
-        """Theorem 6.2 (5.2 of the first version) for rounds 1 ... `rounds` of GenericBBL: but for a chance of
-        4β no hypothesis errs on more than 4α of D (6α), α = 2α_1 and β = 2β_1; None where it takes no such α
-        or β. It is promised only where no size is below the printed one and noise is as small as the proof
-        needs, which the printed τ of v2 does not make it.
+        """The error bound of Theorem 6.2 (5.2 of the first version) for rounds 1 … `rounds`.
+
+        With probability at least 1 − 4β no hypothesis errs on more than 4α (v1: 6α) of D, where α = 2α_1 and
+        β = 2β_1. None if the theorem does not apply to these α and β. The bound is promised only if no size
+        is below the printed one and the noise is as small as the proof needs, which v2's printed τ does not
+        ensure.
         """
         alpha, beta = 2 * self.alpha_1, 2 * self.beta_1
-        if max(alpha, beta) >= LIMIT:
+        if max(alpha, beta) >= THEOREM_LIMIT:
             return None
         return Bound(
             at_most=self.error_factor * alpha,
             of=ERROR,
             beta=4 * beta,
             theorem=self.utility_theorem,
-            promised=all(self._as_printed(index) for index in range(1, rounds + 1)),
+            promised=all(self._has_printed_sizes(index) for index in range(1, rounds + 1)),
         )
 
-    def _as_printed(self, index: int) -> bool:
-        """Whether no size of the round is below the printed one."""
-        if self.delta >= LIMIT:
+    def _has_printed_sizes(self, index: int) -> bool:
+        """Whether no size of the round is below the printed one, and its noise is small."""
+        if self.delta >= THEOREM_LIMIT:
             return False
         run = self.round(index)
-        printed = Paper(self.version).constants(
+        printed = paper_constants(
+            self.version,
             alpha=2 * run.alpha,
             beta=2 * run.beta,
             epsilon=self.epsilon,
             delta=self.delta,
             vc=self.concepts.vc_dimension,
         )
-        sizes = zip(
-            (run.chunk, run.teachers, run.answers),
-            (printed.chunk, printed.teachers, printed.answers),
-            strict=True,
+        large_enough = (
+            run.chunk >= printed.chunk and run.teachers >= printed.teachers and run.answers >= printed.answers
         )
-        return all(one >= other for one, other in sizes) and self._quiet(run)
+        return large_enough and self._has_small_noise(run)
 
-    def _quiet(self, run: Round) -> bool:
-        """Whether, but for a chance of β_i, no noise of the round is 1/16 or more (Claim E.3 of v2)."""
+    def _has_small_noise(self, run: BBLRound) -> bool:
+        """Whether all noise of the round is below 1/16 except with probability β_i (Claim E.3 of v2)."""
         return run.teachers * run.noise >= 16 * log(run.answers / run.beta)
+
+    # --- explanations -----------------------------------------------------------------------------
+
+    def explain(self) -> dict[str, str]:
+        """The first two rounds, and the constants that the paper prints, as `arena show` prints them."""
+        rounds = [self.round(index) for index in range(1, min(self.rounds or 2, 2) + 1)]
+        explanations = {
+            f"round {run.index}": f"noise ε′ = {run.noise:.6g} nats, {run.teachers:,} teachers, "
+            f"{run.answers:,} answers"
+            for run in rounds
+        }
+        if self.in_paper:
+            explanations["printed constants"] = self._explain_printed_constants()
+        return explanations
+
+    def _explain_printed_constants(self) -> str:
+        """The constants printed for these α, β, ε and δ, with 0.05 for values outside the theorem."""
+        own = {"alpha": 2 * self.alpha_1, "beta": 2 * self.beta_1, "delta": self.delta}
+        valid = {name: value if value < THEOREM_LIMIT else 0.05 for name, value in own.items()}
+        constants = paper_constants(
+            self.version, epsilon=self.epsilon, vc=self.concepts.vc_dimension, **valid
+        )
+        values = {"α": valid["alpha"], "β": valid["beta"], "ε": self.epsilon, "δ": valid["delta"]}
+        at = ", ".join(f"{letter} = {value:.3g}" for letter, value in values.items())
+        limit = "" if valid == own else "; the theorem takes α, β and δ below 1/16"
+        return f"demand {constants} ({at}{limit})"
 
     # --- privacy ----------------------------------------------------------------------------------
 
     @property
     def claim(self) -> Claim:
-        """Claims E.5 and E.6 with the numbers that are run.
+        """Claims E.5 and E.6, computed from the configured numbers (docs/proofs/generic_bbl.md).
 
-        A training example reaches the view through the answers of round 1 and through S_2 (LabelBoost on the
-        subset Ŝ_1), both behind the subset S_1; if agnostic, also behind its new labels. A query of round i
-        reaches it through LabelBoost and D̂_i, then as an example of S_{i+1}. Subsets amplify by the exact
-        bound for sampling without replacement, of which the paper's Claim 2.9 is a weakening. T_i·α_i never
-        falls from round 2 on, so no later round is worse than round 2.
-
-        It is of games that are not refused: LabelBoost declines points that may have too many labellings
-        (`ConceptClass.check_solutions`), and that depends on how many of them differ.
+        The claim is about games that are not refused: LabelBoost refuses points that may have too many
+        labellings (`ConceptClass.check_growth`), and that depends on how many of them differ.
         """
         return Claim(
             epsilon=max(cost.epsilon for cost in self.costs.values()),
@@ -268,31 +358,32 @@ class GenericBBL(Learner):
 
     @property
     def costs(self) -> dict[PrivacyUnit, Guarantee]:
-        """What is protected, each with its own guarantee; the claim is the worst of them."""
+        """The guarantee of each privacy unit; the claim is the worst of them."""
         return {
             PrivacyUnit.TRAINING_EXAMPLE: self._cost_of_example(),
             PrivacyUnit.QUERY: self._cost_of_query(),
         }
 
     def _cost_of_example(self) -> Guarantee:
-        """Of a training example."""
-        cost = self._through_round(1)
+        """The cost of a training example."""
+        cost = self._cost_through_round(1)
         if self.agnostic:
-            cost = boosted(*cost)
-        return amplified(cost[0], min(cost[1], 1.0), rate=self.training_rate_run)
+            cost = label_boost_guarantee(*cost)
+        return amplify_by_subsampling(cost[0], min(cost[1], 1.0), rate=self.training_rate_run)
 
     def _cost_of_query(self) -> Guarantee:
-        """Of a query, through the examples of the next round."""
-        return self._cost_of_unlabelled()
+        """The cost of a query, through the examples of the next round."""
+        return self._cost_of_pool_point()
 
-    def _cost_of_unlabelled(self) -> Guarantee:
-        """Of a point of D_i."""
+    def _cost_of_pool_point(self) -> Guarantee:
+        """The cost of a point of D_i."""
         if self.rounds == 1:
             return Guarantee(0.0, 0.0)
-        epsilon, delta = boosted(*self._through_round(2))
-        return amplified(epsilon, min(delta, 1.0), rate=self.rate_run)
+        epsilon, delta = label_boost_guarantee(*self._cost_through_round(2))
+        return amplify_by_subsampling(epsilon, min(delta, 1.0), rate=self.rate_run)
 
-    def _through_round(self, index: int) -> tuple[float, float]:
-        """(ε, δ) of the answers of a round and of the next round's labels, for an example of S_index."""
-        epsilon, delta = self._answering(self.round(index))
-        return epsilon + amplified(*boosted(0.0, 0.0), rate=self.rate_run)[0], delta
+    def _cost_through_round(self, index: int) -> tuple[float, float]:
+        """The cost of an example of S_index, through the round's answers and the next round's labels."""
+        epsilon, delta = self._cost_of_answers(self.round(index))
+        labels = amplify_by_subsampling(*label_boost_guarantee(0.0), rate=self.rate_run)
+        return epsilon + labels.epsilon, delta

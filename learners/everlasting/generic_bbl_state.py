@@ -1,4 +1,4 @@
-"""GenericBBL at a table of n games: steps 1 to 3(g), all but the answering of a query."""
+"""GenericBBL in a batch of games: steps 1 to 3(g) except the answering of a query."""
 
 from __future__ import annotations
 
@@ -11,106 +11,110 @@ import numpy as np
 from arena.errors import Unsupported
 from arena.points import is_shared
 from arena.sample import Training
-from learners.common.teachers import Teachers, teach
-from learners.everlasting.generic_bbl import GenericBBL, Round
-from learners.everlasting.labelled_runs import Runs, boosted_concepts, labels_of
-from learners.everlasting.query_subset import Collector
+from learners.common.teacher_ensembles import TeacherEnsembles
+from learners.common.teacher_training import train_teachers
+from learners.everlasting.counted_examples import CountedExamples
+from learners.everlasting.generic_bbl import BBLRound, GenericBBL
+from learners.everlasting.label_boost import boost_labels, label_points
+from learners.everlasting.streaming_subset import StreamingSubset
 
 
 class BBLState(ABC):
-    """GenericBBL at a table of n games. A version gives `_open_round`, `_answer`, `_answer_many` and `cuts`;
-    one that learns from other points than queries also `_open_pool`, `_keep` and `_chosen`.
+    """The running state of GenericBBL in n games.
 
-    together: answers that are worked out at once. A halt in one of many games ends them soon.
+    A version defines `_open_round`, `_answer`, `_answer_many` and `cuts`. One that learns from other points
+    than queries also defines `_open_pool`, `_add_queries` and `_draw_pool`.
+
+    answers_at_once: the number of answers computed together, in all games. Many would be wasted, since a halt
+    in one game ends them.
     """
 
-    together: ClassVar[int] = 65_536
+    answers_at_once: ClassVar[int] = 65_536
 
-    def __init__(self, spec: GenericBBL, games: int, rng: np.random.Generator) -> None:
-        self._spec = spec
+    def __init__(self, learner: GenericBBL, games: int, rng: np.random.Generator) -> None:
+        self._learner = learner
         self._games = games
         self._rng = rng
         self._stopped = np.zeros(games, bool)
-        self._round: Round | None = None
+        self._round: BBLRound | None = None
         self._labelling: np.ndarray | None = None
 
-    # --- what Figure 1 asks -----------------------------------------------------------------------
+    # --- the protocol Figure 1 --------------------------------------------------------------------
 
     @property
     def halted(self) -> np.ndarray:
         return self._stopped
 
     def train(self, training: Training) -> None:
-        """Steps 1 and 2, and the opening of round 1."""
-        first = self._spec.round(1)
+        """Steps 1 and 2, and the beginning of round 1."""
+        first = self._learner.round(1)
         for sample in training.samples:
-            if sample.size < self._spec.sample_size:
+            if sample.size < self._learner.sample_size:
                 raise Unsupported(
-                    f"{self._spec.name} with {first.teachers:,} teachers of {first.chunk} examples and rate "
-                    f"{self._spec.training_rate_run:.4g} needs a sample of {self._spec.sample_size:,}",
+                    f"{self._learner.name} with {first.teachers:,} teachers of {first.chunk} examples and "
+                    f"rate {self._learner.training_rate_run:.4g} needs a sample of {self._learner.sample_size:,}",
                     value=sample.size,
-                    remedy="Lower teachers or chunk, or raise training_rate (the claim follows).",
+                    remedy="Lower teachers or chunk, or raise training_rate; the claim changes accordingly.",
                 )
-            self._spec.concepts.check(sample.points)
-        taught = teach(
+            self._learner.concepts.check(sample.points)
+        trained = train_teachers(
             training,
-            self._spec.concepts,
+            self._learner.concepts,
             teachers=first.teachers,
             chunk=first.chunk,
             rng=self._rng,
-            relabel=self._relabelled if self._spec.agnostic else None,
+            relabel=self._relabel if self._learner.agnostic else None,
         )
-        self._begin(first, taught.teachers)
-        self._labelled = Runs(taught.points, taught.labels, taught.counts)
+        self._begin_round(first, trained.teachers)
+        self._labelled = CountedExamples(trained.points, trained.labels, trained.counts)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """Step 3(d) for one query a game; the step to the next round happens before its first query."""
-        if not self._left():
+        """Step 3(d) for one query per game. A new round begins before its first query."""
+        if not self._prepare_answers():
             return np.zeros(self._games, bool)
-        self._spec.concepts.check(x[:1] if is_shared(x) else x)
+        self._learner.concepts.check(x[:1] if is_shared(x) else x)
         label = self._answer(self._teachers.votes(x))
-        self._answered(x[:, None])
+        self._count_answers(x[:, None])
         return label
 
     def predict_many(self, x: np.ndarray) -> np.ndarray:
-        """The labels (n, j) of the first j of the queries (n, k, ...), up to the end of the round or to the
-        first halt of a game.
+        """The labels (n, j) of the first j of the queries (n, k, ...).
+
+        They end with the round, or with the first halt of a game.
         """
-        left = self._left()
+        left = self._prepare_answers()
         if not left:
             return np.zeros(x.shape[:2], bool)
-        x = x[:, : min(left, max(1, self.together // max(1, self._games)))]
-        self._spec.concepts.check(x[0] if is_shared(x) else x)
+        x = x[:, : min(left, max(1, self.answers_at_once // max(1, self._games)))]
+        self._learner.concepts.check(x[0] if is_shared(x) else x)
         labels = self._answer_many(self._teachers.votes_in_a_row(x))
-        self._answered(x[:, : labels.shape[1]])
+        self._count_answers(x[:, : labels.shape[1]])
         return labels
 
     @property
     @abstractmethod
     def cuts(self) -> np.ndarray:
-        """The hypotheses behind the last answers: h_{r-1}(x) = 1 where the mean vote at x is at least this.
+        """The hypotheses of the last answers: h_{r-1}(x) = 1 if the mean vote at x is at least this number.
 
-        (n,) after `predict`, (n, j) after `predict_many`. For experiments, which look inside.
+        (n,) after `predict`, (n, j) after `predict_many`. For experiments only.
         """
 
     @property
     def labelling(self) -> np.ndarray | None:
-        """The concepts (n, ...) that label S_i, chosen by LabelBoost; None in round 1. For experiments."""
+        """The concepts (n, ...) chosen by LabelBoost to label S_i; None in round 1. For experiments only."""
         return self._labelling
 
     def votes(self, x: np.ndarray | float) -> np.ndarray:
-        """The teachers' mean votes (n,), for a player that seats the learner at a table of its own."""
-        return self._teachers.votes(np.broadcast_to(x, (self._games, *self._spec.point_shape)))
+        """The teachers' mean votes (n,) at x. For adversaries that simulate the learner."""
+        return self._teachers.votes(np.broadcast_to(x, (self._games, *self._learner.point_shape)))
 
     def votes_in_a_row(self, x: np.ndarray) -> np.ndarray:
-        """The mean votes (n, k) at several points of each game, x (n, k, ...), with the teachers behind the
-        last answers. For experiments, which look inside.
-        """
+        """The current teachers' mean votes (n, k) at x (n, k, ...). For experiments only."""
         return self._teachers.votes_in_a_row(x)
 
     @property
-    def round(self) -> Round:
-        """The round of the last answers; before them, round 1. For experiments, which look inside."""
+    def round(self) -> BBLRound:
+        """The round of the last answers; before any answer, round 1. For experiments only."""
         assert self._round is not None
         return self._round
 
@@ -118,74 +122,77 @@ class BBLState(ABC):
 
     @property
     def _last_round(self) -> bool:
-        return self._round is not None and self._spec.rounds == self._round.index
+        return self._round is not None and self._learner.rounds == self._round.index
 
-    def _left(self) -> int:
-        """The answers that are left of the round, a new one if the last is over; 0 when all rounds are."""
+    def _prepare_answers(self) -> int:
+        """Begin the next round if this one is over; return the answers left in the round, 0 at the end."""
         assert self._round is not None
         if self._asked == self._round.answers and not self._last_round:
-            self._next_round()
+            self._move_to_next_round()
         return self._round.answers - self._asked
 
-    def _answered(self, x: np.ndarray) -> None:
-        """Queries (n, k, ...) of this round have been answered."""
+    def _count_answers(self, x: np.ndarray) -> None:
+        """Count the answers to queries (n, k, ...) of this round."""
         assert self._round is not None
-        self._keep(x)
+        self._add_queries(x)
         self._asked += x.shape[1]
         if self._asked == self._round.answers and self._last_round:
-            self._stopped = np.ones(self._games, bool)  # in every game at once, whatever was asked
+            self._stopped = np.ones(self._games, bool)  # all games at once, whatever the queries
 
-    def _begin(self, round: Round, teachers: Teachers) -> None:
+    def _begin_round(self, round: BBLRound, teachers: TeacherEnsembles) -> None:
         self._round = round
         self._teachers = teachers
         self._asked = 0
         self._open_pool(round)
         self._open_round(round)
 
-    def _open_pool(self, round: Round) -> None:
-        """Make ready for D_i."""
-        self._pool = self._collector(round.index)
+    def _open_pool(self, round: BBLRound) -> None:
+        """Prepare to receive D_i."""
+        self._pool = self._new_pool(round.index)
 
-    def _keep(self, x: np.ndarray) -> None:
-        """Queries (n, k, ...) of this round are its D_i."""
+    def _add_queries(self, x: np.ndarray) -> None:
+        """Add queries (n, k, ...) of this round to D_i."""
         self._pool.offer(x)
 
-    def _chosen(self) -> np.ndarray:
-        """D̂_i of the round that is over, in random order: (n, m, ...)."""
-        return self._pool.chosen()
+    def _draw_pool(self) -> np.ndarray:
+        """D̂_i of the finished round, in random order: (n, m, ...)."""
+        return self._pool.collect()
 
-    def _collector(self, index: int) -> Collector:
-        """Chooses D̂_i as the points of D_i arrive."""
-        size = self._spec.unlabelled(index)
-        share = floor(self._spec.rate_run * size)
-        return Collector(self._games, of=size, choose=share, rng=self._rng)
+    def _new_pool(self, index: int) -> StreamingSubset:
+        """The subset that chooses D̂_i while the points of D_i arrive."""
+        size = self._learner.pool_size(index)
+        return StreamingSubset(
+            self._games, of=size, choose=floor(self._learner.rate_run * size), rng=self._rng
+        )
 
-    def _next_round(self) -> None:
+    def _move_to_next_round(self) -> None:
         """Steps 3(f), 3(g), 3(a), 3(b)."""
         assert self._round is not None
-        chosen = self._chosen()
-        labelled = self._labelled.subset(floor(self._spec.rate_run * self._round.examples), self._rng)
-        concept = self._labelling = boosted_concepts(self._rng, self._spec.concepts, labelled, chosen)
-        following = self._spec.round(self._round.index + 1)
-        points = chosen[:, : following.examples]
-        labels = labels_of(self._spec.concepts, concept, points)
+        concepts = self._learner.concepts
+        pool = self._draw_pool()
+        subset = self._labelled.draw_subset(floor(self._learner.rate_run * self._round.examples), self._rng)
+        self._labelling = boost_labels(self._rng, concepts, subset, pool)
+        following = self._learner.round(self._round.index + 1)
+        points = pool[:, : following.examples]
+        labels = label_points(concepts, self._labelling, points)
         chunks = (self._games, following.teachers, following.chunk)
-        held = self._spec.concepts.erm(points.reshape(*chunks, *points.shape[2:]), labels.reshape(chunks))
-        self._labelled = Runs(points, labels, np.ones(labels.shape, np.int64))
-        self._begin(following, Teachers(self._spec.concepts, held, None, following.teachers))
+        minimisers = concepts.erm(points.reshape(*chunks, *points.shape[2:]), labels.reshape(chunks))
+        self._labelled = CountedExamples(points, labels, np.ones(labels.shape, np.int64))
+        self._begin_round(following, TeacherEnsembles(concepts, minimisers, None, following.teachers))
 
-    def _relabelled(self, points: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
-        """S_1 labelled by one concept a game, chosen by LabelBoost with nothing unlabelled: (n, k).
+    def _relabel(self, points: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """(n, k): S_1 labelled by one concept per game, chosen by LabelBoost without unlabelled points.
 
         Shapes: points (k, ...), labels (k,), counts (n, k).
         """
-        runs = Runs(points[None], labels[None], counts)
-        nothing = np.empty((len(counts), 0, *points.shape[1:]))
-        concept = boosted_concepts(self._rng, self._spec.concepts, runs, nothing)
-        return labels_of(self._spec.concepts, concept, np.broadcast_to(points, (len(counts), *points.shape)))
+        examples = CountedExamples(points[None], labels[None], counts)
+        unlabelled = np.empty((len(counts), 0, *points.shape[1:]))
+        chosen = boost_labels(self._rng, self._learner.concepts, examples, unlabelled)
+        all_points = np.broadcast_to(points, (len(counts), *points.shape))
+        return label_points(self._learner.concepts, chosen, all_points)
 
     @abstractmethod
-    def _open_round(self, round: Round) -> None:
+    def _open_round(self, round: BBLRound) -> None:
         """Step 3(c)."""
 
     @abstractmethod
@@ -194,13 +201,11 @@ class BBLState(ABC):
 
     @abstractmethod
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
-        """The same for votes (n, k): the labels of the first j ≥ 1 queries, no game halting before the last
-        of them.
-        """
+        """The same for votes (n, k): the labels of the first j ≥ 1 queries, at most up to the first halt."""
 
 
-class HaltingState(BBLState):
-    """GenericBBL at a table, its answers given by a mechanism that halts games, anew for every round."""
+class HaltingBBLState(BBLState):
+    """GenericBBL with a mechanism that answers and halts games, a new one for every round."""
 
     _mechanism: Any = None
 
@@ -208,10 +213,10 @@ class HaltingState(BBLState):
     def halted(self) -> np.ndarray:
         return self._stopped if self._mechanism is None else self._stopped | self._mechanism.halted
 
-    def _open_round(self, round: Round) -> None:
-        self._stopped = self.halted  # who has halted stays halted under the new round's mechanism
-        self._mechanism = self._mechanism_of(round)
+    def _open_round(self, round: BBLRound) -> None:
+        self._stopped = self.halted  # games that have halted stay halted under the new mechanism
+        self._mechanism = self._build_mechanism(round)
 
     @abstractmethod
-    def _mechanism_of(self, round: Round) -> Any:
-        """What answers in this round, and tells which games it has `halted`."""
+    def _build_mechanism(self, round: BBLRound) -> Any:
+        """The mechanism that answers in this round, with a property `halted`."""

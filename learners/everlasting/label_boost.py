@@ -1,7 +1,7 @@
-"""LabelBoost: Beimel, Nissim, Stemmer, Learning Privately with Labeled and Unlabeled Examples (2021).
+"""LabelBoost of Beimel, Nissim, Stemmer, Learning Privately with Labeled and Unlabeled Examples (2021).
 
-As told in appendix C.1 of Private Everlasting Prediction: label an unlabelled sample with one concept
-that fits a small labelled one, chosen by the exponential mechanism among the dichotomies of both.
+As in appendix C.1 of Private Everlasting Prediction: it labels an unlabelled sample with one concept that
+fits a small labelled sample, chosen by the exponential mechanism among the dichotomies of both samples.
 """
 
 from __future__ import annotations
@@ -9,11 +9,32 @@ from __future__ import annotations
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.dichotomies import tallied
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from arena.concepts.dichotomies import tally_signs
+from learners.everlasting.counted_examples import CountedExamples
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
-SELECTION_EPSILON = 1.0  # step 4; Lemma 5.1's "+3" is proved for this value
-_SLAB = 1_000_000
+SELECTION_EPSILON = 1.0  # of step 4; the "+3" of Lemma 5.1 is proved for this value
+_SLAB = 1_000_000  # dichotomies times points handled at a time
+
+
+def boost_labels(
+    rng: np.random.Generator,
+    concept_class: ConceptClass,
+    labelled: CountedExamples,
+    unlabelled: np.ndarray,
+) -> np.ndarray:
+    """Choose concepts (n, ...) for the examples and the unlabelled points (n, m, ...) of each game."""
+    counts, zeros = labelled.counts, np.zeros(unlabelled.shape[:2])
+    points = np.broadcast_to(labelled.points, (*counts.shape, *labelled.points.shape[2:]))
+    labels = np.broadcast_to(labelled.labels, counts.shape)
+    return label_boost(
+        rng,
+        concept_class,
+        points=np.concatenate([points, unlabelled], axis=1),
+        zeros=np.column_stack([counts * (labels == 0), zeros]),
+        ones=np.column_stack([counts * (labels == 1), zeros]),
+        present=np.column_stack([counts > 0, np.ones(zeros.shape, bool)]),
+    )
 
 
 def label_boost(
@@ -25,35 +46,43 @@ def label_boost(
     ones: np.ndarray,
     present: np.ndarray,
 ) -> np.ndarray:
-    """Choose the concept h of every game; relabelling S∘T with it is `concept_class.label(h, ...)`.
+    """Choose the concept h of every game, with which S∘T is relabelled.
 
-    Steps 1 to 4: the solution set H holds one concept for each dichotomy of the class on the points that
-    occur in S∘T; h is chosen from H by the exponential mechanism with ε = 1 and score −(errors on S). Errors
-    are the ones, less what the concept gains over the label 0 everywhere; the ones of a game move the scores
-    of all its concepts alike, so that what is gained may be the score.
+    Steps 1 to 4: the solution set H holds one concept for each dichotomy of the class on the points of S∘T; h
+    is chosen from H by the exponential mechanism with ε = 1 and score −(errors on S). The score used here is
+    the gain over the all-zero labelling, which differs from it by the same constant for all concepts of a
+    game.
 
     Shapes: points (n, p, ...); zeros, ones (n, p): how often S holds the point with each label (0 for the
-    points of T); present (n, p) bool: whether the point occurs in S∘T at all. Returns concepts (n, ...).
+    points of T); present (n, p) bool: whether S∘T holds the point. Returns concepts (n, ...).
 
-    Raises: Unsupported if a game may have too many dichotomies, as `ConceptClass.solutions` says.
+    Raises: Unsupported if a game may have too many dichotomies (see `ConceptClass.candidate_concepts`).
     """
-    points, signs, present = _merged(points, ones - zeros, present)
+    points, signs, present = _merge_equal_points(points, ones - zeros, present)
     games, width = points.shape[:2]
-    step = max(1, _SLAB // max(1, width, concept_class.most_dichotomies(width)))
-    # One slab even of no games, so that the result has the dtype and the shape of the class.
+    step = max(1, _SLAB // max(1, width, concept_class.growth_bound(width)))
+    # There is one slab even for no games, so that the result has the dtype and the shape of the class.
     slabs = [slice(start, start + step) for start in range(0, max(games, 1), step)]
     return np.concatenate([_choose(rng, concept_class, points[s], signs[s], present[s]) for s in slabs])
 
 
-def _merged(
+def label_points(concept_class: ConceptClass, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(n, k) bool: the labels that each game's concept gives to its points (n, k, ...)."""
+    games, each = points.shape[:2]
+    flat = concept_class.label(np.repeat(concepts, each, axis=0), points.reshape(-1, *points.shape[2:]))
+    return flat.reshape(games, each)
+
+
+def _merge_equal_points(
     points: np.ndarray, signs: np.ndarray, present: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The same with each point once, where the table has fewer distinct points than places: some classes go
-    through pairs of places.
+    """The same with each point once, if there are fewer distinct points than columns.
+
+    The cost of some concept classes is quadratic in the columns.
     """
     if len(np.unique(points[present], axis=0)) >= points.shape[1]:
         return points, signs, present
-    domain, tally, sets, kind = tallied(points, signs, present)
+    domain, tally, sets, kind = tally_signs(points, signs, present)
     return np.broadcast_to(domain, (len(points), *domain.shape)), tally, sets[kind]
 
 
@@ -64,7 +93,7 @@ def _choose(
     signs: np.ndarray,
     present: np.ndarray,
 ) -> np.ndarray:
-    solutions = concept_class.solutions(points, signs, present)
+    solutions = concept_class.candidate_concepts(points, signs, present)
     chosen = exponential_mechanism(
         rng,
         solutions.gains.astype(np.float64),

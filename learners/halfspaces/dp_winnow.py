@@ -13,12 +13,12 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.common.rounds import Rounds
-from learners.everlasting.constants import winnow_constants
+from learners.common.round_budget import RoundBudget
 from learners.halfspaces.base import HalfspaceLearner, Multiplicative, add_signed, most_updates, says_one
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.bounded_range import composed_draws, largest_width
-from learners.mechanisms.accounting.composition import Guarantee, advanced, basic
+from learners.halfspaces.constants import winnow_constants
+from learners.mechanisms.accounting.bounded_range import largest_width, renyi_composition
+from learners.mechanisms.accounting.composition import Guarantee, advanced_composition, basic_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
 
 MOST_DRAWS = 2**53  # counts are doubles
@@ -58,7 +58,7 @@ class DpWinnow(HalfspaceLearner):
        coordinates in [-2, 2], the same for all later draws, and the log ratios of a draw, η/b·Δ_i less the
        logarithm of a mean, lie in an interval of length η/b·(max Δ − min Δ), so 4η/b. This is reached where
        the examples (1, −1) and (−1, 1) meet the uniform ŵ of d = 2, which labels them 1, and have label 0.
-    K·m draws cost `composed_draws`. The claim is ε₀ and that; `paper_epsilon` is what the paper's
+    K·m draws cost `renyi_composition`. The claim is ε₀ and that; `paper_epsilon` is what the paper's
     composition, of K instances and K·m draws that are (4η/b, 0)-DP each, makes of the same numbers.
 
     **Mistakes** in realizable games before oblivious adversaries. `bound` is Theorem 4.5 with explicit
@@ -176,7 +176,7 @@ class DpWinnow(HalfspaceLearner):
     def _sizes(self) -> Sizes:
         if self.rate is None and self.cached is not None:
             batch = self.cached
-            eta = largest(lambda rate: self._cost_within_lead(rate, batch), self._draws_epsilon)
+            eta = largest_affordable(lambda rate: self._cost_within_lead(rate, batch), self._draws_epsilon)
         else:
             eta = self.lead if self.rate is None else self.rate
             batch = self.cached or self._cheap_batch(eta)
@@ -227,9 +227,12 @@ class DpWinnow(HalfspaceLearner):
             4 * self.eta / self.batch,
         )
         if not self.delta:
-            return basic(updates, self.watch_epsilon).epsilon + basic(draws, width).epsilon
-        watched = advanced(updates, self.watch_epsilon, slack=self.delta / 2)
-        return watched.epsilon + advanced(draws, width, slack=self.delta / 2).epsilon
+            return (
+                basic_composition(updates, self.watch_epsilon).epsilon
+                + basic_composition(draws, width).epsilon
+            )
+        watched = advanced_composition(updates, self.watch_epsilon, slack=self.delta / 2)
+        return watched.epsilon + advanced_composition(draws, width, slack=self.delta / 2).epsilon
 
     @property
     def printed(self) -> str:
@@ -254,7 +257,7 @@ class DpWinnow(HalfspaceLearner):
     def _cost(self, eta: float, batch: int) -> Guarantee:
         """What all draws cost."""
         updates = self._updates(eta)
-        return composed_draws(updates * self._draws(updates), 4 * eta / batch, slack=self.delta)
+        return renyi_composition(updates * self._draws(updates), 4 * eta / batch, slack=self.delta)
 
     def _cost_within_lead(self, eta: float, batch: int) -> float:
         return self._cost(eta, batch).epsilon if eta <= self.lead else math.inf
@@ -296,7 +299,7 @@ class DpWinnowState:
     def __init__(self, spec: DpWinnow, games: int, rng: np.random.Generator) -> None:
         self._class = spec.concepts
         self._rng = rng
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._draws, self._batch, self._threshold = spec.draws_each, spec.batch, spec.fires_at
         dimension = self._class.dimension
         self._scores = Multiplicative(games, dimension, rate=spec.eta / spec.batch)

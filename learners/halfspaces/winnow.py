@@ -23,7 +23,7 @@ class Winnow(HalfspaceLearner):
     weight is multiplied by exp(η·y'·x_i), and all are divided by their sum. In a realizable game with margin
     ρ there are at most 2·ln d/(η·(2ρ − η)) mistakes, so 2·ln d/ρ² at η = ρ: `most_updates`, as
     y'(v·x) ≥ ρ and y'(w·x) ≤ 0. Weights of both signs are had by doubling the points
-    (`arena.concepts.cube.embeddings.doubled`).
+    (`arena.concepts.cube.embeddings.double_points`).
 
     It protects nothing: a yardstick for dp-winnow. Shapes: points (n, d); hypotheses are weights of sum 1.
     Raises: Unsupported if the class is another.

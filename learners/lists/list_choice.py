@@ -52,7 +52,7 @@ class ListChoice(Learner):
     def lists(self) -> np.ndarray:
         """(k, L): the lists to choose from."""
         assert isinstance(self.concepts, DecisionLists)
-        return self.concepts.every()
+        return self.concepts.all_lists()
 
     def law(self, sample: Sample) -> Finite:
         lists = self.lists()

@@ -18,7 +18,13 @@ from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting
-from learners.mechanisms.selection.em_cover import EMCover, choice_weights, cost, largest_rate, other_costs
+from learners.mechanisms.selection.em_cover import (
+    EMCover,
+    choice_weights,
+    cover_cost,
+    largest_cover_rate,
+    other_costs,
+)
 
 _STATE_NUMBERS = 2**23  # of a table, held at once
 
@@ -70,16 +76,16 @@ class PrivateDecisionList(Learner):
         """ε₀ of each choice, nats."""
         if self.rate is not None:
             return self.rate
-        return largest_rate(self.rounds, epsilon=self.epsilon, delta=self.delta)
+        return largest_cover_rate(self.rounds, epsilon=self.epsilon, delta=self.delta)
 
     @property
     def rounds(self) -> int:
         """How many rules a list has at most: a feature each, and "true"."""
-        return self._lists.longest
+        return self._lists.max_rules
 
     @property
     def claim(self) -> Claim:
-        spent = cost(self.rounds, self.chosen_rate, delta=self.delta)
+        spent = cover_cost(self.rounds, self.chosen_rate, delta=self.delta)
         return Claim(epsilon=spent.epsilon, delta=spent.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def other_costs(self) -> dict[str, float]:
@@ -108,7 +114,7 @@ class PrivateDecisionList(Learner):
 
         Raises: Unsupported if there are more than 200,000 (7 features or more).
         """
-        values = self._lists.every()
+        values = self._lists.all_lists()
         table = self._chances(sample)
         used, chance = np.zeros(len(values), np.int64), np.ones(len(values))
         for code in values.T:
@@ -165,13 +171,13 @@ class PrivateDecisionListState:
         cover = self._cover(held, wrong, coins)
         lists = np.full(coins.shape, -1)
         for rules in lists.T:
-            if cover.over:
+            if cover.finished:
                 break
             rules[:] = cover.choose(self._scores(cover))
         return lists
 
     def _cover(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> EMCover:
-        return EMCover(held, wrong, coins, rate=self._spec.chosen_rate, whole=held.shape[1] - 1)
+        return EMCover(held, wrong, coins, rate=self._spec.chosen_rate, universal_set=held.shape[1] - 1)
 
     def _scores(self, cover: EMCover) -> np.ndarray:
         """(m, F + 1, 2): minus the number of examples left that a rule gets wrong."""

@@ -9,7 +9,7 @@ from arena.concepts import DecisionLists, Variables
 from arena.concepts.base import ConceptClass
 from arena.sample import Sample
 from arena.settings import setting
-from learners.common.deterministic import FittedLearner
+from learners.common.fitted_learner import FittedLearner
 from learners.lists.private_decision_list import lists_only
 
 

@@ -1,1 +1,1 @@
-"""Mechanisms on tables: noise and its laws, sparse vector, selection, and the arithmetic of composition."""
+"""Mechanisms for batches of games: noise, sparse vector, selection, counters, experts, and accounting."""

@@ -14,9 +14,9 @@ from arena.littlestone.concept_sets import concept_sets
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.common.rounds import Rounds
+from learners.common.round_budget import RoundBudget
 from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.online.sanitiser import Sanitiser, labelled, rounded, rounding_error
 
 
@@ -123,7 +123,7 @@ class AgnosticBatchedState:
     def __init__(self, spec: AgnosticBatched, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._seen = 0
         self._sanitiser = spec.sanitiser
         functions = spec.functions
@@ -146,7 +146,7 @@ class AgnosticBatchedState:
         return Hypothesis(spec.concepts, self._concepts[chosen])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        place = self._spec.concepts.place(self._spec.concepts.check(x))
+        place = self._spec.concepts.domain_indices(self._spec.concepts.check(x))
         self._counts[self._rows, y.astype(np.intp) * self._points + place] += 1
         self._seen += 1
         number, rest = divmod(self._seen, self._spec.batch)

@@ -15,10 +15,10 @@ from arena.littlestone import Automaton, soa
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
-from learners.common.rounds import Rounds
+from learners.common.round_budget import RoundBudget
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import Lazy
+from learners.mechanisms.experts.lazy_experts import LazyParameters
 from learners.online.experts import (
     Candidates,
     FreshDraws,
@@ -176,14 +176,14 @@ class AgnosticExperts(Learner):
         return min(self._best_rate, largest)
 
     @property
-    def lazy(self) -> Lazy:
+    def lazy(self) -> LazyParameters:
         """What lazy draws run with."""
         if self._hedge_rounds < 2:
-            return Lazy(self.hedge_rate, redraw=1.0, most=self.rounds)
+            return LazyParameters(self.hedge_rate, redraw=1.0, max_draws=self.rounds)
         return attrs.evolve(self._largest_lazy, rate=self.hedge_rate)
 
     @cached_property
-    def _largest_lazy(self) -> Lazy:
+    def _largest_lazy(self) -> LazyParameters:
         return lazy_experts.largest_rate(self._hedge_rounds, epsilon=self._draws_epsilon, delta=self.delta)
 
     @property
@@ -284,7 +284,7 @@ class AgnosticExpertsState:
 
     def __init__(self, spec: AgnosticExperts, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._seen = 0
         self._class = spec.automaton.hypotheses
         self._functions = spec.automaton.functions(spec.moves.states)
@@ -311,7 +311,7 @@ class AgnosticExpertsState:
         return Hypothesis(self._class, self._functions[self._draws.draw()])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        place = self._spec.concepts.place(self._spec.concepts.check(x))
+        place = self._spec.concepts.domain_indices(self._spec.concepts.check(x))
         self._candidates.observe(place)
         self._draws.observe(self._experts.observe(place, y))
         self._seen += 1

@@ -16,7 +16,7 @@ from arena.littlestone import START, soa
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.common.rounds import Rounds
+from learners.common.round_budget import RoundBudget
 from learners.online.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
 from learners.online.without_privacy import WithoutPrivacy
 
@@ -86,7 +86,7 @@ class BpsExpertsState:
         self._rng = rng
         self._class = spec.concepts
         self._groups = groups = groups_of(spec.concepts)
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._experts = subsets(spec.rounds, groups.depth)[-1]
         start = np.zeros(len(groups))
         start[START] = 1.0
@@ -116,7 +116,7 @@ class BpsExpertsState:
         return Hypothesis(self._groups.hypotheses, function)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._class.place(self._class.check(x))
+        columns = self._class.domain_indices(self._class.check(x))
         for slab in self._weights.slabs():
             self._step(self._weights.values[slab], columns[slab], y[slab])
         self._weights.age()

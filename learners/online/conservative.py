@@ -49,7 +49,7 @@ class ConservativeState:
         return Hypothesis(self._automaton.hypotheses, self._automaton.functions(self._states))
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._class.place(self._class.check(x))
+        columns = self._class.domain_indices(self._class.check(x))
         wrong = np.flatnonzero(self._automaton.labels(self._states, columns) != y)
         if wrong.size:
             self._states[wrong] = self._automaton.after_mistake(self._states[wrong], columns[wrong])

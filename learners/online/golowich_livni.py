@@ -14,9 +14,9 @@ from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.common.rounds import Rounds
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, composed
+from learners.common.round_budget import RoundBudget
+from learners.mechanisms.accounting.composition import Guarantee, best_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.online.sequences import Sequences, power_of_two, sequences
@@ -100,14 +100,14 @@ class GolowichLivni(Learner):
     def claim(self) -> Claim:
         cost = self.instance
         if self.reduction:
-            cost = composed(self.rounds, *cost, slack=self.delta / 2)
+            cost = best_composition(self.rounds, *cost, slack=self.delta / 2)
         return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.STREAM_EXAMPLE,))
 
     @property
     def instance(self) -> Guarantee:
         """What one instance costs: `switches` times AboveThreshold and a histogram."""
         histogram = self.noise.guarantee
-        return composed(
+        return best_composition(
             self.switches, self.watch_epsilon + histogram.epsilon, histogram.delta, slack=self._delta / 2
         )
 
@@ -128,11 +128,11 @@ class GolowichLivni(Learner):
     def noise(self) -> HistogramNoise:
         """The noise of a histogram, with the other half."""
         depth = self.soa.depth
-        return HistogramNoise.of(
+        return HistogramNoise.calibrate(
             epsilon=self.watch_epsilon,
             delta=self._delta / (2 * self.switches),
-            moved=depth + 2,
-            most=depth + 1,
+            sensitivity=depth + 2,
+            key_sensitivity=depth + 1,
         )
 
     @property
@@ -170,7 +170,7 @@ class GolowichLivni(Learner):
 
 def _each(k: int, epsilon: float, *, slack: float) -> float:
     """The largest ε such that k mechanisms of it are `epsilon` together."""
-    return largest(lambda each: composed(k, each, slack=slack).epsilon, epsilon)
+    return largest_affordable(lambda each: best_composition(k, each, slack=slack).epsilon, epsilon)
 
 
 class GolowichLivniState:
@@ -183,7 +183,7 @@ class GolowichLivniState:
     def __init__(self, spec: GolowichLivni, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._games = games
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         rows = games * (spec.rounds if spec.reduction else 1)
         self._forests = Forests(spec.soa, rows, spec.nodes, rng)
         self._noise = spec.noise

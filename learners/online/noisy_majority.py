@@ -10,8 +10,8 @@ from arena.concepts import Thresholds
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, more_than, setting, whole
-from learners.common.rounds import Rounds
-from learners.mechanisms.noise.laplace import laplace
+from learners.common.round_budget import RoundBudget
+from learners.mechanisms.noise.laplace_noise import laplace
 
 
 @attrs.frozen
@@ -48,7 +48,7 @@ class NoisyMajorityState:
     def __init__(self, spec: NoisyMajority, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._lead = np.zeros(games)
         self._noise = np.empty(games)
 

@@ -12,10 +12,10 @@ from arena.littlestone import START
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, less_than, more_than, one_of, setting, whole
-from learners.common.rounds import Rounds
-from learners.everlasting.constants import lwy_nodes, lwy_pairs
+from learners.common.round_budget import RoundBudget
 from learners.mechanisms.counters.private_histogram import HistogramNoise, private_histogram
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
+from learners.online.constants import lwy_nodes, lwy_pairs
 from learners.online.sequences import Sequences, power_of_two, sequences
 
 KEEP, PRINTED = "keep", "printed"
@@ -39,7 +39,7 @@ class Realizable(Learner):
     run on disjoint stretches, and what d histograms cost, added up. Neither N_0 nor any other number of
     sequences or mistakes matters.
 
-    **Mistakes.** Theorem 3.1 bounds them for an N_0 that is astronomic (`learners.everlasting.constants.lwy_nodes`), and with
+    **Mistakes.** Theorem 3.1 bounds them for an N_0 that is astronomic (`learners.online.constants.lwy_nodes`), and with
     constants corrected there; `bound` tells it where the settings meet it. Run as printed, Algorithm 1 halves
     the sequences of a layer, spoils half of those by a wrong guess, and squares what is left when it pairs
     them at random: of N_0, about 2^-9 pairs are left for d = 2, 2^-18 for 3, 2^-35 for 4, and each histogram
@@ -135,7 +135,8 @@ class Realizable(Learner):
         parts = [self.growth**s for s in range(depth)]
         left = self.epsilon - self.watch_epsilon
         return tuple(
-            HistogramNoise.of(epsilon=left * part / sum(parts), delta=self.delta / depth) for part in parts
+            HistogramNoise.calibrate(epsilon=left * part / sum(parts), delta=self.delta / depth)
+            for part in parts
         )
 
     @property
@@ -194,7 +195,7 @@ class RealizableState:
         self._noises = spec.noises
         self._thresholds = [spec.threshold(s) for s in range(soa.depth + 1)]
         self._listed = [spec.listed(s) for s in range(soa.depth + 1)]
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         self._rows = np.arange(games)
         # A layer of N_s sequences is the first N_s columns; its pairs are neighbours.
         self._most_pairs = spec.size // 2

@@ -63,7 +63,7 @@ class Sequences:
 
     def place(self, x: np.ndarray) -> np.ndarray:
         """The columns of points (n,)."""
-        return self.concepts.place(self.concepts.check(x))
+        return self.concepts.domain_indices(self.concepts.check(x))
 
     def hypothesis(self, functions: np.ndarray) -> Hypothesis:
         """What is released of functions (n,)."""

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from arena.littlestone.sparse_majority import SparseMajority as Automaton
-from arena.littlestone.sparse_majority import sparse_majority
+from arena.littlestone.sparse_majority_automaton import SparseMajorityAutomaton, sparse_majority
 from learners.online.conservative import Conservative
 
 
@@ -15,7 +14,7 @@ class SparseMajority(Conservative):
     budget of mistakes.
 
     After Hanneke, Livni, Moran, Online Learning with Simple Predictors (COLT 2021), computed for the class at
-    hand: `arena.littlestone.sparse_majority` has what is guaranteed. In a realizable game it errs
+    hand: `arena.littlestone.sparse_majority_automaton` has what is guaranteed. In a realizable game it errs
     `automaton().mistakes` times at most, and its hypotheses are majorities of at most
     `automaton().most_members` concepts: for thresholds, where that is 1, it is proper.
 
@@ -28,5 +27,5 @@ class SparseMajority(Conservative):
         "sparse majorities (Hanneke, Livni, Moran 2021): O(Ldim) mistakes; here those of its longest game"
     )
 
-    def automaton(self) -> Automaton:
+    def automaton(self) -> SparseMajorityAutomaton:
         return sparse_majority(self.concepts)

@@ -13,7 +13,7 @@ from arena.concepts import Dichotomies
 from arena.errors import Unsupported
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.common.rounds import Rounds
+from learners.common.round_budget import RoundBudget
 from learners.online.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
 from learners.online.without_privacy import WithoutPrivacy
 
@@ -86,7 +86,7 @@ class WeightedMajorityState:
         self._rng = rng
         self._class = spec.concepts
         self._concepts = spec.distinct.concepts
-        self._rounds = Rounds(spec.name, spec.rounds)
+        self._rounds = RoundBudget(spec.name, spec.rounds)
         count = len(spec.distinct)
         self._weights = Weights(games, np.ones(count), spec.eta, math.log(count))
         labels = spec.distinct.labels.T
@@ -110,7 +110,7 @@ class WeightedMajorityState:
         return Hypothesis(self._class, self._concepts[chosen])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        examples = 2 * self._class.place(self._class.check(x)) + y
+        examples = 2 * self._class.domain_indices(self._class.check(x)) + y
         for slab in self._weights.slabs():
             self._weights.values[slab] *= self._factors.take(examples[slab], axis=0)
         self._weights.age()

@@ -11,8 +11,8 @@ from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
-from learners.mechanisms.accounting.composition import optimal
-from learners.mechanisms.noise.laplace import laplace, laplace_cdf
+from learners.mechanisms.accounting.composition import optimal_composition
+from learners.mechanisms.noise.laplace_noise import laplace, laplace_cdf
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 from learners.pate.ensemble.screening import check_reach, distances, majorities
 
@@ -69,7 +69,7 @@ class DistanceToInstability(Voters):
     @property
     def claim(self) -> Claim:
         told = max(float(laplace_cdf(np.array(-self.threshold_run * self.epsilon))), ulp(0.0))
-        epsilon, delta = optimal(self.queries, self.epsilon, told, slack=self.slack)
+        epsilon, delta = optimal_composition(self.queries, self.epsilon, told, slack=self.slack)
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property

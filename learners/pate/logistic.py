@@ -9,12 +9,13 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.base import ConceptClass
+from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_points
 from arena.sample import Sample
 from arena.settings import at_least, more_than, setting, whole
-from learners.common.deterministic import FittedLearner, FittedState
+from learners.common.fitted_learner import FittedLearner, FittedState
 
 
 @attrs.frozen

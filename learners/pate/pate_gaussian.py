@@ -10,8 +10,8 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
-from learners.mechanisms.accounting.composition import concentrated
-from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
+from learners.mechanisms.accounting.composition import zcdp_guarantee
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 
 ANALYTIC, PRINTED = "analytic", "printed"
@@ -61,7 +61,7 @@ class PateGaussian(Voters):
     @property
     def epsilon_by_zcdp(self) -> float:
         """ε at δ by ℓ/(2σ²)-zCDP, the accounting of step 1, nats."""
-        return concentrated(self.queries / (2 * self.sigma_run**2), slack=self.delta).epsilon
+        return zcdp_guarantee(self.queries / (2 * self.sigma_run**2), slack=self.delta).epsilon
 
     @property
     def common_random_numbers(self) -> bool:

@@ -13,6 +13,7 @@ from arena.replies import NO_LABEL
 from arena.sample import Sample
 from arena.settings import at_least, one_of, setting, whole
 from learners.pate.ensemble import Voters
+from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.base import StudentLearner
@@ -70,6 +71,11 @@ class PatePsq(StudentLearner):
             delta=self.delta,
             **given,
         )
+
+    @classmethod
+    def experiment_players(cls, teacher: str, student: str | None, **settings: Any) -> PateExperimentPlayers:
+        """The players of an experiment with passive and active students; see `make_players`."""
+        return make_players(teacher, student, **settings)
 
     def learned(self, service: Service) -> list[Rule]:
         return taught(self.learner_run, self.points, answers_of(service, self.points))

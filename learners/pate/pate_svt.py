@@ -10,8 +10,8 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.settings import at_least, one_of, setting, whole
-from learners.mechanisms.accounting.bisection import least
-from learners.mechanisms.accounting.composition import optimal
+from learners.mechanisms.accounting.composition import optimal_composition
+from learners.mechanisms.accounting.monotone_search import least_sufficient
 from learners.pate.ensemble.screening import Screening, check_reach, majorities
 
 PRINTED, TIGHT = "printed", "tight"
@@ -65,7 +65,7 @@ class PateSvt(Screening):
         leak = chance_above(self.threshold_run, self.scale_run)
         # What is left of δ for the patterns when (1 − leak)^runs · (1 − slack) = 1 − δ.
         slack = max(0.0, -expm1(log1p(-self.delta) - self.runs * log1p(-leak)))
-        epsilon, delta = optimal(self.runs, 2 / self.scale_run, leak, slack=slack)
+        epsilon, delta = optimal_composition(self.runs, 2 / self.scale_run, leak, slack=slack)
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
@@ -107,9 +107,9 @@ def tight_scale(runs: int, epsilon: float, slack: float) -> float:
     """The least λ with which `runs` runs, (2/λ, 0)-DP each, are (epsilon, slack)-DP."""
 
     def enough(scale: float) -> bool:
-        return optimal(runs, 2 / scale, slack=slack).epsilon <= epsilon
+        return optimal_composition(runs, 2 / scale, slack=slack).epsilon <= epsilon
 
-    return least(enough)
+    return least_sufficient(enough)
 
 
 def _half(delta: float) -> float:

@@ -8,7 +8,7 @@ import attrs
 
 from arena.claims import Claim, PrivacyUnit
 from arena.settings import at_least, setting, whole
-from learners.mechanisms.accounting.composition import optimal
+from learners.mechanisms.accounting.composition import optimal_composition
 from learners.pate.ensemble.screening import Screening, farthest
 
 
@@ -33,7 +33,7 @@ class SparseVector(Screening):
 
     @property
     def claim(self) -> Claim:
-        epsilon, delta = optimal(self.runs, 2 / self.scale_run, slack=self.delta)
+        epsilon, delta = optimal_composition(self.runs, 2 / self.scale_run, slack=self.delta)
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property

@@ -11,8 +11,8 @@ from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
 from arena.settings import at_least, setting, whole
-from learners.mechanisms.noise.laplace import NoisyValues, laplace
-from learners.mechanisms.sparse_vector.above_threshold import HaltBudget
+from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
+from learners.mechanisms.sparse_vector.above_threshold import RestartBudget
 from learners.pate.ensemble.screening import Screening, ScreeningLaw, distances, farthest, threshold_nodes
 from learners.pate.ensemble.voters import VotersState
 
@@ -71,7 +71,7 @@ class SparseVectorPrintedState(VotersState):
         unit = 2 * spec.scale_run  # what noisy values are measured in
         self._distances = distances(spec.teachers)
         self._noisy = NoisyValues(games, rng, scale=unit)
-        self._budget = HaltBudget(games, spec.unstable + 1)
+        self._budget = RestartBudget(games, spec.unstable + 1)
         self._halted = self._budget.halted
         self._thresholds = spec.threshold_run / unit + laplace(rng, np.empty(games), 1 / 2)
         self._later = (spec.threshold_run + 1) / unit

@@ -1,4 +1,4 @@
-"""static-erm: one empirical risk minimiser, asked for ever. Nothing is private about it."""
+"""static-erm: one empirical risk minimiser answers all queries, without privacy."""
 
 from __future__ import annotations
 
@@ -16,15 +16,14 @@ from arena.settings import setting
 
 @attrs.frozen
 class StaticErm(Learner):
-    """The predictor that section 3 of Private Everlasting Prediction warns of: h_r = h_0, fitted to the
-    sample.
+    """The static predictor of section 3 of Private Everlasting Prediction: h_r = h_0, fitted to the sample.
 
-    It claims nothing (ε = ∞); audit it against a claim of your own (`--epsilon`) to see an audit succeed.
+    It claims nothing (ε = ∞). Audit it against a claim of your own (`--epsilon`) to see a claim refuted.
     """
 
     name = "static-erm"
     protocols = ("Figure1",)
-    theorem = "none: the yardstick without privacy"
+    theorem = "none: the baseline without privacy"
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
 
@@ -34,11 +33,11 @@ class StaticErm(Learner):
 
     @property
     def common_random_numbers(self) -> bool:
-        """It draws no coins."""
+        """It draws no random numbers."""
         return True
 
     def law(self, sample: Sample) -> StaticErmLaw:
-        """One state, and every answer is certain."""
+        """One state; every answer is certain."""
         return StaticErmLaw(self.concepts, self.concepts.erm(sample.points, sample.labels, sample.counts))
 
     def start(self, games: int, rng: np.random.Generator) -> StaticErmState:
@@ -61,7 +60,7 @@ class StaticErmLaw(AnswerLaw):
 
 
 class StaticErmState:
-    """static-erm at a table."""
+    """static-erm in a batch of games."""
 
     def __init__(self, concepts: ConceptClass, games: int) -> None:
         self._class = concepts

@@ -13,22 +13,21 @@ from arena.players import Learner
 from arena.points import finite_domain
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
-_MOST_POINTS = 4_096  # the concepts of a domain are told apart by their labels at every point of it
+_MOST_POINTS = 4_096  # concepts are distinguished by their labels at all points of the domain
 
 
 @attrs.frozen
 class ExponentialChoice(Learner):
-    """Releases a concept c with probability proportional to exp(−ε·m(c)/2), where m(c) is the number of
-    examples that c labels wrongly.
+    """Releases concept c with probability proportional to exp(−ε·m(c)/2), where c mislabels m(c) examples.
 
     The private learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011) for finite classes: the
-    exponential mechanism with score −m, which one example moves by 1 at most. It chooses among one concept
-    for each labelling of the domain that the class realises.
+    exponential mechanism with score −m, which changes by at most 1 if one example is replaced. The options
+    are one concept for each labelling of the domain that the class realises.
 
-    It releases the concept as the number that stands for it in its class: t of a threshold (+∞ labels
-    everything 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.
+    The released value is the number that encodes the concept in its class: t of a threshold (+∞ labels all
+    points 0), or the row of a matrix. `Hypothesis(concepts, numbers)` labels points.
     """
 
     name = "exponential-choice"
@@ -47,7 +46,7 @@ class ExponentialChoice(Learner):
                 f"exponential-choice needs a concept class over a finite domain of at most {_MOST_POINTS:,} "
                 "points",
                 value=self.concepts,
-                remedy="For instance concepts=thresholds:1..16.",
+                remedy="Choose one, for instance concepts=thresholds:1..16.",
             )
 
     @property
@@ -56,23 +55,23 @@ class ExponentialChoice(Learner):
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one number a concept."""
+        """Every game draws one number per concept."""
         return True
 
     def law(self, sample: Sample) -> Finite:
-        options, wrong = self.mistakes((sample,))
-        weights = np.exp(-self.epsilon * (wrong[0] - wrong[0].min()) / 2)
+        options, mistakes = self.count_mistakes((sample,))
+        weights = np.exp(-self.epsilon * (mistakes[0] - mistakes[0].min()) / 2)
         return Finite(options, weights / weights.sum())
 
-    def mistakes(self, samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
-        """The concepts (d,) to choose from, and how many examples of each sample each gets wrong, (s, d)."""
+    def count_mistakes(self, samples: tuple[Sample, ...]) -> tuple[np.ndarray, np.ndarray]:
+        """The concepts (d,) to choose from, and how many examples of each sample they mislabel, (s, d)."""
         domain = finite_domain(self)
         options = self.concepts.dichotomies(np.array(domain)).concepts
-        wrong = [
+        mistakes = [
             (self.concepts.labels(options, sample.points) != sample.labels) @ sample.counts.astype(np.float64)
             for sample in samples
         ]
-        return options, np.stack(wrong)
+        return options, np.stack(mistakes)
 
     def start(self, games: int, rng: np.random.Generator) -> ExponentialChoiceState:
         return ExponentialChoiceState(self, rng)
@@ -80,14 +79,14 @@ class ExponentialChoice(Learner):
 
 @attrs.frozen(eq=False)
 class ExponentialChoiceState:
-    """exponential-choice at a table."""
+    """exponential-choice in a batch of games."""
 
-    spec: ExponentialChoice
+    learner: ExponentialChoice
     rng: np.random.Generator
 
     def release(self, training: Training) -> np.ndarray:
-        options, wrong = self.spec.mistakes(training.samples)
+        options, mistakes = self.learner.count_mistakes(training.samples)
         chosen = exponential_mechanism(
-            self.rng, -wrong[training.which], epsilon=self.spec.epsilon, sensitivity=1
+            self.rng, -mistakes[training.which], epsilon=self.learner.epsilon, sensitivity=1
         )
         return options[chosen]

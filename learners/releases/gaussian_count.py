@@ -12,19 +12,18 @@ from arena.laws import Density
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
-from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 
-_REACH = 9.0  # standard deviations; beyond lies a mass of less than 1e-18
+_REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 
 
 @attrs.frozen
 class GaussianCount(Learner):
-    """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count, which one example moves by 1
-    at most.
+    """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count of sensitivity 1.
 
-    σ is by default the least that gives (ε, δ), by the analytic calibration of Balle and Wang (2018). With a
-    σ of your own the claim is the δ that it has at ε. Either way the claim is exact: at two neighbours
-    that differ in one label, no δ below it holds.
+    By default σ is the least that gives (ε, δ), by the analytic calibration of Balle and Wang (2018). If σ is
+    set, the claim is its δ at ε. Either way the claim is exact: for two neighbours that differ in one label,
+    no smaller δ holds.
     """
 
     name = "gaussian-count"
@@ -33,7 +32,7 @@ class GaussianCount(Learner):
 
     epsilon: float = setting(1.0, unit="nats", help="the ε of the claim", check=more_than(0))
     delta: float = setting(
-        1e-5, unit="probability", help="the δ that σ is calibrated to", check=[more_than(0), less_than(1)]
+        1e-5, unit="probability", help="the δ to which σ is calibrated", check=[more_than(0), less_than(1)]
     )
     sigma: float | None = setting(
         None, unit="examples", help="σ of the noise; default: calibrated to ε and δ", check=more_than(0)
@@ -72,11 +71,11 @@ class GaussianCount(Learner):
 
 @attrs.frozen(eq=False)
 class GaussianCountState:
-    """gaussian-count at a table."""
+    """gaussian-count in a batch of games."""
 
-    spec: GaussianCount
+    learner: GaussianCount
     rng: np.random.Generator
 
     def release(self, training: Training) -> np.ndarray:
         counts = np.array([float(sample.counts @ sample.labels) for sample in training.samples])
-        return counts[training.which] + self.spec.sigma_run * self.rng.standard_normal(training.games)
+        return counts[training.which] + self.learner.sigma_run * self.rng.standard_normal(training.games)

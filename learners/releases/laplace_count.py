@@ -11,17 +11,17 @@ from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
 from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 
 
 @attrs.frozen
 class LaplaceCount(Learner):
-    """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism (Definition 2.7 of Private Everlasting
-    Prediction, v2).
+    """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism.
 
-    Its claim is exact: at the two neighbours that differ in one label, no ε below it holds. It speaks of real
-    numbers. What is released are doubles, whose last bits tell the counts 0 and 1 apart: `low-bits` certifies
-    far more than ε. `geometric-count` keeps its claim in the numbers that a machine has.
+    Definition 2.7 of Private Everlasting Prediction, v2. The claim is exact for real numbers: for two
+    neighbours that differ in one label, no smaller ε holds. But the released numbers are doubles, whose last
+    bits distinguish the counts 0 and 1: the adversary `low-bits` certifies far more than ε. The claim of
+    `geometric-count` holds for machine numbers.
     """
 
     name = "laplace-count"
@@ -48,12 +48,12 @@ class LaplaceCount(Learner):
 
 @attrs.frozen(eq=False)
 class LaplaceCountState:
-    """laplace-count at a table."""
+    """laplace-count in a batch of games."""
 
-    spec: LaplaceCount
+    learner: LaplaceCount
     rng: np.random.Generator
 
     def release(self, training: Training) -> np.ndarray:
         counts = np.array([float(sample.counts @ sample.labels) for sample in training.samples])
-        noise = laplace(self.rng, np.empty(training.games), 1.0 / self.spec.epsilon)
+        noise = laplace(self.rng, np.empty(training.games), 1.0 / self.learner.epsilon)
         return counts[training.which] + noise

@@ -1,4 +1,4 @@
-"""randomised-response: every example's label, each flipped by a coin of its own."""
+"""randomised-response: the labels of all examples, each flipped independently."""
 
 from __future__ import annotations
 
@@ -13,30 +13,29 @@ from arena.laws import Finite, Independent
 from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.predictors.base import check_size
+from learners.common.sample_size import check_sample_size
 
-_MOST_EPSILON = 30  # beyond, a double has too few digits for the coin
-_MOST_LISTED = 12  # labels whose 2^n outcomes are listed one by one
+_MOST_EPSILON = 30  # beyond, a double is too coarse for the probability of a flip
+_MOST_LISTED = 12  # labels up to which all 2^n outcomes are listed
 
 
 @attrs.frozen
 class RandomisedResponse(Learner):
-    """Releases the labels of the sample in its order, (n,) of 0 and 1, each flipped with chance
-    1/(1 + e^ε).
+    """Releases the labels (n,) of the sample in order, each flipped with probability 1/(1 + e^ε).
 
-    Warner's randomised response (1965). A replaced example has one label, whose two answers have chances
-    that differ by a factor of e^ε at most. Its claim is exact: no ε below it holds.
+    Warner's randomised response (1965). Replacing an example changes one label, and with it the probabilities
+    of the two answers by a factor of at most e^ε. The claim is exact: no smaller ε holds.
     """
 
     name = "randomised-response"
     protocols = ("Release",)
     theorem = "randomised response (Warner 1965); tight"
 
-    size: int = setting(1, help="n, the examples it is given", check=[whole, at_least(1)])
+    size: int = setting(1, help="n, the number of examples", check=[whole, at_least(1)])
     epsilon: float = setting(
         1.0,
         unit="nats",
-        help="ε; a label is flipped with chance 1/(1 + e^ε)",
+        help="ε; a label is flipped with probability 1/(1 + e^ε)",
         check=[more_than(0), at_most(_MOST_EPSILON)],
     )
 
@@ -49,22 +48,22 @@ class RandomisedResponse(Learner):
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def adapt_to(self, sample_size: int) -> Self:
-        """Set for exactly so many examples."""
+        """The learner configured for exactly this many examples."""
         return attrs.evolve(self, size=sample_size)
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one coin an example."""
+        """Every game draws one number per example."""
         return True
 
     @property
     def flip(self) -> float:
-        """The chance that a label is flipped."""
+        """The probability that a label is flipped."""
         return 1 / (1 + exp(self.epsilon))
 
     def law(self, sample: Sample) -> Finite | Independent:
-        """Finite for up to 12 labels, beyond that independent labels."""
-        check_size(self.name, sample, self.size)
+        """`Finite` for up to 12 labels, otherwise `Independent`."""
+        check_sample_size(self.name, sample, self.size)
         _, labels = sample.rows()
         ones = np.where(labels == 1, 1 - self.flip, self.flip)
         if self.size > _MOST_LISTED:
@@ -78,14 +77,14 @@ class RandomisedResponse(Learner):
 
 @attrs.frozen(eq=False)
 class RandomisedResponseState:
-    """randomised-response at a table."""
+    """randomised-response in a batch of games."""
 
-    spec: RandomisedResponse
+    learner: RandomisedResponse
     rng: np.random.Generator
 
     def release(self, training: Training) -> np.ndarray:
         for sample in training.samples:
-            check_size(self.spec.name, sample, self.spec.size)
+            check_sample_size(self.learner.name, sample, self.learner.size)
         labels = np.stack([sample.rows()[1] for sample in training.samples])[training.which]
-        flips = self.rng.random(labels.shape) < self.spec.flip
+        flips = self.rng.random(labels.shape) < self.learner.flip
         return labels ^ flips

@@ -10,7 +10,7 @@ import numpy as np
 from arena.laws import Density
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.zoo.base import CountingLearner, Values
 
 

@@ -13,7 +13,7 @@ from arena.laws import Independent
 from arena.points import freeze
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.zoo.base import CountingLearner, Values, number_of_queries
 
 _ROUNDING = 1e-9  # by which the norm of a person may miss 1

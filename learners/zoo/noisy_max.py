@@ -21,7 +21,7 @@ from learners.mechanisms.noise.densities import (
     laplace_log_cdf,
     laplace_log_pdf,
 )
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.noise.quadrature import REACH
 from learners.zoo.base import CountingLearner, Values, number_of_queries
 

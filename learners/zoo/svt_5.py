@@ -7,7 +7,7 @@ import numpy as np
 
 from arena.laws import Finite
 from arena.sample import Sample
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.zoo.base import Values
 from learners.zoo.svt_base import SparseVector, noiseless_law, threshold_setting
 

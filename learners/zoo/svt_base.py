@@ -19,7 +19,7 @@ from arena.laws import Branches, Finite
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.noise.densities import fine_laplace_nodes
-from learners.mechanisms.noise.laplace import laplace, laplace_between, laplace_cdf
+from learners.mechanisms.noise.laplace_noise import laplace, laplace_between, laplace_cdf
 from learners.zoo.base import CountingLearner, Values, number_of_queries
 
 _MOST_PATTERNS = 2**14  # of a law, which holds all of them

@@ -124,9 +124,9 @@ def test_an_equal_target_is_the_same_and_a_later_change_of_it_changes_nothing() 
     [
         (np.ones((2, 3)), "a target is named once for all games or once for each, got (2, 3)"),
         (np.ones((1, GAMES, 3)), "a target is named once for all games or once for each, got (1, 3, 3)"),
-        (np.ones(4), "a concept is a vector of 3 weights, got ('float64', (4,))"),
-        ("x_1", "a concept is a vector of 3 weights, got ("),
-        ([1, -1, 1], "weights are at least 0, finite, and not all 0, got -1."),
+        (np.ones(4), "a concept must be a vector of 3 weights, got ('float64', (4,))"),
+        ("x_1", "a concept must be a vector of 3 weights, got ("),
+        ([1, -1, 1], "weights must be nonnegative, finite, and not all 0, got -1."),
     ],
 )
 def test_a_target_is_a_concept_of_the_class(target: Any, message: str) -> None:
@@ -174,7 +174,7 @@ def test_labels_that_no_weights_give_are_refused() -> None:
 def test_points_outside_the_cube_are_refused() -> None:
     for target in (None, TARGET):
         error = catch_violation(of(Example([1, 2, 0], 1, target=target)), make_realizable(1))
-        assert "a point lies in the cube [-1, 1]^d, got 2" in error.rule
+        assert "a point must lie in the cube [-1, 1]^d, got 2" in error.rule
 
 
 def test_version_spaces_are_those_of_a_programme_for_every_game_and_round() -> None:
@@ -199,12 +199,12 @@ def test_version_spaces_are_those_of_a_programme_for_every_game_and_round() -> N
 
 
 def test_too_many_numbers_are_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.concepts.consistency.MOST_COUNTS", 20)
+    monkeypatch.setattr("arena.concepts.consistency.MAX_COUNTS", 20)
     error = catch_violation(of(*[Example(X, Y)] * 3), make_realizable(3))
     assert error.round == 3
     assert error.rule == (
-        "3 games of 2 examples in Halfspaces(3 dimensions, margin 0.5) make more than 20 numbers to look for "
-        "a target in. Play fewer games at a table, or name the target beside the examples."
+        "looking for a target of Halfspaces(3 dimensions, margin 0.5) in 3 games of 2 examples needs more "
+        "than 20 numbers. Play fewer games in a batch, or give the target with the examples."
     )
     play(LEARNER, of(*[Example(X, Y, target=TARGET)] * 3), make_realizable(3), games=GAMES, seed=1)
 

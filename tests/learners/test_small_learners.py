@@ -8,7 +8,9 @@ from scipy import stats
 from support.players import Scripted, script
 from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
-from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap
+from adversaries.online.committed import CommittedExamples
+from adversaries.online.contrarian import Contrarian
+from adversaries.online.special_swap import SpecialSwap
 from adversaries.release.count_swap import CountSwap
 from arena import (
     Adaptive,
@@ -36,7 +38,7 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 
@@ -142,7 +144,7 @@ def test_between_thresholds_is_sized_for_data() -> None:
 
 
 def test_between_thresholds_wants_the_size_it_is_set_for() -> None:
-    with pytest.raises(Unsupported, match=r"is set for 1,000 examples, got 5\. Set size"):
+    with pytest.raises(Unsupported, match=r"is configured for 1,000 examples, got 5\. Set size"):
         play(BetweenThresholdsPredictor(), script(Train(Sample([0.0], [0], [5]))), Figure1(), games=2, seed=1)
 
 
@@ -183,7 +185,7 @@ def test_noisy_majority_makes_few_mistakes_on_one_label_and_many_against_a_contr
 @pytest.mark.parametrize(
     ("adversary", "referee"),
     [
-        (Committed(noise=0.1), Oblivious(100)),
+        (CommittedExamples(noise=0.1), Oblivious(100)),
         (Contrarian(), Adaptive(100)),
         (SpecialSwap(), SpecialRound(100)),
     ],

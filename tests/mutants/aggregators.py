@@ -13,7 +13,7 @@ import numpy as np
 
 from arena import AnswerLaw, Learner, Sample, Unsupported
 from arena.replies import UNSTABLE
-from learners.mechanisms.noise.laplace import laplace_cdf
+from learners.mechanisms.noise.laplace_noise import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.pate.distance_to_instability import DistanceToInstability, DistanceToInstabilityState
 from learners.pate.ensemble import Ensemble, Voters, VotingLaw

@@ -5,13 +5,14 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.figure1.training_sets import telling_points, tied_sample
+from adversaries.common.training_samples import build_tied_sample
+from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Claim, Learner, Moves, Queries, Query, Train
 from learners.everlasting.everlasting_counter import CounterState, EverlastingCounter
-from learners.everlasting.generic_bbl import Round
+from learners.everlasting.generic_bbl import BBLRound
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds
-from learners.predictors.steady_thresholds import SteadyThresholdsPredictor, SteadyThresholdsState
+from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor, SteadyThresholdsState
 
 # One round behind a small subset: what it claims is what the count of ⊤s shows of a query.
 ROUND = EverlastingCounter(teachers=20_001, chunk=1, training_rate=0.02, answers=2_000, rounds=1)
@@ -24,17 +25,17 @@ STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
 class RefreshesState(CounterState):
     """counter-refreshes at a table."""
 
-    def _open_round(self, round: Round) -> None:
+    def _open_round(self, round: BBLRound) -> None:
         self._between = BetweenThresholds(
             self._games,
             self._rng,
-            lower=0.5 - self._spec.gap,
-            upper=0.5 + self._spec.gap,
+            lower=0.5 - self._learner.gap,
+            upper=0.5 + self._learner.gap,
             epsilon=0.03,
             size=round.teachers,
-            halts=self._spec.halts_in(round.index),
+            halts=self._learner.halts_in_round(round.index),
         )
-        self._count = self._counter(round)
+        self._count = self._build_counter(round)
 
     @property
     def halted(self) -> np.ndarray:
@@ -43,7 +44,7 @@ class RefreshesState(CounterState):
     def _answer_many(self, votes: np.ndarray) -> np.ndarray:
         labels = self._between.respond(votes[:, 0])
         self._cuts = self._between.cuts[:, None]
-        self._stopped = self._stopped | self._count(self._between.top[:, None])[:, 0]
+        self._stopped = self._stopped | self._count(self._between.between[:, None])[:, 0]
         return labels[:, None]
 
 
@@ -76,8 +77,8 @@ class CountsHalf(EverlastingCounter):
     def claim(self) -> Claim:
         return ROUND.claim
 
-    def stops_at(self, index: int) -> float:
-        return ROUND.stops_at(index)
+    def stopping_count(self, index: int) -> float:
+        return ROUND.stopping_count(index)
 
 
 # --- training examples --------------------------------------------------------------------------------------
@@ -154,8 +155,8 @@ class WaitsForTheHalt(Adversary):
     learner: Learner | None = None
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = tied_sample(self.learner)
-        found = telling_points(self.learner, sample)
+        sample = build_tied_sample(self.learner)
+        found = find_vote_points(self.learner, sample)
         yield Train(sample)
         yield Queries([found.split] * self.before)
         yield Query(found.clear, found.split)

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from learners.everlasting.everlasting_fresh import EverlastingFresh, FreshState
-from learners.everlasting.query_subset import Collector
+from learners.everlasting.streaming_subset import StreamingSubset
 
 # A thousandth of the points is learned from, by one teacher, whose 32 answers tell it apart.
 RARE = EverlastingFresh(
@@ -26,21 +26,21 @@ QUIET = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=0.2, answe
 EVERY = EverlastingFresh(teachers=4, chunk=1, training_rate=0.1, rate=1.0, answers=2, noise=1.0, pool=2)
 
 
-class FirstOnes(Collector):
+class FirstOnes(StreamingSubset):
     """Keeps the first points that come."""
 
     def offer(self, x: np.ndarray) -> None:
         here = x[:, : self._choose - self._segment]
-        self._kept_points.append(here)
+        self._chosen_points.append(here)
         self._segment += here.shape[1]
 
-    def chosen(self) -> np.ndarray:
-        return np.concatenate(self._kept_points, axis=1)
+    def collect(self) -> np.ndarray:
+        return np.concatenate(self._chosen_points, axis=1)
 
 
 class FirstShareState(FreshState):
-    def _collector(self, index: int) -> Collector:
-        usual = super()._collector(index)
+    def _new_pool(self, index: int) -> StreamingSubset:
+        usual = super()._new_pool(index)
         return FirstOnes(self._games, of=usual._to_come, choose=usual._choose, rng=self._rng)
 
 
@@ -78,7 +78,7 @@ class CountsKinds(EverlastingFresh):
 
 
 class LeaksState(FreshState):
-    def _keep(self, x: np.ndarray) -> None:
+    def _add_queries(self, x: np.ndarray) -> None:
         self.receive_unlabelled(x)
 
 

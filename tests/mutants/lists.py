@@ -76,7 +76,7 @@ class KeepingCover(EMCover):
 
 class KeepsCoveredState(PrivateDecisionListState):
     def _cover(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> EMCover:
-        return KeepingCover(held, wrong, coins, rate=self._spec.chosen_rate, whole=held.shape[1] - 1)
+        return KeepingCover(held, wrong, coins, rate=self._spec.chosen_rate, universal_set=held.shape[1] - 1)
 
 
 @attrs.frozen
@@ -96,7 +96,7 @@ class StopsWhenEmptyState(PrivateDecisionListState):
         cover = self._cover(held, wrong, coins)
         lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
         for rules in lists.T:
-            if cover.over:
+            if cover.finished:
                 break
             rules[:] = np.where(empty, -1, cover.choose(self._scores(cover)))
             going = cover.which >= 0

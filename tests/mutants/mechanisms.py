@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 from support import mechanism_laws as laws
 
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.selection.exponential import exponential_mechanism
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, HaltBudget
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, RestartBudget
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 
 
@@ -170,7 +170,7 @@ class BetweenHaltsTogether(BetweenThresholds):
         self._budget = PairedHalts(games, options.get("halts", 1))
 
 
-class PairedHalts(HaltBudget):
+class PairedHalts(RestartBudget):
     def spend(self, fired: np.ndarray) -> np.ndarray:
         again = super().spend(fired)
         self._halted[1::2] |= self._halted[::2]

@@ -70,7 +70,7 @@ class BareSum(RunningSum):
         self._sums += values
         np.greater_equal(self._sums * self._epsilon, self._thresholds, out=self._fired)
         np.putmask(self._thresholds, self._fired, np.inf)
-        return self._shown
+        return self._answers
 
 
 class SumAtMistakes(RunningSum):
@@ -79,7 +79,7 @@ class SumAtMistakes(RunningSum):
         np.greater_equal(self._noisy.draw(self._sums), self._thresholds, out=self._fired)
         self._fired &= values
         np.putmask(self._thresholds, self._fired, np.inf)
-        return self._shown
+        return self._answers
 
 
 class BareSumState(RealizableState):
@@ -180,7 +180,7 @@ class WholeEpsilonEach(Shorter):
     @property
     def noises(self) -> tuple[HistogramNoise, ...]:
         depth = self.soa.depth
-        return (HistogramNoise.of(epsilon=self.epsilon, delta=self.delta / depth),) * depth
+        return (HistogramNoise.calibrate(epsilon=self.epsilon, delta=self.delta / depth),) * depth
 
 
 class InTurn:

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from mutants.everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
 
-from adversaries.figure1.training_sets import split_sample
+from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.unlabelled_swap import UnlabelledSwap
 from arena import Adversary, Figure1, Learner, Moves, Queries, Query, Train, Unlabelled
 from audits.runs.plan import Plan
@@ -35,7 +35,7 @@ class BeforeThePool(Adversary):
     learner: Learner
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        yield Train(split_sample(self.learner))
+        yield Train(build_separable_sample(self.learner))
         yield Query(0.0, 1.0)
         yield Query(0.0)
         yield Unlabelled(np.zeros(40))

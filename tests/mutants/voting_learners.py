@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena import UNSTABLE, Claim
-from learners.mechanisms.noise.gaussian import gaussian_sigma
+from learners.mechanisms.noise.gaussian_noise import gaussian_sigma
 from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
 
 VOTES = PateGaussian(teachers=3, queries=8, epsilon=1.0, delta=0.05)

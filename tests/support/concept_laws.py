@@ -1,4 +1,4 @@
-"""Classes on infinite domains, told again naively: every labelling of a few points by trying all concepts."""
+"""Naive references of concept classes: every labelling of a few points, found by trying all concepts."""
 
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ Labelling = tuple[bool, ...]
 
 
 @attrs.frozen
-class Told:
-    """A class, the points that tests draw, and its labellings of a list of points."""
+class NaiveClass:
+    """A class, points to draw from, and a function that lists its labellings of a list of points."""
 
     spec: ConceptClass
     points: tuple[Row | float, ...]
@@ -92,32 +92,34 @@ LINE = tuple(float(x) for x in range(5))
 PLANE = tuple(product((0.0, 1.0, 2.0), repeat=2))
 CUBE = tuple(product((0.0, 1.0), (0.0, 1.0, 5.0), (-1.0, 2.0)))
 
-TOLD = {
-    "thresholds": Told(Thresholds(), LINE, thresholds),
-    "points": Told(RealPoints(), LINE, point_functions),
-    "intervals": Told(RealIntervals(), LINE, intervals),
-    "boxes:1": Told(Boxes(1), tuple((x,) for x in LINE), boxes),
-    "boxes:2": Told(Boxes(2), PLANE, boxes),
-    "boxes:3": Told(Boxes(3), CUBE, boxes),
-    "stumps:1": Told(Stumps(1), tuple((x,) for x in LINE), stumps),
-    "stumps:3": Told(Stumps(3), CUBE, stumps),
-    "halfplanes": Told(Halfplanes(), PLANE, halfplanes),
-    "encrypted:7,3": Told(
+NAIVE_CLASSES = {
+    "thresholds": NaiveClass(Thresholds(), LINE, thresholds),
+    "points": NaiveClass(RealPoints(), LINE, point_functions),
+    "intervals": NaiveClass(RealIntervals(), LINE, intervals),
+    "boxes:1": NaiveClass(Boxes(1), tuple((x,) for x in LINE), boxes),
+    "boxes:2": NaiveClass(Boxes(2), PLANE, boxes),
+    "boxes:3": NaiveClass(Boxes(3), CUBE, boxes),
+    "stumps:1": NaiveClass(Stumps(1), tuple((x,) for x in LINE), stumps),
+    "stumps:3": NaiveClass(Stumps(3), CUBE, stumps),
+    "halfplanes": NaiveClass(Halfplanes(), PLANE, halfplanes),
+    "encrypted:7,3": NaiveClass(
         CIPHER, tuple(range(7)), lambda points: thresholds([float(PLAIN[x]) for x in points])
     ),
-    "matrix": Told(
+    "matrix": NaiveClass(
         CHAIN, LINE, lambda points: {tuple(row[[int(x) for x in points]].tolist()) for row in CHAIN.matrix}
     ),
-    "lists": Told(
+    "lists": NaiveClass(
         LISTS,
         tuple(product((0.0, 1.0), repeat=2)),
         lambda points: (
-            {tuple(row) for row in LISTS.labels(LISTS.every(), np.array(points)).tolist()} if points else {()}
+            {tuple(row) for row in LISTS.labels(LISTS.all_lists(), np.array(points)).tolist()}
+            if points
+            else {()}
         ),
     ),
 }
 
 
-def as_array(told: Told, points: list) -> np.ndarray:
+def as_array(naive: NaiveClass, points: list) -> np.ndarray:
     """Points as (m, ...), also where there are none."""
-    return np.array(points, float).reshape(len(points), *told.spec.point_shape)
+    return np.array(points, float).reshape(len(points), *naive.spec.point_shape)

@@ -54,7 +54,7 @@ def naive_law(counts: np.ndarray, variables: int, rate: float) -> dict[tuple[int
 
 def laws(counts: np.ndarray, variables: int, rate: float) -> np.ndarray:
     """(samples, lists): the chances of the lists of `DecisionLists.every`, for counts (samples, 2^V·2)."""
-    every = DecisionLists(Variables(variables)).every()
+    every = DecisionLists(Variables(variables)).all_lists()
     patterns = np.arange(2**variables)[:, None] >> np.arange(variables)[::-1] & 1
     held = np.column_stack([patterns, np.ones(len(patterns), int)]) == 1  # (patterns, V + 1)
     by_label = counts.reshape(len(counts), -1, 2)

@@ -13,8 +13,8 @@ import numpy as np
 from scipy import stats
 from support.statistical import check_cdf, check_counts, check_mean
 
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds
 
@@ -183,7 +183,7 @@ def between_transcripts(mechanism: BetweenThresholds, queries: np.ndarray) -> np
     for values in queries:
         halted = mechanism.halted.copy()
         not_below = mechanism.respond(values)
-        answer = np.where(mechanism.top, b"T", np.where(not_below, b"R", b"L"))
+        answer = np.where(mechanism.between, b"T", np.where(not_below, b"R", b"L"))
         letters.append(np.where(halted, b"", answer))
     return _joined(letters)
 

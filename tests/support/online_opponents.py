@@ -98,7 +98,9 @@ class ForestState:
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
         concepts = self.automaton.concept_class
-        for game, column, label in zip(self.games, concepts.place(concepts.check(x)), y == 1, strict=True):
+        for game, column, label in zip(
+            self.games, concepts.domain_indices(concepts.check(x)), y == 1, strict=True
+        ):
             game.insert(int(column), bool(label))
 
 

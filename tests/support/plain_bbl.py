@@ -50,7 +50,7 @@ class Reference:
         if isinstance(self.spec, EverlastingCounter):
             noisy = vote + self.rng.laplace(0, 1 / (self.round.teachers * self.round.noise))
             self.tops += abs(noisy - 0.5) <= self.spec.gap
-            stop = self.tops + self.of_count() >= self.spec.stops_at(self.index)
+            stop = self.tops + self.of_count() >= self.spec.stopping_count(self.index)
             self.halted = self.halted or stop or self.tops >= self.spec.halts * 2 ** (self.index - 1)
             return int(noisy >= 0.5)
         if isinstance(self.spec, EverlastingV2):

@@ -1,4 +1,4 @@
-"""Online players for races: conservative learners over the automata, with true and false bounds."""
+"""Online players for tests of races: learners with true and false bounds, valid and invalid adversaries."""
 
 from __future__ import annotations
 
@@ -34,13 +34,13 @@ class SoaState:
         return Hypothesis(self._automaton.hypotheses, self._automaton.functions(self._states))
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        columns = self._automaton.concept_class.place(self._automaton.concept_class.check(x))
+        columns = self._automaton.concept_class.domain_indices(self._automaton.concept_class.check(x))
         self._states = self._automaton.step(self._states, columns, y == 1)
 
 
 @attrs.frozen
 class TinySoa(Learner):
-    """SOA; its bound may be made another."""
+    """SOA, with a bound that a test can set."""
 
     name = "tiny-soa"
     protocols = ("Oblivious", "Adaptive")
@@ -78,7 +78,7 @@ class GuessState:
 
 @attrs.frozen
 class Guess(Learner):
-    """A constant by a coin, every round: it errs half the time, whatever is played."""
+    """Predicts a random constant in every round, and so is wrong half the time."""
 
     name = "guess"
     protocols = ("Adaptive",)
@@ -95,7 +95,7 @@ class Guess(Learner):
 
 @attrs.frozen
 class Drawn(Adversary):
-    """Points drawn evenly, labelled by a threshold that each game draws; each label flipped with `noise`."""
+    """Uniform points, labelled by a threshold that is random in each game and flipped with `noise`."""
 
     name = "drawn"
     protocols: ClassVar[tuple[str, ...]] = ("Adaptive", "Oblivious")
@@ -123,7 +123,7 @@ class Drawn(Adversary):
 
 @attrs.frozen
 class Endless(Adversary):
-    """Does not know how long it plays."""
+    """Plays as long as it is asked: it has no setting `rounds`."""
 
     name = "endless"
     protocols = ("Adaptive",)
@@ -135,7 +135,7 @@ class Endless(Adversary):
 
 @attrs.frozen
 class Gossip(Adversary):
-    """Labels a game by what it hears of the others, which no adversary may."""
+    """Labels the points of a game by the replies in another game, which no adversary may do."""
 
     name = "gossip"
     protocols = ("Adaptive",)

@@ -26,10 +26,10 @@ from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_psq import PatePsq
 from learners.pate.sparse_vector import SparseVector
-from learners.predictors.above_threshold import AboveThresholdPredictor
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
-from learners.predictors.steady_thresholds import SteadyThresholdsPredictor
+from learners.predictors.steady_thresholds_predictor import SteadyThresholdsPredictor
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount

@@ -1,4 +1,4 @@
-"""Any finite class, given as a boolean matrix: concepts x points."""
+"""Any finite class, as a boolean matrix of concepts × points."""
 
 from __future__ import annotations
 
@@ -15,17 +15,17 @@ from arena.points import as_labels, as_points, freeze
 
 
 def as_matrix(matrix: Any) -> np.ndarray:
-    """A matrix of 0 and 1 as read-only bool, or a refusal."""
+    """A matrix of 0 and 1 as read-only bool. Raises: InvalidArgument if it is not one."""
     array = np.asarray(matrix)
     if array.ndim != 2 or 0 in array.shape:
         raise InvalidArgument(
-            "a matrix has at least one row (a concept) and one column (a point)", value=array.shape
+            "a matrix must have at least one row (a concept) and one column (a point)", value=array.shape
         )
     return freeze(as_labels(array).astype(bool))
 
 
-def content_of(matrix: np.ndarray) -> tuple[tuple[int, ...], bytes]:
-    """What makes two matrices equal."""
+def matrix_key(matrix: np.ndarray) -> tuple[tuple[int, ...], bytes]:
+    """What equal matrices have in common: the key by which they are compared and hashed."""
     return matrix.shape, np.packbits(matrix).tobytes()
 
 
@@ -33,11 +33,10 @@ def content_of(matrix: np.ndarray) -> tuple[tuple[int, ...], bytes]:
 class FiniteClass(MatrixClass):
     """The rows of a boolean matrix: concept c labels point x with matrix[c, x].
 
-    A concept is a row index and a point a column index, from 0. Equal rows and equal columns are allowed:
-    they are one concept, or one point, under several names. ERM picks the lowest row among the best; no
-    data get row 0.
+    A concept is a row index and a point is a column index, from 0. Rows may be equal, and so may columns.
+    ERM returns the lowest row among the best, and row 0 for an empty sample.
 
-    matrix: (concepts, points) of 0 and 1, kept as read-only bool. Specs of equal matrices are equal.
+    matrix: (concepts, points) of 0 and 1, stored as read-only bool. Classes with equal matrices are equal.
 
     >>> FiniteClass([[0, 0, 1], [0, 1, 1]])
     FiniteClass(2 concepts x 3 points)
@@ -45,13 +44,13 @@ class FiniteClass(MatrixClass):
 
     name: ClassVar[str] = "matrix"
 
-    matrix: np.ndarray = attrs.field(converter=as_matrix, eq=content_of)
+    matrix: np.ndarray = attrs.field(converter=as_matrix, eq=matrix_key)
 
     @classmethod
     def from_csv(cls, path: str | Path) -> FiniteClass:
-        """The class in a CSV file: a concept a line, its labels 0 or 1 separated by commas, no header.
+        """The class in a CSV file: one concept a line, its labels 0 or 1 separated by commas, no header.
 
-        Raises: InvalidArgument naming the file, and the line and column of what cannot be read.
+        Raises: InvalidArgument with the file, line and column of an entry that cannot be read.
         """
         try:
             with open(path, encoding="utf-8-sig", newline="") as file:
@@ -60,7 +59,7 @@ class FiniteClass(MatrixClass):
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InvalidArgument(f"cannot read a matrix from {path}: {error}") from error
         if not rows:
-            raise InvalidArgument(f"{path} holds no matrix", remedy=_FORMAT)
+            raise InvalidArgument(f"{path} is empty, and must hold a matrix", remedy=_FORMAT)
         for number, row in rows:
             _check_line(f"{path}, line {number}", row, len(rows[0][1]))
         return cls(np.array([row for _, row in rows]) == "1")
@@ -70,20 +69,17 @@ class FiniteClass(MatrixClass):
         return f"FiniteClass({_count(concepts, 'concept')} x {_count(points, 'point')})"
 
     def __reduce__(self) -> tuple[object, ...]:
-        # A pickled array comes back writable; the constructor makes it read-only again.
+        # Unpickling gives a writable array; the constructor makes it read-only again.
         return FiniteClass, (self.matrix,)
 
     @property
     def domain(self) -> tuple[float, ...]:
-        """The points, in order: the column indices."""
+        """The points in order: the column indices."""
         return tuple(float(column) for column in range(self.matrix.shape[1]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as column indices.
-
-        Raises: InvalidArgument for a value that is no column.
-        """
-        return as_indices(as_points(x), self.matrix.shape[1], "a point is the index of a column")
+        """The points as column indices."""
+        return as_indices(as_points(x), self.matrix.shape[1], "a point must be the index of a column")
 
 
 _FORMAT = "Write one concept a line, its labels 0 or 1 separated by commas, and no header."
@@ -95,7 +91,7 @@ def _check_line(where: str, row: list[str], columns: int) -> None:
             raise InvalidArgument(f"{where}, column {i}: a label must be 0 or 1", value=entry, remedy=_FORMAT)
     if len(row) != columns:
         raise InvalidArgument(
-            f"{where}: every line needs as many labels as the first, {columns}",
+            f"{where}: every line must have as many labels as the first, {columns}",
             value=len(row),
             remedy=_FORMAT,
         )

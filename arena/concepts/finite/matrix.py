@@ -1,4 +1,4 @@
-"""What classes share whose concepts are the rows of a boolean matrix."""
+"""Base of the classes whose concepts are the rows of a boolean matrix."""
 
 from __future__ import annotations
 
@@ -9,19 +9,21 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass, Dichotomies
+from arena.concepts.base import ConceptClass
+from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument
 from arena.points import freeze
 
-MOST_ENTRIES = 2**26  # of a matrix, a byte each
+MAX_ENTRIES = 2**26  # of a matrix, one byte each
 
 
 @attrs.frozen
 class MatrixClass(ConceptClass):
-    """Base of the classes that have a boolean matrix, concepts x points.
+    """Base of the classes that have a boolean matrix, concepts × points.
 
-    A concept is a row index, from 0. ERM picks the lowest row among the best; no data get row 0. A new class
-    writes `matrix`, `domain`, `check`, and `place` where its points are no column indices.
+    A concept is a row index, from 0. ERM returns the lowest row among the best, row 0 for an empty sample. A
+    new class implements `matrix`, `domain`, `check`, and `domain_indices` where its points are not column
+    indices.
     """
 
     @property
@@ -29,12 +31,12 @@ class MatrixClass(ConceptClass):
     def matrix(self) -> np.ndarray:
         """(concepts, points) bool, read-only."""
 
-    def place(self, points: np.ndarray) -> np.ndarray:
+    def domain_indices(self, points: np.ndarray) -> np.ndarray:
         return points
 
     @cached_property
     def vc_dimension(self) -> int:
-        """Exact; the search looks at no more than columns^log2(rows) sets of points, most often far fewer."""
+        """Exact. The search visits at most columns^log2(rows) sets of points, and usually far fewer."""
         return _vc_dimension(self.matrix)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
@@ -42,41 +44,40 @@ class MatrixClass(ConceptClass):
         array = np.asarray(concepts)
         if array.dtype.kind not in "biuf":
             raise InvalidArgument("concepts must be row indices", value=array.dtype.name)
-        return as_indices(array, self.matrix.shape[0], "a concept is the index of a row")
+        return as_indices(array, self.matrix.shape[0], "a concept must be the index of a row")
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings, each with the lowest row that realises it, in the order of these rows."""
-        labels = self.matrix[:, self.place(self._check_row(points))]
-        _, first = np.unique(np.packbits(labels, axis=1), axis=0, return_index=True)
-        rows = np.sort(first)
+        """The labellings with the lowest row that realises each, in the order of these rows."""
+        labels = self.matrix[:, self.domain_indices(self._check_row(points))]
+        rows = np.sort(np.unique(np.packbits(labels, axis=1), axis=0, return_index=True)[1])
         return Dichotomies(labels[rows], rows)
 
-    def most_dichotomies(self, points: int) -> int:
-        """No more than rows, nor than labellings of any kind."""
+    def growth_bound(self, points: int) -> int:
+        """The number of rows, or of all labellings if there are fewer."""
         return min(len(self.matrix), 1 << points)
 
-    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
-        """A uniform row among those that label a quarter to three quarters of the columns 1; where none does,
-        among those that come nearest to a half.
+    def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
+        """A uniform row among those that label between 1/4 and 3/4 of the columns 1, or, if there is none,
+        among those nearest to 1/2.
         """
         off = np.abs(self.matrix.mean(axis=1) - 0.5)
         return np.array(rng.choice(np.flatnonzero(off <= max(0.25, off.min()))))
 
     @cached_property
     def _gains(self) -> np.ndarray:
-        """(2 columns, rows) int8: what each concept gains on example (x, y), at 2x + y, over the label 0."""
+        """(2 columns, rows) int8: in row 2x + y, each concept's gain over label 0 on example (x, y)."""
         columns = self.matrix.T.astype(np.int8)
         return freeze(np.stack([-columns, columns], axis=1).reshape(-1, self.matrix.shape[0]))
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        return np.asarray(self.matrix[concepts, self.place(points)])
+        return np.asarray(self.matrix[concepts, self.domain_indices(points)])
 
     def _numbers_a_sample(self, size: int) -> int:
         return max(size, len(self.matrix))
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        # The best concept is the one with the greatest gain over labelling everything 0.
-        examples = 2 * self.place(points) + labels
+        # The best concept is the one with the largest gain over labelling everything 0.
+        examples = 2 * self.domain_indices(points) + labels
         if labels.shape[1] > len(self._gains):
             return np.asarray((self._tally(examples, weights) @ self._gains).argmax(axis=1))
         kind = np.min_scalar_type(-labels.shape[1] - 1) if weights is None else weights.dtype
@@ -94,20 +95,20 @@ class MatrixClass(ConceptClass):
         return tally
 
 
-def check_entries(concepts: int, points: int, value: object) -> None:
-    """Raises: InvalidArgument naming the value if a matrix of so many concepts and points is too large."""
-    if concepts * points > MOST_ENTRIES:
+def check_matrix_size(concepts: int, points: int, value: object) -> None:
+    """Raises: InvalidArgument with `value` if a matrix of so many concepts and points is too large."""
+    if concepts * points > MAX_ENTRIES:
         raise InvalidArgument(
-            f"{concepts:,} concepts on {points:,} points make a matrix of more than {MOST_ENTRIES:,} entries",
+            f"{concepts:,} concepts on {points:,} points make a matrix of more than {MAX_ENTRIES:,} entries",
             value=value,
             remedy="Choose a smaller domain.",
         )
 
 
 def as_indices(array: np.ndarray, count: int, rule: str) -> np.ndarray:
-    """Whole numbers from 0 to count - 1 as indices.
+    """Integers from 0 to count - 1 as indices.
 
-    Raises: InvalidArgument with the rule and the first value that is none.
+    Raises: InvalidArgument with `rule` and the first value that is not an index.
     """
     good = (array >= 0) & (array < count)
     if array.dtype.kind == "f":
@@ -124,16 +125,16 @@ def _vc_dimension(matrix: np.ndarray) -> int:
 
 
 def _deepest(parts: list[int], columns: list[int], *, depth: int, best: int) -> int:
-    """The size of the largest shattered set that extends `depth` points by some of `columns`, or `best`.
+    """The size of the largest shattered set that extends `depth` points by some `columns`, at least `best`.
 
-    parts: the concepts by their labelling of the chosen points; columns: the concepts that label a point 1.
-    All are sets of concepts, as bits.
+    parts: the concepts grouped by their labelling of the chosen points. columns: for each further point, the
+    concepts that label it 1. All are sets of concepts, stored as bits.
     """
     best = max(best, depth)
-    # Each point halves every part, so a set larger than `best` leaves no half below this; and what is too
-    # small here is too small in every larger set.
+    # A set larger than `best` splits every part again and again, so each half must have this many concepts.
+    # A column that fails here also fails for every larger set.
     least = 2 ** (best - depth)
-    useful = [c for c in columns if all(_halves_hold(least, part, c) for part in parts)]
+    useful = [c for c in columns if all(_splits_into(least, part, c) for part in parts)]
     for i, column in enumerate(useful):
         if depth + len(useful) - i <= best:
             break
@@ -142,7 +143,8 @@ def _deepest(parts: list[int], columns: list[int], *, depth: int, best: int) -> 
     return best
 
 
-def _halves_hold(least: int, part: int, column: int) -> bool:
+def _splits_into(least: int, part: int, column: int) -> bool:
+    """Whether a column splits a part into two halves of at least this size."""
     ones = (part & column).bit_count()
     return least <= ones <= part.bit_count() - least
 

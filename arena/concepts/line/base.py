@@ -1,4 +1,4 @@
-"""What classes share that have a boolean matrix over a finite domain on the line."""
+"""Base of the classes that have a boolean matrix over a finite domain on the line."""
 
 from __future__ import annotations
 
@@ -9,18 +9,18 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.concepts.finite.matrix import MatrixClass, check_entries
-from arena.concepts.line.domain import Line, as_domain, increasing, line_text
+from arena.concepts.finite.matrix import MatrixClass, check_matrix_size
+from arena.concepts.line.domain import LineDomain, as_domain, check_increasing, format_domain
 
 
 @attrs.frozen(repr=False)
 class LineClass(MatrixClass):
-    """Base of the classes of functions of an ordered domain. A new class writes `name`, `size` and `matrix`.
+    """Base of the classes on a finite ordered domain. A new class implements `name`, `size` and `matrix`.
 
     domain: the points, in increasing order.
     """
 
-    domain: tuple[float, ...] = attrs.field(converter=as_domain, validator=increasing)
+    domain: tuple[float, ...] = attrs.field(converter=as_domain, validator=check_increasing)
 
     @property
     @abstractmethod
@@ -28,21 +28,18 @@ class LineClass(MatrixClass):
         """The number of concepts."""
 
     def __attrs_post_init__(self) -> None:
-        check_entries(self.size, len(self.domain), line_text(self.domain))
+        check_matrix_size(self.size, len(self.domain), format_domain(self.domain))
 
     def __repr__(self) -> str:
-        return f"{type(self).__name__}({line_text(self.domain)})"
+        return f"{type(self).__name__}({format_domain(self.domain)})"
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats.
-
-        Raises: InvalidArgument for a value outside the domain.
-        """
+        """The points as floats."""
         return self._line.check(x)
 
-    def place(self, points: np.ndarray) -> np.ndarray:
-        return self._line.place(points)
+    def domain_indices(self, points: np.ndarray) -> np.ndarray:
+        return self._line.domain_indices(points)
 
     @cached_property
-    def _line(self) -> Line:
-        return Line(self.domain)
+    def _line(self) -> LineDomain:
+        return LineDomain(self.domain)

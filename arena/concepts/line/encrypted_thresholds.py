@@ -1,5 +1,5 @@
-"""Encrypted thresholds: Bun and Zhandry, Order-revealing encryption and the hardness of private learning
-(2016), named in the introduction of Private Everlasting Prediction as easy to predict with and hard to learn.
+"""Thresholds over encrypted points: Bun and Zhandry, Order-revealing encryption and the hardness of private
+learning (2016). Private Everlasting Prediction names them as easy to predict with and hard to learn.
 """
 
 from __future__ import annotations
@@ -10,28 +10,28 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.dichotomies import Solutions
+from arena.concepts.base import ConceptClass
+from arena.concepts.dichotomies import CandidateConcepts, Dichotomies
 from arena.concepts.finite.matrix import as_indices
-from arena.concepts.line.domain import middle_place
+from arena.concepts.line.domain import draw_middle_index
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
+from arena.settings import at_least, at_most, whole
 
-MOST_CIPHERTEXTS = 1_000_000
+MAX_CIPHERTEXTS = 1_000_000
 
 
 @attrs.frozen
 class EncryptedThresholds(ConceptClass):
-    """The concepts 1[the plaintext of x is at least that of z] of ciphertexts 0 to N - 1.
+    """The concepts 1[plaintext of x >= plaintext of z] of ciphertexts x, z from 0 to N - 1.
 
-    An illustration, which hides nothing: the cipher is a permutation that the seed tells. What it shows is
-    who needs the key. Ciphertexts are order-revealing: anybody may `compare` two of them, and labels, ERM and
-    dichotomies do no more. To `encrypt` takes the key.
+    The cipher is a permutation drawn from the seed. It is an illustration of who needs the key, and not
+    secure. Ciphertexts are order-revealing: anyone may `compare` two of them, and labels, ERM and dichotomies
+    need nothing else. Only `encrypt` uses the key.
 
-    A concept is the ciphertext z from which on, in the order of plaintexts, labels are 1; N labels everything
-    0. ERM picks the z of the smallest plaintext among the best of the sample's points and N; no data get N.
-    m points have as many labellings as distinct ones among them, and one more.
+    A concept is the ciphertext z, or N, which labels everything 0. Among the best of the sample's points and
+    N, ERM returns the one with the smallest plaintext; an empty sample gives N.
 
     size: N. seed: of the key.
 
@@ -43,33 +43,8 @@ class EncryptedThresholds(ConceptClass):
 
     name: ClassVar[str] = "encrypted"
 
-    size: int = attrs.field()
-    seed: int = attrs.field()
-
-    @size.validator
-    def _check_size(self, attribute: object, value: Any) -> None:
-        if not _is_whole(value) or not 1 <= value <= MOST_CIPHERTEXTS:
-            raise InvalidArgument(f"ciphertexts are 1 to {MOST_CIPHERTEXTS:,}", value=value)
-
-    @seed.validator
-    def _check_seed(self, attribute: object, value: Any) -> None:
-        if not _is_whole(value) or value < 0:
-            raise InvalidArgument("a seed is a whole number of at least 0", value=value)
-
-    @classmethod
-    def from_text(cls, rest: str) -> EncryptedThresholds:
-        """What N,SEED names.
-
-        Raises: InvalidArgument with the form.
-        """
-        parts = [part.strip() for part in rest.split(",")]
-        if len(parts) != 2 or not all(part.isdecimal() for part in parts):
-            raise InvalidArgument(
-                "encrypted thresholds have a number of ciphertexts and a seed of the key",
-                value=f"{cls.name}:{rest}",
-                remedy="Write encrypted:16,7.",
-            )
-        return cls(*map(int, parts))
+    size: int = attrs.field(validator=[whole, at_least(1), at_most(MAX_CIPHERTEXTS)])
+    seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def __repr__(self) -> str:
         return f"EncryptedThresholds({self.size} ciphertexts, key {self.seed})"
@@ -80,41 +55,39 @@ class EncryptedThresholds(ConceptClass):
 
     @cached_property
     def domain(self) -> tuple[float, ...]:
-        """The ciphertexts, in the order of their own numbers."""
+        """The ciphertexts in increasing order, which is not that of their plaintexts."""
         return tuple(float(x) for x in range(self.size))
 
-    def place(self, points: np.ndarray) -> np.ndarray:
+    def domain_indices(self, points: np.ndarray) -> np.ndarray:
         return points
 
     def encrypt(self, plaintexts: Any) -> np.ndarray:
-        """The ciphertexts of plaintexts, 0 to N - 1: what the owner of the key does."""
-        given = as_indices(as_points(plaintexts), self.size, "a plaintext is a whole number")
-        return np.asarray(self._key[given])
+        """The ciphertexts of plaintexts from 0 to N - 1. This needs the key."""
+        return np.asarray(
+            self._key[as_indices(as_points(plaintexts), self.size, "a plaintext must be an integer")]
+        )
 
     def compare(self, first: Any, second: Any) -> np.ndarray:
-        """-1, 0 or 1: whether the plaintext of the first is less, equal or more. Public.
+        """-1, 0 or 1: whether the first plaintext is less than, equal to or greater than the second. Public.
 
         Shapes: first and second broadcast.
         """
-        place = self._places
-        return np.asarray(np.sign(place[np.asarray(first)] - place[np.asarray(second)]))
+        plaintext = self._plaintexts
+        return np.asarray(np.sign(plaintext[np.asarray(first)] - plaintext[np.asarray(second)]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The ciphertexts as whole numbers.
-
-        Raises: InvalidArgument for a value that is none.
-        """
-        return as_indices(as_points(x), self.size, "a point is a ciphertext")
+        """The ciphertexts as integers."""
+        return as_indices(as_points(x), self.size, "a point must be a ciphertext")
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """Values of z as whole numbers."""
+        """Values of z as integers."""
         array = np.asarray(concepts)
         if array.dtype.kind not in "biuf":
-            raise InvalidArgument("concepts must be whole numbers", value=array.dtype.name)
-        return as_indices(array, self.size + 1, "a concept is a ciphertext, or the number after the last")
+            raise InvalidArgument("concepts must be integers", value=array.dtype.name)
+        return as_indices(array, self.size + 1, "a concept must be a ciphertext or the number after the last")
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings in the order of the plaintexts of z, and last the one of N: all 0."""
+        """The labellings in the order of the plaintexts of z; that of N, all 0, comes last."""
         row = self._check_row(points)
         distinct = np.unique(row)
         ordered = np.empty_like(distinct)
@@ -122,25 +95,25 @@ class EncryptedThresholds(ConceptClass):
         concepts = np.append(ordered, self.size)
         return Dichotomies(self._label(concepts[:, None], row[None]), concepts)
 
-    def most_dichotomies(self, points: int) -> int:
-        """Exactly: m points that differ have m + 1 labellings."""
+    def growth_bound(self, points: int) -> int:
+        """Exact: m distinct points have m + 1 labellings."""
         return min(points, self.size) + 1
 
-    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
-        """The plaintext of z is uniform in the middle half."""
-        return self.encrypt(middle_place(rng, self.size))
+    def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
+        """z has a uniform plaintext in the middle half."""
+        return self.encrypt(draw_middle_index(rng, self.size))
 
     @cached_property
     def _key(self) -> np.ndarray:
         return freeze(np.random.default_rng(self.seed).permutation(self.size))
 
     @cached_property
-    def _places(self) -> np.ndarray:
-        """What order-revealing encryption hides, and only `compare` looks at; the concept N is above all."""
+    def _plaintexts(self) -> np.ndarray:
+        """The plaintext of each ciphertext, and N for the concept N. Only `compare` may read it."""
         return freeze(np.append(np.argsort(self._key), self.size))
 
     def _ranks(self, points: np.ndarray) -> np.ndarray:
-        """How many of a sample's points are below each of them: points (b, m) gives (b, m)."""
+        """(b, m): the number of points of the sample with a smaller plaintext, for points (b, m)."""
         below = np.zeros(points.shape, np.intp)
         for other in points.T:
             below += self.compare(points, other[:, None]) > 0
@@ -149,10 +122,13 @@ class EncryptedThresholds(ConceptClass):
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.asarray(self.compare(points, concepts) >= 0)
 
-    def _solutions(self, points: np.ndarray, signs: np.ndarray, present: np.ndarray) -> Solutions:
-        found = Thresholds()._solutions(self._ranks(points).astype(np.float64), signs, present)
+    def _candidate_concepts(
+        self, points: np.ndarray, signs: np.ndarray, present: np.ndarray
+    ) -> CandidateConcepts:
+        ranks = self._ranks(points).astype(np.float64)
+        candidates = Thresholds()._candidate_concepts(ranks, signs, present)
         return attrs.evolve(
-            found, concepts_at=lambda which: self._of_rank(points, present, found.concepts(which))
+            candidates, concepts_at=lambda which: self._of_rank(points, present, candidates.concepts(which))
         )
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
@@ -161,11 +137,7 @@ class EncryptedThresholds(ConceptClass):
         return self._of_rank(points, present, rank)
 
     def _of_rank(self, points: np.ndarray, present: np.ndarray, rank: np.ndarray) -> np.ndarray:
-        """The ciphertext of each sample with the rank among its points, N for +inf."""
-        chosen = present & (self._ranks(points) == rank[:, None])
-        found = np.where(chosen, points, -1).max(axis=1, initial=-1)
-        return np.where(found < 0, self.size, found)
-
-
-def _is_whole(value: Any) -> bool:
-    return isinstance(value, (int, np.integer)) and not isinstance(value, bool)
+        """The present ciphertext of each sample that has this rank among its points, and N for rank +inf."""
+        has_rank = present & (self._ranks(points) == rank[:, None])
+        ciphertext = np.where(has_rank, points, -1).max(axis=1, initial=-1)
+        return np.where(ciphertext < 0, self.size, ciphertext)

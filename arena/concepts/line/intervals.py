@@ -16,7 +16,7 @@ from arena.points import freeze
 class Intervals(LineClass):
     """The concepts 1[a <= x <= b] for points a <= b of the domain, and the empty interval.
 
-    A concept is its number: 0 is empty, the others are in the order of (a, b); `ends` has them.
+    A concept is an index: 0 is the empty interval, the others follow in the order of (a, b), as in `ends`.
 
     domain: the points, in increasing order.
 
@@ -33,7 +33,7 @@ class Intervals(LineClass):
 
     @cached_property
     def ends(self) -> np.ndarray:
-        """(concepts, 2): a and b of every concept; (inf, -inf) for the empty one."""
+        """(concepts, 2): a and b of every concept, and (inf, -inf) for the empty one."""
         low, high = np.triu_indices(len(self.domain))
         grid = self._line.grid
         return freeze(np.concatenate([[[np.inf, -np.inf]], np.stack([grid[low], grid[high]], axis=1)]))
@@ -47,6 +47,6 @@ class Intervals(LineClass):
     def vc_dimension(self) -> int:
         return min(2, len(self.domain))
 
-    def most_dichotomies(self, points: int) -> int:
-        """Exactly: m points that differ have m(m + 1)/2 + 1 labellings."""
+    def growth_bound(self, points: int) -> int:
+        """Exact: m distinct points have m(m + 1)/2 + 1 labellings."""
         return min(points * (points + 1) // 2 + 1, self.size)

@@ -16,7 +16,7 @@ from arena.points import freeze
 class Points(LineClass):
     """The concepts c_z(x) = 1[x = z], one for each point z of the domain.
 
-    A concept is the place of z in the domain, from 0.
+    A concept is the index of z in the domain, from 0.
 
     domain: the points, in increasing order.
 
@@ -38,6 +38,6 @@ class Points(LineClass):
     def vc_dimension(self) -> int:
         return min(1, len(self.domain) - 1)
 
-    def most_dichotomies(self, points: int) -> int:
-        """m points that differ have m + 1 labellings, where the domain has others."""
+    def growth_bound(self, points: int) -> int:
+        """Exact: m distinct points have m + 1 labellings, if the domain has others."""
         return min(points + 1, self.size)

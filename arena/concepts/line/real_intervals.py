@@ -7,8 +7,8 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.dichotomies import Ordered, Solutions, signs_of
+from arena.concepts.base import ConceptClass
+from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
 from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
 from arena.points import as_points
@@ -16,11 +16,11 @@ from arena.points import as_points
 
 @attrs.frozen
 class RealIntervals(ConceptClass):
-    """The concepts 1[low <= x <= high], each its (low, high), and the empty one, (inf, -inf).
+    """The concepts 1[low <= x <= high] of the real line, and the empty interval.
 
-    The order of concepts: the empty one, then by high, and of equal high the shortest first. ERM picks the
-    first of the best among those whose ends are points of the sample. m distinct points have
-    m(m + 1)/2 + 1 labellings.
+    A concept is (low, high), and (inf, -inf) for the empty interval, which comes first. The others are
+    ordered by high, and for equal high the shortest comes first. ERM returns the first of the best among
+    the intervals whose ends are points of the sample.
 
     >>> RealIntervals().erm([1, 2, 3, 4], [1, 0, 1, 1])
     array([3., 4.])
@@ -31,14 +31,11 @@ class RealIntervals(ConceptClass):
 
     @property
     def vc_dimension(self) -> int:
-        """2: of three points no interval leaves out the middle one alone."""
+        """2: no interval contains the outer two of three points without the middle one."""
         return 2
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats.
-
-        Raises: InvalidArgument for a value that is not finite, or a whole number beyond ±2^53.
-        """
+        """The points as floats; integers must lie within ±2^53."""
         return as_floats(as_points(x)).astype(np.float64, copy=False)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
@@ -46,20 +43,20 @@ class RealIntervals(ConceptClass):
         return check_ends(concepts, 1)
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings in the order of the concepts, each with the shortest interval."""
+        """The labellings in the order of the concepts, each with its shortest interval."""
         array = self._check_row(points)
         values = np.unique(array) + 0.0
-        self.check_solutions(len(values))
+        self.check_growth(len(values))
         low, high = ends_in_order(len(values))
         concepts = np.concatenate([[[np.inf, -np.inf]], np.stack([values[low], values[high]], axis=1)])
         return Dichotomies(self._label(concepts[:, None], array[None]), concepts)
 
-    def most_dichotomies(self, points: int) -> int:
-        """Exactly: m points that differ have m(m + 1)/2 + 1 labellings."""
+    def growth_bound(self, points: int) -> int:
+        """Exact: m distinct points have m(m + 1)/2 + 1 labellings."""
         return points * (points + 1) // 2 + 1
 
-    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
-        """Within [0, 1], of a length that is uniform between 1/4 and 3/4, its place uniform."""
+    def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
+        """An interval in [0, 1] with a uniform length between 1/4 and 3/4, at a uniform place."""
         length = rng.uniform(0.25, 0.75)
         low = rng.uniform(0, 1 - length)
         return np.array([low, low + length])
@@ -67,16 +64,18 @@ class RealIntervals(ConceptClass):
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return (points >= concepts[..., 0]) & (points <= concepts[..., 1])
 
-    def _solutions(self, points: np.ndarray, signs: np.ndarray, present: np.ndarray) -> Solutions:
+    def _candidate_concepts(
+        self, points: np.ndarray, signs: np.ndarray, present: np.ndarray
+    ) -> CandidateConcepts:
         size = points.shape[1]
-        self.check_solutions(size)
-        ordered = Ordered.of(points, signs, present)
+        self.check_growth(size)
+        ordered = SortedSamples.sort(points, signs, present)
         low, high = ends_in_order(size)
         gains, counted = np.zeros((2, len(points), 1 + len(low)))
-        gains[:, 1:] = ordered.before[:, high + 1] - ordered.before[:, low]
+        gains[:, 1:] = ordered.prefix_sums[:, high + 1] - ordered.prefix_sums[:, low]
         counted[:, 0] = 1
         counted[:, 1:] = ordered.first[:, low] & ordered.last[:, high]
-        # The empty interval is at place 0; the others' ends are one place further on.
+        # The empty interval is in slot 0, so the ends of the others move up by one.
         low, high = np.append(0, low + 1), np.append(0, high + 1)
         edge = np.full((len(points), 1), np.inf)
         lows, highs = (np.concatenate([e, ordered.points], axis=1) for e in (edge, -edge))
@@ -85,25 +84,27 @@ class RealIntervals(ConceptClass):
             games = np.arange(len(which))
             return np.stack([lows[games, low[which]], highs[games, high[which]]], axis=1)
 
-        return Solutions(gains, counted > 0, concepts_at)
+        return CandidateConcepts(gains, counted > 0, concepts_at)
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        return best_intervals(points, signs_of(labels, weights))
+        return best_intervals(points, apply_signs(labels, weights))
 
 
 def best_intervals(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The first of the intervals with the largest sum of signs, as `RealIntervals` orders them.
+    """The first interval, in the order of `RealIntervals`, with the largest sum of signs.
 
-    Shapes: points, signs (b, m), a point of sign 0 is absent; result (b, 2).
+    Shapes: points, signs (b, m), where sign 0 marks an absent point; result (b, 2).
     """
     if points.shape[1] == 0:
         return np.tile([np.inf, -np.inf], (len(points), 1))
-    ordered = Ordered.of(points, signs, signs != 0)
-    # For each high the best low is where least lies before it; elsewhere than at a first of equals, nothing
-    # starts, and a number that is never the least stands there.
-    starts = np.where(ordered.first, ordered.before[:, :-1], ordered.before.max(axis=1, keepdims=True))
+    ordered = SortedSamples.sort(points, signs, signs != 0)
+    # For each high, the best low is the one with the least sum before it. Only the first of equal points can
+    # be low; all others get the maximum, which is never chosen.
+    starts = np.where(
+        ordered.first, ordered.prefix_sums[:, :-1], ordered.prefix_sums.max(axis=1, keepdims=True)
+    )
     least = np.minimum.accumulate(starts, axis=1)
-    gains = np.where(ordered.last, ordered.before[:, 1:] - least, 0)
+    gains = np.where(ordered.last, ordered.prefix_sums[:, 1:] - least, 0)
     high = gains.argmax(axis=1)[:, None]
     places = np.arange(points.shape[1])
     fits = (places <= high) & ordered.first & (starts == np.take_along_axis(least, high, axis=1))
@@ -113,21 +114,21 @@ def best_intervals(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
 
 
 def ends_in_order(size: int) -> tuple[np.ndarray, np.ndarray]:
-    """The places (low, high), 0 to size - 1, of all intervals but the empty one, in their order."""
+    """The indices (low, high), from 0 to size - 1, of all nonempty intervals in order."""
     low, high = np.triu_indices(size)
     order = np.lexsort((-low, high))
     return low[order], high[order]
 
 
 def check_ends(concepts: Any, axes: int) -> np.ndarray:
-    """The lows and then the highs of intervals or boxes, as floats (..., 2·axes).
+    """The low ends, then the high ends, of intervals or boxes, as floats (..., 2·axes).
 
-    Raises: InvalidArgument naming the first that has not low <= high throughout, and is not the empty one.
+    Raises: InvalidArgument with the first that is neither empty nor has low <= high on every axis.
     """
     array = np.asarray(concepts)
     if array.dtype.kind not in "biuf" or array.shape[-1:] != (2 * axes,):
         raise InvalidArgument(
-            f"a concept has {axes} low and {axes} high ends", value=(array.dtype.name, array.shape)
+            f"a concept must have {axes} low and {axes} high ends", value=(array.dtype.name, array.shape)
         )
     array = array.astype(np.float64, copy=False)
     low, high = array[..., :axes], array[..., axes:]
@@ -135,8 +136,8 @@ def check_ends(concepts: Any, axes: int) -> np.ndarray:
     good = empty | (low <= high).all(axis=-1)
     if not good.all():
         raise InvalidArgument(
-            "low ends are at most the high ones",
+            "low ends must not exceed high ends",
             value=array[~good][0].tolist(),
-            remedy="The empty concept has low ends inf and high ends -inf.",
+            remedy="Write the empty concept with low ends inf and high ends -inf.",
         )
     return array

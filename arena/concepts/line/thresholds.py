@@ -9,31 +9,36 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass, Dichotomies
-from arena.concepts.dichotomies import Ordered, Solutions
-from arena.concepts.line.domain import Line, as_domain, as_floats, increasing, line_text, middle_place
+from arena.concepts.base import ConceptClass
+from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples
+from arena.concepts.line.domain import (
+    LineDomain,
+    as_domain,
+    as_floats,
+    check_increasing,
+    draw_middle_index,
+    format_domain,
+)
 from arena.errors import InvalidArgument
 from arena.points import as_points
 
-# Up to here comparing all pairs beats sorting (measured, 10^5 and more samples at once).
-MOST_FOR_PAIRS = 24
-MOST_FOR_WEIGHTED_PAIRS = 12
+# Sample sizes up to which comparing all pairs is faster than sorting (measured with 10^5 samples at once).
+MAX_FOR_PAIRS = 24
+MAX_FOR_WEIGHTED_PAIRS = 12
 
 
-def _domain(values: Iterable[Any] | None) -> tuple[float, ...] | None:
+def _convert_domain(values: Iterable[Any] | None) -> tuple[float, ...] | None:
     return None if values is None else as_domain(values)
 
 
 @attrs.frozen(repr=False)
 class Thresholds(ConceptClass):
-    """The concepts c_t(x) = 1[x >= t]; a concept is its t, a float, and t = +inf labels everything 0.
+    """The concepts c_t(x) = 1[x >= t]. A concept is its t, a float, and t = +inf labels everything 0.
 
-    ERM picks the smallest best t among the sample's own points and +inf; no data get +inf.
-
-    m points have as many labellings as distinct ones among them, and one more.
+    ERM returns the smallest best t among the sample's points and +inf; an empty sample gives +inf.
 
     domain: None for the real line, or the points of a finite domain in increasing order. On a finite
-    domain `check` refuses other points, and ERM and dichotomies give t in the domain or +inf.
+    domain `check` refuses other points, and ERM and dichotomies return t in the domain or +inf.
 
     >>> Thresholds().erm([3, 1, 2], [1, 0, 1])
     array(2.)
@@ -43,30 +48,28 @@ class Thresholds(ConceptClass):
 
     name: ClassVar[str] = "thresholds"
 
-    domain: tuple[float, ...] | None = attrs.field(default=None, converter=_domain, validator=increasing)
+    domain: tuple[float, ...] | None = attrs.field(
+        default=None, converter=_convert_domain, validator=check_increasing
+    )
 
     def __repr__(self) -> str:
         if self.domain is None:
             return "Thresholds()"
-        return f"Thresholds({line_text(self.domain)})"
+        return f"Thresholds({format_domain(self.domain)})"
 
     @property
     def vc_dimension(self) -> int:
         return 1
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as floats: float32 stays, other types become float64.
-
-        Raises: InvalidArgument for a value that is not finite, a whole number beyond ±2^53, or outside
-        the domain.
-        """
+        """The points as floats; float32 is kept, and integers must lie within ±2^53."""
         return as_floats(as_points(x)) if self._line is None else self._line.check(x)
 
-    def place(self, points: np.ndarray) -> np.ndarray:
-        return super().place(points) if self._line is None else self._line.place(points)
+    def domain_indices(self, points: np.ndarray) -> np.ndarray:
+        return super().domain_indices(points) if self._line is None else self._line.domain_indices(points)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
-        """Values of t as floats: any number or infinity, in the domain or not."""
+        """Values of t as floats: any number or infinity, whether in the domain or not."""
         array = np.asarray(concepts)
         if array.dtype.kind not in "biuf":
             raise InvalidArgument("thresholds must be numbers", value=array.dtype.name)
@@ -76,26 +79,24 @@ class Thresholds(ConceptClass):
         return array
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        """The labellings ordered by t, one for each distinct point, and last the one of +inf: all 0."""
+        """The labellings in the order of t: one for each distinct point, and last that of +inf, all 0."""
         array = self._check_row(points)
         thresholds = np.append(np.unique(array).astype(np.float64) + 0.0, np.inf)
         return Dichotomies(array >= thresholds[:, None], thresholds)
 
-    def most_dichotomies(self, points: int) -> int:
-        """Exactly: m points that differ have m + 1 labellings."""
+    def growth_bound(self, points: int) -> int:
+        """Exact: m distinct points have m + 1 labellings."""
         return points + 1
 
-    def concept_at_random(self, rng: np.random.Generator) -> np.ndarray:
-        """t is uniform between 1/4 and 3/4; on a finite domain, among the points that as large a part lies
-        above.
-        """
+    def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
+        """t is uniform between 1/4 and 3/4, or on the middle half of a finite domain."""
         if self._line is None:
             return np.array(rng.uniform(0.25, 0.75))
-        return np.array(self._line.grid[middle_place(rng, len(self._line.grid))])
+        return np.array(self._line.grid[draw_middle_index(rng, len(self._line.grid))])
 
     @cached_property
-    def _line(self) -> Line | None:
-        return None if self.domain is None else Line(self.domain)
+    def _line(self) -> LineDomain | None:
+        return None if self.domain is None else LineDomain(self.domain)
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.asarray(points >= concepts)
@@ -103,10 +104,12 @@ class Thresholds(ConceptClass):
     def _vote(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.searchsorted(np.sort(concepts), points, side="right") / len(concepts)
 
-    def _solutions(self, points: np.ndarray, signs: np.ndarray, present: np.ndarray) -> Solutions:
-        self.check_solutions(points.shape[1])
-        ordered = Ordered.of(points, signs, present)
-        return ordered.or_none(ordered.from_here)
+    def _candidate_concepts(
+        self, points: np.ndarray, signs: np.ndarray, present: np.ndarray
+    ) -> CandidateConcepts:
+        self.check_growth(points.shape[1])
+        ordered = SortedSamples.sort(points, signs, present)
+        return ordered.candidates(ordered.suffix_sums)
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
         size = points.shape[1]
@@ -114,37 +117,37 @@ class Thresholds(ConceptClass):
             return np.full(len(points), np.inf)
         if weights is None:
             signs = labels.astype(np.min_scalar_type(-size - 1)) * 2 - 1
-            by_pairs = size <= MOST_FOR_PAIRS
+            by_pairs = size <= MAX_FOR_PAIRS
         else:
             signs = np.where(labels, weights, -weights)
-            # An absent example must be no candidate; at +inf it is the candidate that is always there.
+            # An absent example must not be a candidate. At +inf it coincides with one that always exists.
             points = np.where(weights > 0, points, points.dtype.type(np.inf))
-            by_pairs = size <= MOST_FOR_WEIGHTED_PAIRS
+            by_pairs = size <= MAX_FOR_WEIGHTED_PAIRS
         best = _best_by_pairs(points.T, signs.T) if by_pairs else _best_by_sorting(points, signs)
         return best.astype(np.float64) + 0.0  # -0.0 and 0.0 are one threshold
 
 
-# Both routes maximise the gain of t over +inf: the weight of label 1 less that of label 0 at points >= t.
+# Both functions maximise the gain of t over +inf: the weight of label 1 minus that of label 0 at points >= t.
 
 
 def _best_by_pairs(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
     """Compare all pairs. Shapes: points, signs (m, b); result (b,)."""
     points, signs = np.ascontiguousarray(points), np.ascontiguousarray(signs)
-    gains, part = np.empty_like(signs), np.empty_like(signs)
+    gains, terms = np.empty_like(signs), np.empty_like(signs)
     for gain, threshold in zip(gains, points, strict=True):
-        np.multiply(signs, points >= threshold, out=part)
-        np.add.reduce(part, axis=0, dtype=part.dtype, out=gain)
+        np.multiply(signs, points >= threshold, out=terms)
+        np.add.reduce(terms, axis=0, dtype=terms.dtype, out=gain)
     best = np.maximum(gains.max(axis=0), 0)
     return np.asarray(np.where(gains == best, points, np.inf).min(axis=0))
 
 
 def _best_by_sorting(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """Sort each sample and sum from above. Shapes: points, signs (b, m); result (b,)."""
+    """Sort each sample and take suffix sums. Shapes: points, signs (b, m); result (b,)."""
     order = np.argsort(points, axis=1)
     points = np.take_along_axis(points, order, axis=1)
     signs = np.take_along_axis(signs, order, axis=1)
     gains = np.cumsum(signs[:, ::-1], axis=1)[:, ::-1]
-    # Only the first of equal points has them all above it.
+    # Of equal points, only the first has the sum of all of them.
     gains[:, 1:][points[:, 1:] == points[:, :-1]] = -1
     first = gains.argmax(axis=1)[:, None]
     best = np.take_along_axis(points, first, axis=1)[:, 0]

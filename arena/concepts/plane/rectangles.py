@@ -10,27 +10,27 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.finite.matrix import MatrixClass, check_entries
+from arena.concepts.finite.matrix import MatrixClass, check_matrix_size
 from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
+from arena.settings import at_least, check_value, whole
 
 
-def _sides(values: Iterable[Any]) -> tuple[int, ...]:
+def _convert_sides(values: Iterable[Any]) -> tuple[int, ...]:
     if not isinstance(values, Iterable):
-        raise InvalidArgument("a grid has a list of sides", value=values)
+        raise InvalidArgument("the sides of a grid must be a list", value=values)
     sides = tuple(values)
     for side in sides:
-        if isinstance(side, bool) or not isinstance(side, (int, np.integer)) or side < 1:
-            raise InvalidArgument("a side of a grid is a whole number of at least 1", value=side)
+        check_value("a side of a grid", side, whole, at_least(1))
     return tuple(int(side) for side in sides)
 
 
 @attrs.frozen(repr=False)
 class Rectangles(MatrixClass):
-    """The concepts 1[a_i <= x_i <= b_i for every axis i] on a grid, and the empty one.
+    """The concepts 1[a_i <= x_i <= b_i for every axis i] on a grid, and the empty rectangle.
 
-    A point is a vector of whole numbers, from 0 to side - 1 on every axis. A concept is its number: 0 is
-    empty, the others are in the order of (a_1, b_1, a_2, b_2, ...).
+    A point is a vector of integers, from 0 to side - 1 on every axis. A concept is an index: 0 is the empty
+    rectangle, the others follow in the order of (a_1, b_1, a_2, b_2, ...).
 
     sides: the number of points on each axis.
 
@@ -42,14 +42,14 @@ class Rectangles(MatrixClass):
 
     name: ClassVar[str] = "rectangles"
 
-    sides: tuple[int, ...] = attrs.field(converter=_sides)
+    sides: tuple[int, ...] = attrs.field(converter=_convert_sides)
 
     @sides.validator
     def _check_sides(self, attribute: object, sides: tuple[int, ...]) -> None:
         if not sides:
-            raise InvalidArgument("a grid has at least one axis", value=sides)
+            raise InvalidArgument("a grid must have at least one axis", value=sides)
         boxes = prod(side * (side + 1) // 2 for side in sides)
-        check_entries(1 + boxes, prod(sides), " x ".join(map(str, sides)))
+        check_matrix_size(1 + boxes, prod(sides), " x ".join(map(str, sides)))
 
     def __repr__(self) -> str:
         return f"Rectangles({self._size})"
@@ -64,7 +64,7 @@ class Rectangles(MatrixClass):
 
     @cached_property
     def domain(self) -> tuple[tuple[float, ...], ...]:
-        """The points, the last axis running fastest."""
+        """The points, with the last axis varying fastest."""
         return tuple(tuple(map(float, point)) for point in np.ndindex(self.sides))
 
     @cached_property
@@ -79,21 +79,18 @@ class Rectangles(MatrixClass):
         return freeze(np.concatenate([np.zeros((1, inside.shape[1]), bool), inside]))
 
     def check(self, x: Any) -> np.ndarray:
-        """The points as integers, (..., axes).
-
-        Raises: InvalidArgument for a point that is not on the grid.
-        """
+        """The points as integers (..., axes)."""
         points = as_points(x)
         if points.shape[-1:] != self.point_shape:
-            raise InvalidArgument(f"a point has shape {self.point_shape}", value=points.shape)
+            raise InvalidArgument(f"a point must have shape {self.point_shape}", value=points.shape)
         inside = ((points >= 0) & (points < np.array(self.sides)) & (points == np.rint(points))).all(axis=-1)
         if not inside.all():
             raise InvalidArgument(
                 f"a point must lie on the grid of {self._size}, from 0 on each axis",
                 value=points[~inside][0].tolist(),
-                remedy="Query a point of the grid.",
+                remedy="Choose a point of the grid.",
             )
         return points.astype(np.intp)
 
-    def place(self, points: np.ndarray) -> np.ndarray:
+    def domain_indices(self, points: np.ndarray) -> np.ndarray:
         return np.asarray(np.ravel_multi_index(np.moveaxis(points, -1, 0), self.sides))

@@ -25,7 +25,7 @@ def report_on(run: str, output: str | None) -> None:
       arena report run.ledger -o report.html
     """
     path = str(Path(run).parent / f"{Path(run).stem}.html") if output is None else output
-    report.html(run, path)
+    report.write_html(run, path)
     click.echo(f"The report is in {path}.")
 
 

@@ -48,7 +48,7 @@ def resume(
     """
     verdict = None if estimators or html is not None else _found(run)
     if verdict is not None:
-        click.echo(report.as_json(verdict) if as_json else report.text(verdict))
+        click.echo(report.verdict_json(verdict) if as_json else report.verdict_text(verdict))
         click.get_current_context().exit(status_of(verdict))
     plan, command = recalled(run, quiet=quiet)
     if not quiet and not as_json:

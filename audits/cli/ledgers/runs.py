@@ -13,7 +13,7 @@ from tqdm import tqdm
 from arena.errors import ArenaError
 from audits.cli.options import JSON, QUIET
 from audits.cli.progress import bar
-from audits.reports.text import nats
+from audits.reports.formatting import nats
 from audits.runs.follow import Follower, Standing
 from audits.runs.ledger.finding import ledgers_in
 

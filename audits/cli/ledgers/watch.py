@@ -60,7 +60,7 @@ def watch(run: str, *, every: float, html: str | None, as_json: bool, quiet: boo
         while True:
             _show(standing, shown, as_json=as_json)
             if html is not None and standing.progress is not None:
-                report.html(run, html)
+                report.write_html(run, html)
             if standing.finished or standing.running is False:
                 break
             time.sleep(max(every, _SHARE * (time.monotonic() - began)))
@@ -86,7 +86,7 @@ def _conclude(standing: Standing, verdict: Verdict | None) -> None:
         lacks = "block 0, which the test reads first, is missing" if standing.games else _NONE
         click.echo(f"arena: note: {lacks}", err=True)
     else:
-        click.echo(report.text(verdict))
+        click.echo(report.verdict_text(verdict))
     if standing.running is False and not standing.finished:
         click.echo(f"arena: note: no process plays it; arena resume {standing.path} goes on", err=True)
 

@@ -1,4 +1,8 @@
-"""Many draws whose log ratios lie in a short interval: what they cost, and how long the interval may be."""
+"""Composition of draws of bounded range, such as those of exponential mechanisms.
+
+A draw has *range* `width` if the log ratio of the probabilities of its outcomes in the two worlds always lies
+in one interval of that length (nats). Proofs: docs/proofs/bounded_range.md.
+"""
 
 from __future__ import annotations
 
@@ -6,48 +10,60 @@ import math
 
 import numpy as np
 
-from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, basic
+from arena.settings import at_least, check_value, less_than
+from learners.mechanisms.accounting.composition import Guarantee, basic_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 
-# Any order α > 1 gives a guarantee; of so many the best is within a ten-thousandth of the best of all.
+# Every Rényi order α > 1 gives a guarantee; the best of this grid of α - 1 is within 1e-4 of the optimum.
 _ORDERS_LESS_ONE = np.geomspace(1e-6, 1e9, 3_000)
 
 
-def composed_draws(draws: int, width: float, *, slack: float) -> Guarantee:
-    """`draws` adaptive draws, each with log ratios of probabilities in an interval of length `width` (nats).
+def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarantee:
+    """The cost of `draws` adaptive draws of range `width`, by Hoeffding's lemma.
 
-    As `exponential_experts.range_composed`, but with a better way back from Rényi divergences. Let L be the
-    log ratio of a draw, P its law, Q that of the other world. ψ(α) = ln E_Q[exp(αL)] is 0 at α = 0 and at
-    α = 1, and ψ″ is a variance of numbers in an interval of that length, so width²/4 at most; hence
-    ψ(α) ≤ α(α − 1)·width²/8 for α > 1. So `draws` draws, each chosen by those before, are ρ-zero-concentrated
-    with ρ = draws·width²/8 (Cesar, Rogers 2021), and by Proposition 12 of Canonne, Kamath, Steinke (2020)
-    ε = αρ + ln(1 − 1/α) + (ln(1/δ) − ln α)/(α − 1) for every α > 1. The least of those, of draws·width, and
-    of nothing less than 0. slack = 0 asks for pure privacy.
+    (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack), or (draws·width, 0) if that is less. With slack 0
+    or 1 it is the latter. Source: Dong, Durfee, Rogers (2020).
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    if draws < 0:
-        raise InvalidArgument("draws are a whole number of at least 0", value=draws)
-    if not 0 <= slack < 1:
-        raise InvalidArgument("slack must be a probability below 1", value=slack)
-    plain = basic(max(draws, 1), width if draws else 0.0)
+    pure = _pure_composition(draws, width)
+    if not 0 < slack < 1:
+        return pure
+    spread = width * math.sqrt(draws * -math.log(slack) / 2)
+    return min(pure, Guarantee(draws * width**2 / 8 + spread, slack), key=lambda cost: cost.epsilon)
+
+
+def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
+    """The cost of `draws` adaptive draws of range `width`, by way of zero-concentrated DP.
+
+    The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021). By Proposition 12 of Canonne,
+    Kamath, Steinke (2020), ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
+    these, or (draws·width, 0) if that is less. Never above `hoeffding_composition`. With slack 0 it is pure
+    DP.
+
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    check_value("draws", draws, at_least(0))
+    check_value("slack", slack, at_least(0), less_than(1))
+    pure = _pure_composition(draws, width)
     if not slack:
-        return plain
+        return pure
     order = 1 + _ORDERS_LESS_ONE
-    concentrated = float(draws) * width**2 / 8
+    rho = float(draws) * width**2 / 8
     epsilons = (
-        order * concentrated
-        + np.log(_ORDERS_LESS_ONE / order)
-        - (math.log(slack) + np.log(order)) / _ORDERS_LESS_ONE
+        order * rho + np.log(_ORDERS_LESS_ONE / order) - (math.log(slack) + np.log(order)) / _ORDERS_LESS_ONE
     )
-    best = max(float(epsilons.min()), 0.0)
-    return plain if plain.epsilon <= best else Guarantee(best, slack)
+    epsilon = max(float(epsilons.min()), 0.0)
+    return pure if pure.epsilon <= epsilon else Guarantee(epsilon, slack)
 
 
 def largest_width(draws: int, *, epsilon: float, slack: float) -> float:
-    """The longest interval at which `draws` draws cost (epsilon, slack) at most, in nats.
+    """The largest range at which `draws` draws cost at most (epsilon, slack) by `renyi_composition`, in nats.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    return largest(lambda width: composed_draws(draws, width, slack=slack).epsilon, epsilon)
+    return largest_affordable(lambda width: renyi_composition(draws, width, slack=slack).epsilon, epsilon)
+
+
+def _pure_composition(draws: int, width: float) -> Guarantee:
+    return basic_composition(max(draws, 1), width if draws else 0.0)

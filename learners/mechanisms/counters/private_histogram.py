@@ -1,4 +1,4 @@
-"""A private histogram whose error is bounded with probability 1."""
+"""A private histogram with truncated Laplace noise, whose error is bounded with probability 1."""
 
 from __future__ import annotations
 
@@ -10,108 +10,110 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.parameter_checks import check_positive, check_probability
 
 
 @attrs.frozen(kw_only=True)
 class HistogramNoise:
-    """Laplace noise cut to [-reach, reach], and the threshold that noisy counts must pass.
+    """Laplace noise truncated to [-reach, reach], and the threshold that noisy counts must exceed.
 
-    Theorem 2.6 of Li, Wang, Ye, after Aliakbarpour et al. (2024). A count of at least 1 gets noise; what is
-    then at most reach + most becomes 0, as are the counts of all that does not occur. So noisy counts are
-    never off by more than 2·reach + most, the `error`.
+    Theorem 2.6 of Li, Wang, Ye, after Aliakbarpour et al. (2024). Every count of at least 1 receives noise; a
+    noisy count of at most reach + key_sensitivity becomes 0, and a count of 0 stays 0. So no noisy count is
+    off by more than 2·reach + key_sensitivity, the `error`. Privacy: docs/proofs/private_histogram.md.
 
-    scale: b, noise has a density proportional to exp(-|x|/b). reach: where it is cut.
-    moved: by how much neighbours' counts differ in all: 2 where one element is replaced, 1 where one is added
-    or removed. most: by how much they differ for one key.
+    scale: b; the noise has a density proportional to exp(-|x|/b). reach: where it is truncated.
+    sensitivity: the L1 distance of neighbours' counts: 2 if one element is replaced, 1 if one is added or
+    removed. key_sensitivity: by how much the count of one key may differ.
 
-    Units: scale, reach, most and error in counts.
+    Units: all in counts.
     """
 
     scale: float
     reach: float
-    moved: int = 2
-    most: int = 1
+    sensitivity: int = 2
+    key_sensitivity: int = 1
 
     def __attrs_post_init__(self) -> None:
-        positive(scale=self.scale, reach=self.reach)
-        if not 1 <= self.most <= min(self.moved, self.reach):
+        check_positive(scale=self.scale, reach=self.reach)
+        if not 1 <= self.key_sensitivity <= min(self.sensitivity, self.reach):
             raise InvalidArgument(
-                "one key moves by at least 1, and by no more than all that moves or than the noise reaches",
-                value=self.most,
+                "key_sensitivity must be at least 1 and at most sensitivity and reach",
+                value=self.key_sensitivity,
             )
 
     @classmethod
-    def of(cls, *, epsilon: float, delta: float, moved: int = 2, most: int = 1) -> HistogramNoise:
-        """The noise with the least reach that is (epsilon, delta)-DP: b = moved/ε.
+    def calibrate(
+        cls, *, epsilon: float, delta: float, sensitivity: int = 2, key_sensitivity: int = 1
+    ) -> HistogramNoise:
+        """The (epsilon, delta)-DP noise of scale sensitivity/ε with the least reach ≥ key_sensitivity.
 
         For a replaced element, reach = (2/ε) ln(1 + (exp(ε/2) - 1)/(2m)) where m = 1 - √(1 - δ), and the
-        error is below 8 ln(8/δ)/ε for every ε ≤ 1. A reach below `most` is raised to it.
+        error is below 8 ln(8/δ)/ε for every ε ≤ 1.
 
         Raises: InvalidArgument if a parameter is out of range.
         """
-        positive(epsilon=epsilon)
-        if not 0 < delta < 1:
-            raise InvalidArgument("delta must be a probability between 0 and 1", value=delta)
-        scale = moved / epsilon
-        low, high = float(most), most + scale * (math.log(2 * moved / delta) + moved / scale + 1)
+        check_positive(epsilon=epsilon)
+        check_probability(delta=delta)
+        scale = sensitivity / epsilon
+        low = float(key_sensitivity)
+        high = key_sensitivity + scale * (math.log(2 * sensitivity / delta) + sensitivity / scale + 1)
+
+        def build(reach: float) -> HistogramNoise:
+            return cls(scale=scale, reach=reach, sensitivity=sensitivity, key_sensitivity=key_sensitivity)
+
         for _ in range(200):
             middle = (low + high) / 2
-            fine = cls(scale=scale, reach=middle, moved=moved, most=most).guarantee.delta <= delta
-            low, high = (low, middle) if fine else (middle, high)
-        return cls(scale=scale, reach=high, moved=moved, most=most)
+            enough = build(middle).guarantee.delta <= delta
+            low, high = (low, middle) if enough else (middle, high)
+        return build(high)
 
     @property
     def threshold(self) -> float:
-        """What a noisy count must exceed: no key that neighbours lack can."""
-        return self.reach + self.most
+        """The number that a noisy count must exceed; no key that a neighbour lacks can exceed it."""
+        return self.reach + self.key_sensitivity
 
     @property
     def error(self) -> float:
-        """The most by which any count is off: that of one that fell just short of the threshold."""
+        """The largest possible error of a count: that of one just below the threshold."""
         return self.threshold + self.reach
 
     @property
     def guarantee(self) -> Guarantee:
-        """What it costs: ε = moved/b, and the exact δ at this ε for whole counts.
+        """ε = sensitivity/b, and the exact δ at this ε for integer counts."""
+        full, rest = divmod(self.sensitivity, self.key_sensitivity)
+        log_rest = full * math.log1p(-self._mass_beyond(self.key_sensitivity)) + math.log1p(
+            -self._mass_beyond(rest)
+        )
+        return Guarantee(self.sensitivity / self.scale, -math.expm1(log_rest))
 
-        Where both neighbours' counts are at least 1, a key whose counts differ by k has a likelihood ratio of
-        at most exp(k/b), but for outcomes that only one of them can have: a mass of
-        m_k = (exp(k/b) - 1)/(2 (exp(reach/b) - 1)). Where one count is 0 the other is at most `most`, and
-        both show 0. Keys are independent, so δ = 1 - ∏ (1 - m_k); -ln(1 - m_k) is convex in k and 0 at 0, so
-        it is largest where as few keys as possible differ: by `most` each, and one by the rest.
-        """
-        full, rest = divmod(self.moved, self.most)
-        kept = full * math.log1p(-self._beyond(self.most)) + math.log1p(-self._beyond(rest))
-        return Guarantee(self.moved / self.scale, -math.expm1(kept))
-
-    def _beyond(self, k: int) -> float:
-        """m_k: the mass of outcomes that a count k lower cannot have."""
-        if self.reach / self.scale > 700:  # whose exponential is no double
+    def _mass_beyond(self, k: int) -> float:
+        """The probability of the outcomes that are impossible for a count lower by k."""
+        if self.reach / self.scale > 700:  # whose exponential overflows
             return 0.0
         return math.expm1(k / self.scale) / (2 * math.expm1(self.reach / self.scale))
 
 
 def private_histogram(rng: np.random.Generator, counts: Any, noise: HistogramNoise) -> np.ndarray:
-    """The noisy counts; 0 exactly where a count is 0. Each game (any leading axes) has its own keys.
+    """Noisy counts, which are exactly 0 where a count is 0.
 
-    `noise.guarantee` is the (ε, δ) of one game's histogram. One number is drawn for each key that occurs.
+    Each game (any leading axes) has its own keys, and `noise.guarantee` is the cost of one game's histogram.
+    One random number is drawn for each key of positive count.
 
-    Shapes: counts (..., keys), whole numbers of at least 0; result the same, float64.
-    Raises: InvalidArgument if a count is negative or no whole number.
+    Shapes: counts (..., keys), integers ≥ 0; the result has the same shape, float64.
+    Raises: InvalidArgument if a count is negative or not an integer.
     """
     counts = np.asarray(counts)
     if counts.dtype.kind not in "iu" or (counts < 0).any():
-        raise InvalidArgument("counts are whole numbers of at least 0", value=counts.ravel()[:5].tolist())
+        raise InvalidArgument("counts must be integers ≥ 0", value=counts.ravel()[:5].tolist())
     noisy = np.zeros(counts.shape)
     occurs = counts > 0
-    noisy[occurs] = counts[occurs] + cut_laplace(rng, int(occurs.sum()), noise)
+    noisy[occurs] = counts[occurs] + draw_truncated_laplace(rng, int(occurs.sum()), noise)
     noisy[noisy <= noise.threshold] = 0.0
     return noisy
 
 
-def cut_laplace(rng: np.random.Generator, size: int, noise: HistogramNoise) -> np.ndarray:
-    """(size,): independent Laplace noise given that it lies within ±reach."""
-    sides = rng.random(size) * 2 - 1  # the sign, and where within the cut half the number lies
+def draw_truncated_laplace(rng: np.random.Generator, size: int, noise: HistogramNoise) -> np.ndarray:
+    """(size,): independent Laplace noise, conditioned on lying within ±reach."""
+    sides = rng.random(size) * 2 - 1  # signs, and quantiles within the truncated half
     inside = -np.log1p(np.abs(sides) * math.expm1(-noise.reach / noise.scale))
     return np.copysign(np.minimum(inside * noise.scale, noise.reach), sides)

@@ -1,4 +1,4 @@
-"""Private prediction from expert advice against adaptive adversaries: a fresh draw every round."""
+"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round."""
 
 from __future__ import annotations
 
@@ -7,18 +7,20 @@ import math
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, basic
-from learners.mechanisms.noise.laplace import positive
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from arena.settings import at_least, check_value
+from learners.mechanisms.accounting.bounded_range import hoeffding_composition
+from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.parameter_checks import check_positive
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
 
 class ExponentialExperts:
-    """Every round draws an expert i afresh, with probability proportional to exp(prior_i − rate·losses_i).
+    """Draws a fresh expert i every round with probability proportional to exp(prior_i − rate·losses_i).
 
-    Hedge whose every draw is an exponential mechanism on the losses so far: follow the perturbed leader of
-    Jain and Thakurta (2014, Theorem E.11 of Li, Wang, Ye) with Gumbel noise. `cost` is its privacy, `regret`
-    its regret, both against adversaries that see every draw and choose losses by them.
+    This is Hedge, whose every draw is an exponential mechanism on the losses so far; equivalently, follow the
+    perturbed leader with Gumbel noise (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). `cost` bounds
+    its privacy loss and `regret` its regret, both against adversaries that see every draw.
 
     Shapes: n games, N experts; losses (n, N) in [0, 1]; log_prior (N,) or (n, N), up to a constant.
     Units: rate in nats per unit of loss.
@@ -28,10 +30,10 @@ class ExponentialExperts:
         self, games: int, experts: int, rng: np.random.Generator, *, rate: float, log_prior: object = 0.0
     ) -> None:
         """Raises: InvalidArgument if a parameter is out of range."""
-        positive(rate=rate)
+        check_positive(rate=rate)
         self._rng = rng
         self._rate = rate
-        self.losses = Losses(games, experts, rate=rate, log_prior=log_prior)
+        self.losses = ExpertLosses(games, experts, rate=rate, log_prior=log_prior)
 
     def draw(self) -> np.ndarray:
         """(n,) experts, 0 … N−1."""
@@ -45,25 +47,24 @@ class ExponentialExperts:
         self.losses.add(losses)
 
 
-class Losses:
-    """What each expert has lost in each game, on top of the prior, and draws of experts by it."""
+class ExpertLosses:
+    """The total losses of all experts in every game, on top of the prior, and draws by Hedge's weights."""
 
     def __init__(self, games: int, experts: int, *, rate: float, log_prior: object) -> None:
         prior = np.asarray(log_prior, float)
         if not np.isfinite(prior).all():
             raise InvalidArgument("prior log-weights must be finite", value=prior[~np.isfinite(prior)][0])
-        if experts < 1:
-            raise InvalidArgument("there must be at least one expert", value=experts)
+        check_value("experts", experts, at_least(1))
         self._rate = rate
-        # The prior as a head start, so that scores stay sums of losses.
+        # The prior is a head start, so that scores remain sums of losses.
         self._scores = np.empty((games, experts))
         self._scores[:] = prior / rate
 
     def add(self, losses: np.ndarray) -> None:
         losses = np.asarray(losses)
         if losses.shape != self._scores.shape:
-            raise InvalidArgument(f"losses have shape {self._scores.shape}", value=losses.shape)
-        if losses.size and not (losses.min() >= 0 and losses.max() <= 1):  # also if one is no number
+            raise InvalidArgument(f"losses must have shape {self._scores.shape}", value=losses.shape)
+        if losses.size and not (losses.min() >= 0 and losses.max() <= 1):  # false for NaN too
             raise InvalidArgument("losses must lie in [0, 1]", value=(losses.min(), losses.max()))
         self._scores -= losses
 
@@ -72,56 +73,44 @@ class Losses:
         scores = self._scores[games]
         return exponential_mechanism(
             rng,
-            scores - scores.max(axis=1, keepdims=True),  # so that large sums lose no digits
+            scores - scores.max(axis=1, keepdims=True),  # so that large sums lose no precision
             epsilon=2 * self._rate,
             sensitivity=1,
         )
 
 
-def range_composed(draws: int, width: float, *, slack: float) -> Guarantee:
-    """`draws` adaptive draws, each with log ratios of probabilities in an interval of length `width` (nats).
-
-    Dong, Durfee, Rogers (2020). Let X be the log ratio of what is drawn. Its exponential moment in the other
-    world is 1, so Hoeffding's lemma bounds its mean by width²/8; and sums deviate from their means as those
-    of numbers in intervals of that length do. So (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack); or
-    (draws·width, 0) where that is less, since an interval that holds 0 bounds |X| by its length.
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
-    plain = basic(max(draws, 1), width if draws else 0.0)
-    if not 0 < slack < 1:
-        return plain
-    spread = width * math.sqrt(draws * -math.log(slack) / 2)
-    return min(plain, Guarantee(draws * width**2 / 8 + spread, slack), key=lambda cost: cost.epsilon)
-
-
 def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
-    """What `rounds` rounds of `ExponentialExperts` cost for one replaced vector of losses.
+    """The cost of `rounds` rounds of `ExponentialExperts` for one replaced vector of losses.
 
-    Losses move by Δ in [−1, 1], so a draw's log ratios lie in an interval of length rate·(max Δ − min Δ),
-    which is 2·rate at most. The first draw knows no losses. slack = 0 asks for pure privacy.
+    The vectors differ by Δ in [−1, 1], so a draw has range rate·(max Δ − min Δ) ≤ 2·rate (see
+    `accounting.bounded_range`). The first draw does not depend on losses. slack = 0 asks for pure DP.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(rate=rate)
-    return range_composed(rounds - 1, 2 * rate, slack=slack)
+    check_positive(rate=rate)
+    return hoeffding_composition(rounds - 1, 2 * rate, slack=slack)
 
 
 def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
-    """The largest rate at which `rounds` rounds, two or more, cost (epsilon, delta) at most.
+    """The largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta).
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon)
+    check_positive(epsilon=epsilon)
+    check_rounds(rounds)
+    return largest_affordable(lambda rate: cost(rounds, rate, slack=delta).epsilon, epsilon)
+
+
+def check_rounds(rounds: int) -> None:
+    """Raises: InvalidArgument for fewer than 2 rounds, which cost nothing at any rate."""
     if rounds < 2:
-        raise InvalidArgument("one round costs nothing: any rate will do", value=rounds)
-    return largest(lambda rate: cost(rounds, rate, slack=delta).epsilon, epsilon)
+        raise InvalidArgument("rounds must be at least 2: a single round costs nothing", value=rounds)
 
 
 def regret(rounds: int, experts: int, rate: float) -> float:
     """Hedge's bound on the expected regret to the best of equally likely experts: ln N/rate + rate·T/8.
 
-    It holds for every sequence of losses of which none depends on its own round's draw, hence for adaptive
-    adversaries. With a prior, 1/N is the probability that it gives the expert compared with.
+    It holds if no round's losses depend on the draw of that round, hence against adaptive adversaries. With a
+    prior, 1/N is the prior probability of the expert that Hedge is compared with.
     """
     return math.log(experts) / rate + rate * rounds / 8

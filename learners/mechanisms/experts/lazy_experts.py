@@ -1,4 +1,4 @@
-"""Private prediction from expert advice that draws rarely: for oblivious adversaries."""
+"""Private prediction from expert advice that draws rarely, for oblivious adversaries."""
 
 from __future__ import annotations
 
@@ -7,46 +7,30 @@ import math
 import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
+from arena.settings import at_least, at_most, check_value
+from learners.mechanisms.accounting.bounded_range import hoeffding_composition
 from learners.mechanisms.accounting.composition import Guarantee
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.experts.exponential_experts import Losses, range_composed
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.experts.exponential_experts import ExpertLosses, check_rounds
+from learners.mechanisms.parameter_checks import check_positive
 
-_SHARES = tuple(0.5**k for k in range(1, 31))  # tried as `redraw`
+_REDRAWS = tuple(0.5**k for k in range(1, 31))  # the candidates for `redraw`
 
 
 class LazyExperts:
-    """Keeps its expert i with probability (1 − redraw)·exp(−rate·loss_i), otherwise draws as Hedge would.
+    """Keeps its expert i with probability (1 − redraw)·exp(−rate·loss_i), and otherwise draws as Hedge would.
 
-    The private shrinking dartboard of Asi, Feldman, Koren, Talwar (2023): exp(−rate·loss_i) is i's weight now
-    over its weight before, and the draws with probability `redraw` that nothing called for hide those that a
-    loss did. After `most` draws, the first aside, an expert is kept for good.
+    The private shrinking dartboard of Asi, Feldman, Koren, Talwar (2023). Redraws that no loss caused (with
+    probability `redraw`) hide those that a loss caused. After `max_draws` draws, not counting the first, an
+    expert is kept for good. Privacy (`cost`, also against adaptive adversaries) and output distribution
+    (`regret`, against oblivious ones): docs/proofs/lazy_experts.md.
 
-    **Law.** If losses do not depend on the draws and `most` is not reached, the expert of round t is
-    distributed as Hedge's: let P be the law before and Q after a loss, w the weights and W their sums. i is
-    kept with probability P(i)·w'(i)/w(i) = (W'/W)·Q(i), drawn with (1 − W'/W)·Q(i), so Q(i) in all; and what
-    is drawn for no reason has the law Q as well. Hence `regret`.
-
-    **Privacy** (`cost`), also against adaptive adversaries. Show the adversary more than it sees: of each
-    round also whether there was a draw. Let the losses ℓ of round s be replaced by ℓ'. Given the view so far,
-    1. whether round t ≠ s + 1 draws has the same law in both worlds: it depends on the losses of round t − 1
-       and on the expert, both known;
-    2. round s + 1 draws with probability 1 − (1 − redraw)·exp(−rate·ℓ_i), between `redraw` and
-       1 − (1 − redraw)·exp(−rate). A "no" has log ratios of at most rate, a "yes" of at most
-       ln((1 − (1 − redraw)·exp(−rate))/redraw): one bit, with the larger of both;
-    3. what a draw after round s yields has log ratios in an interval of length 2·rate, as in `cost` of
-       `exponential_experts`, and there are at most `most` such draws: `range_composed`.
-    Where losses are adaptive, they are one function of the view in both worlds. At which rounds draws
-    happen is random, but the bounds on exponential moments that `range_composed` rests on hold draw by draw,
-    given all before, and so multiply whenever they happen. The costs of 2 and 3 add up.
-
-    Fresh coins are drawn in the games that need them, so what other games are told may decide which of the
-    table's coins a game gets, but never with what probabilities.
+    Random numbers are drawn only for the games that need them. So the history of other games may decide which
+    random numbers a game receives, but not their distribution.
 
     Shapes: n games, N experts; losses (n, N) in [0, 1]; log_prior (N,) or (n, N), up to a constant.
-    Units: rate in nats per unit of loss; redraw is a probability a round.
+    Units: rate in nats per unit of loss; redraw is a probability per round.
     """
 
     def __init__(
@@ -57,135 +41,135 @@ class LazyExperts:
         *,
         rate: float,
         redraw: float = 0.0,
-        most: int | None = None,
+        max_draws: int | None = None,
         log_prior: object = 0.0,
     ) -> None:
-        """most: None for no limit. Raises: InvalidArgument if a parameter is out of range."""
-        positive(rate=rate)
+        """max_draws: None for no limit. Raises: InvalidArgument if a parameter is out of range."""
+        check_positive(rate=rate)
         _check_redraw(redraw)
         self._rng = rng
         self._rate = rate
         self._stay = 1 - redraw
-        self._losses = Losses(games, experts, rate=rate, log_prior=log_prior)
-        self._left = np.full(games, np.iinfo(np.int64).max if most is None else most)
+        self._losses = ExpertLosses(games, experts, rate=rate, log_prior=log_prior)
+        self._left = np.full(games, np.iinfo(np.int64).max if max_draws is None else max_draws)
         self._rows = np.arange(games)
         self._expert = self._losses.choose(rng, slice(None))
 
     def draw(self) -> np.ndarray:
-        """(n,) experts, 0 … N−1: the same until the next losses."""
+        """(n,) experts, 0 … N−1; they change only with the next losses."""
         return self._expert.copy()
 
     @property
     def draws_left(self) -> np.ndarray:
-        """(n,): how many more draws each game may make."""
+        """(n,): how many draws each game has left."""
         return self._left.copy()
 
     def observe(self, losses: np.ndarray) -> None:
-        """Add this round's losses (n, N), and keep or draw the next round's experts.
+        """Add this round's losses (n, N), then keep or redraw the experts of the next round.
 
         Raises: InvalidArgument if they have another shape or are not in [0, 1].
         """
         losses = np.asarray(losses)
         self._losses.add(losses)
-        kept = self._stay * np.exp(-self._rate * losses[self._rows, self._expert])
-        moves = np.flatnonzero((self._rng.random(len(kept)) >= kept) & (self._left > 0))
-        self._left[moves] -= 1
-        self._expert[moves] = self._losses.choose(self._rng, moves)
+        stay = self._stay * np.exp(-self._rate * losses[self._rows, self._expert])
+        redrawn = np.flatnonzero((self._rng.random(len(stay)) >= stay) & (self._left > 0))
+        self._left[redrawn] -= 1
+        self._expert[redrawn] = self._losses.choose(self._rng, redrawn)
 
 
 @attrs.frozen
-class Lazy:
-    """What `LazyExperts` runs with: its rate, its chance of a draw for no reason, and its most draws."""
+class LazyParameters:
+    """The parameters of `LazyExperts`, as there."""
 
     rate: float
     redraw: float
-    most: int
+    max_draws: int
 
 
-def cost(rounds: int, spec: Lazy, *, slack: float) -> Guarantee:
-    """What `rounds` rounds of `LazyExperts` cost for one replaced vector of losses (proof: there).
+def cost(rounds: int, parameters: LazyParameters, *, slack: float) -> Guarantee:
+    """The cost of `rounds` rounds of `LazyExperts` for one replaced vector of losses.
 
-    slack = 0 asks for pure privacy. With redraw = 0 the bit may give a loss away, and nothing is promised.
+    slack = 0 asks for pure DP. With redraw = 0 a redraw may reveal a loss, and ε is infinite. Proof:
+    docs/proofs/lazy_experts.md.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(rate=spec.rate)
-    _check_redraw(spec.redraw)
-    draws = min(spec.most, rounds - 1)
+    check_positive(rate=parameters.rate)
+    _check_redraw(parameters.redraw)
+    draws = min(parameters.max_draws, rounds - 1)
     if draws < 1:
         return Guarantee(0.0, 0.0)
-    if not spec.redraw:
+    if not parameters.redraw:
         return Guarantee(math.inf, 0.0)
-    after = range_composed(draws, 2 * spec.rate, slack=slack)
-    return Guarantee(_bit(spec.rate, spec.redraw) + after.epsilon, after.delta)
+    later_draws = hoeffding_composition(draws, 2 * parameters.rate, slack=slack)
+    bit = _epsilon_of_redraw_bit(parameters.rate, parameters.redraw)
+    return Guarantee(bit + later_draws.epsilon, later_draws.delta)
 
 
-def regret(rounds: int, experts: int, spec: Lazy) -> float:
+def regret(rounds: int, experts: int, parameters: LazyParameters) -> float:
     """A bound on the expected regret to the best of equally likely experts, against oblivious adversaries.
 
-    Hedge's, and T more in the games that would draw more often than they may.
+    It is Hedge's, plus T times the probability that a game runs out of draws.
     """
-    late = _too_many(rounds, _most_often(spec.rate, spec.redraw), spec.most)
-    return exponential_experts.regret(rounds, experts, spec.rate) + rounds * late
+    chance = _largest_redraw_chance(parameters.rate, parameters.redraw)
+    too_late = _exhaustion_bound(rounds, chance, parameters.max_draws)
+    return exponential_experts.regret(rounds, experts, parameters.rate) + rounds * too_late
 
 
-def largest_rate(rounds: int, *, epsilon: float, delta: float) -> Lazy:
-    """The settings of the largest rate at which `rounds` rounds, two or more, cost (epsilon, delta) at most,
-    and games run out of draws with probability 1/T² at most.
+def largest_rate(rounds: int, *, epsilon: float, delta: float) -> LazyParameters:
+    """The parameters of the largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta).
 
-    `redraw` is a power of 1/2.
+    Games run out of draws with probability at most 1/T², and `redraw` is a power of 1/2.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
-    positive(epsilon=epsilon)
-    if rounds < 2:
-        raise InvalidArgument("one round costs nothing: any rate will do", value=rounds)
+    check_positive(epsilon=epsilon)
+    check_rounds(rounds)
 
-    def spent(rate: float, redraw: float) -> float:
-        return cost(rounds, _enough(rounds, rate, redraw), slack=delta).epsilon
+    def epsilon_at(rate: float, redraw: float) -> float:
+        return cost(rounds, _with_enough_draws(rounds, rate, redraw), slack=delta).epsilon
 
     def rate_at(redraw: float) -> float:
-        return largest(lambda rate: spent(rate, redraw), epsilon)
+        return largest_affordable(lambda rate: epsilon_at(rate, redraw), epsilon)
 
-    best = max(_SHARES, key=rate_at)
-    return _enough(rounds, rate_at(best), best)
+    best = max(_REDRAWS, key=rate_at)
+    return _with_enough_draws(rounds, rate_at(best), best)
 
 
-def _enough(rounds: int, rate: float, redraw: float) -> Lazy:
-    """With draws enough for all games but a part of 1/T²."""
-    share = _most_often(rate, redraw)
+def _with_enough_draws(rounds: int, rate: float, redraw: float) -> LazyParameters:
+    """The parameters with the fewest draws that games exceed with probability at most 1/T²."""
+    chance = _largest_redraw_chance(rate, redraw)
     low, high = 0, rounds - 1
     while low < high:
         middle = (low + high) // 2
-        if _too_many(rounds, share, middle) <= rounds**-2:
+        if _exhaustion_bound(rounds, chance, middle) <= rounds**-2:
             high = middle
         else:
             low = middle + 1
-    return Lazy(rate, redraw, low)
+    return LazyParameters(rate, redraw, low)
 
 
-def _most_often(rate: float, redraw: float) -> float:
-    """The largest chance of a draw in one round."""
+def _largest_redraw_chance(rate: float, redraw: float) -> float:
+    """The largest probability of a draw in one round."""
     return 1 - (1 - redraw) * math.exp(-rate)
 
 
-def _bit(rate: float, redraw: float) -> float:
-    """The privacy of the bit that says whether there was a draw."""
-    return max(rate, math.log(_most_often(rate, redraw) / redraw))
+def _epsilon_of_redraw_bit(rate: float, redraw: float) -> float:
+    """The ε of the bit that reveals whether there was a draw."""
+    return max(rate, math.log(_largest_redraw_chance(rate, redraw) / redraw))
 
 
-def _too_many(rounds: int, share: float, most: int) -> float:
-    """A bound on the chance of more than `most` draws in `rounds` rounds: Chernoff's for a binomial."""
-    trials, excess = rounds - 1, most + 1
+def _exhaustion_bound(rounds: int, chance: float, max_draws: int) -> float:
+    """A Chernoff bound on the probability of more than `max_draws` draws, with `chance` in each round."""
+    trials, excess = rounds - 1, max_draws + 1
     if excess > trials:
         return 0.0
     part = excess / trials
-    if part <= share:
+    if part <= chance:
         return 1.0
-    other = (1 - part) * math.log((1 - part) / (1 - share)) if part < 1 else 0.0
-    return math.exp(-trials * (part * math.log(part / share) + other))
+    rest = (1 - part) * math.log((1 - part) / (1 - chance)) if part < 1 else 0.0
+    return math.exp(-trials * (part * math.log(part / chance) + rest))
 
 
 def _check_redraw(redraw: float) -> None:
-    if not 0 <= redraw <= 1:
-        raise InvalidArgument("redraw is a probability", value=redraw)
+    check_value("redraw", redraw, at_least(0), at_most(1))

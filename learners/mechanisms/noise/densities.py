@@ -1,4 +1,4 @@
-"""Log densities and log distribution functions that stay accurate in the tails, and quadratures with them."""
+"""Log densities and log distribution functions that are accurate in the tails, and integrals of them."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ import numpy as np
 from arena.laws import Density
 from learners.mechanisms.noise.quadrature import REACH, laplace_nodes
 
-_PER_PANEL = 12.0  # a panel half a scale wide holds exp(6) at this rate: Gauss's error is then below 1e-17
-_DEGREE = 12  # of the pieces of a spline,
-_RISE = 1.5  # in which the function may grow by exp(1.5): they are then off by less than 1e-15
+_PER_PANEL = 12.0  # growth rate per scale at which a panel's Gauss rule has an error below 1e-17
+_DEGREE = 12  # of a spline's pieces
+_RISE = 1.5  # log growth of the function over one piece, at which the spline's error is below 1e-15
 
 
 def laplace_log_pdf(u: np.ndarray) -> np.ndarray:
@@ -39,7 +39,7 @@ def exponential_log_cdf(u: np.ndarray) -> np.ndarray:
 
 
 def laplace_density(location: float, scale: float) -> Density:
-    """The law of location + Lap(scale)."""
+    """The distribution of location + Lap(scale)."""
 
     def log(x: np.ndarray) -> np.ndarray:
         return laplace_log_pdf((x - location) / scale) - np.log(scale)
@@ -49,7 +49,7 @@ def laplace_density(location: float, scale: float) -> Density:
 
 
 def fine_laplace_nodes(scale: float, kinks: Iterable[float], rate: float) -> tuple[np.ndarray, np.ndarray]:
-    """As `laplace_nodes`, for integrands f that vary as fast as exp(rate · t) between the kinks."""
+    """As `laplace_nodes`, for integrands that vary as fast as exp(rate · t) between kinks."""
     parts = ceil(scale * rate / _PER_PANEL)
     even = scale * np.linspace(-REACH, REACH, 4 * int(REACH) * parts + 1)
     return laplace_nodes(scale, np.concatenate([even, np.fromiter(kinks, float)]))
@@ -57,12 +57,12 @@ def fine_laplace_nodes(scale: float, kinks: Iterable[float], rate: float) -> tup
 
 @attrs.frozen(eq=False)
 class HiddenBelow:
-    """G(x) = P(ρ <= x, and all of i hidden values v_j + Lap(b) are below ρ), for ρ ~ Lap(h).
+    """G(x) = P(ρ ≤ x and v_j + Lap(b) < ρ for all j), with ρ ~ Lap(h): all hidden noisy values are below ρ.
 
-    Left of its first kink G is exp(rate · x) up to a factor; right of it, a spline stands for it.
+    Left of its first kink G is proportional to exp(rate · x); right of it a spline approximates it to 1e-14.
 
-    first, least: the first kink, and G there. rate: 1/h + i/b. rise: G - least from `first` on, to 1e-14.
-    total: G(∞).
+    first, least: the first kink, and G there. rate: 1/h + i/b for i values v_j. rise: the spline of G - least
+    from `first` on. total: G(∞).
     """
 
     first: float
@@ -73,8 +73,8 @@ class HiddenBelow:
 
     @classmethod
     def of(cls, hidden: float, values: np.ndarray, scale: float) -> HiddenBelow:
-        """h is `hidden`, b is `scale`; values (i,)."""
-        from scipy.interpolate import PPoly  # slow to import, and played games need no law
+        """hidden: h. scale: b. values (i,): the v_j."""
+        from scipy.interpolate import PPoly  # slow to import, and games do not need it
 
         def density(t: np.ndarray) -> np.ndarray:
             logs = laplace_log_cdf((t - np.reshape(values, (-1, *[1] * t.ndim))) / scale).sum(axis=0)

@@ -69,7 +69,7 @@ class Candidates:
 
 def noise_scale(ends: int, epsilon: float) -> float:
     """The scale of the Laplace noise of the counters' nodes, in occurrences; 0 without counters."""
-    return 2 * binary_counter.levels(ends) / epsilon if ends and epsilon else 0.0
+    return 2 * binary_counter.tree_levels(ends) / epsilon if ends and epsilon else 0.0
 
 
 def most_missed(ends: int, epsilon: float, *, threshold: float, beta: float) -> int:
@@ -81,5 +81,5 @@ def most_missed(ends: int, epsilon: float, *, threshold: float, beta: float) -> 
     if not (ends and epsilon):
         return 0
     # The noise of two counts: each is off by the accuracy at most.
-    missed = threshold + 2 * binary_counter.accuracy(ends, beta, epsilon=epsilon, sensitivity=2)
+    missed = threshold + 2 * binary_counter.binary_counter_error(ends, beta, epsilon=epsilon, sensitivity=2)
     return max(0, math.ceil(missed) - 1)

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
-from learners.mechanisms.experts.lazy_experts import Lazy
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.experts.lazy_experts import LazyParameters
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.online.experts.merged import MergedExperts
 from learners.online.experts.transitions import Moves
 
@@ -54,7 +54,7 @@ class LazyDraws:
         games: int,
         rng: np.random.Generator,
         *,
-        lazy: Lazy,
+        lazy: LazyParameters,
         change: float,
     ) -> None:
         """change: as in `MergedExperts`."""
@@ -66,7 +66,7 @@ class LazyDraws:
         self._rows = np.arange(games)
         self._state = np.zeros(games, np.intp)
         self._since = np.zeros(games, np.intp)
-        self._left = np.full(games, lazy.most)
+        self._left = np.full(games, lazy.max_draws)
 
     def draw(self) -> np.ndarray:
         """(n,): the states of this round."""

@@ -7,8 +7,8 @@ import math
 import attrs
 import numpy as np
 
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.online.sanitiser.empirical import EmpiricalLearner
 
 WIN = -1  # no function was found

@@ -10,8 +10,8 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import Guarantee
-from learners.mechanisms.noise.laplace import positive
-from learners.mechanisms.selection.exponential import exponential_mechanism
+from learners.mechanisms.parameter_checks import check_positive
+from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 
 
 class EmpiricalLearner(Protocol):
@@ -56,7 +56,7 @@ class ExponentialLearner:
 
     @epsilon.validator
     def _check_epsilon(self, attribute: object, value: float) -> None:
-        positive(epsilon=value)
+        check_positive(epsilon=value)
 
     def guarantee(self, size: int) -> Guarantee:
         return Guarantee(self.epsilon, 0.0)

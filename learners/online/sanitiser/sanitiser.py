@@ -9,9 +9,9 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import largest
-from learners.mechanisms.accounting.composition import Guarantee, composed
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.accounting.composition import Guarantee, best_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
+from learners.mechanisms.parameter_checks import check_positive
 from learners.online.sanitiser.discriminator import WIN, Discriminator
 from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
 from learners.online.sanitiser.generator import Generator, most_updates
@@ -57,7 +57,7 @@ class Sanitiser:
     learner: EmpiricalLearner | None = attrs.field(default=None, kw_only=True)
 
     def __attrs_post_init__(self) -> None:
-        positive(epsilon=self.epsilon, alpha=self.alpha, rate=self._rate)
+        check_positive(epsilon=self.epsilon, alpha=self.alpha, rate=self._rate)
         if not 0 <= self.delta < 1:
             raise InvalidArgument("delta must be a probability below 1", value=self.delta)
         if self.calls is not None and self.calls < 1:
@@ -74,7 +74,7 @@ class Sanitiser:
     def step(self) -> float:
         """The ε of a step: the largest at which all of them, three a call, are within (epsilon, delta)."""
         steps = _STEPS * self.most_calls
-        return largest(lambda step: _composed(steps, step, 0.0, self.delta).epsilon, self.epsilon)
+        return largest_affordable(lambda step: _composed(steps, step, 0.0, self.delta).epsilon, self.epsilon)
 
     def guarantee(self, size: int) -> Guarantee:
         """What a run on `size` examples costs for one that is replaced."""
@@ -148,7 +148,7 @@ def rounding_error(functions: np.ndarray, size: int) -> float:
 
 
 def _composed(k: int, epsilon: float, delta: float, slack: float) -> Guarantee:
-    """`composed`, for which slack = 0 asks for basic composition."""
+    """`best_composition`, for which slack = 0 asks for basic composition."""
     if slack > 0:
-        return composed(k, epsilon, delta, slack=slack)
+        return best_composition(k, epsilon, delta, slack=slack)
     return Guarantee(k * epsilon, k * delta)

@@ -15,7 +15,7 @@ from typing import Any, Protocol
 import attrs
 import numpy as np
 
-from arena.concepts import ConceptClass, concept_class
+from arena.concepts import ConceptClass, parse_concept_class
 from arena.errors import InvalidArgument, describe_error
 from arena.sample import Sample
 
@@ -70,7 +70,7 @@ class Teacher(ABC):
         if name.rpartition(".")[2][:1].isupper():
             return Classifier.read(text)
         try:
-            return Minimiser(concept_class(text), text)
+            return Minimiser(parse_concept_class(text), text)
         except InvalidArgument as error:
             meant = _meant(name)
             if not meant:

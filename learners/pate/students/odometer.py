@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bisection import least
-from learners.mechanisms.noise.gaussian import gaussian_delta
-from learners.mechanisms.noise.laplace import positive
+from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta
+from learners.mechanisms.parameter_checks import check_positive
 
 
 def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:
@@ -33,7 +33,7 @@ def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:
 
     if not answers or enough(0.0):
         return 0.0
-    return least(enough)
+    return least_sufficient(enough)
 
 
 def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
@@ -59,7 +59,7 @@ def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
 
 
 def _check(answers: int, most: int, sigma: float, delta: float) -> None:
-    positive(sigma=sigma)
+    check_positive(sigma=sigma)
     if not 0 <= answers <= most:
         raise InvalidArgument("answers are at least 0, and at most those that were paid for", value=answers)
     if not 0 < delta < 1:

@@ -1,4 +1,4 @@
-"""The judge of answers, beside a plain filter of one game after the other."""
+"""The likelihood of answers, beside a plain filter of one game after the other."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.voting_learners import Screened, Silent
 
-from adversaries.common.answer_likelihood import Judge, laws_of
+from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws
 from arena import NO_LABEL, Adversary, Answer, AnswerLaw, Learner, Moves, Query, Sample, Train, Voting, play
 from learners.pate.pate_gaussian import PateGaussian
 from learners.releases.laplace_count import LaplaceCount
@@ -33,7 +33,7 @@ def plain_mass(law: AnswerLaw, points: list[float], replies: list[tuple[int, boo
 
 @attrs.frozen
 class Walker(Adversary):
-    """Asks points drawn for each game, and scores by a judge."""
+    """Asks points drawn for each game, and scores by a likelihood."""
 
     name = "walker"
     protocols = ("Voting",)
@@ -42,13 +42,13 @@ class Walker(Adversary):
     shared: bool = False
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        judge = Judge(self.learner, SAMPLES, POINTS, games)
+        likelihood = AnswerLikelihood(self.learner, SAMPLES, POINTS, games)
         yield Train(*SAMPLES)
         for _ in range(self.rounds):
             place = rng.integers(0, 3) if self.shared else rng.integers(0, 3, games)
             reply = yield Query(POINTS[place])
-            judge.take(place, reply)
-        return judge.score
+            likelihood.add(place, reply)
+        return likelihood.score
 
 
 @pytest.mark.parametrize("shared", [False, True])
@@ -67,7 +67,7 @@ def test_scores_are_the_log_likelihood_ratios_of_the_games(learner: Learner, sha
     assert played.view is not None
     assert played.transcript is not None
     assert played.score is not None
-    laws = laws_of(learner, SAMPLES)
+    laws = answer_laws(learner, SAMPLES)
     assert laws is not None
     asked = [entry.x for entry in played.transcript.entries[1:]]  # type: ignore[attr-defined]
     answers = played.view.replies[1:]
@@ -94,26 +94,26 @@ def answer(label: int, halted: bool = False) -> Answer:
 @given(st.lists(st.sampled_from([0, 1]), min_size=1, max_size=8))
 def test_answers_that_one_world_never_gives_are_clamped(labels: list[int]) -> None:
     learner = PateGaussian(teachers=5, sigma=1e-3)
-    judge = Judge(learner, SAMPLES, POINTS, 1)
+    likelihood = AnswerLikelihood(learner, SAMPLES, POINTS, 1)
     for label in labels:
-        judge.take(1, answer(label))
-    assert np.abs(judge.score).max() <= 50.0
+        likelihood.add(1, answer(label))
+    assert np.abs(likelihood.score).max() <= 50.0
 
 
 def test_without_a_law_ones_are_counted() -> None:
     for learner in (None, Silent(), LaplaceCount()):
-        judge = Judge(learner, SAMPLES, POINTS, 1)
-        assert not judge.knows
+        likelihood = AnswerLikelihood(learner, SAMPLES, POINTS, 1)
+        assert not likelihood.is_known
         for label, halted in ((1, False), (0, False), (2, False), (1, True), (NO_LABEL, True)):
-            judge.take(0, answer(label, halted))
-        assert judge.score.tolist() == [2.0]
+            likelihood.add(0, answer(label, halted))
+        assert likelihood.score.tolist() == [2.0]
 
 
-def test_a_halted_game_hears_nothing_more() -> None:
+def test_answers_after_a_halt_do_not_count() -> None:
     learner = Screened(teachers=5, queries=50)
-    judge = Judge(learner, SAMPLES, POINTS, 1)
-    judge.take(1, answer(2))
-    judge.take(1, answer(2, True))
-    before = judge.score
-    judge.take(0, answer(NO_LABEL, True))
-    assert judge.score.tolist() == before.tolist()
+    likelihood = AnswerLikelihood(learner, SAMPLES, POINTS, 1)
+    likelihood.add(1, answer(2))
+    likelihood.add(1, answer(2, True))
+    before = likelihood.score
+    likelihood.add(0, answer(NO_LABEL, True))
+    assert likelihood.score.tolist() == before.tolist()

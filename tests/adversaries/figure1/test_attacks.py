@@ -7,14 +7,13 @@ import numpy as np
 import pytest
 from support.statistical import check_mean, expect_rejection, statistical
 
+from adversaries.figure1.chunked_moves import count_unlabelled
+from adversaries.figure1.example_distributions import choose_distribution
 from adversaries.figure1.hypothesis_learner import HypothesisLearner
 from adversaries.figure1.membership import Membership
 from adversaries.figure1.poison import Poison
-from adversaries.figure1.poisonous_points import bank_of
-from adversaries.figure1.populations import population
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.figure1.reconstruct import Reconstruct
-from adversaries.figure1.round_lengths import unlabelled_needed
 from adversaries.figure1.unlabelled_swap import UnlabelledSwap
 from arena import (
     Adversary,
@@ -69,11 +68,11 @@ def test_every_aim_conforms(aim: str) -> None:
 # --- rounds -------------------------------------------------------------------------------------------------
 
 
-def test_a_learner_is_handed_what_its_rounds_need_and_no_more() -> None:
+def test_a_learner_receives_the_unlabelled_points_that_its_rounds_need() -> None:
     spec = EverlastingFresh(pool=100, **ROUNDS)  # type: ignore[arg-type]
-    assert [unlabelled_needed(spec, n) for n in (60, 61, 300, 301)] == [0, 100, 100, 500]
-    assert unlabelled_needed(attrs.evolve(spec, rounds=2), 10_000) == 100
-    assert unlabelled_needed(EverlastingV2(), 10_000) == unlabelled_needed(None, 5) == 0
+    assert [count_unlabelled(spec, n) for n in (60, 61, 300, 301)] == [0, 100, 100, 500]
+    assert count_unlabelled(attrs.evolve(spec, rounds=2), 10_000) == 100
+    assert count_unlabelled(EverlastingV2(), 10_000) == count_unlabelled(None, 5) == 0
 
 
 @pytest.mark.parametrize("kind", [QuerySwap, UnlabelledSwap])
@@ -85,7 +84,7 @@ def test_swaps_reach_any_round(kind: type[QuerySwap] | type[UnlabelledSwap]) -> 
         check_adversary(adversary, learner, Figure1())
 
 
-def test_a_query_is_seen_one_and_two_rounds_later_where_nothing_hides_it() -> None:
+def test_a_query_shows_one_and_two_rounds_later_without_noise() -> None:
     @attrs.frozen
     class Loud(EverlastingV2):
         def _noise(self, index: int, answers: int) -> float:
@@ -169,9 +168,9 @@ def test_the_fraction_is_chosen_and_the_rest_drawn() -> None:
 @pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(200)), Rectangles((8, 8))], ids=str)
 def test_a_crowd_lies_where_a_rival_that_errs_little_disagrees(concepts: ConceptClass) -> None:
     rng = np.random.default_rng(1)
-    people = population(3, rng, concepts=concepts, learner=None, sample=None)
-    bank = bank_of("crowd", people, concepts, 3, 0.05, rng)
-    for game, crowd in enumerate(bank):
+    people = choose_distribution(3, rng, concepts=concepts, learner=None, sample=None)
+    crowds = Poison(aim="crowd", concepts=concepts, reach=0.05).choose_points(people, 3, rng)
+    for game, crowd in enumerate(crowds):
         assert len(np.unique(crowd, axis=0)) == len(crowd) >= 1
         points, truth = (part[game] for part in people.draw(rng, 4_000))
         mine = people.truth(np.broadcast_to(crowd, (3, *crowd.shape)))[game]
@@ -183,14 +182,14 @@ def test_a_crowd_lies_where_a_rival_that_errs_little_disagrees(concepts: Concept
 
 def test_one_point_teaches_least() -> None:
     rng = np.random.default_rng(1)
-    people = population(2, rng, concepts=Thresholds(), learner=None, sample=None)
-    for bank in bank_of("repeat", people, Thresholds(), 2, 0.1, rng):
-        assert bank.shape == (1,)
+    people = choose_distribution(2, rng, concepts=Thresholds(), learner=None, sample=None)
+    for points in Poison(aim="repeat", concepts=Thresholds()).choose_points(people, 2, rng):
+        assert points.shape == (1,)
 
 
-def test_a_domain_without_room_has_nowhere_to_shift_to() -> None:
+def test_shift_needs_a_point_outside_the_support() -> None:
     learner = StaticErm(concepts=LINE)
-    with pytest.raises(Unsupported, match="D leaves out no point of the domain"):
+    with pytest.raises(Unsupported, match="the support of D is the whole domain"):
         play(learner, Poison(learner=learner, aim="shift"), Figure1(), games=2, seed=1)
     data = Sample([0.0, 8.0], [0, 1], [5, 5])
     adversary = Poison(learner=learner, aim="shift", sample=data, fraction=1.0, queries=50)
@@ -223,7 +222,7 @@ def test_a_predictor_that_never_changes_gives_its_hypothesis_away() -> None:
 
 # A mean error that is off by 0.02 is noticed with near certainty in 4,000 games of nine points.
 @statistical(rate=2e-7)
-def test_each_round_counts_alike_where_the_printed_set_does_not() -> None:
+def test_each_round_counts_equally_unlike_in_the_printed_set() -> None:
     """The claim: the expected error of h is the mean error of the hypotheses. Of sets it is far above."""
     learner = Wrong(concepts=LINE, rate=0.1)
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.12, "power": 1 - 1e-7}
@@ -271,8 +270,8 @@ def _failures(adversary: HypothesisLearner, learner: Learner, seed: int) -> np.n
     return np.concatenate(kept)
 
 
-def test_without_a_finite_domain_there_is_no_end_of_asking() -> None:
-    with pytest.raises(Unsupported, match=r"has no finite domain, and all of it must be asked"):
+def test_hypothesis_learner_needs_a_finite_domain() -> None:
+    with pytest.raises(Unsupported, match=r"has no finite domain, and every point of it must be queried"):
         play(StaticErm(), HypothesisLearner(learner=StaticErm()), Figure1(), games=2, seed=1)
 
 
@@ -285,6 +284,6 @@ def test_silence_is_no_answer() -> None:
     assert score.min() > 0  # five answers do not cover nine points, so all of them fail
 
 
-def test_nothing_is_asked_in_no_games() -> None:
+def test_no_games_make_no_queries() -> None:
     for adversary in (HypothesisLearner(learner=StaticErm(concepts=LINE)), Poison()):
         assert play(StaticErm(concepts=LINE), adversary, Figure1(), games=0, seed=1).rounds == 0

@@ -7,18 +7,19 @@ import numpy as np
 import pytest
 from support.players import Echo
 
+from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.figure1.reconstruct import Reconstruct
-from adversaries.figure1.training_sets import swapped_label, telling_points, tied_sample
 from adversaries.figure1.training_swap import TrainingSwap
+from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Figure1, InvalidArgument, Learner, Sample, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.engine import Played
 from arena.testing import check_adversary
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 
 V1 = EverlastingV1()
@@ -76,7 +77,7 @@ def test_halt_counter_finds_its_points_in_data() -> None:
     labels = rng.random(40_000) < points / 10  # half and half at 5
     learner = EverlastingV1().adapt_to(40_000)
     sample = Sample(points, labels).distinct()
-    found = telling_points(learner, sample)
+    found = find_vote_points(learner, sample)
     assert found.clear in (-1.0, 0.0, 1.0, 9.0)
     assert abs(found.votes - 0.5) < 0.1
     in_0, in_1 = by_world(
@@ -106,7 +107,7 @@ def test_reconstruct_asks_the_whole_domain() -> None:
 
 def test_swapped_labels_differ_in_one_place_at_the_point() -> None:
     sample = Sample([0.0, 0.5, 0.5, 1.0], [0, 0, 1, 1], [5, 5, 5, 5])
-    in_0, in_1 = swapped_label(sample, 0.6)
+    in_0, in_1 = swap_nearest_label(sample, 0.6)
     assert in_0.differences(in_1) == 1
     assert in_1 == sample
     assert in_0.counts @ in_0.labels == 9
@@ -145,26 +146,26 @@ def test_query_swap_has_patience() -> None:
 # --- samples --------------------------------------------------------------------------------------
 
 
-def test_samples_are_as_large_as_the_learner_asks() -> None:
-    assert tied_sample(V1).size >= V1.sample_size
-    assert tied_sample(None).size == 1_000
-    assert tied_sample(Echo()).size == 1_000
+def test_samples_have_the_size_that_the_learner_needs() -> None:
+    assert build_tied_sample(V1).size >= V1.sample_size
+    assert build_tied_sample(None).size == 1_000
+    assert build_tied_sample(Echo()).size == 1_000
 
 
 def test_a_finite_domain_is_used() -> None:
     learner = EverlastingV2(concepts=Thresholds((10, 20, 30)), teachers=11)
-    assert tied_sample(learner).points.tolist() == [20.0, 20.0]
-    found = telling_points(learner, tied_sample(learner))
+    assert build_tied_sample(learner).points.tolist() == [20.0, 20.0]
+    found = find_vote_points(learner, build_tied_sample(learner))
     assert (found.clear, found.split) == (10.0, 20.0)
 
 
 def test_points_that_do_not_exist_are_not_found() -> None:
     learner = EverlastingV2(concepts=Thresholds((10, 20)), teachers=11)
     with pytest.raises(InvalidArgument, match="the votes must be clear at one point and tie at another"):
-        telling_points(learner, Sample([10.0], [1], [learner.sample_size]))
+        find_vote_points(learner, Sample([10.0], [1], [learner.sample_size]))
 
 
-def test_finite_classes_have_telling_points_too() -> None:
+def test_finite_classes_have_vote_points() -> None:
     concepts = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1]])
     learner = EverlastingV1(concepts=concepts)
     in_0, in_1 = by_world(play(learner, HaltCounter(learner=learner), Figure1(), games=50, seed=1))

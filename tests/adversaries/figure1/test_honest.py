@@ -6,23 +6,29 @@ import numpy as np
 import pytest
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
+from adversaries.figure1.chunked_moves import chunk_sizes
+from adversaries.figure1.example_distributions import (
+    FiniteDistribution,
+    UniformDistribution,
+    choose_distribution,
+)
 from adversaries.figure1.honest import Honest
-from adversaries.figure1.populations import Drawn, Listed, population
-from adversaries.figure1.round_lengths import stretches
 from arena import Figure1, InvalidArgument, Learner, Queries, Sample, Train, Unsupported, play
 from arena.concepts import ConceptClass, Rectangles, Thresholds
 from arena.testing import check_adversary
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 
 DATA = Sample([0.0, 1.0, 2.0, 2.0], [0, 0, 1, 0], [40, 30, 20, 10])
 GRID = Rectangles((3, 4))
 
 
-def people(concepts: ConceptClass, games: int = 5, seed: int = 1) -> Drawn | Listed:
-    found = population(games, np.random.default_rng(seed), concepts=concepts, learner=None, sample=None)
-    assert isinstance(found, Drawn | Listed)
+def people(concepts: ConceptClass, games: int = 5, seed: int = 1) -> UniformDistribution | FiniteDistribution:
+    found = choose_distribution(
+        games, np.random.default_rng(seed), concepts=concepts, learner=None, sample=None
+    )
+    assert isinstance(found, UniformDistribution | FiniteDistribution)
     return found
 
 
@@ -57,9 +63,9 @@ def test_truth_is_one_concept_of_the_class_a_game(concepts: ConceptClass) -> Non
 
 
 @pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(16)), GRID], ids=str)
-def test_samples_without_noise_tell_the_truth(concepts: ConceptClass) -> None:
+def test_samples_without_noise_have_true_labels(concepts: ConceptClass) -> None:
     found = people(concepts)
-    for game, sample in enumerate(found.samples(np.random.default_rng(3), 30, 0.0)):
+    for game, sample in enumerate(found.draw_samples(np.random.default_rng(3), 30, 0.0)):
         points, labels = sample.rows()
         assert sample.size == 30
         told = found.truth(np.broadcast_to(points, (5, *points.shape)))[game]
@@ -69,9 +75,9 @@ def test_samples_without_noise_tell_the_truth(concepts: ConceptClass) -> None:
 # A flip rate that is off by 0.01 is noticed with near certainty at 200,000 examples.
 @statistical(rate=2e-7)
 @pytest.mark.parametrize("concepts", [Thresholds(), Thresholds(range(16))], ids=str)
-def test_noise_flips_as_often_as_it_says(concepts: ConceptClass) -> None:
+def test_noise_flips_labels_with_its_probability(concepts: ConceptClass) -> None:
     found = people(concepts, games=1)
-    points, labels = found.samples(np.random.default_rng(4), 200_000, 0.2)[0].rows()
+    points, labels = found.draw_samples(np.random.default_rng(4), 200_000, 0.2)[0].rows()
     wrong = (found.truth(points[None])[0] != labels).astype(float)
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.02, "power": 1 - 1e-7}
     check_mean(wrong, 0.2, **promise)
@@ -81,8 +87,8 @@ def test_noise_flips_as_often_as_it_says(concepts: ConceptClass) -> None:
 
 # A cell whose chance is off by 0.01 is noticed with near certainty at 300,000 draws.
 @statistical(rate=2e-7)
-def test_data_are_drawn_as_often_as_they_stand_there() -> None:
-    found = population(2, np.random.default_rng(1), concepts=None, learner=None, sample=DATA)
+def test_data_are_drawn_in_proportion_to_their_counts() -> None:
+    found = choose_distribution(2, np.random.default_rng(1), concepts=None, learner=None, sample=DATA)
     points, labels = found.draw(np.random.default_rng(2), 150_000)
     kinds = (2 * points + labels).ravel().astype(int)
     counts = np.bincount(kinds, minlength=6)[[0, 2, 5, 4]]
@@ -93,17 +99,19 @@ def test_data_are_drawn_as_often_as_they_stand_there() -> None:
 
 
 def test_the_truth_of_data_is_the_likeliest_label_of_the_nearest_point() -> None:
-    found = population(2, np.random.default_rng(1), concepts=None, learner=None, sample=DATA)
+    found = choose_distribution(2, np.random.default_rng(1), concepts=None, learner=None, sample=DATA)
     asked = np.broadcast_to([-3.0, 0.0, 1.4, 1.6, 2.0, 9.0], (2, 6))
     assert found.truth(asked).tolist() == [[False, False, False, True, True, True]] * 2
     vectors = Sample([[0.0, 0.0], [1.0, 1.0]], [0, 1])
-    plane = population(1, np.random.default_rng(1), concepts=None, learner=None, sample=vectors)
+    plane = choose_distribution(1, np.random.default_rng(1), concepts=None, learner=None, sample=vectors)
     assert plane.truth(np.array([[[0.2, 0.1], [0.9, 3.0]]])).tolist() == [[False, True]]
-    alone = population(1, np.random.default_rng(1), concepts=None, learner=None, sample=Sample([2.0], [1]))
+    alone = choose_distribution(
+        1, np.random.default_rng(1), concepts=None, learner=None, sample=Sample([2.0], [1])
+    )
     assert alone.truth(np.array([[0.0, 5.0]])).tolist() == [[True, True]]
 
 
-def test_it_asks_as_often_as_it_is_told_and_trains_on_what_the_learner_needs() -> None:
+def test_it_makes_the_set_queries_and_trains_on_the_size_needed() -> None:
     learner = BetweenThresholdsPredictor(size=77)
     moves = Honest(learner=learner, queries=12).play(3, np.random.default_rng(0))
     train, asked = next(moves), moves.send(None)  # type: ignore[arg-type]
@@ -114,16 +122,16 @@ def test_it_asks_as_often_as_it_is_told_and_trains_on_what_the_learner_needs() -
     assert play(learner, Honest(learner=learner, queries=31), Figure1(), games=2, seed=1).rounds == 31
 
 
-def test_the_score_counts_answers_that_tell_the_truth() -> None:
+def test_the_score_counts_correct_answers() -> None:
     learner = StaticErm(concepts=Thresholds(range(8)))
     score = play(learner, Honest(learner=learner, queries=200), Figure1(), games=50, seed=1).score
     assert score is not None
     assert (score == 200).all()  # a thousand examples show every one of eight points
 
 
-def test_long_games_are_asked_in_stretches() -> None:
-    assert stretches(5, 1, None) == [5]
-    parts = stretches(3_000_000, 2, StaticErm(concepts=GRID))
+def test_long_games_are_queried_in_chunks() -> None:
+    assert chunk_sizes(5, 1, None) == [5]
+    parts = chunk_sizes(3_000_000, 2, StaticErm(concepts=GRID))
     assert sum(parts) == 3_000_000
     assert max(parts) * 2 * 2 <= 2**20
 
@@ -136,5 +144,5 @@ def test_what_cannot_be_drawn_is_refused() -> None:
     with pytest.raises(Unsupported, match=r"8 training sets of 20,000,000 points .* Play fewer games"):
         play(StaticErm(), Honest(sample_size=20_000_000), Figure1(), games=8, seed=1)
     learner = StaticErm(concepts=GRID)
-    with pytest.raises(InvalidArgument, match=r"receives points of shape \(2,\).* Leave `concepts`"):
+    with pytest.raises(InvalidArgument, match=r"receives points of shape \(2,\).* Leave out `concepts`"):
         play(learner, Honest(learner=learner, concepts=Thresholds()), Figure1(), games=2, seed=1)

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from mutants.everlasting import ROUND, CounterRefreshes
 
-from adversaries.figure1.stale_thresholds import StaleThresholds, _ground
-from adversaries.figure1.training_sets import telling_points
+from adversaries.figure1.stale_thresholds import StaleThresholds, _choose_points
+from adversaries.figure1.vote_points import find_vote_points
 from arena import Figure1, InvalidArgument, Learner, Query, Sample, Training, play
 from arena.concepts import Thresholds
 from arena.testing import check_adversary
@@ -17,7 +17,7 @@ from audits.runs.run import run
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 
 V1 = EverlastingV1()
@@ -39,7 +39,7 @@ def test_it_conforms_against_every_learner(learner: Learner) -> None:
 
 @pytest.mark.parametrize("learner", [V1, REFRESHES], ids=lambda learner: learner.name)
 def test_it_finds_a_border_near_the_lower_threshold_and_a_tie(learner: Learner) -> None:
-    ground = _ground(learner, None, 0.65)
+    ground = _choose_points(learner, None, 0.65)
     lower = 0.5 - (0.2 if learner is V1 else 0.25)
     assert abs(_votes(learner, ground.sample, ground.border) - lower) < 0.03
     assert abs(_votes(learner, ground.sample, ground.split) - 0.5) < 0.1
@@ -57,9 +57,9 @@ def test_it_finds_a_border_in_data() -> None:
     ones = [1, 4, 8, 10, 16, 19]
     sample = Sample(np.repeat(np.arange(6.0), 2), [0, 1] * 6, np.ravel([(20 - k, k) for k in ones]) * 1_000)
     learner = EverlastingV2(teachers=2_001, chunk=1, training_rate=0.1, rounds=1, noise=0.01, answers=400)
-    ground = _ground(learner, sample, 0.5)
-    assert ground.border == telling_points(learner, sample).split  # v2's only threshold is at 1/2
-    rarely = _ground(learner, sample, 0.001)
+    ground = _choose_points(learner, sample, 0.5)
+    assert ground.border == find_vote_points(learner, sample).split  # v2's only threshold is at 1/2
+    rarely = _choose_points(learner, sample, 0.001)
     assert rarely.border < ground.border
 
 
@@ -89,7 +89,7 @@ def asked(adversary: StaleThresholds, label: list[int]) -> tuple[list[tuple[floa
 def test_it_asks_the_border_then_challenges_then_probes() -> None:
     """Where 0 is answered at the border: a run of zeros, one challenge, the probes, and then it idles."""
     points, score = asked(StaleThresholds(run=3, probes=2, patience=6, learner=StaticErm()), [0, 0])
-    ground = _ground(StaticErm(), None, 0.65)
+    ground = _choose_points(StaticErm(), None, 0.65)
     border, clear = (ground.border,) * 2, (ground.clear,) * 2
     assert points == [border] * 3 + [(ground.clear, ground.split)] + [border] * 2 + [clear] * 3
     assert score.tolist() == [-2, -2]
@@ -97,7 +97,7 @@ def test_it_asks_the_border_then_challenges_then_probes() -> None:
 
 def test_it_gives_up_when_its_budget_of_ones_is_spent() -> None:
     points, score = asked(StaleThresholds(run=3, patience=6, probes=2, budget=2, learner=StaticErm()), [1])
-    ground = _ground(StaticErm(), None, 0.65)
+    ground = _choose_points(StaticErm(), None, 0.65)
     assert points == [(ground.border,) * 2] * 2 + [(ground.clear,) * 2] * 7
     assert score.tolist() == [0]
 
@@ -107,10 +107,10 @@ def test_two_points_are_too_few() -> None:
     with pytest.raises(InvalidArgument, match="the domain must have at least three points"):
         play(learner, StaleThresholds(learner=learner), Figure1(), games=2, seed=1)
     three = EverlastingV2(concepts=Thresholds((1, 2, 3)), teachers=11)
-    assert _ground(three, None, 0.65).border == 2
+    assert _choose_points(three, None, 0.65).border == 2
 
 
-def test_v1_gives_queries_away_by_its_thresholds_too() -> None:
+def test_v1_leaks_queries_by_its_thresholds_too() -> None:
     """Not by its halt: at most six ⊤s are spent before the challenge, which is the seventh of eight."""
     verdict = run(
         Plan(

@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from support.halfspace_players import PlainWinnow, WinnowState
 from support.statistical import check_mean, expect_rejection, statistical
 
-from adversaries.halfspaces.base import balanced
-from adversaries.halfspaces.first_swap import FirstSwap, opposite
+from adversaries.halfspaces.base import balance_points
+from adversaries.halfspaces.first_swap import FirstSwap, build_opposite_mistakes
 from adversaries.halfspaces.margin_adaptive import MarginAdaptive
 from adversaries.halfspaces.shrinking_margin import ShrinkingMargin
 from adversaries.online.update_swap import UpdateSwap
@@ -63,7 +63,7 @@ def shown(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
 @given(shown(), st.floats(-0.5, 0.5))
 def test_balanced_points_are_those_of_a_plain_routine(table: tuple[np.ndarray, ...], aim: float) -> None:
     weights, z, free, before = table
-    found = balanced(weights, z, free, before, aim)
+    found = balance_points(weights, z, free, before, aim)
     for g in range(len(z)):
         wanted, lacking = z[g].copy(), aim - float(weights[g] @ np.where(free[g], 0, z[g]))
         for part in (free[g] & (before[g] > 0), free[g] & (before[g] <= 0)):
@@ -79,7 +79,7 @@ def test_balanced_points_are_those_of_a_plain_routine(table: tuple[np.ndarray, .
 @given(shown(), st.floats(-0.5, 0.5))
 def test_balanced_points_meet_the_aim_if_any_do(table: tuple[np.ndarray, ...], aim: float) -> None:
     weights, z, free, before = table
-    found = balanced(weights, z, free, before, aim)
+    found = balance_points(weights, z, free, before, aim)
     assert (np.abs(found) <= 1).all()
     assert (found[~free] == z[~free]).all()
     fixed = np.vecdot(weights, np.where(free, 0, z))
@@ -92,7 +92,7 @@ def test_they_contradict_the_updated_weights_too(table: tuple[np.ndarray, ...], 
     """As long as coordinates with before > 0 can make up for those that are not free."""
     weights, _, free, before = table
     z, before = np.where(free, 0.0, 0.3), np.where(free, before, 0.3)
-    found = balanced(weights, z, free, before, -1e-5)
+    found = balance_points(weights, z, free, before, -1e-5)
     possible = np.vecdot(weights, free & (before > 0)) >= 0.3 * np.vecdot(weights, ~free) + 1e-5
     signs = np.where(free, np.where(before > 0, 1.0, -1.0), 0.3)
     after = weights * np.exp(rate * signs)
@@ -213,7 +213,7 @@ class Draws(PlainWinnow):
 def test_opposite_examples_are_mistakes_and_differ_nearly_everywhere(d: int, data: st.DataObject) -> None:
     size = data.draw(st.integers(1, max(1, (d - 1) // 2)))
     uniform = np.full((1, d), 1 / d)
-    up, down = opposite(uniform, size)
+    up, down = build_opposite_mistakes(uniform, size)
     assert up.dtype == down.dtype == np.int8
     assert np.vecdot(uniform, down)[0] < 0
     assert (up[:, :size] == 1).all()
@@ -231,7 +231,7 @@ def scores(learner: Draws, adversary: FirstSwap, games: int) -> tuple[np.ndarray
 
 
 @statistical(rate=4e-7)
-def test_the_weights_that_are_drawn_tell_which_example_came_first() -> None:
+def test_the_drawn_weights_reveal_the_first_example() -> None:
     """With S of 31 of 64 coordinates, one update: a draw hits S with chance 31e^η/(31e^η + 33e^-η) in world
     0, and 31e^-η/(33e^-η + 31e^η) in world 1, whose z is 1 at 31 others."""
     eta, learner = 0.2, Draws(draws=16)
@@ -300,11 +300,12 @@ def test_a_swap_about_too_many_coordinates_is_refused(coordinates: int) -> None:
     with pytest.raises(InvalidArgument) as caught:
         play(LEARNER, adversary, SpecialRound(4), games=2, seed=1)
     assert str(caught.value) == (
-        f"a mistake of uniform weights is about 1 to 31 of 64 coordinates, got {coordinates}. Choose a class "
+        "coordinates must be from 1 to 31 of the 64 dimensions, so that uniform weights err, "
+        f"got {coordinates}. Choose a class "
         "of more dimensions, or fewer coordinates."
     )
 
 
-def test_it_plays_halfspaces_alone() -> None:
+def test_other_classes_are_refused() -> None:
     with pytest.raises(Unsupported, match=r"^first-swap plays halfspaces with margin, not Thresholds"):
         play(Soa(), FirstSwap(learner=Soa(), rounds=4), SpecialRound(4), games=2, seed=1)

@@ -11,7 +11,7 @@ import pytest
 from support.halfspace_players import PlainWinnow
 from support.statistical import check_counts, expect_rejection, statistical
 
-from adversaries.halfspaces.base import HalfspaceStream, biased_bits, fair_bits, subsets
+from adversaries.halfspaces.base import HalfspaceStream, draw_biased_bits, draw_fair_bits, draw_subsets
 from adversaries.halfspaces.hidden_coordinate import HiddenCoordinate
 from adversaries.halfspaces.short_lists import ShortLists
 from adversaries.halfspaces.shrinking_margin import ShrinkingMargin
@@ -98,7 +98,7 @@ def test_every_game_has_a_target_of_its_own(stream: HalfspaceStream) -> None:
     assert len({tuple(row) for row in target}) > 10
 
 
-def test_learners_of_other_classes_are_told_of() -> None:
+def test_learners_of_other_classes_are_refused() -> None:
     with pytest.raises(
         Unsupported,
         match=r"^sparse-disjunction plays halfspaces with margin, not Thresholds\(16 points from 0 to 15\)\. "
@@ -117,11 +117,11 @@ def test_learners_of_other_classes_are_told_of() -> None:
 
 
 @statistical(rate=4e-7)
-def test_bits_have_the_chance_that_is_asked_for() -> None:
+def test_bits_have_the_given_probability() -> None:
     """Chances between whole bytes among them; one that is off by 1/1,000 is noticed."""
     rng, size = np.random.default_rng(1), 12_000
     for chance in (1 - 0.5**0.5, 0.001):
-        bits = biased_bits(size, 2_000, chance, rng)
+        bits = draw_biased_bits(size, 2_000, chance, rng)
         assert bits.dtype == np.int8
         counts = np.bincount(bits.ravel(), minlength=2)
         check_counts(counts, [1 - chance, chance], rate=1e-7, effect=0.001, power=1 - 1e-7)
@@ -131,15 +131,15 @@ def test_bits_have_the_chance_that_is_asked_for() -> None:
 
 def test_bits_of_no_chance_and_of_every_chance() -> None:
     rng = np.random.default_rng(1)
-    assert not biased_bits(50, 50, 0.0, rng).any()
-    assert biased_bits(50, 50, 1.0, rng).all()
-    assert fair_bits(3, 13, rng).shape == (3, 13)
+    assert not draw_biased_bits(50, 50, 0.0, rng).any()
+    assert draw_biased_bits(50, 50, 1.0, rng).all()
+    assert draw_fair_bits(3, 13, rng).shape == (3, 13)
 
 
 @statistical(rate=2e-7)
 def test_subsets_are_drawn_in_every_order_alike() -> None:
     ways = list(permutations(range(4), 2))
-    chosen = subsets(400_000, 2, 4, np.random.default_rng(2))
+    chosen = draw_subsets(400_000, 2, 4, np.random.default_rng(2))
     counts = [int((chosen == way).all(axis=1).sum()) for way in ways]
     check_counts(counts, np.full(12, 1 / 12), rate=1e-7, effect=0.006, power=1 - 1e-7)
     with expect_rejection():
@@ -148,7 +148,7 @@ def test_subsets_are_drawn_in_every_order_alike() -> None:
 
 
 def test_subsets_of_everything() -> None:
-    chosen = subsets(50, 5, 5, np.random.default_rng(3))
+    chosen = draw_subsets(50, 5, 5, np.random.default_rng(3))
     assert (np.sort(chosen, axis=1) == np.arange(5)).all()
 
 
@@ -173,7 +173,7 @@ def test_labels_are_those_of_the_disjunction(points: str) -> None:
 
 
 @statistical(rate=1e-6)
-def test_points_are_drawn_as_told() -> None:
+def test_points_follow_the_setting() -> None:
     """One round of many games, k = 2: labels, and a bit that is not relevant."""
     games, some = 400_000, Halfspaces(5, 0.2)
     one = 1 - 0.5**0.5
@@ -217,12 +217,12 @@ def test_the_margin_decides_how_many_variables_are_relevant() -> None:
         (
             {"concepts": Halfspaces(64, 0.4)},
             "a disjunction of 1 variables has a margin of 0.3333, and Halfspaces(64 dimensions, margin 0.4) "
-            "asks for more. Choose a class of a margin of 0.3333 or less.",
+            "requires more. Choose a class with a margin of 0.3333 or less.",
         ),
         (
             {"relevant": 3},
             "a disjunction of 3 variables has a margin of 0.1429, and Halfspaces(64 dimensions, margin 0.2) "
-            "asks for more. Choose a class of a margin of 0.1429 or less.",
+            "requires more. Choose a class with a margin of 0.1429 or less.",
         ),
         (
             {"concepts": Halfspaces(2, 0.1), "relevant": 2},
@@ -317,27 +317,27 @@ def test_the_margin_decides_how_long_a_list_is(
     [
         (
             {"concepts": Halfspaces(63, 0.2)},
-            "points (x, -1, -x, 1) have an even number of dimensions, 4 or more, got Halfspaces(63 "
+            "points (x, -1, -x, 1) must have an even number of dimensions, 4 or more, got Halfspaces(63 "
             "dimensions, margin 0.2). Choose a class of 64 dimensions.",
         ),
         (
             {"length": 3, "alternations": 3},
             "a list of 3 terms with 3 alternations has a margin of 0.1111, and Halfspaces(64 dimensions, "
-            "margin 0.2) asks for more. Choose a class of a margin of 0.1111 or less.",
+            "margin 0.2) requires more. Choose a class with a margin of 0.1111 or less.",
         ),
         (
             {"concepts": Halfspaces(64, 0.5)},
             "a list of 1 terms with 1 alternations has a margin of 0.3333, and Halfspaces(64 dimensions, "
-            "margin 0.5) asks for more. Choose a class of a margin of 0.3333 or less.",
+            "margin 0.5) requires more. Choose a class with a margin of 0.3333 or less.",
         ),
         (
             {"length": 40, "concepts": Halfspaces(64, 0.001)},
-            "a list of Halfspaces(64 dimensions, margin 0.001) with 1 alternations has 1 to 31 terms, got "
+            "a list of Halfspaces(64 dimensions, margin 0.001) with 1 alternations needs 1 to 31 terms, got "
             "40. Choose a class of more dimensions, or another length.",
         ),
         (
             {"length": 2, "alternations": 3},
-            "a list of Halfspaces(64 dimensions, margin 0.2) with 3 alternations has 3 to 31 terms, got 2. "
+            "a list of Halfspaces(64 dimensions, margin 0.2) with 3 alternations needs 3 to 31 terms, got 2. "
             "Choose a class of more dimensions, or another length.",
         ),
     ],
@@ -393,7 +393,9 @@ def test_the_hidden_point_comes_late_and_stays(background: str) -> None:
 
 
 def test_a_point_cannot_hide_alone() -> None:
-    with pytest.raises(InvalidArgument, match=r"^a point hides among 2 or more dimensions, got Halfspaces"):
+    with pytest.raises(
+        InvalidArgument, match=r"^a point can hide only in 2 or more dimensions, got Halfspaces"
+    ):
         drawn(HiddenCoordinate(concepts=Halfspaces(1, 1.0)), 1)
 
 

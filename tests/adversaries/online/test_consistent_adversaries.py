@@ -9,10 +9,10 @@ import pytest
 from support.online_opponents import Forest, Guesser, Lazy
 
 from adversaries.online.adaptive import AdaptiveConsistent
-from adversaries.online.base import NUMBER, VersionSpaces
-from adversaries.online.forest_breaker import ForestBreaker, Forests
-from adversaries.online.random_sequences import Iid
-from adversaries.online.shattered_tree import ShatteredTree, Tree
+from adversaries.online.base import NUMBER, ValuedVersionSpaces
+from adversaries.online.forest_breaker import ForestBreaker, SimulatedForests
+from adversaries.online.random_sequences import IidExamples
+from adversaries.online.shattered_tree import ShatteredTree, TreeArrays
 from arena import Adaptive, Learner, play
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import START, littlestone_dimension, soa
@@ -72,7 +72,7 @@ def test_without_the_spec_all_nodes_but_the_first_cost_a_mistake(kind: Any, conc
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_learner_does_not_take_to_heart_is_asked_again(kind: Any) -> None:
+def test_an_example_is_repeated_until_it_is_learned(kind: Any) -> None:
     """A mistake is heeded with chance 0.2, so five are made on average where SOA makes one; every game goes
     its own way."""
     learner = Lazy(concepts=Thresholds(range(16)), chance=0.2)
@@ -124,7 +124,7 @@ def test_adaptive_by_hand() -> None:
 
 def test_the_tree_as_arrays_is_shattered() -> None:
     for concepts in CLASSES:
-        tree = Tree.of(concepts)
+        tree = TreeArrays.build(concepts)
         assert tree.depth == littlestone_dimension(concepts)
         for way in range(2**tree.depth):
             node, taken = 0, []
@@ -141,10 +141,10 @@ def test_the_tree_as_arrays_is_shattered() -> None:
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("by", ["dimension", NUMBER])
-def test_what_is_left_is_that_of_plain_sets(concepts: ConceptClass, by: str) -> None:
+def test_version_spaces_equal_plain_sets(concepts: ConceptClass, by: str) -> None:
     rng, games = np.random.default_rng(1), 5
     labels = concepts.dichotomies(np.array(concepts.domain)).labels
-    spaces, left = VersionSpaces(concepts, games, by), [labels] * games
+    spaces, left = ValuedVersionSpaces(concepts, games, by), [labels] * games
     for _ in range(6):
         for game in range(games):
             for y in (0, 1):
@@ -153,11 +153,11 @@ def test_what_is_left_is_that_of_plain_sets(concepts: ConceptClass, by: str) -> 
                     worth = len(part) or -1
                     if by != NUMBER and len(part):
                         worth += spaces.unit * littlestone_dimension(FiniteClass(part))
-                    assert spaces.worth[game, y, x] == worth
+                    assert spaces.values[game, y, x] == worth
         columns = rng.integers(0, labels.shape[1], games)
         target = [rows[rng.integers(len(rows))] for rows in left]
         y = np.array([row[x] for row, x in zip(target, columns, strict=True)])
-        spaces.take(columns, y)
+        spaces.add(columns, y)
         left = [rows[rows[:, x] == told] for rows, x, told in zip(left, columns, y, strict=True)]
 
 
@@ -205,7 +205,7 @@ class PlainForest:
 def test_forests_are_those_of_plain_lists(concepts: ConceptClass) -> None:
     rng, games = np.random.default_rng(2), 4
     assert concepts.domain is not None
-    forests = Forests(soa(concepts), 2 << soa(concepts).mistakes, games)
+    forests = SimulatedForests(soa(concepts), 2 << soa(concepts).mistakes, games)
     plain = [PlainForest(concepts, trees=2) for _ in range(games)]
     for _ in range(150):
         columns = rng.integers(0, len(concepts.domain), games)
@@ -225,5 +225,5 @@ def test_forests_are_those_of_plain_lists(concepts: ConceptClass) -> None:
 def test_a_forest_errs_more_often_against_its_breaker_than_against_iid(concepts: ConceptClass) -> None:
     learner = Forest(concepts=concepts, trees=32)
     breaker = ForestBreaker(learner=learner, rounds=2_000, leaves=32 << soa(concepts).mistakes)
-    iid = Iid(learner=learner, rounds=2_000, protocol="Adaptive")
+    iid = IidExamples(learner=learner, rounds=2_000, protocol="Adaptive")
     assert mistakes(learner, breaker, games=20).mean() > 1.25 * mistakes(learner, iid, games=20).mean()

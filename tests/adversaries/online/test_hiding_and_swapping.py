@@ -13,8 +13,9 @@ from support.online_opponents import Opponent
 from support.players import LastLabel
 from support.statistical import check_counts, expect_rejection, statistical
 
-from adversaries.online.contrarian import SpecialSwap
-from adversaries.online.point_functions import PointFunctions, hiding_places, starts
+from adversaries.common.prepared_sequences import draw_start_rounds
+from adversaries.online.point_functions import PointFunctions, find_hiding_places
+from adversaries.online.special_swap import SpecialSwap
 from adversaries.online.update_swap import UpdateSwap
 from arena import (
     Adversary,
@@ -49,7 +50,7 @@ def test_labels_hide_where_a_concept_agrees_with_the_background(
     concepts: ConceptClass, everywhere: bool
 ) -> None:
     labels = concepts.dichotomies(np.array(concepts.domain)).labels
-    places = hiding_places(concepts, everywhere=everywhere)
+    places = find_hiding_places(concepts, everywhere=everywhere)
     assert len(places.hidden)
     for x in places.hidden:
         background = [z for z in range(len(places.b)) if z != x] if everywhere else [places.known]
@@ -59,8 +60,8 @@ def test_labels_hide_where_a_concept_agrees_with_the_background(
 
 
 def test_every_point_of_point_functions_can_hide() -> None:
-    assert hiding_places(Points(range(6)), everywhere=True).hidden.tolist() == [0, 1, 2, 3, 4, 5]
-    assert hiding_places(Points(range(6)), everywhere=False).hidden.tolist() == [1, 2, 3, 4, 5]
+    assert find_hiding_places(Points(range(6)), everywhere=True).hidden.tolist() == [0, 1, 2, 3, 4, 5]
+    assert find_hiding_places(Points(range(6)), everywhere=False).hidden.tolist() == [1, 2, 3, 4, 5]
 
 
 @pytest.mark.parametrize(
@@ -68,14 +69,14 @@ def test_every_point_of_point_functions_can_hide() -> None:
 )
 def test_a_class_in_which_nothing_hides_is_refused(concepts: ConceptClass) -> None:
     with pytest.raises(Unsupported, match="has no point whose label can hide behind others"):
-        hiding_places(concepts, everywhere=False)
+        find_hiding_places(concepts, everywhere=False)
 
 
 @pytest.mark.parametrize("background", ["one", "all"])
 @pytest.mark.parametrize("start", ["scale", "uniform"])
 def test_one_point_comes_up_late_and_stays(background: str, start: str) -> None:
     adversary = PointFunctions(rounds=40, background=background, start=start, decoys=0.5)
-    columns, y = adversary._examples(Points(range(6)), 300, np.random.default_rng(1))
+    columns, y = adversary._draw_examples(Points(range(6)), 300, np.random.default_rng(1))
     decoy = ~y.any(axis=1)
     assert 100 < decoy.sum() < 200
     for own, told in zip(columns[~decoy], y[~decoy], strict=True):
@@ -102,8 +103,8 @@ def test_the_hidden_point_starts_at_a_random_scale() -> None:
     """T = 6: t* is 1, or 2 or 3, or 4 to 6, each of the three scales as likely."""
     games = 400_000
     rng = np.random.default_rng(3)
-    scale = np.bincount(starts("scale", 6, games, rng) - 1, minlength=6)
-    uniform = np.bincount(starts("uniform", 6, games, rng) - 1, minlength=6)
+    scale = np.bincount(draw_start_rounds("scale", 6, games, rng) - 1, minlength=6)
+    uniform = np.bincount(draw_start_rounds("uniform", 6, games, rng) - 1, minlength=6)
     law = np.array([1 / 3, 1 / 6, 1 / 6, 1 / 9, 1 / 9, 1 / 9])
     check_counts(scale, law, rate=1e-7, effect=0.01, power=1 - 1e-7)
     check_counts(uniform, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)
@@ -243,7 +244,7 @@ def test_update_swap_by_hand(score: str, probes: str, before: int, in_0: float, 
     assert scores(learner, adversary, 10) == ({in_0}, {in_1})
 
 
-def test_update_swap_tells_first_changes_from_stays() -> None:
+def test_update_swap_scores_first_changes_or_stays() -> None:
     """last-label labels as it was told last: with the probes of h_1, world 1 leaves it for one round only."""
     kinds = {"first-change": ({-3.0}, {0.0}), "stays": ({-3.0}, {-2.0})}
     for score, expected in kinds.items():
@@ -251,7 +252,7 @@ def test_update_swap_tells_first_changes_from_stays() -> None:
         assert scores(LastLabel(), adversary, 4) == expected
 
 
-def test_update_swap_gives_a_calm_example_elsewhere_if_told() -> None:
+def test_update_swap_may_use_another_point_in_world_0() -> None:
     learner = Soa()  # which begins with 8 and up as 1
     adversary = UpdateSwap(learner=learner, rounds=3, before=0, other_point=2.0, probes="with")
     assert told(learner, adversary, 3) == [{(2.0, 0), (8.0, 0)}, {(8.0, 1)}, {(8.0, 1)}]

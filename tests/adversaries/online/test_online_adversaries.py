@@ -10,11 +10,18 @@ from support.online_opponents import Forest, Guesser, Lazy
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.online.adaptive import AdaptiveConsistent
-from adversaries.online.contrarian import Committed, Contrarian, SpecialSwap
+from adversaries.online.committed import CommittedExamples
+from adversaries.online.contrarian import Contrarian
 from adversaries.online.forest_breaker import ForestBreaker
 from adversaries.online.point_functions import PointFunctions
-from adversaries.online.random_sequences import Drift, Iid, Prepared, Sorted
+from adversaries.online.random_sequences import (
+    DriftingExamples,
+    IidExamples,
+    PreparedExamples,
+    SortedExamples,
+)
 from adversaries.online.shattered_tree import ShatteredTree
+from adversaries.online.special_swap import SpecialSwap
 from adversaries.online.update_swap import UpdateSwap
 from arena import (
     Adaptive,
@@ -34,7 +41,7 @@ from learners.online.noisy_majority import NoisyMajority
 from learners.online.soa import Soa
 
 T = 24
-SEQUENCES: list[type[Prepared]] = [Iid, Sorted, Drift, PointFunctions]
+SEQUENCES: list[type[PreparedExamples]] = [IidExamples, SortedExamples, DriftingExamples, PointFunctions]
 AGAINST_HYPOTHESES: list[type[Adversary]] = [ShatteredTree, AdaptiveConsistent, ForestBreaker]
 SWAPS: list[type[Adversary]] = [SpecialSwap, UpdateSwap]
 CLASSES: list[ConceptClass] = [
@@ -63,7 +70,7 @@ def examples(played: Played, concepts: ConceptClass) -> tuple[np.ndarray, np.nda
     """The columns of the points, and the labels, of a recorded table: (games, T) each."""
     assert played.transcript is not None
     entries: Any = played.transcript.entries
-    columns = np.stack([concepts.place(concepts.check(entry.x)) for entry in entries], axis=1)
+    columns = np.stack([concepts.domain_indices(concepts.check(entry.x)) for entry in entries], axis=1)
     return columns, np.stack([entry.y for entry in entries], axis=1) == 1
 
 
@@ -89,21 +96,24 @@ def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], l
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 @pytest.mark.parametrize("kind", [*SEQUENCES, *AGAINST_HYPOTHESES], ids=lambda kind: kind.name)
 @pytest.mark.parametrize("opponent", [Soa, Lazy, Guesser, Forest])
-def test_games_are_realizable_where_the_spec_says_so(
+def test_games_are_realizable_if_the_adversary_declares_it(
     kind: type[Adversary], concepts: ConceptClass, opponent: Any
 ) -> None:
     learner = opponent(concepts=concepts)
     adversary, referee = met(kind, learner)
     played = play(learner, adversary, referee, games=40, seed=3, record=True)
     fits = consistent(concepts, *examples(played, concepts))
-    assert adversary.realizable == (kind is not Drift)
+    assert adversary.realizable == (kind is not DriftingExamples)
     if adversary.realizable:
         assert fits.all()
 
 
 def test_noise_and_drift_are_not_realizable() -> None:
     learner = Soa(concepts=Intervals(range(6)))
-    for adversary in (Iid(learner=learner, rounds=T, noise=0.4), Drift(learner=learner, rounds=T, every=5)):
+    for adversary in (
+        IidExamples(learner=learner, rounds=T, noise=0.4),
+        DriftingExamples(learner=learner, rounds=T, every=5),
+    ):
         assert not adversary.realizable
         played = play(learner, adversary, Oblivious(T), games=40, seed=3, record=True)
         assert not consistent(learner.concepts, *examples(played, learner.concepts)).all()
@@ -123,7 +133,12 @@ def test_the_protocol_changes_nothing_in_the_examples(kind: Any) -> None:
 def test_a_class_of_ones_own_is_played_instead_of_the_learners() -> None:
     learner, own = Soa(), Points([3, 4])
     played = play(
-        learner, Iid(learner=learner, concepts=own, rounds=T), Oblivious(T), games=10, seed=1, record=True
+        learner,
+        IidExamples(learner=learner, concepts=own, rounds=T),
+        Oblivious(T),
+        games=10,
+        seed=1,
+        record=True,
     )
     assert consistent(own, *examples(played, own)).all()
 
@@ -131,7 +146,7 @@ def test_a_class_of_ones_own_is_played_instead_of_the_learners() -> None:
 def test_committed_points_to_the_adversary_that_draws_from_a_domain() -> None:
     learner = Soa()
     with pytest.raises(Unsupported, match="which soa does not receive"):
-        play(learner, Committed(learner=learner, rounds=T), Oblivious(T), games=10, seed=1)
+        play(learner, CommittedExamples(learner=learner, rounds=T), Oblivious(T), games=10, seed=1)
 
 
 def test_classes_that_do_not_fit_are_refused() -> None:
@@ -139,25 +154,31 @@ def test_classes_that_do_not_fit_are_refused() -> None:
     with pytest.raises(
         InvalidArgument,
         match=r"noisy-majority receives points of shape \(\), got Rectangles\(3 x 2 points\)\. "
-        "Leave `concepts` to the learner's",
+        "Leave out `concepts`",
     ):
-        play(learner, Iid(learner=learner, concepts=Rectangles([3, 2])), Oblivious(100), games=1, seed=1)
+        play(
+            learner,
+            IidExamples(learner=learner, concepts=Rectangles([3, 2])),
+            Oblivious(100),
+            games=1,
+            seed=1,
+        )
     with pytest.raises(Unsupported, match="has no finite domain, and its Littlestone dimension is infinite"):
-        play(learner, Iid(concepts=Thresholds()), Oblivious(100), games=1, seed=1)
+        play(learner, IidExamples(concepts=Thresholds()), Oblivious(100), games=1, seed=1)
 
 
 # --- iid, sorted, drift --------------------------------------------------------------------------------
 
 
-def drawn(adversary: Prepared, concepts: ConceptClass, games: int) -> tuple[np.ndarray, np.ndarray]:
-    return adversary._examples(concepts, games, np.random.default_rng(5))
+def drawn(adversary: PreparedExamples, concepts: ConceptClass, games: int) -> tuple[np.ndarray, np.ndarray]:
+    return adversary._draw_examples(concepts, games, np.random.default_rng(5))
 
 
 @statistical(rate=6e-7)
-def test_iid_draws_points_targets_and_noise_as_it_says() -> None:
+def test_iid_draws_points_targets_and_noise_as_documented() -> None:
     """Points 1, 1/2, 1/3 with skew 1; four thresholds on three points; one label in five is flipped."""
     concepts, games = Thresholds([1, 2, 3]), 400_000
-    columns, y = drawn(Iid(rounds=1, skew=1.0), concepts, games)
+    columns, y = drawn(IidExamples(rounds=1, skew=1.0), concepts, games)
     # Label 1 at column k is for thresholds 0 to k of four, equally likely.
     counts = np.bincount(2 * columns[:, 0] + y[:, 0], minlength=6)
     point = np.array([6, 3, 2]) / 11
@@ -168,7 +189,7 @@ def test_iid_draws_points_targets_and_noise_as_it_says() -> None:
     with expect_rejection():
         check_counts(counts, even, rate=1e-7, effect=0.01, power=1 - 1e-7)
 
-    columns, y = drawn(Iid(rounds=2, noise=0.2), Points([0, 1]), games)
+    columns, y = drawn(IidExamples(rounds=2, noise=0.2), Points([0, 1]), games)
     odd = np.count_nonzero((columns[:, 0] == columns[:, 1]) ^ (y[:, 0] == y[:, 1]))
     # Two labels of one target disagree with it together or not at all with chance 0.8² + 0.2².
     check_counts([odd, games - odd], [0.32, 0.68], rate=1e-7, effect=0.01, power=1 - 1e-7)
@@ -176,9 +197,9 @@ def test_iid_draws_points_targets_and_noise_as_it_says() -> None:
 
 def test_sorted_sorts() -> None:
     concepts = Thresholds(range(7))
-    up, labels = drawn(Sorted(rounds=9), concepts, 50)
-    down, _ = drawn(Sorted(rounds=9, order="decreasing"), concepts, 50)
-    inward, _ = drawn(Sorted(rounds=9, order="inward"), concepts, 50)
+    up, labels = drawn(SortedExamples(rounds=9), concepts, 50)
+    down, _ = drawn(SortedExamples(rounds=9, order="decreasing"), concepts, 50)
+    inward, _ = drawn(SortedExamples(rounds=9, order="inward"), concepts, 50)
     assert (np.diff(up, axis=1) >= 0).all()
     assert (np.diff(labels.astype(int), axis=1) >= 0).all()
     np.testing.assert_array_equal(down, up[:, ::-1])
@@ -187,7 +208,7 @@ def test_sorted_sorts() -> None:
 
 def test_drift_changes_its_target_every_so_often() -> None:
     concepts = Intervals(range(5))
-    columns, y = drawn(Drift(rounds=30, every=10), concepts, 100)
+    columns, y = drawn(DriftingExamples(rounds=30, every=10), concepts, 100)
     for start in (0, 10, 20):
         stretch = slice(start, start + 10)
         assert consistent(concepts, columns[:, stretch], y[:, stretch]).all()
@@ -195,7 +216,7 @@ def test_drift_changes_its_target_every_so_often() -> None:
 
 
 def test_every_game_has_a_target_of_its_own() -> None:
-    columns, y = drawn(Iid(rounds=200), Thresholds(range(4)), 50)
+    columns, y = drawn(IidExamples(rounds=200), Thresholds(range(4)), 50)
     assert (
         len({tuple(dict(zip(c, told, strict=True)).items()) for c, told in zip(columns, y, strict=True)}) > 5
     )

@@ -4,7 +4,7 @@ import attrs
 import numpy as np
 import pytest
 
-from adversaries.release.cover_swap import CoverSwap, Pair, worst_pair
+from adversaries.release.cover_swap import CoverSwap, NeighbourPair, find_worst_pair
 from arena import Finite, InvalidArgument, Release, Sample, play
 from arena.concepts import DecisionLists, Literals, Variables
 from arena.testing import check_adversary
@@ -31,18 +31,20 @@ def test_it_keeps_to_the_contract(spec: PrivateDecisionList) -> None:
 @pytest.mark.parametrize("features", [Variables(1), Variables(3), Literals(2)], ids=repr)
 def test_the_worst_pair_loses_much_of_the_claim_and_no_more(features: Variables, delta: float) -> None:
     spec = PrivateDecisionList(concepts=DecisionLists(features), delta=delta)
-    pair = worst_pair(spec, features.d, 4)
+    pair = find_worst_pair(spec, features.d, 4)
     assert pair is not None
     assert 0.3 < pair.epsilon(delta) <= spec.claim.epsilon + 1e-9
     alone = Sample([(1.0, *(0.0,) * (features.d - 1))], [0])
     swapped = alone.replace_one(0, alone.points[0], 1)
-    assert pair.epsilon(delta) > Pair((alone, swapped), (spec.law(alone), spec.law(swapped))).epsilon(delta)
+    assert pair.epsilon(delta) > NeighbourPair(
+        (alone, swapped), (spec.law(alone), spec.law(swapped))
+    ).epsilon(delta)
 
 
 def test_the_epsilon_of_a_pair_is_that_of_the_definition() -> None:
     samples = Sample([0.0], [0]), Sample([0.0], [1])
     laws = Finite([0, 1, 2], [0.5, 0.5, 0.0]), Finite([0, 1, 2], [0.25, 0.65, 0.1])
-    pair = Pair(samples, laws)
+    pair = NeighbourPair(samples, laws)
     for delta in (0.1, 0.12, 0.2):
         # Of all events, brute force.
         events = np.array(np.meshgrid(*[[0, 1]] * 3)).reshape(3, -1)
@@ -53,7 +55,7 @@ def test_the_epsilon_of_a_pair_is_that_of_the_definition() -> None:
 
 def test_its_score_is_the_log_ratio_so_an_audit_comes_near_the_exact_loss() -> None:
     spec = PrivateDecisionList(concepts=DecisionLists(Variables(2)), epsilon=3.0, delta=0.0)
-    pair = worst_pair(spec, 2, 4)
+    pair = find_worst_pair(spec, 2, 4)
     assert pair is not None
     verdict = run(
         Plan(
@@ -73,7 +75,7 @@ def test_its_score_is_the_log_ratio_so_an_audit_comes_near_the_exact_loss() -> N
 def test_an_exact_audit_of_hypotheses_knows_its_score() -> None:
     spec = learner(delta=0.0)
     law = view_law(spec, CoverSwap(learner=spec), Release())
-    pair = worst_pair(spec, 2, 4)
+    pair = find_worst_pair(spec, 2, 4)
     assert pair is not None
     assert law.score is not None
     assert law.score.epsilon_at(1e-9).middle == pytest.approx(pair.epsilon(1e-9), abs=1e-6)

@@ -56,7 +56,7 @@ def test_the_last_bit_is_that_of_the_fraction(y: float) -> None:
     assert last_bits(np.array([y])).tolist() == [last_bit(y)]
 
 
-def test_what_has_no_last_bit_is_coarsest() -> None:
+def test_numbers_without_a_last_bit_have_the_largest_score() -> None:
     odd = np.array([0.0, -0.0, np.inf, -np.inf, np.nan])
     assert last_bits(odd).tolist() == [2000.0] * 5
     assert last_bits(np.array([5e-324, 1.7976931348623157e308, 3])).tolist() == [-1074, 971, 0]

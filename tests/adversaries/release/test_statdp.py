@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from adversaries.release.statdp import ALL_DIFFER, StatDP, inputs
+from adversaries.release.statdp import ALL_DIFFER, StatDP, list_statdp_inputs
 from arena import InvalidArgument, PrivacyUnit, Release, play
 from arena.testing import check_adversary
 from learners.releases.laplace_count import LaplaceCount
@@ -37,7 +37,7 @@ def test_the_queries_have_the_values_of_the_pattern(pattern: str, swapped: bool)
 
 @pytest.mark.parametrize("queries", [1, 2, 10])
 def test_every_pattern_fits_any_number_of_queries(queries: int) -> None:
-    for adversary in inputs(queries, all_differ=True):
+    for adversary in list_statdp_inputs(queries, all_differ=True):
         first, second = adversary.samples()
         assert first.differences(second) == 1
         assert first.points.shape == (queries + 1, queries)
@@ -45,7 +45,7 @@ def test_every_pattern_fits_any_number_of_queries(queries: int) -> None:
 
 
 def test_the_inputs_of_the_literature() -> None:
-    few, many = inputs(3, all_differ=False), inputs(3, all_differ=True)
+    few, many = list_statdp_inputs(3, all_differ=False), list_statdp_inputs(3, all_differ=True)
     assert [(a.pattern, a.swapped) for a in few] == [
         ("one-above", False),
         ("one-above", True),
@@ -69,7 +69,7 @@ def test_it_conforms_and_challenges_a_training_example(pattern: str) -> None:
 
 def test_people_of_a_histogram_stay_in_one_bin_unless_all_differ() -> None:
     learner = NoisyHist1()
-    for adversary in inputs(5, all_differ=False):
+    for adversary in list_statdp_inputs(5, all_differ=False):
         play(learner, adversary, Release(), games=2, seed=1)
     with pytest.raises(InvalidArgument, match="the points of noisy-hist-1 have L1 norm at most 1"):
         play(learner, StatDP(pattern="all-above", learner=learner), Release(), games=2, seed=1)
@@ -81,12 +81,12 @@ def test_the_setting_comes_before_the_learner() -> None:
 
 
 @pytest.mark.parametrize("learner", [None, LaplaceCount()], ids=["none", "of numbers"])
-def test_a_learner_whose_points_do_not_tell_how_many_queries(learner: LaplaceCount | None) -> None:
+def test_the_number_of_queries_must_be_known(learner: LaplaceCount | None) -> None:
     with pytest.raises(InvalidArgument) as caught:
         StatDP(learner=learner).samples()
     assert str(caught.value) == (
-        "statdp needs the number of counting queries, and the learner's points do not tell it, got (). Set "
-        "queries, or play a learner whose points are vectors."
+        "statdp needs the number of counting queries, which the learner's points do not determine, got (). "
+        "Set queries, or choose a learner whose points are vectors."
     )
 
 

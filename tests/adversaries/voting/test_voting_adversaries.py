@@ -1,6 +1,4 @@
-"""Nature before Voting: every adversary keeps to the rules, finds what it looks for, and tells the worlds
-apart.
-"""
+"""Adversaries under Voting follow the rules, find what they search for, and tell the worlds apart."""
 
 from __future__ import annotations
 
@@ -16,28 +14,28 @@ from scipy.stats import binom
 from support.statistical import check_counts, expect_rejection, statistical
 from support.voting_learners import Screened, Silent
 
-from adversaries.common import answer_likelihood as judge
-from adversaries.common.answer_likelihood import laws_of
-from adversaries.voting.canary import Canary, canary_in, free_points
-from adversaries.voting.disagreement import Disagreement, disputed
-from adversaries.voting.repeat_point import RepeatPoint, most_telling
+from adversaries.common import answer_likelihood as likelihood
+from adversaries.common.answer_likelihood import answer_laws
+from adversaries.voting.canary import Canary, find_canary, find_free_points
+from adversaries.voting.disagreement import DisagreementWalk, find_disputed_region
+from adversaries.voting.repeat_point import RepeatPoint, find_best_margin
 from adversaries.voting.small_margin import SmallMargin
-from adversaries.voting.teacher_votes import (
-    best_swap,
-    narrowest_swap,
-    on_ladder,
-    planted,
-    two_labels,
-    votes_of,
+from adversaries.voting.vote_inference import COPY, VoteInference, find_inference_case
+from adversaries.voting.vote_swaps import (
+    build_ladder_sample,
+    build_two_label_sample,
+    choose_best_swap,
+    find_narrowest_swap,
+    plant_example,
+    simulate_votes,
 )
-from adversaries.voting.vote_inference import COPY, VoteInference, case_of
 from arena import Adversary, InvalidArgument, Learner, Sample, Unsupported, Voting, play
 from arena.engine import Played
 from arena.testing import check_adversary
 from audits.exact.result import exact
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.mechanisms.noise.gaussian import gaussian_delta
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.pate.distance_to_instability import DistanceToInstability
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
@@ -62,7 +60,7 @@ SPECS: list[Learner] = [
     Screened(teachers=11, queries=12),
     Silent(teachers=11, queries=6),
 ]
-KINDS: list[type[Adversary]] = [SmallMargin, RepeatPoint, Disagreement, Canary, VoteInference]
+KINDS: list[type[Adversary]] = [SmallMargin, RepeatPoint, DisagreementWalk, Canary, VoteInference]
 
 
 def by_world(played: Played) -> tuple[np.ndarray, np.ndarray]:
@@ -84,7 +82,7 @@ def test_scores_are_higher_in_world_1(kind: type[Adversary], learner: Learner) -
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
-def test_they_ask_as_often_as_the_learner_answers_or_as_they_are_told(kind: type[Adversary]) -> None:
+def test_the_number_of_queries_is_the_learners_or_the_setting(kind: type[Adversary]) -> None:
     learner = gaussian(queries=7)
     assert play(learner, kind(learner=learner), Voting(), games=2, seed=1).rounds == 7  # type: ignore[call-arg]
     assert play(learner, kind(learner=learner, queries=3), Voting(), games=2, seed=1).rounds == 3  # type: ignore[call-arg]
@@ -92,9 +90,9 @@ def test_they_ask_as_often_as_the_learner_answers_or_as_they_are_told(kind: type
 
 @pytest.mark.parametrize("kind", KINDS, ids=lambda kind: kind.name)
 @pytest.mark.parametrize("learner", [None, LaplaceCount()], ids=["nobody", "laplace-count"])
-def test_who_tells_no_votes_is_refused(kind: type[Adversary], learner: Learner | None) -> None:
+def test_learners_without_votes_are_refused(kind: type[Adversary], learner: Learner | None) -> None:
     with pytest.raises(
-        Unsupported, match="this adversary looks at the votes of the learner's teachers, got 'no"
+        Unsupported, match="this adversary needs the votes of the learner's teachers, got 'no"
     ):
         next(kind(learner=learner).play(2, np.random.default_rng(0)))  # type: ignore[call-arg]
 
@@ -151,9 +149,17 @@ def test_many_ties_keep_two_over_pi_of_the_information() -> None:
 
 @pytest.mark.parametrize(
     ("kind", "least"),
-    [(SmallMargin, 0.35), (RepeatPoint, 0.35), (Canary, 0.35), (VoteInference, 0.35), (Disagreement, 0.2)],
+    [
+        (SmallMargin, 0.35),
+        (RepeatPoint, 0.35),
+        (Canary, 0.35),
+        (VoteInference, 0.35),
+        (DisagreementWalk, 0.2),
+    ],
 )
-def test_what_is_certified_is_much_of_what_could_be_and_no_more(kind: type[Adversary], least: float) -> None:
+def test_certified_bounds_are_close_to_the_ceiling_and_not_above_the_loss(
+    kind: type[Adversary], least: float
+) -> None:
     learner = PateGaussian()
     verdict = run(
         Plan(
@@ -172,7 +178,7 @@ def test_what_is_certified_is_much_of_what_could_be_and_no_more(kind: type[Adver
 
 
 @statistical(rate=2e-7)
-def test_the_answers_to_a_tie_come_as_often_as_told() -> None:
+def test_answers_at_a_tie_follow_the_law() -> None:
     """Of one small-margin query: answers 1 in world 0 and 1 with the chances Φ(∓1/2σ)."""
     learner = PateGaussian(teachers=11, queries=1)
     played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
@@ -197,8 +203,8 @@ def test_a_vote_more_would_be_noticed() -> None:
 
 def test_votes_are_those_of_a_seat() -> None:
     learner = gaussian(teachers=4)
-    samples = two_labels(np.array(0.5), 4, 1), two_labels(np.array(0.5), 4, 3)
-    assert votes_of(learner, samples, np.array([0.0, 0.5, 1.0])).tolist() == [
+    samples = build_two_label_sample(np.array(0.5), 4, 1), build_two_label_sample(np.array(0.5), 4, 3)
+    assert simulate_votes(learner, samples, np.array([0.0, 0.5, 1.0])).tolist() == [
         [0, 0.25, 0.25],
         [0, 0.75, 0.75],
     ]
@@ -207,7 +213,7 @@ def test_votes_are_those_of_a_seat() -> None:
 @pytest.mark.parametrize("teachers", [1, 2, 10, 11, 100, 101])
 def test_the_narrowest_swap_turns_the_majority(teachers: int) -> None:
     learner = gaussian(teachers=teachers)
-    swap = narrowest_swap(learner, None)
+    swap = find_narrowest_swap(learner, None)
     assert swap.samples[0].differences(swap.samples[1]) == 1
     assert swap.samples[0].size == teachers
     assert swap.votes[0] < 0.5 <= swap.votes[1]
@@ -215,8 +221,8 @@ def test_the_narrowest_swap_turns_the_majority(teachers: int) -> None:
 
 
 @pytest.mark.parametrize("below", [-7.0, 3.0, 20.0])
-def test_it_may_aim_beside_the_tie(below: float) -> None:
-    swap = narrowest_swap(gaussian(teachers=101), None, below=below)
+def test_it_may_aim_below_the_tie(below: float) -> None:
+    swap = find_narrowest_swap(gaussian(teachers=101), None, below=below)
     assert abs(sum(swap.votes) / 2 * 101 - (50.5 - below)) <= 0.5
 
 
@@ -225,32 +231,32 @@ def test_the_users_data_are_searched_for_a_close_vote() -> None:
     points = rng.random(600)
     data = Sample(points, points + 0.3 * rng.standard_normal(600) > 0.5)
     learner = gaussian(teachers=51)
-    swap = narrowest_swap(learner, data)
+    swap = find_narrowest_swap(learner, data)
     assert abs(sum(swap.votes) / 2 - 0.5) <= 1 / 51
     assert swap.samples[0].differences(swap.samples[1]) == 1
-    in_0, in_1 = votes_of(learner, swap.samples, swap.point[None])[:, 0]
+    in_0, in_1 = simulate_votes(learner, swap.samples, swap.point[None])[:, 0]
     assert (in_0, in_1) == swap.votes
 
 
-def test_where_no_vote_can_be_turned_it_is_said() -> None:
+def test_samples_in_which_no_vote_can_change_are_refused() -> None:
     sure = Sample([0.0, 1.0], [0, 1], [500, 500])
     with pytest.raises(InvalidArgument, match="none of the examples that were tried changes a vote"):
-        narrowest_swap(gaussian("thresholds:0..1"), sure)
+        find_narrowest_swap(gaussian("thresholds:0..1"), sure)
 
 
-def test_what_the_learner_declines_is_passed_over() -> None:
+def test_candidates_that_the_learner_refuses_are_skipped() -> None:
     learner = gaussian("thresholds:1..5", teachers=2)
     sample = Sample([1.0, 5.0], [1, 0])
     outside, inside = np.array(9.0), np.array(3.0)
-    tries = [(planted(sample, 1, point), point) for point in (outside, inside)]
-    assert best_swap(learner, tries).point == inside
+    tries = [(plant_example(sample, 1, point), point) for point in (outside, inside)]
+    assert choose_best_swap(learner, tries).point == inside
     with pytest.raises(InvalidArgument, match="9"):
-        best_swap(learner, tries[:1])
+        choose_best_swap(learner, tries[:1])
 
 
 def test_a_canary_is_alone_at_its_point_and_decides() -> None:
     for learner in (gaussian(), gaussian("points:1..4"), gaussian("GaussianNB:3", teachers=7)):
-        swap = canary_in(learner, None)
+        swap = find_canary(learner, None)
         for world, sample in enumerate(swap.samples):
             here = (sample.points == swap.point).reshape(len(sample.points), -1).all(axis=1)
             assert sample.counts[here].tolist() == [1]
@@ -261,23 +267,23 @@ def test_a_canary_is_alone_at_its_point_and_decides() -> None:
 def test_a_canary_in_data_lies_beyond_them() -> None:
     data = Sample([(0.0, 1.0), (1.0, 0.0), (0.2, 0.9), (0.8, 0.3)], [0, 1, 0, 1], [5] * 4)
     learner = gaussian("DecisionTreeClassifier:2", teachers=5)
-    points = free_points(learner, data)
+    points = find_free_points(learner, data)
     assert points.tolist() == [[-0.5, -0.5], [1.5, 1.5]]
-    swap = canary_in(learner, data)
+    swap = find_canary(learner, data)
     assert swap.point.tolist() in points.tolist()
     assert swap.samples[0].differences(swap.samples[1]) == 1
 
 
 def test_a_canary_needs_a_free_point() -> None:
     full = Sample([1.0, 2.0], [0, 1], [3, 3])
-    with pytest.raises(InvalidArgument, match="a canary needs a point that no other example touches"):
-        free_points(gaussian("thresholds:1..2"), full)
-    assert free_points(gaussian("thresholds:1..3"), full).tolist() == [3.0]
+    with pytest.raises(InvalidArgument, match="a canary needs a point without examples"):
+        find_free_points(gaussian("thresholds:1..2"), full)
+    assert find_free_points(gaussian("thresholds:1..3"), full).tolist() == [3.0]
 
 
 def test_the_disputed_region_rises_and_is_nowhere_unanimous() -> None:
-    region = disputed(gaussian(teachers=101), None)
-    votes = votes_of(gaussian(teachers=101), region.samples, region.points).mean(axis=0)
+    region = find_disputed_region(gaussian(teachers=101), None)
+    votes = simulate_votes(gaussian(teachers=101), region.samples, region.points).mean(axis=0)
     assert (np.diff(votes) > 0).all()
     assert 0 < votes[0] < 0.2
     assert 0.8 < votes[-1] < 1
@@ -285,9 +291,9 @@ def test_the_disputed_region_rises_and_is_nowhere_unanimous() -> None:
 
 def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     learner = Screened(teachers=101, queries=30)
-    played = play(learner, Disagreement(learner=learner), Voting(), games=40, seed=1, record=True)
+    played = play(learner, DisagreementWalk(learner=learner), Voting(), games=40, seed=1, record=True)
     assert played.transcript is not None
-    region = disputed(learner, None).points.tolist()
+    region = find_disputed_region(learner, None).points.tolist()
     entries = played.transcript.entries[1:]
     steps = {0: 0, 1: 0, 2: 0}
     for entry, after in pairwise(entries):
@@ -303,10 +309,10 @@ def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     assert min(steps.values()) > 10
 
 
-def test_repeat_point_asks_where_halts_tell_most() -> None:
+def test_repeat_point_chooses_the_most_informative_margin() -> None:
     """Within the screen games halt soon, far from it never; between, one vote shifts the halt."""
     learner = Screened(teachers=101, queries=40, width=20.0)
-    margin = sum(most_telling(learner, None, 40).votes) / 2 * 101 - 50.5
+    margin = sum(find_best_margin(learner, None, 40).votes) / 2 * 101 - 50.5
     assert 13 <= margin <= 27
     in_0, in_1 = by_world(play(learner, RepeatPoint(learner=learner), Voting(), games=4_000, seed=1))
     assert in_1.mean() - in_0.mean() > 0.15 * in_0.std()
@@ -322,18 +328,18 @@ def test_repeat_point_asks_where_halts_tell_most() -> None:
 def test_the_target_is_replaced_by_its_flip_or_by_the_next_row() -> None:
     data = Sample([0.0, 0.3, 0.6, 0.9], [0, 1, 0, 1], [1, 2, 1, 1])
     learner = gaussian(teachers=5)
-    flipped = case_of(learner, data, 2, "flipped")
+    flipped = find_inference_case(learner, data, 2, "flipped")
     assert flipped.samples[1] == data
     assert flipped.samples[0].rows()[1].tolist() == [0, 1, 0, 0, 1]
-    copied = case_of(learner, data, 3, COPY)
+    copied = find_inference_case(learner, data, 3, COPY)
     assert copied.samples[0].rows()[0].tolist() == [0.0, 0.3, 0.3, 0.9, 0.9]
     assert copied.samples[0].rows()[1].tolist() == [0, 1, 1, 1, 1]
 
 
-def test_points_are_those_at_which_votes_differ_the_most_telling_first() -> None:
+def test_points_are_those_at_which_votes_differ_most_informative_first() -> None:
     learner = PateGaussian(teachers=101)
-    case = case_of(learner, None, 0, "flipped")
-    votes = votes_of(learner, case.samples, case.points)
+    case = find_inference_case(learner, None, 0, "flipped")
+    votes = simulate_votes(learner, case.samples, case.points)
     assert (votes[0] != votes[1]).all()
     away = np.abs(votes.mean(axis=0) - 0.5)
     assert away[0] == away.min()
@@ -342,13 +348,13 @@ def test_points_are_those_at_which_votes_differ_the_most_telling_first() -> None
 
 def test_the_best_of_a_few_targets_is_taken() -> None:
     learner = gaussian(teachers=101)
-    sample = on_ladder(learner)
-    best = case_of(learner, sample, None, "flipped").telling
+    sample = build_ladder_sample(learner)
+    best = find_inference_case(learner, sample, None, "flipped").information
     for row in (0, 50, 100):
-        assert best >= case_of(learner, sample, row, "flipped").telling
+        assert best >= find_inference_case(learner, sample, row, "flipped").information
 
 
-def test_a_target_labelled_0_is_told_by_zeros_where_no_law_is() -> None:
+def test_without_a_law_a_target_labelled_0_is_scored_by_zeros() -> None:
     learner = Silent(teachers=5, queries=8, sigma=0.3)
     data = Sample([0.5, 0.5], [0, 1], [3, 2])
     in_0, in_1 = by_world(
@@ -357,21 +363,21 @@ def test_a_target_labelled_0_is_told_by_zeros_where_no_law_is() -> None:
     assert in_1.mean() > in_0.mean() + 1
 
 
-def test_targets_that_are_none_are_refused() -> None:
+def test_invalid_targets_are_refused() -> None:
     learner = gaussian(teachers=2)
     data = Sample([0.0, 1.0], [0, 1], [20, 20])
     with pytest.raises(
-        InvalidArgument, match="the target is a row of the sample, from 0 to 39, got 'row 40'"
+        InvalidArgument, match="the target must be a row of the sample, from 0 to 39, got 'row 40'"
     ):
-        case_of(learner, data, 40, "flipped")
+        find_inference_case(learner, data, 40, "flipped")
     with pytest.raises(InvalidArgument, match="the target changes no vote, got 'row 3'"):
-        case_of(learner, data, 3, COPY)
+        find_inference_case(learner, data, 3, COPY)
 
 
 def test_no_adversary_claims_more_than_the_law_allows() -> None:
     """Ratios of games in world 0 average 1, so e^score is a fair bet against it."""
     learner = Screened(teachers=11, queries=10)
-    for kind in (SmallMargin, Canary, VoteInference, Disagreement):
+    for kind in (SmallMargin, Canary, VoteInference, DisagreementWalk):
         in_0, _ = by_world(play(learner, kind(learner=learner), Voting(), games=20_000, seed=2))
         ratio = np.exp(in_0)
         assert log(ratio.mean()) == pytest.approx(0, abs=6 * ratio.std() / 100)
@@ -391,10 +397,10 @@ def test_small_margin_seeks_the_threshold_where_votes_are_screened() -> None:
 def test_minds_are_shared_by_all_tables_of_an_audit() -> None:
     spec = PateSvt(teachers=151, queries=6, calibration="tight", epsilon=3.0)
     adversary = SmallMargin(learner=spec)
-    swap = narrowest_swap(spec, None, below=spec.telling_margin)
-    laws = laws_of(spec, swap.samples)
-    assert laws is laws_of(spec, swap.samples)
+    swap = find_narrowest_swap(spec, None, below=spec.telling_margin)
+    laws = answer_laws(spec, swap.samples)
+    assert laws is answer_laws(spec, swap.samples)
     for seed in (1, 2):
         play(spec, adversary, Voting(), games=500, seed=seed)
-        known = len(judge._kept_minds(laws, swap.point[None].tobytes(), "<f8", (1,))._steps)
+        known = len(likelihood._build_posteriors(laws, swap.point[None].tobytes(), "<f8", (1,))._steps)
         assert 10 < known < 200  # where answers alone would make hundreds of histories

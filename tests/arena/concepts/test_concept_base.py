@@ -9,8 +9,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base, concept_class
-from arena.concepts.base import whole_weights
+from arena.concepts import ConceptClass, Dichotomies, FiniteClass, Thresholds, base, parse_concept_class
+from arena.concepts.base import integer_weights
 from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
 
@@ -54,7 +54,7 @@ class TestShapes:
         points = np.array([[1, -1], [-1, 1]])
         assert plane.erm(points, [[[0, 1], [1, 0]]]).tolist() == [[1, 0]]
         assert plane.erm(points[None], [0, 0], [[1, 2], [2, 1]]).tolist() == [0, 1]
-        with pytest.raises(InvalidArgument, match=r"a point has shape \(2,\), got \(3,\)"):
+        with pytest.raises(InvalidArgument, match=r"a point must have shape \(2,\), got \(3,\)"):
             plane.label([0], [1, 2, 3])
 
     @pytest.mark.parametrize("spec", [LINE, MATRIX])
@@ -107,16 +107,16 @@ class TestRefusals:
     @pytest.mark.parametrize(
         ("arguments", "message"),
         [
-            ((1.0, 1), r"samples need an axis of examples, got \[\(\), \(\)\]"),
-            (([1.0, 2.0], [1]), r"every example needs a point, a label and a weight, got \[\(2,\), \(1,\)\]"),
-            (([1.0], [1], 2), r"samples need an axis of examples, got \[\(1,\), \(1,\), \(\)\]"),
+            ((1.0, 1), r"samples must have an axis of examples, got \[\(\), \(\)\]"),
+            (([1.0, 2.0], [1]), r"points, labels and weights must be equally many, got \[\(2,\), \(1,\)\]"),
+            (([1.0], [1], 2), r"samples must have an axis of examples, got \[\(1,\), \(1,\), \(\)\]"),
             ((np.zeros((2, 1)), np.zeros((3, 1))), "points, labels and weights must broadcast"),
             (([1.0], [2]), r"labels must be 0 or 1, got \[2\]"),
             (([np.nan], [1]), "points must be finite: no NaN, no infinity, got nan"),
             ((["a"], [1]), "points must be numbers"),
-            (([1.0], [1], [-0.5]), r"weights must be finite and at least 0, got -0\.5"),
-            (([1.0], [1], [np.inf]), "weights must be finite and at least 0, got inf"),
-            (([1.0], [1], [np.nan]), "weights must be finite and at least 0, got nan"),
+            (([1.0], [1], [-0.5]), r"weights must be finite and ≥ 0, got -0\.5"),
+            (([1.0], [1], [np.inf]), "weights must be finite and ≥ 0, got inf"),
+            (([1.0], [1], [np.nan]), "weights must be finite and ≥ 0, got nan"),
             (([1.0], [1], ["a"]), "weights must be numbers"),
         ],
     )
@@ -132,17 +132,23 @@ class TestRefusals:
 
     @pytest.mark.parametrize("x", [[1.0, 2.0], [[1.0], [2.0], [3.0]], [[1.0, 2.0, 3.0]], [1.0]])
     def test_label_wants_a_point_a_game(self, x: Any) -> None:
-        with pytest.raises(InvalidArgument, match="3 games need one point or as many points"):
+        with pytest.raises(InvalidArgument, match="3 games need one common point or one point each"):
             LINE.label([1.0, 2.0, 3.0], x)
 
     def test_missing_axes(self) -> None:
-        with pytest.raises(InvalidArgument, match=r"concepts need an axis of games, got 1\.0"):
+        with pytest.raises(InvalidArgument, match=r"concepts must have an axis of games, got 1\.0"):
             LINE.label(1.0, 2.0)
-        with pytest.raises(InvalidArgument, match=r"concepts need an axis, got 1\.0"):
+        with pytest.raises(
+            InvalidArgument, match=r"concepts must have one more axis than a concept, got 1\.0"
+        ):
             LINE.labels(1.0, [2.0])
-        with pytest.raises(InvalidArgument, match=r"points need one axis, got \(\)"):
+        with pytest.raises(
+            InvalidArgument, match=r"a list of points must have one more axis than a point, got \(\)"
+        ):
             LINE.labels([1.0], 2.0)
-        with pytest.raises(InvalidArgument, match=r"points need one axis, got \(1, 1\)"):
+        with pytest.raises(
+            InvalidArgument, match=r"a list of points must have one more axis than a point, got \(1, 1\)"
+        ):
             LINE.dichotomies([[2.0]])
 
 
@@ -168,26 +174,26 @@ class TestWholeWeights:
     @given(st.lists(st.floats(min_value=0, allow_infinity=False), max_size=6))
     def test_floats_keep_their_proportions(self, weights: list[float]) -> None:
         array = np.array(weights, np.float64)
-        whole = whole_weights(array)
+        whole = integer_weights(array)
         assert in_proportion(whole, array)
         assert sum(int(v) for v in whole) == whole.sum(initial=0)
 
     @exhaustive
     @given(st.lists(st.integers(0, 2**64 - 1), min_size=1, max_size=6))
     def test_integers_stay(self, weights: list[int]) -> None:
-        assert whole_weights(np.array(weights, np.uint64)).tolist() == weights
+        assert integer_weights(np.array(weights, np.uint64)).tolist() == weights
 
     @pytest.mark.parametrize("kind", [np.float16, np.float32, np.int8, bool])
     def test_other_types(self, kind: type) -> None:
         array = np.array([0, 1, 1], kind)
-        assert whole_weights(array).tolist() == [0, 1, 1]
-        assert whole_weights(array).dtype == np.int64
+        assert integer_weights(array).tolist() == [0, 1, 1]
+        assert integer_weights(array).dtype == np.int64
 
     def test_narrow_ranges_are_machine_integers(self) -> None:
-        assert whole_weights(np.array([0.5, 0.75, 3.0])).tolist() == [2, 3, 12]
-        assert whole_weights(np.array([0.1, 1 / 3])).dtype == np.int64
-        assert whole_weights(np.array([1e-300, 1e300, 5e-324])).dtype == object
-        assert whole_weights(np.array([2**62], np.uint64)).dtype == object
+        assert integer_weights(np.array([0.5, 0.75, 3.0])).tolist() == [2, 3, 12]
+        assert integer_weights(np.array([0.1, 1 / 3])).dtype == np.int64
+        assert integer_weights(np.array([1e-300, 1e300, 5e-324])).dtype == object
+        assert integer_weights(np.array([2**62], np.uint64)).dtype == object
 
 
 class TestCommandLine:
@@ -203,17 +209,17 @@ class TestCommandLine:
         ],
     )
     def test_thresholds(self, text: str, spec: Thresholds) -> None:
-        assert concept_class(text) == spec
+        assert parse_concept_class(text) == spec
 
     def test_matrix(self, tmp_path: Any) -> None:
         path = tmp_path / "a:b.csv"
         path.write_text("0,1\n1,1\n")
-        assert concept_class(f"matrix:{path}") == FiniteClass([[0, 1], [1, 1]])
+        assert parse_concept_class(f"matrix:{path}") == FiniteClass([[0, 1], [1, 1]])
 
     @pytest.mark.parametrize("text", ["", "halfspaces", "matrix", "matrix:", "Thresholds", "thresholds 1..2"])
     def test_an_unknown_name_lists_what_is_possible(self, text: str) -> None:
-        with pytest.raises(InvalidArgument, match="no such concept class") as error:
-            concept_class(text)
+        with pytest.raises(InvalidArgument, match="there is no such concept class") as error:
+            parse_concept_class(text)
         assert repr(text) in str(error.value)
         for name in ("thresholds", "thresholds:1..16", "thresholds:0.5,1,2", "matrix:FILE.csv"):
             assert name in str(error.value)
@@ -221,15 +227,18 @@ class TestCommandLine:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("thresholds:", "a point of a domain must be a number, got ''"),
-            ("thresholds:1,b", "a point of a domain must be a number, got 'b'"),
-            ("thresholds:1.5..2", r"a point of a domain must be a number, got '1\.5\.\.2'"),
-            ("thresholds:4..1", r"LOW\.\.HIGH needs LOW <= HIGH and at most 1,000,000 points, got '4\.\.1'"),
+            ("thresholds:", "the points of a domain must be numbers, got ''"),
+            ("thresholds:1,b", "the points of a domain must be numbers, got '1,b'"),
+            ("thresholds:1.5..2", r"the points of a domain must be numbers, got '1\.5\.\.2'"),
+            (
+                "thresholds:4..1",
+                r"LOW\.\.HIGH must have LOW <= HIGH and at most 1,000,000 points, got '4\.\.1'",
+            ),
             ("thresholds:1..1000001", "at most 1,000,000 points"),
-            ("thresholds:2,1", r"a domain is strictly increasing, got \(2\.0, 1\.0\)\. Sort it"),
+            ("thresholds:2,1", r"a domain must be strictly increasing, got \(2\.0, 1\.0\)\. Sort it"),
             ("thresholds:1,nan", "points must be finite"),
         ],
     )
     def test_bad_domains(self, text: str, message: str) -> None:
         with pytest.raises(InvalidArgument, match=message):
-            concept_class(text)
+            parse_concept_class(text)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from arena.concepts import ConceptClass, FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds
-from arena.concepts.consistency import MOST_LABELS, hindsight, version_spaces
+from arena.concepts.consistency import MAX_LABELS, hindsight, version_spaces
 from arena.errors import InvalidArgument, Unsupported
 
 CLASSES: list[ConceptClass] = [
@@ -32,14 +32,16 @@ def games_of(
     x = domain[rng.integers(0, len(domain), (rounds, games))]
     labels = concept_class.dichotomies(domain).labels
     hidden = labels[rng.integers(0, len(labels), games)]
-    y = np.stack([hidden[np.arange(games), concept_class.place(concept_class.check(row))] for row in x])
+    y = np.stack(
+        [hidden[np.arange(games), concept_class.domain_indices(concept_class.check(row))] for row in x]
+    )
     return x, (y ^ (rng.random((rounds, games)) < 0.1)).astype(np.int8)
 
 
 def mistakes(concept_class: ConceptClass, x: np.ndarray, y: np.ndarray) -> np.ndarray:
     """(concepts,): those of every labelling on one game's examples."""
     labels = concept_class.dichotomies(np.array(concept_class.domain)).labels
-    return (labels[:, concept_class.place(concept_class.check(x))] != y).sum(axis=1)
+    return (labels[:, concept_class.domain_indices(concept_class.check(x))] != y).sum(axis=1)
 
 
 @pytest.mark.parametrize("concept_class", CLASSES, ids=str)
@@ -112,14 +114,14 @@ def test_points_outside_the_domain_are_refused() -> None:
 def test_classes_that_are_too_large_are_refused_before_they_are_made(concept_class: ConceptClass) -> None:
     for made in (version_spaces, hindsight):
         with pytest.raises(
-            Unsupported, match=rf"labels, concepts times points, over {MOST_LABELS:,}"
+            Unsupported, match=rf"labels \(concepts × points\), more than {MAX_LABELS:,}"
         ) as refusal:
             made(concept_class, 1)
         assert refusal.value.remedy == "Choose a smaller domain."
 
 
-def test_what_no_class_can_tell_is_refused() -> None:
+def test_unsupported_classes_are_refused() -> None:
     with pytest.raises(Unsupported, match=r"^Thresholds\(\) has no finite domain, so its concepts cannot"):
         hindsight(Thresholds(), 1)
-    with pytest.raises(Unsupported, match="1,000,000 games of 300 points make more than 268,435,456 counts"):
+    with pytest.raises(Unsupported, match="1,000,000 games of 300 points need more than 268,435,456 counts"):
         hindsight(Thresholds(range(300)), 1_000_000)

@@ -18,7 +18,7 @@ from arena.concepts import (
     Points,
     Rectangles,
     Thresholds,
-    concept_class,
+    parse_concept_class,
 )
 from arena.errors import InvalidArgument, Unsupported
 
@@ -75,8 +75,8 @@ class TestAsAMatrix:
 
     def test_places(self, spec: Any) -> None:
         points = spec.check(np.array(spec.domain))
-        assert spec.place(points).tolist() == list(range(len(spec.domain)))
-        assert spec.place(points[None]).tolist() == [list(range(len(spec.domain)))]
+        assert spec.domain_indices(points).tolist() == list(range(len(spec.domain)))
+        assert spec.domain_indices(points[None]).tolist() == [list(range(len(spec.domain)))]
 
     @given(data=st.data())
     def test_labels_and_erm(self, spec: Any, data: st.DataObject) -> None:
@@ -115,11 +115,11 @@ class TestDimensions:
 
 class TestPlacesOfThresholds:
     def test_a_finite_domain(self) -> None:
-        assert Thresholds((1, 2, 4)).place(np.array([4.0, 1.0])).tolist() == [2, 0]
+        assert Thresholds((1, 2, 4)).domain_indices(np.array([4.0, 1.0])).tolist() == [2, 0]
 
     def test_the_line(self) -> None:
         with pytest.raises(Unsupported, match=r"Thresholds\(\) has no finite domain"):
-            Thresholds().place(np.array([4.0]))
+            Thresholds().domain_indices(np.array([4.0]))
         assert Thresholds().domain is None
 
 
@@ -135,16 +135,16 @@ class TestText:
         ],
     )
     def test_good(self, text: str, spec: ConceptClass) -> None:
-        assert concept_class(text) == spec
+        assert parse_concept_class(text) == spec
 
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("rectangles", "no such concept class"),
+            ("rectangles", "there is no such concept class"),
             ("rectangles:4", None),
-            ("rectangles:4xfour", "a grid is written as its sides, 4x4"),
-            ("rectangles:-1x4", "a grid is written as its sides, 4x4"),
-            ("rectangles:0x4", "a side of a grid is a whole number of at least 1"),
+            ("rectangles:4xfour", "dimensions and the sides of a grid must be integers"),
+            ("rectangles:-1x4", "dimensions and the sides of a grid must be integers"),
+            ("rectangles:0x4", "a side of a grid must be"),
             (
                 "rectangles:100x100",
                 "25,502,501 concepts on 10,000 points make a matrix of more",
@@ -154,15 +154,15 @@ class TestText:
                 "10,000 concepts on 10,000 points make a matrix of more than",
             ),
             ("intervals:1..600", "180,301 concepts on 600 points make a matrix of more than"),
-            ("points:4..1", "LOW..HIGH needs LOW <= HIGH"),
+            ("points:4..1", "LOW..HIGH must have LOW <= HIGH"),
         ],
     )
     def test_bad(self, text: str, message: str | None) -> None:
         if message is None:
-            assert concept_class(text) == Rectangles((4,))
+            assert parse_concept_class(text) == Rectangles((4,))
             return
         with pytest.raises(InvalidArgument, match=message.replace(".", r"\.")):
-            concept_class(text)
+            parse_concept_class(text)
 
 
 class TestRefusals:
@@ -182,12 +182,14 @@ class TestRefusals:
             Rectangles((2, 3)).check([x])
 
     def test_points_of_another_shape(self) -> None:
-        with pytest.raises(InvalidArgument, match=r"a point has shape \(2,\)"):
+        with pytest.raises(InvalidArgument, match=r"a point must have shape \(2,\)"):
             Rectangles((2, 3)).check([1, 2, 3])
 
     @pytest.mark.parametrize("sides", [(), (0,), (2.5,), (True,), 4, "ab"])
     def test_grids(self, sides: Any) -> None:
-        with pytest.raises(InvalidArgument, match=r"a side of a grid|a grid has"):
+        with pytest.raises(
+            InvalidArgument, match=r"a side of a grid|a grid must have|sides of a grid must be"
+        ):
             Rectangles(sides)
 
     @pytest.mark.parametrize("domain", [(), (1, 1), (2, 1), (np.nan,), None])
@@ -196,5 +198,5 @@ class TestRefusals:
             Points(domain)
 
     def test_concepts(self) -> None:
-        with pytest.raises(InvalidArgument, match="a concept is the index of a row, 0 to 6"):
+        with pytest.raises(InvalidArgument, match="a concept must be the index of a row, 0 to 6"):
             Intervals(range(3)).label([7], 1)

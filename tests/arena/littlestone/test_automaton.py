@@ -68,8 +68,10 @@ def test_states_have_one_function_if_and_only_if_they_predict_alike(make, matrix
 def test_binary_search_is_the_compiled_automaton(make, points: int) -> None:
     thresholds = Thresholds(range(points))
     quick = make(thresholds)
-    slow = automaton.compiled(thresholds, automaton._by_dimension if make is soa else automaton._by_number)
-    assert isinstance(quick, automaton.BinarySearch)
+    slow = automaton.compile_automaton(
+        thresholds, automaton._by_dimension if make is soa else automaton._by_number
+    )
+    assert isinstance(quick, automaton.BinarySearchAutomaton)
     pairs, seen = [(START, START)], {(START, START)}
     for one, other in pairs:
         x = np.arange(points)
@@ -110,11 +112,11 @@ def test_an_automaton_is_compiled_once() -> None:
 
 
 def test_a_class_of_too_many_states_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(automaton, "MOST_ENTRIES", 100)
+    monkeypatch.setattr(automaton, "MAX_ENTRIES", 100)
     with pytest.raises(
-        Unsupported, match=r"Intervals\(5 points from 0 to 4\) is too large to compile: more than 20"
+        Unsupported, match=r"Intervals\(5 points from 0 to 4\) is too large to compile: it has more than 20"
     ):
-        automaton.compiled(Intervals(range(5)), automaton._by_number)
+        automaton.compile_automaton(Intervals(range(5)), automaton._by_number)
 
 
 def test_classes_travel_to_workers() -> None:

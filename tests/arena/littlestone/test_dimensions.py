@@ -62,7 +62,9 @@ def test_an_infinite_class_is_refused() -> None:
 
 
 def test_too_many_labels_are_refused_with_their_number() -> None:
-    with pytest.raises(Unsupported, match="has 25,005,000 labels, concepts times points, over 16,777,216"):
+    with pytest.raises(
+        Unsupported, match=r"has 25,005,000 labels \(concepts × points\), more than 16,777,216"
+    ):
         littlestone_dimension(Thresholds(range(5_000)))
 
 

@@ -13,8 +13,8 @@ from support.statistical import check_mean, expect_rejection, statistical
 from adversaries.figure1.poison import Poison
 from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import Thresholds
-from audits.attacks.poisoning import Poisoning, PoisoningResult, poisoning, run
-from audits.attacks.text import as_json, text
+from audits.attacks.attack_text import attack_json, attack_text
+from audits.attacks.poisoning import PoisoningPlan, PoisoningResult, plan_poisoning, run_poisoning
 from audits.statistics.means_and_shares import Middle, Share
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2
@@ -32,27 +32,27 @@ SIZES: dict[str, Any] = {
 QUERIED, FRESH = EverlastingV2(**SIZES), EverlastingFresh(**SIZES)
 
 
-def planned(*learners: Learner, aims: tuple[str, ...] = ("repeat",), **others: Any) -> Poisoning:
-    def made(learner: Learner, aim: str, fraction: float) -> Adversary:
+def plan(*learners: Learner, aims: tuple[str, ...] = ("repeat",), **others: Any) -> PoisoningPlan:
+    def make_adversary(learner: Learner, aim: str, fraction: float) -> Adversary:
         return Poison(learner=learner, aim=aim, fraction=fraction)
 
     settings = {"fractions": (0.0, 0.9), "rounds": 2, "games": 8, "tested": 1_000} | others
-    return poisoning([(one.name, one) for one in learners], made, aims=aims, **settings)
+    return plan_poisoning([(one.name, one) for one in learners], make_adversary, aims=aims, **settings)
 
 
 @pytest.fixture(scope="module")
 def result() -> PoisoningResult:
-    return run(planned(QUERIED, FRESH, aims=("crowd", "repeat"), games=16))
+    return run_poisoning(plan(QUERIED, FRESH, aims=("crowd", "repeat"), games=16))
 
 
 def test_nothing_chosen_is_played_once_whatever_the_aims(result: PoisoningResult) -> None:
-    told = [(one.dose.label, one.dose.aim, one.dose.fraction) for one in result.doses]
-    assert told[:3] == [
-        ("everlasting-v2", "-", 0.0),
+    doses = [(one.label, one.aim, one.fraction) for one in result.doses]
+    assert doses[:3] == [
+        ("everlasting-v2", None, 0.0),
         ("everlasting-v2", "crowd", 0.9),
         ("everlasting-v2", "repeat", 0.9),
     ]
-    assert len(told) == 6
+    assert len(doses) == 6
 
 
 def test_chosen_queries_move_the_next_round_of_v2_only(result: PoisoningResult) -> None:
@@ -60,10 +60,10 @@ def test_chosen_queries_move_the_next_round_of_v2_only(result: PoisoningResult) 
     assert alone.mean[1].upper < repeat.mean[1].lower
     assert fresh_repeat.mean[1].median < 2 * fresh.mean[1].median
     assert repeat.mean[0].median < 2 * alone.mean[0].median  # round 1 has learned from no query
-    assert result.sharpest()["everlasting-v2"].dose.fraction == 0.9
+    assert result.find_worst()["everlasting-v2"].fraction == 0.9
 
 
-def test_the_concept_of_round_one_is_no_ones(result: PoisoningResult) -> None:
+def test_no_concept_labels_the_examples_of_round_1(result: PoisoningResult) -> None:
     for one in result.doses:
         assert math.isnan(one.moved[0].median)
         assert 0 <= one.moved[1].median < 0.05
@@ -71,35 +71,35 @@ def test_the_concept_of_round_one_is_no_ones(result: PoisoningResult) -> None:
 
 
 def test_figures_do_not_depend_on_processes(result: PoisoningResult) -> None:
-    plan = planned(QUERIED, games=4)
-    assert run(plan).as_json() == run(plan, jobs=2).as_json()
+    small = plan(QUERIED, games=4)
+    assert attack_json(run_poisoning(small)) == attack_json(run_poisoning(small, jobs=2))
 
 
 def test_text_and_json_say_the_same(result: PoisoningResult) -> None:
-    told, said = json.loads(as_json(result)), text(result)
-    assert told["doses"][0]["moved"][0]["median"] is None
-    assert told["doses"][0]["aim"] is None
-    assert told["doses"][2]["fraction"] == 0.9
-    assert f"{told['doses'][2]['mean'][1]['median']:.4f}" in said
-    assert "everlasting-v2 errs most in its last round after" in said
+    data, report = json.loads(attack_json(result)), attack_text(result)
+    assert data["doses"][0]["moved"][0]["median"] is None
+    assert data["doses"][0]["aim"] is None
+    assert data["doses"][2]["fraction"] == 0.9
+    assert f"{data['doses'][2]['mean'][1]['median']:.4f}" in report
+    assert "The error of everlasting-v2 in its last round is largest after" in report
 
 
 @pytest.mark.parametrize(
     ("bad", "match"),
     [
-        ({"fractions": (0.0, 1.5)}, "a fraction lies between 0 and 1, got 1.5"),
-        ({"fractions": (0.1, 0.1)}, "each given once"),
-        ({"aims": ()}, "one or more"),
+        ({"fractions": (0.0, 1.5)}, "a fraction must be between 0 and 1, got 1.5"),
+        ({"fractions": (0.1, 0.1)}, "give at least one fraction, and each only once"),
+        ({"aims": ()}, "give at least one aim"),
     ],
 )
 def test_bad_doses_are_refused(bad: dict, match: str) -> None:
     with pytest.raises(InvalidArgument, match=match):
-        planned(QUERIED, **bad)
+        plan(QUERIED, **bad)
 
 
 def test_learners_without_rounds_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="static-erm has no rounds"):
-        planned(StaticErm(concepts=Thresholds()))
+        plan(StaticErm(concepts=Thresholds()))
 
 
 # --- limits -------------------------------------------------------------------------------------------------

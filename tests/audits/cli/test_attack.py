@@ -30,7 +30,7 @@ def test_poison_prints_a_row_for_every_dose_and_round() -> None:
     rows = [line.split()[:4] for line in done.stdout.splitlines()]
     assert ["everlasting-v2", "-", "0", "1"] in rows
     assert ["everlasting-v2", "repeat", "0.5", "1"] in rows
-    assert "everlasting-v2 errs most in its last round after repeat at 0.5" in done.stdout
+    assert "The error of everlasting-v2 in its last round is largest after repeat at 0.5" in done.stdout
 
 
 def test_fractions_and_aims_may_be_given_again() -> None:
@@ -44,7 +44,7 @@ def test_what_is_not_set_has_practical_constants() -> None:
     noted = arena("poison", "everlasting-v2", *options)
     assert noted.stderr.startswith("arena: note: everlasting-v2 has practical constants")
     kept = found("poison", *V2, *options, "--as-set", "--quiet")
-    assert kept["doses"][0]["settings"]["alpha_1"] == "0.2"
+    assert kept["doses"][0]["learner"]["settings"]["alpha_1"] == "0.2"
 
 
 def test_data_may_be_brought(tmp_path: Path) -> None:
@@ -98,7 +98,7 @@ def test_hypothesis_in_json() -> None:
             ("poison", "everlasting-v3"),
             "there is no learner of that name, got 'everlasting-v3'. Did you mean",
         ),
-        (("poison", *V2, "--fraction", "1.5"), "a fraction lies between 0 and 1, got 1.5"),
+        (("poison", *V2, "--fraction", "1.5"), "a fraction must be between 0 and 1, got 1.5"),
         (("poison", *V2, "--fraction", "some"), "fraction must be a finite number, got 'some'"),
         (
             ("poison", *V2, "--aim", "crowds"),
@@ -108,21 +108,21 @@ def test_hypothesis_in_json() -> None:
             ("poison", "laplace-count"),
             "laplace-count does not play Figure1, got 'Release'. Attack a predictor",
         ),
-        (("poison", "static-erm"), "static-erm has no rounds to be measured by"),
-        (("poison", *V2, "--rounds", "0"), "a race of predictors has at least one round, got 0"),
-        (("poison", *V2, "--games", "0"), "games must be a whole number of at least 1, got 0"),
+        (("poison", "static-erm"), "static-erm has no rounds by which it could be measured"),
+        (("poison", *V2, "--rounds", "0"), "rounds must be at least 1, got 0"),
+        (("poison", *V2, "--games", "0"), "games must be at least 1, got 0"),
         (("poison", *V2, "--x", "age"), "--x, --y and --positive speak of --data, which is missing."),
-        (("poison", *V2, "--plot", "chart.txt"), "a chart is a PNG or an SVG, got 'chart.txt'"),
+        (("poison", *V2, "--plot", "chart.txt"), "a chart must be a PNG or an SVG, got 'chart.txt'"),
         (("poison", *V2, "--set", "adversary.aim=crowd"), "aim of the adversary is set by the options"),
         (("poison", *V2, "--set", "adversary.reach=2"), "reach must be less than 1, got 2.0"),
         (("poison", *V2, *V2[:1]), "Two learners are called everlasting-v2; label one"),
         (("hypothesis", "static-erm"), "static-erm has no class with a finite domain"),
-        (("hypothesis", "static-erm", *LINE, "--games", "30"), "games are played in tables of `boost`"),
-        (("hypothesis", "static-erm", *LINE, "--boost", "0"), "games are played in tables of `boost`"),
+        (("hypothesis", "static-erm", *LINE, "--games", "30"), "games must be a multiple of boost"),
+        (("hypothesis", "static-erm", *LINE, "--boost", "0"), "boost must be at least 1, got 0"),
         (("hypothesis", "halving"), "halving does not play Figure1"),
         (
             ("hypothesis", "static-erm", *LINE, "--confidence", "1"),
-            "a confidence lies strictly between 0 and 1",
+            "confidence must be less than 1, got 1.0",
         ),
         (("poisons",), "No such command 'poisons'"),
     ],

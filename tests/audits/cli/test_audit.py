@@ -203,7 +203,7 @@ def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
     status, found = audit(*COUNT, "--games", "1000")
     assert status == 130
     assert (found["interrupted"], found["games"]) == (True, 100)
-    assert "Interrupted; what was played stands." in arena("audit", *COUNT, "--games", "1000").stdout
+    assert "Interrupted; the games played so far count." in arena("audit", *COUNT, "--games", "1000").stdout
 
 
 class Terminal(io.StringIO):

@@ -17,7 +17,7 @@ from support.waiting import wait_until
 
 from arena import InvalidArgument
 from audits import cli
-from audits.experiments.tally import Book
+from audits.experiments.experiment_run import ExperimentLedger
 
 SMALL = ("--y", "y", "--repeats", "3", "--shares", "0.8", "0.1", "--teacher-examples", "40")
 QUICK = (*SMALL, "--teacher", "Perceptron", "--epsilon", "1")
@@ -45,8 +45,8 @@ def test_it_prints_a_row_for_every_method(data: str) -> None:
     assert f"data      {data}: 600 examples, 9 variables" in lines
     assert "label 1   y = y" in lines
     assert "split     480 private, 60 public, 60 to test" in lines
-    assert "teachers  12, each of about 40 private examples" in lines
-    assert "δ         0.00208, one in the private examples" in lines
+    assert "teachers  12, each with about 40 private examples" in lines
+    assert "δ         0.00208, one divided by the number of private examples" in lines
     rows = [line.split()[:3] for line in lines if line.startswith(("psq", "asq"))]
     assert [row[0] for row in rows] == ["psq-np", "asq-np", "psq", "asq"]
     assert rows[0] == ["psq-np", "60", "∞"]
@@ -114,7 +114,7 @@ def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) 
 
 def kept_by(path: Path) -> int:
     try:
-        with Book.read(path) as book:
+        with ExperimentLedger.read(path) as book:
             return len(book.have())
     except InvalidArgument:  # it has not been begun
         return 0
@@ -145,12 +145,12 @@ def test_numbers_can_be_cut(tmp_path) -> None:
     [
         (("--teacher", "Nobody"), "there is no classifier of that name, got 'Nobody'."),
         (("--methods", "psq,svt"), "there is no method of that name, got 'svt'."),
-        (("--epsilon", "0"), "ε is finite and more than 0 nats, got 0.0."),
-        (("--budget", "0.001"), "the budget is not one of 60 public points, got 0.001. Give --budget 0.009"),
-        (("--shares", "0.9", "0.1"), "the private and the public share are more than 0 and leave a test set"),
-        (("--teacher-examples", "5000"), "480 private examples do not make a teacher of so many, got 5000."),
+        (("--epsilon", "0"), "ε must be finite and more than 0 nats, got 0.0."),
+        (("--budget", "0.001"), "the budget allows no answer for 60 public points, got 0.001."),
+        (("--shares", "0.9", "0.1"), "the private and the public share must be more than 0 and"),
+        (("--teacher-examples", "5000"), "480 private examples are too few for a teacher with so many"),
         (("--jobs", "0"), "jobs must be at least 1, got 0"),
-        (("--plot", "chart.pdf"), "a chart is a PNG or an SVG, got 'chart.pdf'."),
+        (("--plot", "chart.pdf"), "a chart must be a PNG or an SVG, got 'chart.pdf'."),
         (("--active", "guessing"), "Invalid value for '--active': 'guessing' is not one of"),
         (("--constant", "0"), "constant is more than 0, got 0.0"),
         (("--positive", "x"), "{data}, column 'y': no label is, got 'x'."),

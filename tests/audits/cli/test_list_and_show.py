@@ -100,7 +100,7 @@ def test_list_has_a_line_for_every_player() -> None:
     assert line.split(maxsplit=2) == [
         "halt-counter",
         "Figure1",
-        "reads a query off the moment at which a learner halts.",
+        "infers a query from the moment at which the learner halts.",
     ]
     (line,) = (line for line in lines if "noisy-majority" in line)
     assert "Oblivious, Adaptive, SpecialRound" in line
@@ -113,7 +113,7 @@ def test_list_as_json_is_one_object() -> None:
     assert counter == {
         "name": "halt-counter",
         "protocols": ["Figure1"],
-        "summary": "reads a query off the moment at which a learner halts.",
+        "summary": "infers a query from the moment at which the learner halts.",
         "class": "adversaries.figure1.halt_counter:HaltCounter",
     }
 
@@ -198,7 +198,10 @@ def test_show_says_what_is_filled_in() -> None:
             "A setting is NAME=VALUE or adversary.NAME=VALUE, got 'budget'.",
         ),
         (["halt-counter", "--set", "budget=0"], "budget must be at least 1, got 0"),
-        (["static-erm", "--set", "concepts=circles"], "no such concept class, got 'circles'. Possible are: "),
+        (
+            ["static-erm", "--set", "concepts=circles"],
+            "there is no such concept class, got 'circles'. Possible are: ",
+        ),
     ],
 )
 def test_show_refuses(arguments: list[str], message: str) -> None:

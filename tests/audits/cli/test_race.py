@@ -26,7 +26,7 @@ def test_it_prints_a_row_for_every_learner() -> None:
         [row[0], *row[-7:]] for row in rows if row
     ]
     assert any(row[:1] == ["coin"] and row[-1] == "none" for row in rows)
-    assert "Mistakes after 40 rounds, over 60 games of each learner:" in done.stdout
+    assert "Mistakes after 40 rounds, 60 games of each learner:" in done.stdout
     assert "realizable: some concept of the learner's class explains every game" in done.stdout
     assert "Growth of the median mistakes, by least squares over 16 marks:" in done.stdout
 
@@ -46,7 +46,7 @@ def test_halfspaces_are_raced_without_any_settings() -> None:
         f"{halfspace_players.__file__}:PlainWinnow", "--against", "sparse-disjunction", "--games", "70"
     )
     (winnow,) = race["learners"]
-    assert (race["of"], race["protocol"], race["rounds"]) == ("mistakes", "Oblivious", 1_000)
+    assert (race["quantity"], race["protocol"], race["rounds"]) == ("mistakes", "Oblivious", 1_000)
     assert winnow["concepts"] == "Halfspaces(16 dimensions, margin 0.2)"
     assert 15 <= winnow["mean"][-1] <= winnow["worst"][-1] <= 139
 
@@ -76,10 +76,10 @@ def test_settings_are_for_all_for_one_or_for_the_adversary() -> None:
 
 
 def test_agnostic_games_count_regret() -> None:
-    assert found(SOA, *SHORT)["of"] == "mistakes"
-    assert found(SOA, *SHORT, "--agnostic")["of"] == "regret"
+    assert found(SOA, *SHORT)["quantity"] == "mistakes"
+    assert found(SOA, *SHORT, "--agnostic")["quantity"] == "regret"
     race = found(SOA, *SHORT, "--set", "adversary.noise=0.2")
-    assert (race["of"], race["realizable"]) == ("regret", False)
+    assert (race["quantity"], race["realizable"]) == ("regret", False)
 
 
 @pytest.mark.parametrize("beta", ["0", "0.1", "none"])
@@ -122,9 +122,9 @@ def test_a_race_of_one_round_and_one_game_can_be_drawn(tmp_path: Path) -> None:
 def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("audits.cli.race.run_online", lambda *given, **options: 1 / 0)
+    monkeypatch.setattr("audits.cli.race.run_race", lambda *given, **options: 1 / 0)
     assert refusal(SOA, *SHORT, "--plot", "race.pdf") == (
-        "a chart is a PNG or an SVG, got 'race.pdf'. Name a file .png or .svg."
+        "a chart must be a PNG or an SVG, got 'race.pdf'. Name a file .png or .svg."
     )
     nowhere = tmp_path / "none" / "race.png"
     assert refusal(SOA, *SHORT, "--plot", str(nowhere)) == (
@@ -144,13 +144,16 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
         ((SOA, "--against", "nobody", "--rounds", "3"), "there is no adversary of that name, got 'nobody'."),
         ((SOA, "--against", f"{FILE}:Endless"), "Missing option '--rounds'. See arena race --help."),
         (SHORT, "Missing argument 'LEARNER...'. See arena race --help."),
-        ((SOA, *AGAINST, "--rounds", "0"), "an online game has T ≥ 1 rounds, got 0"),
+        ((SOA, *AGAINST, "--rounds", "0"), "rounds must be at least 1, got 0"),
         ((SOA, *AGAINST, "--rounds", "1.5"), "Invalid value for '--rounds': --rounds must be a whole number"),
-        ((SOA, *SHORT, "--games", "0"), "games must be a whole number of at least 1, got 0"),
-        ((SOA, *SHORT, "--marks", "0"), "the number of marks must be a whole number of at least 1, got 0"),
+        ((SOA, *SHORT, "--games", "0"), "games must be at least 1, got 0"),
+        ((SOA, *SHORT, "--marks", "0"), "marks must be at least 1, got 0"),
         ((SOA, *SHORT, "--jobs", "0"), "jobs must be at least 1, got 0"),
-        ((SOA, *SHORT, "--confidence", "1"), "a confidence lies strictly between 0 and 1, got 1.0"),
-        ((SOA, *SHORT, "--protocol", "SpecialRound"), "a race is under Adaptive or Oblivious, got 'Special"),
+        ((SOA, *SHORT, "--confidence", "1"), "confidence must be less than 1, got 1.0"),
+        (
+            (SOA, *SHORT, "--protocol", "SpecialRound"),
+            "the protocol of a race must be Adaptive or Oblivious, got 'Special",
+        ),
         ((SOA, GUESS, *SHORT, "--protocol", "Oblivious"), "the players do not all play Oblivious. tiny-soa "),
         (
             ("everlasting-v1", *SHORT),
@@ -171,7 +174,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
         ),
         (
             (SOA, *SHORT, "--set", "concepts=points:1..8000"),
-            "Points(8000 points from 1 to 8000) has 64,000,000 labels, concepts times points, over 16",
+            "Points(8000 points from 1 to 8000) has 64,000,000 labels (concepts × points), more than 16",
         ),
         ((GUESS, *SHORT, "--agnostic", "--set", "concepts=thresholds"), "Thresholds() has no finite domain"),
         (
@@ -188,5 +191,5 @@ def test_an_interruption_is_status_130(monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupt(*given: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("audits.races.mistakes.games.play_block", interrupt)
+    monkeypatch.setattr("audits.races.online_race.OnlineRace.play_block", interrupt)
     assert arena(SOA, *SHORT).exit_code == 130

@@ -37,7 +37,7 @@ def test_honest_is_the_usual_adversary_and_a_note_says_what_is_practical() -> No
         "arena: note: everlasting-v2 has practical constants (--as-set keeps its own)"
     )
     assert "adversary  honest" in done.stdout
-    assert "measured against, not promised" in done.stdout
+    assert "(not promised)" in done.stdout
     rows = [line.split() for line in done.stdout.splitlines()]
     assert [row[1:4] for row in rows if row[:1] == ["everlasting-v2"] and row[1:2] == ["1"]] == [
         ["1", "20", "200"]
@@ -72,24 +72,24 @@ def test_as_set_keeps_the_sizes() -> None:
     done = arena("everlasting-v2", *SHORT, *kept, "--json")
     assert done.stderr == ""
     (one,) = json.loads(done.stdout)["learners"]
-    assert one["settings"]["beta_1"] == "0.05"
-    assert one["bound"] is None  # β = 0.1
-    assert "No bound: the theorem takes" in arena("everlasting-v2", *SHORT, *kept).stdout
+    assert one["learner"]["settings"]["beta_1"] == "0.05"
+    assert one["bound_test"] is None  # β = 0.1
+    assert "No bound: the theorem requires" in arena("everlasting-v2", *SHORT, *kept).stdout
 
 
 def test_the_users_data_are_d(data: str) -> None:
     brought = ("--data", data, "--x", "age", "--y", "rich")
     (one,) = json.loads(arena("everlasting-v2", *SHORT, *brought, "--json", "--quiet").stdout)["learners"]
-    assert one["least"] == 0
+    assert one["best_concept_error"] == 0
     assert 0 <= one["worst"][1] <= 0.1
     lists = ("--data", data, "--x", "kind", "--y", "rich", "--agnostic")
     (one,) = json.loads(arena("everlasting-v2", *SHORT, *lists, "--json", "--quiet").stdout)["learners"]
-    assert one["settings"]["agnostic"] == "true"
-    assert 0.3 < one["least"] < 0.5
+    assert one["learner"]["settings"]["agnostic"] == "true"
+    assert 0.3 < one["best_concept_error"] < 0.5
     assert np.abs(one["worst"]).max() < 0.1
     both = ("--data", data, "--x", "age", "--x", "kind", "--y", "rich", "--set", "concepts=boxes:2")
     (one,) = json.loads(arena("everlasting-v2", *SHORT, *both, "--json", "--quiet").stdout)["learners"]
-    assert one["least"] == 0
+    assert one["best_concept_error"] == 0
 
 
 @pytest.mark.parametrize(
@@ -105,7 +105,7 @@ def test_the_users_data_are_d(data: str) -> None:
             ("soa", "--against", "shattered-tree", "--as-set"),
             "--data and --as-set are for predictors, which play Figure1.",
         ),
-        (("everlasting-v2", "--marks", "3"), "Predictors are measured by their own rounds; --marks is for "),
+        (("everlasting-v2", "--marks", "3"), "--marks is for online games; predictors are measured by "),
         (("everlasting-v2", "--protocol", "Adaptive"), "Predictors are raced under Figure1, not Adaptive."),
         (
             ("everlasting-v2", "--set", "rounds=1"),
@@ -120,14 +120,14 @@ def test_the_users_data_are_d(data: str) -> None:
         (
             ("everlasting-v2", "--set", "adversary.sample_size=100", "--games", "1"),
             "everlasting-v2 with 310 teachers of 93 examples and rate 1 needs a sample of 28,830, got 100. "
-            "Lower teachers or chunk, or raise training_rate (the claim follows).",
+            "Lower teachers or chunk, or raise training_rate; the claim changes accordingly.",
         ),
         (
             ("everlasting-v2", "--set", "answers=100"),
-            "the answers of round 1 must train a teacher of round 2: at rate 1 that takes 186 of them, got "
-            "100. Give more answers, a higher rate, or rounds=1.",
+            "the answers of round 1 must train a teacher of round 2, which takes 186 of them at rate 1, got "
+            "100. Set more answers, a higher rate, or rounds=1.",
         ),
-        (("everlasting-v2", "--rounds", "0"), "a race of predictors has at least one round, got 0"),
+        (("everlasting-v2", "--rounds", "0"), "rounds must be at least 1, got 0"),
         (("everlasting-v2", "--x", "age"), "--x, --y and --positive speak of --data, which is missing."),
     ],
 )

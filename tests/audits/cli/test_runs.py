@@ -397,7 +397,7 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
     without(ledger, "block >= 5")
     watched = arena("watch", ledger)
     assert watched.exit_code == 130
-    assert "Interrupted; what was played stands." in watched.stdout
+    assert "Interrupted; the games played so far count." in watched.stdout
     assert watched.stderr == f"arena: note: no process plays it; arena resume {ledger} goes on\n"
     without(ledger, "block = 0")
     assert arena("watch", ledger).stderr.startswith(
@@ -443,7 +443,7 @@ def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
     watcher.send_signal(signal.SIGINT)
     output, errors = watcher.communicate(timeout=60)
     assert (watcher.returncode, errors.strip()) == (130, "")
-    assert "Interrupted; what was played stands." in output
+    assert "Interrupted; the games played so far count." in output
 
 
 @pytest.mark.parametrize("seconds", ["0", "-1", "1e9"])

@@ -43,9 +43,9 @@ def test_of_halfspaces_is_shown_what_their_margin_allows(text: str, relevant: st
     most = {"0.2": 207, "0.4": 51}[margin]
     assert arena(text).stdout == (
         f"class                            Halfspaces(64 dimensions, margin {margin})\n"
-        "domain                           not finite, so that no tree is shown\n"
+        "domain                           not finite, so no tree is shown\n"
         "VC dimension                     63\n"
-        f"mistakes that its games allow    at most {most}, 2 ln d/ρ², as Winnow makes no more\n"
+        f"mistakes of an optimal learner   at most {most}: Winnow's bound, 2 ln d/ρ²\n"
         f"disjunctions, of points (x, -1)  {relevant}\n"
     )
 
@@ -77,15 +77,18 @@ def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
             "Say how many to show: --depth 6.",
         ),
         (("thresholds:1..7", "--tree", "--depth", "0"), "a tree has at least 1 level, got 0"),
-        (("stumps:-1",), "dimensions are a whole number, got '-1'"),
-        (("boxes:2", "--depth", "1"), "Boxes(dimension=2) has no finite domain, and no tree is shown of it"),
+        (("stumps:-1",), "dimensions and the sides of a grid must be integers, got '-1'"),
+        (
+            ("boxes:2", "--depth", "1"),
+            "Boxes(dimension=2) has no finite domain, so no tree of it can be shown",
+        ),
         (
             ("thresholds:1..99999", "--tree"),
             "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels",
         ),
         (
             ("halfspaces:64,0.2", "--depth", "3"),
-            "Halfspaces(64 dimensions, margin 0.2) has no finite domain, and no tree is shown of it",
+            "Halfspaces(64 dimensions, margin 0.2) has no finite domain, so no tree of it can be shown",
         ),
         (("intervals:1..500", "--tree"), "Intervals(500 points from 1 to 500) has "),
         (("noisy-majority", "--tree"), "noisy-majority has no setting `concepts`. Name a learner of a class"),

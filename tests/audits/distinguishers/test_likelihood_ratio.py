@@ -29,8 +29,8 @@ from audits.exact.views import laws_of_values, view_law
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
-from learners.predictors.above_threshold import AboveThresholdPredictor
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.releases.laplace_count import LaplaceCount
 

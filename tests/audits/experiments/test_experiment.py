@@ -1,7 +1,8 @@
-"""Experiments: sizes, coins, figures, what a ledger keeps, and every refusal."""
+"""Experiments: sizes, random numbers, figures, ledgers, and refusals."""
 
 from __future__ import annotations
 
+import json
 import math
 
 import attrs
@@ -11,17 +12,23 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as hnp
 from sklearn import metrics
-from support.experiment_data import LINES, Plain, load
+from support.experiment_data import LINES, SimplePlayers, load
 
 from arena import InvalidArgument
 from audits import reports as report
 from audits.data.one_hot import OneHot
-from audits.experiments import METHODS, Experiment, Row, run
-from audits.experiments.plan import ASQ, PSQ
-from audits.experiments.printed import printed
-from audits.experiments.repetition import confusion, repetition
-from audits.experiments.result import Mean, Result, _accuracy, _balanced, _f1
-from audits.experiments.tally import Book, Tally
+from audits.experiments import METHODS, ExperimentResult, ExperimentRow, PateExperiment, run_experiment
+from audits.experiments.experiment_plan import ASQ, PSQ
+from audits.experiments.experiment_result import (
+    MeanOverSplits,
+    RepetitionTally,
+    measure_accuracy,
+    measure_balanced_accuracy,
+    measure_f1,
+)
+from audits.experiments.experiment_run import ExperimentLedger, count_confusion, play_repetition
+from audits.experiments.experiment_text import experiment_json
+from audits.experiments.paper_table import find_paper_row
 
 
 @pytest.fixture(scope="module")
@@ -30,11 +37,13 @@ def data(tmp_path_factory) -> OneHot:
 
 
 @pytest.fixture
-def planned(data: OneHot) -> Experiment:
-    return Experiment(data=data, players=Plain(), teacher_examples=20, shares=(0.8, 0.1), repeats=4, seed=3)
+def planned(data: OneHot) -> PateExperiment:
+    return PateExperiment(
+        data=data, players=SimplePlayers(), teacher_examples=20, shares=(0.8, 0.1), repeats=4, seed=3
+    )
 
 
-def bytes_of(result: Result) -> list[bytes]:
+def bytes_of(result: ExperimentResult) -> list[bytes]:
     return [tally.to_bytes() for tally in result.tallies]
 
 
@@ -49,43 +58,49 @@ def test_sizes_are_those_of_the_papers_table_3(
     planned, examples, private, public, tested, teachers, budget
 ) -> None:
     data = attrs.evolve(planned.data, labels=np.zeros(examples, np.int8))
-    plan = Experiment(data=data, players=Plain())
+    plan = PateExperiment(data=data, players=SimplePlayers())
     assert (plan.private, plan.public, plan.tested) == (private, public, tested)
-    assert (plan.teachers, plan.answers_of(ASQ), plan.answers_of(PSQ)) == (teachers, budget, public)
+    assert (plan.teachers, plan.count_answers(ASQ), plan.count_answers(PSQ)) == (teachers, budget, public)
     assert plan.delta_run == 1 / private
 
 
 def test_rows_are_in_the_order_of_the_paper(planned) -> None:
     plan = attrs.evolve(planned, epsilons=(2.0, 0.5))
-    free = [Row("psq-np", math.inf), Row("asq-np", math.inf)]
-    assert list(plan.rows) == [*free, Row("psq", 2), Row("asq", 2), Row("psq", 0.5), Row("asq", 0.5)]
-    assert attrs.evolve(plan, methods=("asq",), epsilons=(1.0,)).rows == (Row("asq", 1.0),)
+    free = [ExperimentRow("psq-np", math.inf), ExperimentRow("asq-np", math.inf)]
+    assert list(plan.rows) == [
+        *free,
+        ExperimentRow("psq", 2),
+        ExperimentRow("asq", 2),
+        ExperimentRow("psq", 0.5),
+        ExperimentRow("asq", 0.5),
+    ]
+    assert attrs.evolve(plan, methods=("asq",), epsilons=(1.0,)).rows == (ExperimentRow("asq", 1.0),)
 
 
 @pytest.mark.parametrize(
     ("changed", "message"),
     [
         ({"methods": ("psv",)}, "there is no method of that name, got 'psv'. Did you mean psq? There are: "),
-        ({"methods": ()}, "an experiment has a method. There are: psq, asq, psq-np, asq-np."),
-        ({"methods": ("psq", "psq")}, "a method is named once, got 'psq'. Drop one."),
+        ({"methods": ()}, "an experiment needs a method. There are: psq, asq, psq-np, asq-np."),
+        ({"methods": ("psq", "psq")}, "each method may be given once, got 'psq'. Drop one."),
         ({"methods": ("psq",), "epsilons": ()}, "psq and asq need an ε. Give --epsilon 1."),
-        ({"epsilons": (0.0,)}, "ε is finite and more than 0 nats, got 0.0. Without noise there are psq-np"),
-        ({"epsilons": (math.inf,)}, "ε is finite and more than 0 nats, got inf."),
-        ({"epsilons": (1.0, 1.0)}, "a ε is named once, got 1.0. Drop one."),
-        ({"delta": 1.0}, "δ is a probability strictly between 0 and 1, got 1.0"),
-        ({"repeats": 0}, "repeats: a whole number of at least 1, got 0"),
-        ({"seed": -1}, "seed: a whole number of at least 0, got -1"),
-        ({"shares": (0.8, 0.2)}, "the private and the public share are more than 0 and leave a test"),
+        ({"epsilons": (0.0,)}, "ε must be finite and more than 0 nats, got 0.0. For answers without"),
+        ({"epsilons": (math.inf,)}, "ε must be finite and more than 0 nats, got inf."),
+        ({"epsilons": (1.0, 1.0)}, "each ε may be given once, got 1.0. Drop one."),
+        ({"delta": 1.0}, "delta must be less than 1, got 1.0"),
+        ({"repeats": 0}, "repeats must be at least 1, got 0"),
+        ({"seed": -1}, "seed must be at least 0, got -1"),
+        ({"shares": (0.8, 0.2)}, "the private and the public share must be more than 0 and leave a"),
         ({"shares": (0.9, 0.2)}, "leave a test set, got (0.9, 0.2). 0.8 and 0.02 leave 18 %."),
-        ({"shares": (0.8, 0.0)}, "the private and the public share are more than 0"),
+        ({"shares": (0.8, 0.0)}, "the private and the public share must be more than 0"),
         ({"shares": (0.001, 0.1)}, "600 examples are too few for a private part, a public part and a test"),
         ({"shares": (0.5, 0.4999)}, "600 examples are too few for a private part, a public part and a test"),
-        ({"budget": 1.5}, "the budget is a part of the public points, more than 0 and at most 1, got 1.5"),
-        ({"budget": 0.005}, "the budget is not one of 60 public points, got 0.005. Give --budget 0.009 or"),
-        ({"teacher_examples": 0}, "teacher examples: a whole number of at least 1, got 0"),
+        ({"budget": 1.5}, "budget must be at most 1, got 1.5"),
+        ({"budget": 0.005}, "no answer for 60 public points, got 0.005. Give --budget 0.009 or more."),
+        ({"teacher_examples": 0}, "teacher_examples must be at least 1, got 0"),
         (
             {"teacher_examples": 1_000},
-            "480 private examples do not make a teacher of so many, got 1000. Give --teacher-examples 480 or",
+            "too few for a teacher with so many, got 1000. Give --teacher-examples 480 or less.",
         ),
     ],
 )  # fmt: skip
@@ -95,8 +110,8 @@ def test_refusals(planned, changed, message) -> None:
     assert str(refused.value).startswith(message) or message in str(refused.value)
 
 
-def test_the_number_that_would_do_does(planned) -> None:
-    assert attrs.evolve(planned, budget=0.009).answers_of(ASQ) == 1
+def test_the_proposed_numbers_are_accepted(planned) -> None:
+    assert attrs.evolve(planned, budget=0.009).count_answers(ASQ) == 1
     assert attrs.evolve(planned, teacher_examples=480).teachers == 1
     with pytest.raises(InvalidArgument):
         attrs.evolve(planned, budget=0.008)
@@ -107,23 +122,26 @@ def test_the_number_that_would_do_does(planned) -> None:
 
 
 def test_a_repetition_depends_on_seed_and_index_alone(planned) -> None:
-    again = repetition(planned, 1).to_bytes()
-    assert again == repetition(planned, 1).to_bytes()
-    assert again != repetition(attrs.evolve(planned, seed=4), 1).to_bytes()
-    assert again != repetition(planned, 2).to_bytes()
+    again = play_repetition(planned, 1).to_bytes()
+    assert again == play_repetition(planned, 1).to_bytes()
+    assert again != play_repetition(attrs.evolve(planned, seed=4), 1).to_bytes()
+    assert again != play_repetition(planned, 2).to_bytes()
 
 
-def test_a_row_does_not_hang_on_which_others_there_are(planned) -> None:
-    whole = repetition(planned, 0)
-    alone = repetition(attrs.evolve(planned, methods=("asq",), epsilons=(1.0,)), 0)
-    place = planned.rows.index(Row("asq", 1.0))
-    assert (alone.told[0] == whole.told[place]).all()
-    assert (alone.answers[0], alone.told[1].tolist()) == (whole.answers[place], whole.told[-1].tolist())
+def test_a_row_does_not_depend_on_other_rows(planned) -> None:
+    whole = play_repetition(planned, 0)
+    alone = play_repetition(attrs.evolve(planned, methods=("asq",), epsilons=(1.0,)), 0)
+    place = planned.rows.index(ExperimentRow("asq", 1.0))
+    assert (alone.confusions[0] == whole.confusions[place]).all()
+    assert (alone.answers[0], alone.confusions[1].tolist()) == (
+        whole.answers[place],
+        whole.confusions[-1].tolist(),
+    )
 
 
 def test_a_students_request_is_what_the_plan_says(planned) -> None:
-    repetition(planned, 0)
-    seen = planned.players.seen
+    play_repetition(planned, 0)
+    seen = planned.players.tasks
     assert [(one.active, one.epsilon, one.answers) for one in seen[:4]] == [
         (False, math.inf, 60),
         (True, math.inf, 18),
@@ -137,26 +155,29 @@ def test_a_students_request_is_what_the_plan_says(planned) -> None:
     assert points.shape == (8 * 60, 9)
 
 
-def test_parts_of_the_data_are_disjoint_and_whole(planned) -> None:
+def test_the_parts_of_a_split_are_a_partition_of_the_data(planned) -> None:
     @attrs.frozen
-    class Kept(Plain):
+    class Kept(SimplePlayers):
         kept: list[tuple[np.ndarray, np.ndarray]] = attrs.field(factory=list, eq=False)
 
-        def ones(self, sample, teachers, split, points):
+        def count_ones(self, sample, teachers, split, points):
             self.kept.append((sample.points, points))
-            return super().ones(sample, teachers, split, points)
+            return super().count_ones(sample, teachers, split, points)
 
     marked = attrs.evolve(planned.data, points=np.arange(LINES)[:, None] * np.ones(2))
     plan = attrs.evolve(planned, data=marked, players=Kept())
     for index in range(2):
-        repetition(plan, index)
+        play_repetition(plan, index)
     rows = [np.concatenate(pair)[:, 0] for pair in plan.players.kept]
     assert all(sorted(found) == list(range(LINES)) for found in rows)
     assert (rows[0] != rows[1]).any()
 
 
 def test_confusion_counts_pairs() -> None:
-    assert confusion(np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 1, 0], bool)).tolist() == [[1, 1], [1, 2]]
+    assert count_confusion(np.array([0, 0, 1, 1, 1]), np.array([0, 1, 1, 1, 0], bool)).tolist() == [
+        [1, 1],
+        [1, 2],
+    ]
 
 
 # --- tallies and ledgers ------------------------------------------------------------------------------
@@ -167,38 +188,40 @@ COUNTS = st.integers(0, 2**40)
 @given(st.integers(0, 6).flatmap(lambda k: st.tuples(
     hnp.arrays(np.int64, k, elements=COUNTS), hnp.arrays(np.int64, (k + 1, 2, 2), elements=COUNTS)
 )))  # fmt: skip
-def test_tallies_survive_their_bytes(parts) -> None:
-    tally = Tally(*parts)
-    back = Tally.from_bytes(tally.to_bytes())
+def test_a_tally_is_decoded_from_its_bytes(parts) -> None:
+    tally = RepetitionTally(*parts)
+    back = RepetitionTally.from_bytes(tally.to_bytes())
     assert (back.answers == tally.answers).all()
-    assert (back.told == tally.told).all()
+    assert (back.confusions == tally.confusions).all()
     assert back.to_bytes() == tally.to_bytes()
 
 
 @pytest.mark.parametrize(
     "blob", [b"", b"pate", b"nope" + bytes(40), b"pate" + bytes(41), b"pate" + bytes(48)]
 )
-def test_other_bytes_are_no_tally(blob) -> None:
-    with pytest.raises(InvalidArgument, match="the bytes are not a repetition's figures"):
-        Tally.from_bytes(blob)
+def test_other_bytes_are_refused(blob) -> None:
+    with pytest.raises(InvalidArgument, match="the bytes are not the figures of a repetition"):
+        RepetitionTally.from_bytes(blob)
 
 
-def test_an_interrupted_run_goes_on_to_the_same_figures(planned, tmp_path) -> None:
-    whole, path = run(planned), tmp_path / "run.ledger"
-    first = run(attrs.evolve(planned, players=Plain(broken_at=16)), ledger=path)
+def test_an_interrupted_run_resumes_to_the_same_figures(planned, tmp_path) -> None:
+    whole, path = run_experiment(planned), tmp_path / "run.ledger"
+    first = run_experiment(attrs.evolve(planned, players=SimplePlayers(broken_at=16)), ledger=path)
     assert (first.interrupted, len(first.tallies)) == (True, 2)
     watched: list[int] = []
-    second = run(planned, ledger=path, watch=watched.append)
+    second = run_experiment(planned, ledger=path, watch=watched.append)
     assert (second.interrupted, bytes_of(second)) == (False, bytes_of(whole))
     assert watched == [2, 3, 4]
-    assert bytes_of(run(attrs.evolve(planned, players=Plain(broken_at=0)), ledger=path)) == bytes_of(whole)
+    assert bytes_of(
+        run_experiment(attrs.evolve(planned, players=SimplePlayers(broken_at=0)), ledger=path)
+    ) == bytes_of(whole)
 
 
 def test_any_missing_repetition_is_played_again(planned, tmp_path) -> None:
-    whole, path = run(planned), tmp_path / "run.ledger"
-    with Book.open(path, planned.describe()) as book:
-        book.add(2, repetition(planned, 2))
-    assert bytes_of(run(planned, ledger=path)) == bytes_of(whole)
+    whole, path = run_experiment(planned), tmp_path / "run.ledger"
+    with ExperimentLedger.open(path, planned.describe()) as book:
+        book.add(2, play_repetition(planned, 2))
+    assert bytes_of(run_experiment(planned, ledger=path)) == bytes_of(whole)
 
 
 @pytest.mark.parametrize(
@@ -212,31 +235,31 @@ def test_any_missing_repetition_is_played_again(planned, tmp_path) -> None:
     ],
 )
 def test_a_ledger_of_another_plan_is_refused(planned, tmp_path, changed, told) -> None:
-    Book.open(tmp_path / "run.ledger", planned.describe()).close()
+    ExperimentLedger.open(tmp_path / "run.ledger", planned.describe()).close()
     with pytest.raises(InvalidArgument, match=f"holds another plan: .*{told}"):
-        run(attrs.evolve(planned, **changed), ledger=tmp_path / "run.ledger")
+        run_experiment(attrs.evolve(planned, **changed), ledger=tmp_path / "run.ledger")
 
 
 def test_other_data_are_another_plan(planned, tmp_path) -> None:
-    Book.open(tmp_path / "run.ledger", planned.describe()).close()
+    ExperimentLedger.open(tmp_path / "run.ledger", planned.describe()).close()
     labels = planned.data.labels.copy()
     labels[0] ^= 1
     other = attrs.evolve(planned, data=attrs.evolve(planned.data, labels=labels))
     with pytest.raises(InvalidArgument, match="holds another plan: data: "):
-        run(other, ledger=tmp_path / "run.ledger")
+        run_experiment(other, ledger=tmp_path / "run.ledger")
     moved = attrs.evolve(planned, data=attrs.evolve(planned.data, path="elsewhere.csv"))
-    assert len(run(moved, ledger=tmp_path / "run.ledger").tallies) == 4
+    assert len(run_experiment(moved, ledger=tmp_path / "run.ledger").tallies) == 4
 
 
-def test_no_page_is_written_of_an_experiment(planned, tmp_path) -> None:
-    run(planned, ledger=tmp_path / "run.ledger")
+def test_an_experiment_has_no_html_report(planned, tmp_path) -> None:
+    run_experiment(planned, ledger=tmp_path / "run.ledger")
     with pytest.raises(InvalidArgument, match=r"run\.ledger holds an experiment, not an audit"):
-        report.html(tmp_path / "run.ledger", tmp_path / "run.html")
+        report.write_html(tmp_path / "run.ledger", tmp_path / "run.html")
 
 
 def test_jobs_are_at_least_one(planned) -> None:
     with pytest.raises(InvalidArgument, match="jobs must be at least 1, got 0"):
-        run(planned, jobs=0)
+        run_experiment(planned, jobs=0)
 
 
 # --- figures ------------------------------------------------------------------------------------------
@@ -244,10 +267,12 @@ def test_jobs_are_at_least_one(planned) -> None:
 
 @settings(max_examples=25)
 @given(hnp.arrays(np.int64, (3, 2, 2), elements=st.integers(0, 9)))
-def test_measures_are_scikit_learns(told: np.ndarray) -> None:
+def test_measures_equal_those_of_scikit_learn(told: np.ndarray) -> None:
     told[:, 0, 0] += 1
     told[:, 1, 1] += 1
-    for one, *ours in zip(told, _accuracy(told), _balanced(told), _f1(told), strict=True):
+    for one, *ours in zip(
+        told, measure_accuracy(told), measure_balanced_accuracy(told), measure_f1(told), strict=True
+    ):
         truth = np.repeat([0, 0, 1, 1], one.ravel())
         said = np.repeat([0, 1, 0, 1], one.ravel())
         theirs = [metrics.accuracy_score, metrics.balanced_accuracy_score, metrics.f1_score]
@@ -256,30 +281,30 @@ def test_measures_are_scikit_learns(told: np.ndarray) -> None:
 
 def test_measures_of_nothing_are_0() -> None:
     told = np.array([[[5, 0], [0, 0]]])
-    assert (_balanced(told)[0], _f1(told)[0]) == (0.5, 0.0)
+    assert (measure_balanced_accuracy(told)[0], measure_f1(told)[0]) == (0.5, 0.0)
 
 
 def test_a_mean_has_its_standard_error() -> None:
-    found = Mean.of(np.array([1.0, 2.0, 4.0, 5.0]))
+    found = MeanOverSplits.of(np.array([1.0, 2.0, 4.0, 5.0]))
     assert found.value == 3.0
-    assert found.off == pytest.approx(1.96 * np.sqrt(10 / 3) / 2)
-    assert Mean.of(np.array([1.0])) == Mean(1.0, None)
+    assert found.half_width == pytest.approx(1.96 * np.sqrt(10 / 3) / 2)
+    assert MeanOverSplits.of(np.array([1.0])) == MeanOverSplits(1.0, None)
 
 
-def test_the_plain_student_is_right_without_noise(planned) -> None:
-    result = run(planned)
-    by_row = {(one.row.method, one.row.epsilon): one for one in result.outcomes}
+def test_the_student_is_accurate_without_noise(planned) -> None:
+    result = run_experiment(planned)
+    by_row = {(one.method, one.epsilon): one for one in result.rows}
     best = by_row["psq-np", math.inf].accuracy.value
     assert best == pytest.approx(0.95, abs=0.05)
     assert result.vote.value == best
-    assert by_row["asq", 0.5].answers == Mean(18.0, 0.0)
+    assert by_row["asq", 0.5].answers == MeanOverSplits(18.0, 0.0)
     assert by_row["asq", 0.5].epsilon_ex_post == 0.5
     assert by_row["asq-np", math.inf].epsilon_ex_post == math.inf
     assert 0.5 <= result.majority < 0.6
 
 
 def test_json_is_plain(planned) -> None:
-    found = run(planned).as_json()
+    found = json.loads(experiment_json(run_experiment(planned)))
     assert (found["repetitions"], found["teachers"], found["interrupted"]) == (4, 24, False)
     assert [row["method"] for row in found["rows"]] == [row.method for row in planned.rows]
     assert found["rows"][0]["epsilon"] is None
@@ -287,11 +312,11 @@ def test_json_is_plain(planned) -> None:
     assert found["rows"][0]["paper"] is None
 
 
-def test_the_papers_rows_are_known_by_the_number_of_examples() -> None:
-    found = printed(8_124, "asq", 2.0)
+def test_rows_of_the_paper_are_found_by_the_number_of_examples() -> None:
+    found = find_paper_row(8_124, "asq", 2.0)
     assert found is not None
     assert (found.answers, found.epsilon_ex_post, found.accuracy) == (46.5, 1.9410, 0.8858)
-    assert printed(48_842, "psq-np", math.inf).accuracy == 0.5555  # type: ignore[union-attr]
-    assert printed(8_124, "psq-np", math.inf).epsilon_ex_post is None  # type: ignore[union-attr]
-    assert printed(8_124, "psq", 3.0) is printed(600, "psq", 1.0) is None
-    assert all(printed(n, m, 1.0) for n in (8_124, 48_842) for m in METHODS[:2])
+    assert find_paper_row(48_842, "psq-np", math.inf).accuracy == 0.5555  # type: ignore[union-attr]
+    assert find_paper_row(8_124, "psq-np", math.inf).epsilon_ex_post is None  # type: ignore[union-attr]
+    assert find_paper_row(8_124, "psq", 3.0) is find_paper_row(600, "psq", 1.0) is None
+    assert all(find_paper_row(n, m, 1.0) for n in (8_124, 48_842) for m in METHODS[:2])

@@ -13,7 +13,8 @@ import numpy as np
 import pytest
 from mutants.online_realizable import ComparesAtMistakes, NoiseOfThresholdAlone
 
-from adversaries.online.contrarian import SpecialSwap, middle_point
+from adversaries.online.base import middle_point
+from adversaries.online.special_swap import SpecialSwap
 from adversaries.online.update_swap import UpdateSwap
 from arena import Adversary, Learner, SpecialRound
 from arena.concepts import ConceptClass, FiniteClass, Halfspaces, Points, Thresholds

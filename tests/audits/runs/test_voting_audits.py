@@ -11,7 +11,7 @@ from click.testing import CliRunner, Result
 from mutants.voting_learners import BARE, VOTES
 from support.voting_learners import Screened
 
-from adversaries.voting.disagreement import Disagreement
+from adversaries.voting.disagreement import DisagreementWalk
 from adversaries.voting.small_margin import SmallMargin
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
 from audits import cli
@@ -126,7 +126,7 @@ def test_too_many_views_are_refused_with_a_remedy() -> None:
 # --- exact audits ---------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("adversary", [SmallMargin, Disagreement], ids=lambda kind: kind.name)
+@pytest.mark.parametrize("adversary", [SmallMargin, DisagreementWalk], ids=lambda kind: kind.name)
 def test_an_exact_audit_knows_halting_views_with_unstable_answers(adversary: type[Adversary]) -> None:
     player = adversary(learner=SCREENED)  # type: ignore[call-arg]
     found = exact(SCREENED, player, Voting())
@@ -215,4 +215,4 @@ def test_data_of_a_user_are_searched(tmp_path) -> None:  # type: ignore[no-untyp
         assert json.loads(done.stdout)["epsilon_lower"] > 0
     target = ("--set", "adversary.target=300")
     refused = arena("audit", "pate-gaussian", "--against", "vote-inference", *data, *learner, *target)
-    assert "the target is a row of the sample, from 0 to 299, got 'row 300'" in refused.stderr
+    assert "the target must be a row of the sample, from 0 to 299, got 'row 300'" in refused.stderr

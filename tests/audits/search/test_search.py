@@ -20,7 +20,7 @@ from audits.search.evidence import confirming_seed, exploring_seed
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.online.noisy_majority import NoisyMajority
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 

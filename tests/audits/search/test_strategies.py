@@ -25,7 +25,7 @@ from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.releases.laplace_count import LaplaceCount
 
 SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)

@@ -10,8 +10,8 @@ from scipy import stats
 from support.race_players import Drawn, TinySoa
 from support.statistical import Rejected, check_counts, expect_rejection, statistical
 
-from audits.races.mistakes import Race, race_of
-from audits.races.mistakes.result import result_of
+from audits.races import OnlineRace, plan_online_race
+from audits.races.race_result import make_result
 from audits.statistics.quantiles import mean_limit, quantile, ranks
 
 RATE = 1e-7  # of a false alarm, of each simulation below
@@ -108,24 +108,26 @@ def test_the_limit_of_the_mean_misses_no_more_often_than_said(games: int, chance
 RACES, ERROR = 1_500, 0.2
 
 
-def walks(race: Race, rng: np.random.Generator) -> list[np.ndarray]:
+def walks(race: OnlineRace, rng: np.random.Generator) -> list[np.ndarray]:
     """For each entrant the mistakes of its games at the marks: it errs in each round with chance 0.3."""
     steps = np.diff([0, *race.marks])[:, None]
     return [rng.binomial(steps, 0.3, (len(steps), race.games)).cumsum(axis=0) for _ in race.entrants]
 
 
-def missed(race: Race, rng: np.random.Generator) -> int:
+def missed(race: OnlineRace, rng: np.random.Generator) -> int:
     """Of `RACES` races, those in which some limit is on the wrong side of the true quantile."""
     marks = np.array(race.marks)
     truth = {q: stats.binom.ppf(q, marks, 0.3) for q in (0.5, 0.95)}
     wrong = 0
     for _ in range(RACES):
-        found = [q for one in result_of(race, walks(race, rng)).standings for q in (one.median, one.high)]
+        found = [
+            q for one in make_result(race, walks(race, rng)).standings for q in (one.median, one.quantile_95)
+        ]
         wrong += any(((one.lower > truth[one.q]) | (one.upper < truth[one.q])).any() for one in found)
     return wrong
 
 
-def check_together(race: Race, rng: np.random.Generator) -> None:
+def check_together(race: OnlineRace, rng: np.random.Generator) -> None:
     """Of 1,500 races, at most 0.256 may miss at an error of 0.2; limits that miss at a rate of 0.35 are
     accepted with a chance below 1e-14."""
     most = int(stats.binom.isf(RATE, RACES, ERROR))
@@ -134,9 +136,9 @@ def check_together(race: Race, rng: np.random.Generator) -> None:
         raise Rejected(f"a limit missed in {wrong} of {RACES} races, more than {most}")
 
 
-def race(confidence: float, games: int = 50) -> Race:
+def race(confidence: float, games: int = 50) -> OnlineRace:
     players = [(label, TinySoa(), Drawn()) for label in ("a", "b")]
-    return race_of(players, rounds=400, games=games, marks=10, confidence=confidence)
+    return plan_online_race(players, rounds=400, games=games, marks=10, confidence=confidence)
 
 
 @statistical(rate=RATE)
@@ -149,6 +151,6 @@ def test_limits_that_hold_one_by_one_do_not_hold_together(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Each limit at the level 0.1: 80 of them miss somewhere far oftener than 0.35."""
-    monkeypatch.setattr("audits.races.mistakes.result.limit_level", lambda race: ERROR / 2)
+    monkeypatch.setattr("audits.races.race_result.limit_level", lambda race: ERROR / 2)
     with expect_rejection("a limit missed"):
         check_together(race(1 - ERROR), rng)

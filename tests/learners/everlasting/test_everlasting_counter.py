@@ -15,10 +15,10 @@ from support.players import script
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.mechanisms.accounting.composition import advanced
-from learners.mechanisms.counters.binary_counter import lag
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.counters.binary_counter import binary_counter_lag
 from learners.mechanisms.sparse_vector.running_sum import running_sum_lag
-from learners.mechanisms.sparse_vector.steady_thresholds import steady_cost
+from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
 
 CROSSING = EverlastingCounter()
 BINARY = EverlastingCounter(counter="binary", halts=6_000)
@@ -42,11 +42,11 @@ def test_the_default_keeps_the_theorem(spec: EverlastingCounter) -> None:
     assert spec.claim.delta <= 1e-5
     for index in (1, 2, 3, 6):
         round = spec.round(index)
-        epsilon, delta = spec._answering(round)
+        epsilon, delta = spec._cost_of_answers(round)
         assert epsilon == pytest.approx(1, abs=1e-9)
         assert delta == 0.5e-5
         assert 0.5 / spec.gap <= 0.25 * round.teachers * round.noise  # votes of one mind are hardly ever ⊤
-        assert spec.stops_at(index) > spec.halts_in(index) / 2
+        assert spec.stopping_count(index) > spec.halts_in_round(index) / 2
 
 
 @pytest.mark.parametrize("spec", BOTH, ids=named)
@@ -63,9 +63,9 @@ def test_the_claim_by_hand(spec: EverlastingCounter) -> None:
 def test_votes_cost_what_is_less() -> None:
     """The ⊤s of a round, or all its answers as in v2."""
     by_tops = CROSSING._cost(1, 10**6, 20_001, 0.01)
-    assert by_tops == steady_cost(128, 0.01, gap=0.5 * 200.01, slack=0.5e-5)
+    assert by_tops == steady_thresholds_cost(128, 0.01, gap=0.5 * 200.01, slack=0.5e-5)
     assert CROSSING._cost(1, 20, 20_001, 0.01).epsilon == pytest.approx(0.2)  # basic composition
-    assert CROSSING._cost(2, 20, 20_001, 0.01) == advanced(20, 0.01, slack=0.5e-5)
+    assert CROSSING._cost(2, 20, 20_001, 0.01) == advanced_composition(20, 0.01, slack=0.5e-5)
     few = attrs.evolve(CROSSING, answers=16_000)  # which train ten teachers of round 2
     assert few.round(2).teachers == 10
     assert few.claim == CROSSING.claim
@@ -74,7 +74,7 @@ def test_votes_cost_what_is_less() -> None:
 def test_noise_that_is_set_is_what_counts() -> None:
     louder = attrs.evolve(CROSSING, noise=0.005)
     assert [louder.round(i).noise for i in (1, 2, 3)] == [0.005, 0.0025, 0.00125]
-    costs = [louder._answering(louder.round(i))[0] for i in (1, 2, 3, 4)]
+    costs = [louder._cost_of_answers(louder.round(i))[0] for i in (1, 2, 3, 4)]
     assert costs == sorted(costs, reverse=True)
     assert attrs.evolve(CROSSING, noise=0.05).claim.epsilon > 2 * CROSSING.claim.epsilon
     assert attrs.evolve(CROSSING, counter_epsilon=0.7).claim.epsilon == pytest.approx(
@@ -87,22 +87,24 @@ def test_noise_that_is_set_is_what_counts() -> None:
 
 def test_the_count_stops_below_the_budget_by_its_lag() -> None:
     beta = 1e-7
-    assert CROSSING.stops_at(1) == 128 - running_sum_lag(beta, epsilon=0.5)
-    assert CROSSING.stops_at(3) == 512 - running_sum_lag(beta, epsilon=0.5)
-    assert BINARY.stops_at(2) == 12_000 - lag(BINARY.round(2).answers, beta, epsilon=0.5)
+    assert CROSSING.stopping_count(1) == 128 - running_sum_lag(beta, epsilon=0.5)
+    assert CROSSING.stopping_count(3) == 512 - running_sum_lag(beta, epsilon=0.5)
+    assert BINARY.stopping_count(2) == 12_000 - binary_counter_lag(BINARY.round(2).answers, beta, epsilon=0.5)
     for index in range(1, 12):
-        assert BINARY.stops_at(index + 1) > BINARY.stops_at(index)
+        assert BINARY.stopping_count(index + 1) > BINARY.stopping_count(index)
 
 
 def test_a_budget_within_the_lag_is_refused() -> None:
-    message = r"the binary counter may lag 2,400\.8 ⊤s behind, so that round 1 takes halts of at least 2,402"
+    message = (
+        r"the binary counter may lag 2,400\.8 answers behind, so that round 1 needs halts of at least 2,402"
+    )
     with pytest.raises(InvalidArgument, match=message + r", got 2401\. Raise halts or counter_epsilon"):
         attrs.evolve(BINARY, halts=2_401)
-    assert attrs.evolve(BINARY, halts=2_402).stops_at(1) >= 1
-    with pytest.raises(InvalidArgument, match=r"the crossing counter may lag 35\.4 ⊤s behind"):
+    assert attrs.evolve(BINARY, halts=2_402).stopping_count(1) >= 1
+    with pytest.raises(InvalidArgument, match=r"the crossing counter may lag 35\.4 answers behind"):
         EverlastingCounter(halts=36)
-    enough = round(lag(2, 1e-7, epsilon=0.5)) + 2  # for round 1 alone
-    with pytest.raises(InvalidArgument, match=r"round 2 takes halts of at least"):
+    enough = round(binary_counter_lag(2, 1e-7, epsilon=0.5)) + 2  # for round 1 alone
+    with pytest.raises(InvalidArgument, match=r"round 2 needs halts of at least"):
         attrs.evolve(BINARY, halts=enough, answers=2, rate=1.0, teachers=1, chunk=1)
 
 
@@ -131,11 +133,11 @@ def test_it_stops_soon_after_ties_and_not_where_votes_are_clear(counter: str) ->
 class NoHardStop(EverlastingCounter):
     """The same count, which is never forestalled."""
 
-    def halts_in(self, index: int) -> int:
+    def halts_in_round(self, index: int) -> int:
         return 10**9
 
-    def stops_at(self, index: int) -> float:
-        return EverlastingCounter.stops_at(attrs.evolve(BEHIND), index)
+    def stopping_count(self, index: int) -> float:
+        return EverlastingCounter.stopping_count(attrs.evolve(BEHIND), index)
 
 
 BEHIND = attrs.evolve(SMALL, delta=0.9)  # so that the chance of a hard stop, 0.009, can be seen
@@ -158,7 +160,7 @@ def test_the_count_is_seldom_too_late(closer: int, holds: bool) -> None:
 @pytest.mark.parametrize("counter", ["crossing", "binary"])
 def test_the_hard_stop_comes_with_the_last_top(counter: str) -> None:
     class Deaf(EverlastingCounter):
-        def stops_at(self, index: int) -> float:
+        def stopping_count(self, index: int) -> float:
             return 1e9
 
     settings = {field.name: getattr(SMALL, field.name) for field in attrs.fields(EverlastingCounter)}

@@ -66,7 +66,7 @@ def test_by_default_a_pool_trains_the_next_round_as_wished() -> None:
     for index in (1, 2, 3):
         following = spec.round(index + 1)
         assert following.teachers == 7 * 2**index
-        assert following.examples <= 0.3 * spec.unlabelled(index) < following.examples + 1
+        assert following.examples <= 0.3 * spec.pool_size(index) < following.examples + 1
 
 
 def test_a_share_that_rounding_leaves_one_short_is_made_up_for() -> None:
@@ -76,7 +76,7 @@ def test_a_share_that_rounding_leaves_one_short_is_made_up_for() -> None:
 
 def test_a_small_pool_trains_fewer_teachers_and_none_is_refused() -> None:
     assert SMALL.round(2).teachers == 4
-    with pytest.raises(InvalidArgument, match=r"the fresh points of round 1 must train .* got 2\. Give more"):
+    with pytest.raises(InvalidArgument, match=r"the fresh points of round 1 must train .* got 2\. Set more"):
         attrs.evolve(SMALL, pool=2)
 
 
@@ -112,8 +112,8 @@ def test_a_stream_that_ends_is_told_by_how_much() -> None:
     with pytest.raises(BudgetExceeded) as caught:
         play(SMALL, asked, Figure1(), games=3, seed=1)
     assert str(caught.value) == (
-        "everlasting-fresh has spent the answers of round 1, and the next is made of 12 fresh points, of "
-        "which 5 have come. Hand over 7 more with the move Unlabelled, or set rounds=1."
+        "everlasting-fresh has used up the answers of round 1, and the next round needs 12 fresh points, of "
+        "which 5 have come. Provide 7 more with the move Unlabelled, or set rounds=1."
     )
 
 
@@ -173,7 +173,7 @@ class FreshReference(Reference):
         self.handed += [float(point) for point in x]
 
     def next_round(self) -> None:
-        size = self.spec.unlabelled(self.index)
+        size = self.spec.pool_size(self.index)
         self.asked, self.handed = self.handed[:size], self.handed[size:]
         super().next_round()
 

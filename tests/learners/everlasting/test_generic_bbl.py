@@ -29,13 +29,13 @@ from arena import (
     play,
 )
 from arena.concepts import Boxes, ConceptClass, FiniteClass, Halfplanes, Halfspaces, Stumps, Thresholds
-from learners.everlasting.constants import Paper
+from learners.everlasting.constants import paper_constants
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.mechanisms.accounting.composition import amplified, composed
-from learners.mechanisms.sparse_vector.between_thresholds import required_gap
+from learners.mechanisms.accounting.composition import amplify_by_subsampling, best_composition
+from learners.mechanisms.sparse_vector.between_thresholds import gap_of_delta
 
 # --- parameters --------------------------------------------------------------------------------------
 
@@ -47,7 +47,7 @@ def test_the_default_of_v1_meets_the_conditions_of_its_theorem() -> None:
         round = spec.round(index)
         assert round.noise == pytest.approx(1 / (3 * sqrt(8 * log(2 / 1e-5))))  # step 3(c)
         halves = spec.delta / (2 * spec.halts)
-        assert 2 * round.alpha >= required_gap(epsilon=round.noise, delta=halves, size=round.teachers)
+        assert 2 * round.alpha >= gap_of_delta(epsilon=round.noise, delta=halves, size=round.teachers)
         assert (
             spec.rate_run * round.answers >= spec.round(index + 1).examples
         )  # the next round can be trained
@@ -74,7 +74,9 @@ def test_rounds_grow_as_alpha_and_beta_are_halved() -> None:
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
 def test_answers_that_train_no_teacher_are_refused(spec: type[GenericBBL]) -> None:
-    with pytest.raises(InvalidArgument, match=r"takes 1,515 of them, got 100\. Give more answers, a higher"):
+    with pytest.raises(
+        InvalidArgument, match=r"takes 1,515 of them at rate .*, got 100\. Set more answers, a higher"
+    ):
         spec(answers=100)
     assert spec(answers=100, rounds=1).round(1).answers == 100
     assert spec(answers=1_515).round(2).teachers == 1
@@ -140,9 +142,9 @@ def test_the_claim_of_v2_covers_every_later_round(noise: float | None, answers: 
     """Of few answers basic composition is the lesser in round 2, and no longer in those that follow."""
     spec = EverlastingV2(teachers=1, chunk=1, noise=noise, answers=answers, rate=0.9)
     later = [spec.round(index) for index in range(2, 12)]
-    costs = [composed(run.answers, run.noise, slack=spec.delta / 2).epsilon for run in later]
-    beside = amplified(3.0, 0.0, rate=0.9).epsilon
-    worst = max(amplified(cost + beside + 3, 0.0, rate=0.9).epsilon for cost in costs)
+    costs = [best_composition(run.answers, run.noise, slack=spec.delta / 2).epsilon for run in later]
+    beside = amplify_by_subsampling(3.0, 0.0, rate=0.9).epsilon
+    worst = max(amplify_by_subsampling(cost + beside + 3, 0.0, rate=0.9).epsilon for cost in costs)
     assert spec._cost_of_query().epsilon >= worst * (1 - 1e-12)
 
 
@@ -183,7 +185,7 @@ def test_samples_too_small_are_refused_with_the_size_that_would_do() -> None:
 def test_a_refusal_for_too_many_labellings_is_outside_the_claim() -> None:
     """It depends on how many points differ, so that it tells of one query which is one too many."""
     concepts, most = Boxes(6), 20
-    assert concepts.most_dichotomies(most) <= 2**20 < concepts.most_dichotomies(most + 1)
+    assert concepts.growth_bound(most) <= 2**20 < concepts.growth_bound(most + 1)
     points = np.zeros((most, 6))
     points[:, 0] = np.arange(most)
     spec = EverlastingV2(
@@ -212,14 +214,14 @@ def test_a_refusal_for_too_many_labellings_is_outside_the_claim() -> None:
 
 
 def test_the_printed_constants_of_v2_demand_what_the_notes_say() -> None:
-    constants = Paper("v2").constants(alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5)
+    constants = paper_constants("v2", alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5)
     assert constants.n == pytest.approx(6e14, rel=0.1)
     assert "labelled examples" in str(constants)
 
 
 def test_the_printed_constants_of_v1_demand_more() -> None:
     one, two = (
-        Paper(v).constants(alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5, tau=100.0) for v in ("v1", "v2")
+        paper_constants(v, alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5, tau=100.0) for v in ("v1", "v2")
     )
     assert one.n == pytest.approx(two.n / 2 / 0.03)
     assert one.halts == pytest.approx(64 * 0.03 * one.answers)
@@ -232,14 +234,14 @@ def test_n_is_as_printed_in_the_initial_input(version: str, tau: float, power: i
     front = 8 * log(26 / a) + 4 * log(4 / b)
     spread = log((64 * log(26 / a) + 32 * log(4 / b)) / (e * a**2 * b * d))
     n = 8 * tau / (a**power * e**2) * front**2 * log(1 / d) * spread**2 * (3 + exp(e + 4))
-    assert Paper(version).constants(alpha=a, beta=b, epsilon=e, delta=d).n == pytest.approx(n)
+    assert paper_constants(version, alpha=a, beta=b, epsilon=e, delta=d).n == pytest.approx(n)
 
 
 @pytest.mark.parametrize("bad", [{"alpha": 0.07}, {"beta": 0.0}, {"delta": 0.1}, {"epsilon": 1.1}])
 def test_the_printed_constants_hold_in_the_theorems_range(bad: dict) -> None:
     good = {"alpha": 0.05, "beta": 0.05, "epsilon": 0.5, "delta": 1e-5}
-    with pytest.raises(InvalidArgument, match="the theorem takes"):
-        Paper("v2").constants(**(good | bad))
+    with pytest.raises(InvalidArgument, match="the theorem requires"):
+        paper_constants("v2", **(good | bad))
 
 
 # --- games ----------------------------------------------------------------------------------------
@@ -264,7 +266,7 @@ def test_v1_does_not_halt_where_the_votes_are_clear() -> None:
     assert not played.halted.any()
 
 
-def test_v2_never_halts_and_answers_through_rounds() -> None:
+def test_v2_never_halts_and_answers_cost_through_rounds() -> None:
     spec = EverlastingV2(teachers=9, chunk=1, training_rate=0.5, rate=0.5, answers=8)
     asked = script(Train(TIED), *[Query(0.5)] * 200)
     played = play(spec, asked, Figure1(), games=20, seed=1, record=True)
@@ -476,15 +478,15 @@ def test_two_samples_are_labelled_apart(rng: np.random.Generator) -> None:
 def test_the_agnostic_claim_pays_for_the_new_labels() -> None:
     plain = EverlastingV2(training_rate=0.01)
     agnostic = attrs.evolve(plain, agnostic=True)
-    through = plain._through_round(1)
-    expected = amplified(through[0] + 3, 4 * np.e * through[1], rate=0.01)
+    through = plain._cost_through_round(1)
+    expected = amplify_by_subsampling(through[0] + 3, 4 * np.e * through[1], rate=0.01)
     assert agnostic._cost_of_example() == pytest.approx(expected)
     assert agnostic.claim.epsilon == pytest.approx(max(expected.epsilon, plain.claim.epsilon))
     assert EverlastingV2(agnostic=True).claim.epsilon < 1  # the printed rate is for four more nats
 
 
 @pytest.mark.parametrize("spec", [EverlastingV1, EverlastingV2])
-def test_finite_classes_play_through_rounds(spec: type[GenericBBL]) -> None:
+def test_finite_classes_play_cost_through_rounds(spec: type[GenericBBL]) -> None:
     concepts = FiniteClass(np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1], [1, 0, 1]], bool))
     learner = spec(concepts=concepts, teachers=9, chunk=1, training_rate=0.5, rate=0.5, answers=8)
     sample = Sample([0, 1, 2], [0, 1, 1], [20, 20, 20])

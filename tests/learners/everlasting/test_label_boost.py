@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.concept_laws import TOLD, Labelling, Told, as_array
+from support.concept_laws import NAIVE_CLASSES, Labelling, NaiveClass, as_array
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Boxes, Thresholds
@@ -20,31 +20,31 @@ from learners.everlasting.label_boost import label_boost
 
 RATE = 1e-8
 GAMES = 350_000
-NAMES = list(TOLD)
+NAMES = list(NAIVE_CLASSES)
 
 Example = tuple[int, int]  # the number of a point, and a label; 2 is none
 
 
-def law(told: Told, examples: list[Example]) -> dict[Labelling, float]:
+def law(naive: NaiveClass, examples: list[Example]) -> dict[Labelling, float]:
     """Steps 1 to 4 as listed: labelling of the examples, in their order -> probability."""
-    points = [told.points[i] for i, _ in examples]
+    points = [naive.points[i] for i, _ in examples]
     weights = {}
-    for labels in told.labellings(points):
+    for labels in naive.labellings(points):
         errors = sum(y < 2 and y != said for (_, y), said in zip(examples, labels, strict=True))
         weights[labels] = math.exp(-errors / 2.0)  # ε = 1, sensitivity 1
     total = math.fsum(weights.values())
     return {labels: weight / total for labels, weight in weights.items()}
 
 
-def boosted(told: Told, examples: list[Example], rng: np.random.Generator, games: int) -> np.ndarray:
+def boosted(naive: NaiveClass, examples: list[Example], rng: np.random.Generator, games: int) -> np.ndarray:
     """The concepts for S∘T as above, with a point in the arrays that does not occur."""
     columns = [(i, y == 0, y == 1, True) for i, y in examples] + [(0, False, False, False)]
     which, zeros, ones, present = (np.array(column) for column in zip(*columns, strict=True))
     table = (games, len(columns))
-    points = np.array(told.points, float)[which]
+    points = np.array(naive.points, float)[which]
     return label_boost(
         rng,
-        told.spec,
+        naive.spec,
         points=np.broadcast_to(points, (games, *points.shape)),
         zeros=np.broadcast_to(zeros.astype(int), table),
         ones=np.broadcast_to(ones.astype(int), table),
@@ -52,7 +52,7 @@ def boosted(told: Told, examples: list[Example], rng: np.random.Generator, games
     )
 
 
-def run_law(told: Told, examples: list[Example]) -> dict[Labelling, float]:
+def run_law(naive: NaiveClass, examples: list[Example]) -> dict[Labelling, float]:
     """`law` as the code has it: the exponential mechanism is caught, and what it was to draw from told."""
     chances: list[np.ndarray] = []
 
@@ -63,12 +63,12 @@ def run_law(told: Told, examples: list[Example]) -> dict[Labelling, float]:
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "exponential_mechanism", place)
-        boosted(told, examples, np.random.default_rng(0), 1)
+        boosted(naive, examples, np.random.default_rng(0), 1)
         held = np.flatnonzero(chances[0] > 0)
         patch.setattr(module, "exponential_mechanism", lambda *args, **kwargs: held)
-        concepts = boosted(told, examples, np.random.default_rng(0), len(held))
-    points = as_array(told, [told.points[i] for i, _ in examples])
-    rows = told.spec.labels(concepts, points).tolist() if examples else [[]]
+        concepts = boosted(naive, examples, np.random.default_rng(0), len(held))
+    points = as_array(naive, [naive.points[i] for i, _ in examples])
+    rows = naive.spec.labels(concepts, points).tolist() if examples else [[]]
     assert len({tuple(row) for row in rows}) == len(rows)
     return {tuple(row): chances[0][place] for row, place in zip(rows, held, strict=True)}
 
@@ -78,19 +78,19 @@ def run_law(told: Told, examples: list[Example]) -> dict[Labelling, float]:
 @given(data=st.data())
 def test_the_law_is_the_listing(name: str, data: st.DataObject) -> None:
     """Of every class: duplicates, points without labels, no points at all."""
-    told = TOLD[name]
-    example = st.tuples(st.integers(0, len(told.points) - 1), st.integers(0, 2))
+    naive = NAIVE_CLASSES[name]
+    example = st.tuples(st.integers(0, len(naive.points) - 1), st.integers(0, 2))
     examples = data.draw(st.lists(example, max_size=5))
-    assert run_law(told, examples) == pytest.approx(law(told, examples), rel=1e-12)
+    assert run_law(naive, examples) == pytest.approx(law(naive, examples), rel=1e-12)
 
 
 EXAMPLES = [(0, 0), (1, 1), (1, 1), (1, 0), (3, 1), (2, 2), (0, 2)]
 
 
-def observed(told: Told, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    expected = law(told, EXAMPLES)
+def observed(naive: NaiveClass, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    expected = law(naive, EXAMPLES)
     held, counts = np.unique(concepts, axis=0, return_counts=True)
-    rows = told.spec.labels(held, np.array([told.points[i] for i, _ in EXAMPLES], float))
+    rows = naive.spec.labels(held, np.array([naive.points[i] for i, _ in EXAMPLES], float))
     seen = dict.fromkeys(expected, 0)
     for row, count in zip(rows.tolist(), counts, strict=True):
         seen[tuple(row)] += int(count)
@@ -100,7 +100,7 @@ def observed(told: Told, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("name", ["thresholds", "matrix", "intervals"])
 def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Generator) -> None:
-    seen, expected = observed(TOLD[name], boosted(TOLD[name], EXAMPLES, rng, GAMES))
+    seen, expected = observed(NAIVE_CLASSES[name], boosted(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES))
     check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
@@ -110,25 +110,25 @@ def test_another_selection_budget_would_be_noticed(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SELECTION_EPSILON", 1.25)
-    seen, expected = observed(TOLD[name], boosted(TOLD[name], EXAMPLES, rng, GAMES))
+    seen, expected = observed(NAIVE_CLASSES[name], boosted(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES))
     with expect_rejection():
         check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
-Law = Callable[[Told, list[Example]], dict[Labelling, float]]
+Law = Callable[[NaiveClass, list[Example]], dict[Labelling, float]]
 
 
-def worst_loss(told: Told, size: int, law_of: Law) -> float:
+def worst_loss(naive: NaiveClass, size: int, law_of: Law) -> float:
     """The largest log-ratio of the chances of a labelling of all examples but the last, over all S∘T of
     `size` examples and all that differ from it in the last.
     """
     worst = 0.0
-    kinds = list(product(range(len(told.points)), range(3)))
+    kinds = list(product(range(len(naive.points)), range(3)))
     for rest in combinations_with_replacement(kinds, size - 1):
         laws = []
         for last in kinds:
             others: dict[Labelling, float] = {}
-            for labels, chance in law_of(told, [*rest, last]).items():
+            for labels, chance in law_of(naive, [*rest, last]).items():
                 others[labels[:-1]] = others.get(labels[:-1], 0.0) + chance
             laws.append(others)
         for labels in laws[0]:
@@ -137,9 +137,9 @@ def worst_loss(told: Told, size: int, law_of: Law) -> float:
     return worst
 
 
-def tiny(name: str, points: int) -> Told:
+def tiny(name: str, points: int) -> NaiveClass:
     """A class with few points to draw from."""
-    return attrs.evolve(TOLD[name], points=TOLD[name].points[:points])
+    return attrs.evolve(NAIVE_CLASSES[name], points=NAIVE_CLASSES[name].points[:points])
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_concepts_are_dichotomies_of_what_occurs(columns: list[tuple[int, int, i
 
 @pytest.mark.parametrize("name", NAMES)
 def test_no_games(name: str, rng: np.random.Generator) -> None:
-    spec = TOLD[name].spec
+    spec = NAIVE_CLASSES[name].spec
     nothing = np.zeros((0, 3))
     concepts = label_boost(
         rng,
@@ -197,7 +197,7 @@ def test_no_games(name: str, rng: np.random.Generator) -> None:
         ones=nothing,
         present=nothing.astype(bool),
     )
-    assert concepts.shape == (0, *spec.concept_at_random(rng).shape)
+    assert concepts.shape == (0, *spec.draw_concept(rng).shape)
 
 
 @pytest.mark.parametrize("name", NAMES)
@@ -205,10 +205,10 @@ def test_slabs_do_not_change_the_law(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "_SLAB", 20)
-    told = TOLD[name]
-    concepts = boosted(told, [(0, 0), (1, 1), (2, 2)], rng, 7)
-    assert concepts.shape == (7, *told.spec.concept_at_random(rng).shape)
-    told.spec.check_concepts(concepts)
+    naive = NAIVE_CLASSES[name]
+    concepts = boosted(naive, [(0, 0), (1, 1), (2, 2)], rng, 7)
+    assert concepts.shape == (7, *naive.spec.draw_concept(rng).shape)
+    naive.spec.check_concepts(concepts)
 
 
 def test_games_differ_in_what_is_present(rng: np.random.Generator) -> None:

@@ -11,13 +11,13 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds
-from learners.everlasting.constants import Paper
+from learners.everlasting.constants import paper_constants
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.practical_constants import practical, practical_chunk, teachers_at
+from learners.everlasting.practical_constants import practical_chunk, teachers_for_epsilon
 
 ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh()]
 
@@ -25,7 +25,7 @@ ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh(
 @pytest.mark.parametrize("rounds", [1, 3, 5])
 @pytest.mark.parametrize("spec", ALL, ids=lambda spec: spec.name)
 def test_every_round_has_what_it_needs(spec: GenericBBL, rounds: int) -> None:
-    found = practical(spec, rounds=rounds)
+    found = spec.with_practical_constants(rounds=rounds)
     for index in range(1, rounds + 1):
         run = found.round(index)
         assert run.teachers == found.teachers * 2 ** (index - 1)  # answers feed as many as are wished
@@ -39,28 +39,30 @@ def test_every_round_has_what_it_needs(spec: GenericBBL, rounds: int) -> None:
 
 def test_what_is_kept_stays() -> None:
     spec = EverlastingV2(teachers=5_000, alpha_1=0.01, rate=0.5)
-    found = practical(spec, keep={"teachers", "alpha_1", "rate"})
+    found = spec.with_practical_constants(keep={"teachers", "alpha_1", "rate"})
     assert (found.teachers, found.alpha_1, found.rate) == (5_000, 0.01, 0.5)
     assert found.chunk == practical_chunk(0.01, 1)
-    few = practical(EverlastingV2(), keep=())
+    few = EverlastingV2().with_practical_constants(keep=())
     assert found.noise < few.noise  # more teachers need less ε′ for the same noise
     assert found.answers is None
 
 
 def test_claims_are_what_is_run() -> None:
-    v2 = practical(EverlastingV2())
+    v2 = EverlastingV2().with_practical_constants()
     assert 1e4 < v2.claim.epsilon < 1e6
-    more = practical(attrs.evolve(EverlastingV2(), teachers=10**6), keep={"teachers"})
+    more = EverlastingV2(teachers=10**6).with_practical_constants(keep={"teachers"})
     assert 10 < more.claim.epsilon < 1_000  # falls as the root of T
-    assert practical(EverlastingV1()).claim.empty  # the gap holds with thousands of teachers only
-    counted = practical(EverlastingCounter())
+    assert (
+        EverlastingV1().with_practical_constants().claim.empty
+    )  # the gap holds with thousands of teachers only
+    counted = EverlastingCounter().with_practical_constants()
     assert counted.claim.epsilon < v2.claim.epsilon / 2
-    spec = practical(attrs.evolve(EverlastingV2(), agnostic=True))
+    spec = EverlastingV2(agnostic=True).with_practical_constants()
     assert spec.agnostic
 
 
 def test_what_one_nat_would_take() -> None:
-    teachers = teachers_at(1.0, answers_each=372, beta=0.03, delta=1e-5)
+    teachers = teachers_for_epsilon(1.0, answers_each=372, beta=0.03, delta=1e-5)
     noise = 16 * log(372 * teachers / 0.03) / teachers
     assert np.sqrt(2 * 372 * teachers * log(2e5)) * noise == pytest.approx(1, rel=1e-6)
     assert 2e9 < teachers < 3e9
@@ -90,7 +92,7 @@ def test_a_teacher_of_another_class_errs_more_no_more_often(
     """A tenth of it is seen: a seed that is fixed, and a wide margin."""
     games, alpha = 1_000, 0.1
     target, held = _taught(concepts, practical_chunk(alpha, concepts.vc_dimension), games, rng)
-    tested = concepts.points_at_random(rng, 4_000)
+    tested = concepts.draw_points(rng, 4_000)
     wrong = concepts.labels(held, tested) != concepts.labels(target, tested)
     assert np.mean(wrong.mean(axis=1) > alpha) <= 1 / 16
 
@@ -99,8 +101,8 @@ def _taught(
     concepts: ConceptClass, chunk: int, games: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """A target (1, ...), and teachers (games, ...), each trained on a chunk of examples that it labels."""
-    target = concepts.concept_at_random(rng)[None]
-    points = concepts.points_at_random(rng, games * chunk)
+    target = concepts.draw_concept(rng)[None]
+    points = concepts.draw_points(rng, games * chunk)
     labels = concepts.labels(target, points)[0]
     held = concepts.erm(points.reshape(games, chunk, *points.shape[1:]), labels.reshape(games, chunk))
     return target, held
@@ -118,10 +120,10 @@ def _mass(concepts: np.ndarray) -> np.ndarray:
 
 
 def test_a_bound_is_measured_against_unless_the_sizes_are_printed() -> None:
-    bound = practical(EverlastingV2()).bound(3)
+    bound = EverlastingV2().with_practical_constants().bound(3)
     assert bound is not None
     assert (bound.of, bound.at_most, bound.beta, bound.promised) == (ERROR, 0.24, 0.24, False)
-    first = practical(EverlastingV1()).bound(3)
+    first = EverlastingV1().with_practical_constants().bound(3)
     assert first is not None
     assert (first.at_most, first.beta) == (pytest.approx(0.36), 0.24)
     assert EverlastingV2().bound(3) is None  # α_1 = 0.2
@@ -129,7 +131,7 @@ def test_a_bound_is_measured_against_unless_the_sizes_are_printed() -> None:
 
 
 def test_the_printed_sizes_of_v2_promise_nothing_for_their_noise() -> None:
-    printed = Paper("v2").constants(alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5)
+    printed = paper_constants("v2", alpha=0.06, beta=0.06, epsilon=0.9, delta=1e-5)
     sizes = {"chunk": 2 * int(printed.chunk), "teachers": 2 * int(printed.teachers)}
     spec = EverlastingV2(
         epsilon=0.9, alpha_1=0.03, beta_1=0.03, answers=2 * int(printed.answers), rounds=1, **sizes
@@ -146,5 +148,5 @@ def test_the_printed_sizes_of_v2_promise_nothing_for_their_noise() -> None:
 @pytest.mark.parametrize("name", ["alpha", "beta", "delta"])
 def test_the_theorem_takes_no_more_than_a_sixteenth(name: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        Paper("v2").constants(**{"alpha": 0.06, "beta": 0.06, "delta": 1e-5, "epsilon": 1.0, name: 1 / 16})
-    assert str(refused.value) == f"the theorem takes {name} in (0, 1/16), got 0.0625"
+        paper_constants("v2", **{"alpha": 0.06, "beta": 0.06, "delta": 1e-5, "epsilon": 1.0, name: 1 / 16})
+    assert str(refused.value) == f"the theorem requires {name} in (0, 1/16), got 0.0625"

@@ -24,9 +24,9 @@ from arena.concepts import (
     Thresholds,
 )
 from arena.errors import InvalidArgument
-from learners.everlasting.constants import Constants, Paper
+from learners.everlasting.constants import PaperConstants, paper_constants
 from learners.everlasting.label_boost import label_boost
-from learners.mechanisms.accounting.composition import rate_of
+from learners.mechanisms.accounting.composition import bbl_subsampling_rate
 
 CLASSES = [Thresholds(), RealPoints(), RealIntervals(), Boxes(2), Stumps(3)]
 
@@ -44,10 +44,10 @@ def grid() -> Iterator[dict[str, Any]]:
         yield dict(zip(names, row, strict=True))
 
 
-def rounds(version: str, **parameters: Any) -> tuple[Constants, Constants]:
+def rounds(version: str, **parameters: Any) -> tuple[PaperConstants, PaperConstants]:
     """The constants of a round and of the next, whose α and β are half as large."""
     halved = {**parameters, "alpha": parameters["alpha"] / 2, "beta": parameters["beta"] / 2}
-    return Paper(version).constants(**parameters), Paper(version).constants(**halved)
+    return paper_constants(version, **parameters), paper_constants(version, **halved)
 
 
 # --- Theorem A.2 --------------------------------------------------------------------------------------------
@@ -68,11 +68,11 @@ def test_the_printed_sample_makes_a_pac_learner(concepts: ConceptClass, rng: np.
 
 
 def _errors(concepts: ConceptClass, size: int, games: int, rng: np.random.Generator) -> np.ndarray:
-    points = concepts.points_at_random(rng, games * size)
-    target = concepts.concept_at_random(rng)[None]
+    points = concepts.draw_points(rng, games * size)
+    target = concepts.draw_concept(rng)[None]
     labels = concepts.labels(target, points)[0]
     held = concepts.erm(points.reshape(games, size, *points.shape[1:]), labels.reshape(games, size))
-    tested = concepts.points_at_random(rng, 2_000)
+    tested = concepts.draw_points(rng, 2_000)
     wrong: np.ndarray = concepts.labels(held, tested) != concepts.labels(target, tested)
     return wrong.mean(axis=1)
 
@@ -137,7 +137,7 @@ def test_the_answers_of_a_round_feed_the_next(version: str, sets: int, doubled: 
     """Claim D.2 of v2, D.6 of v1. v2 prints 128·λT where its 12,800 answers give 64·λT, which is enough."""
     for parameters in grid():
         this, following = rounds(version, **parameters)
-        kept = rate_of(parameters["epsilon"]) * this.answers
+        kept = bbl_subsampling_rate(parameters["epsilon"]) * this.answers
         assert kept >= sets * this.chunk * this.teachers
         assert 4 * this.chunk >= following.chunk
         assert 4 * doubled * this.teachers >= following.teachers
@@ -148,15 +148,15 @@ def test_the_answers_of_a_round_feed_the_next(version: str, sets: int, doubled: 
 def test_label_boost_has_examples_enough(version: str) -> None:
     """Claim D.3 of v2, D.8 of v1: the condition of Lemma C.2."""
     for parameters in grid():
-        constants = Paper(version).constants(**parameters)
-        rate, vc = rate_of(parameters["epsilon"]), parameters["vc"]
+        constants = paper_constants(version, **parameters)
+        rate, vc = bbl_subsampling_rate(parameters["epsilon"]), parameters["vc"]
         labelled = rate * constants.chunk * constants.teachers
         alpha, beta = parameters["alpha"] / 2, parameters["beta"] / 2
         room = log(beta / e * vc) + alpha * labelled / (2 * vc)
         assert log(rate * constants.answers + labelled) <= room
 
 
-def _noise_needed(constants: Constants, parameters: dict[str, Any]) -> float:
+def _noise_needed(constants: PaperConstants, parameters: dict[str, Any]) -> float:
     """Claim E.3 of v2: T for which R noises of Lap(1/(Tε′)) are all below 1/16, but for a chance of β_i."""
     beta = parameters["beta"] / 2
     return 48 * sqrt(constants.answers * log(2 / parameters["delta"])) * log(constants.answers / beta)
@@ -166,17 +166,16 @@ def test_the_noise_of_v2_is_far_too_large_for_its_printed_tau() -> None:
     """A slip. Claim E.3 says that τ ≥ 1 will do, and the algorithm takes τ > 50; on this grid it takes 4e7 to
     4e8, since R_i = 12,800·λ_i·T_i/ε answers share the privacy of a round."""
     for parameters in grid():
-        paper = Paper("v2")
-        printed = paper.constants(**parameters)
+        printed = paper_constants("v2", **parameters)
         assert printed.teachers < 0.0013 * _noise_needed(printed, parameters)
-        few, many = (paper.constants(**parameters, tau=tau) for tau in (4e7, 4e8))
+        few, many = (paper_constants("v2", **parameters, tau=tau) for tau in (4e7, 4e8))
         assert few.teachers < _noise_needed(few, parameters)
         assert many.teachers >= _noise_needed(many, parameters)
     usual = {"alpha": 0.06, "beta": 0.06, "epsilon": 0.9, "delta": 1e-5}
-    printed = Paper("v2").constants(**usual)
+    printed = paper_constants("v2", **usual)
     scale = 3 * sqrt(printed.answers * log(2e5)) / printed.teachers
     assert exp(-1 / 16 / scale) == pytest.approx(0.967, abs=1e-3)  # the chance of a noise above 1/16
-    enough = Paper("v2").constants(**usual, tau=1.45e8)
+    enough = paper_constants("v2", **usual, tau=1.45e8)
     assert enough.teachers >= _noise_needed(enough, usual)
     assert enough.n == pytest.approx(1.9e21, rel=0.05)
 
@@ -187,14 +186,14 @@ def test_v1s_between_thresholds_is_accurate_and_private_nearly_everywhere() -> N
     failed = {"D.5": 0, "D.7": 0, "D.9": 0}
     points = list(grid())
     for parameters in points:
-        for name, ratio in _v1(Paper("v1").constants(**parameters), parameters).items():
+        for name, ratio in _v1(paper_constants("v1", **parameters), parameters).items():
             failed[name] += ratio < 1
-        assert min(_v1(Paper("v1").constants(**parameters, tau=2.2e10), parameters).values()) >= 1
+        assert min(_v1(paper_constants("v1", **parameters, tau=2.2e10), parameters).values()) >= 1
     assert failed == {"D.5": 0, "D.7": 37, "D.9": 102}
     assert len(points) == 1_024
 
 
-def _v1(constants: Constants, parameters: dict[str, Any]) -> dict[str, float]:
+def _v1(constants: PaperConstants, parameters: dict[str, Any]) -> dict[str, float]:
     """What there is over what is needed."""
     alpha, beta, delta = parameters["alpha"] / 2, parameters["beta"] / 2, parameters["delta"]
     halts, teachers, answers = constants.halts, constants.teachers, constants.answers
@@ -210,7 +209,7 @@ def _v1(constants: Constants, parameters: dict[str, Any]) -> dict[str, float]:
 
 def test_a_v1_that_errs_much_never_halts() -> None:
     """c_i = 64·α_i·R_i is more than R_i where α_i > 1/64."""
-    constants = Paper("v1").constants(alpha=0.06, beta=0.06, epsilon=1.0, delta=1e-5)
+    constants = paper_constants("v1", alpha=0.06, beta=0.06, epsilon=1.0, delta=1e-5)
     assert constants.halts is not None
     assert constants.halts > constants.answers
 
@@ -253,6 +252,6 @@ def test_the_worst_case_is_reached() -> None:
 
 
 def test_a_finite_class_out_of_range() -> None:
-    with pytest.raises(InvalidArgument, match="the theorem takes alpha in"):
-        Paper("v1").constants(alpha=0.1, beta=0.01, epsilon=0.5, delta=1e-6)
+    with pytest.raises(InvalidArgument, match="the theorem requires alpha in"):
+        paper_constants("v1", alpha=0.1, beta=0.01, epsilon=0.5, delta=1e-6)
     assert FiniteClass(np.eye(3)).vc_dimension == 1

@@ -19,7 +19,7 @@ from support.statistical import statistical
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play
 from arena.testing import check_learner
-from audits.reports import text
+from audits.reports import verdict_text
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.foreign.function import Function
@@ -249,7 +249,9 @@ def test_coins_of_its_own_are_audited_and_said_so(tmp_path: Path) -> None:
     verdict = run(audit, ledger=tmp_path / "a.ledger", jobs=2)
     assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
-    assert "seed              3, but the learner's coins are its own" in text(verdict, plan=audit)
+    assert "seed              3, but the learner draws its own random numbers" in verdict_text(
+        verdict, plan=audit
+    )
 
 
 def test_specs_are_equal_as_their_functions_are() -> None:

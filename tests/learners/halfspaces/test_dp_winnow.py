@@ -21,12 +21,12 @@ from arena.concepts import Halfspaces, Points
 from arena.concepts.cube.embeddings import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.everlasting.constants import winnow_constants
 from learners.halfspaces.base import most_updates
+from learners.halfspaces.constants import winnow_constants
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
-from learners.mechanisms.accounting.bounded_range import composed_draws
-from learners.mechanisms.accounting.composition import advanced
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.accounting.bounded_range import renyi_composition
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.noise.laplace_noise import laplace
 
 RATE = 1e-7
 SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}
@@ -265,8 +265,10 @@ def test_the_printed_constants_are_rebuilt_and_told() -> None:
     assert told.draws == math.ceil(2 * math.log(2_000 / 0.05) / 0.01)
     assert told.updates == math.ceil(2 * math.log(1024) / (told.rate * 0.1))
     half = {"slack": 5e-7}
-    assert advanced(int(told.updates * told.draws), 4 * told.rate, **half).epsilon == pytest.approx(0.5)
-    assert advanced(int(told.updates), told.watch_epsilon, **half).epsilon == pytest.approx(0.5)
+    assert advanced_composition(
+        int(told.updates * told.draws), 4 * told.rate, **half
+    ).epsilon == pytest.approx(0.5)
+    assert advanced_composition(int(told.updates), told.watch_epsilon, **half).epsilon == pytest.approx(0.5)
     assert told.mistakes > 1e20
     learner = DpWinnow(concepts=Halfspaces(1024, 0.2), c=0.5, rounds=1_000)
     assert learner.printed == str(told)
@@ -283,11 +285,13 @@ def test_the_printed_constants_are_rebuilt_and_told() -> None:
 
 def test_the_claim_is_what_is_run() -> None:
     learner = DpWinnow(epsilon=1.0, delta=1e-6, watching=0.4, updates=10, draws=7, rate=0.5, cached=50)
-    draws = composed_draws(70, 4 * 0.5 / 50, slack=1e-6)
+    draws = renyi_composition(70, 4 * 0.5 / 50, slack=1e-6)
     assert learner.claim.epsilon == 0.4 + draws.epsilon
     assert learner.claim.delta == 1e-6
     assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
-    paper = advanced(10, 0.4, slack=5e-7).epsilon + advanced(70, 0.04, slack=5e-7).epsilon
+    paper = (
+        advanced_composition(10, 0.4, slack=5e-7).epsilon + advanced_composition(70, 0.04, slack=5e-7).epsilon
+    )
     assert learner.paper_epsilon == pytest.approx(paper)
     same = [{"rate": 1.0, "cached": 100}, {"threshold": 3.0}, {"rounds": 10}, {"beta": 0.5}, {"c": 0.9}]
     for others in same:
@@ -555,6 +559,6 @@ def test_a_point_outside_the_cube_is_refused_and_leaves_no_trace(rng: np.random.
     """Privacy rests on it: what is added to the scores is at most 1."""
     state = DpWinnow(concepts=Halfspaces(2, 0.5), **SOON).start(1, rng)
     state.hypothesis()
-    with pytest.raises(InvalidArgument, match=r"a point lies in the cube \[-1, 1\]\^d, got 1\.5"):
+    with pytest.raises(InvalidArgument, match=r"a point must lie in the cube \[-1, 1\]\^d, got 1\.5"):
         state.observe(np.array([[0.5, 1.5]]), np.array([0]))
     assert not state._cache.any()

@@ -272,7 +272,7 @@ def test_rivest_is_consistent_wherever_a_list_is(data: st.DataObject) -> None:
     sample = sample_of(counts, variables)
     concepts = DecisionLists(Variables(variables))
     ours = concepts.labels(Rivest(concepts=concepts).fit(sample)[None], sample.points)[0]
-    best = concepts.labels(concepts.every(), sample.points)
+    best = concepts.labels(concepts.all_lists(), sample.points)
     if (best == sample.labels).all(axis=1).any():
         assert (ours == sample.labels).all()
 

@@ -11,7 +11,7 @@ from support.statistical import check_mean, statistical
 from arena import Adaptive, BudgetExceeded, Commit, Example, Moves, Oblivious, Unsupported, play
 from arena.concepts import FiniteClass, Intervals, Rectangles, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.sanitiser import rounding_error
@@ -36,7 +36,7 @@ def test_it_conforms(learner: AgnosticBatched) -> None:
 
 def test_the_claim_is_that_of_one_sanitiser() -> None:
     learner = AgnosticBatched(epsilon=0.7, delta=1e-5, calls=40)
-    cost = composed(120, learner.sanitiser.step, slack=1e-5)
+    cost = best_composition(120, learner.sanitiser.step, slack=1e-5)
     assert (learner.claim.epsilon, learner.claim.delta) == cost
     assert 0.6999 < learner.claim.epsilon <= 0.7
     assert AgnosticBatched(epsilon=0.7, delta=1e-5, calls=40, rounds=100_000).claim == learner.claim

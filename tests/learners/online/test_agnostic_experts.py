@@ -257,7 +257,7 @@ def test_the_bound_by_hand() -> None:
     )
     assert learner.ends == 19
     scale = 5 * 2 / 4.0
-    accuracy = binary_counter.accuracy(19, 1 / 4_000, epsilon=4.0, sensitivity=2)
+    accuracy = binary_counter.binary_counter_error(19, 1 / 4_000, epsilon=4.0, sensitivity=2)
     missed = math.ceil(2 * scale + 2 * accuracy) - 1
     change = 1 / 20
     hedge = (math.log(2 / change) - 18 * math.log(1 - change)) / learner.hedge_rate

@@ -27,7 +27,7 @@ from arena import (
     play,
 )
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
-from arena.littlestone import littlestone_dimension, shattered_tree
+from arena.littlestone import build_shattered_tree, littlestone_dimension
 from arena.testing import check_learner
 from learners.online.conservative import Conservative
 from learners.online.halving import Halving
@@ -112,7 +112,7 @@ def test_a_shattered_tree_makes_it_err_at_every_node(
 ) -> None:
     """One game walks from the root against every prediction: no learner errs less often than Ldim."""
     state = kind(concepts=concepts).start(1, np.random.default_rng(0))
-    tree = shattered_tree(concepts)
+    tree = build_shattered_tree(concepts)
     node: tuple[int, ...] = ()
     while "point" in tree.nodes[node]:
         x = np.array([tree.nodes[node]["point"]])
@@ -159,9 +159,9 @@ def test_points_outside_the_domain_are_refused(kind: type[Conservative]) -> None
 
 
 def test_a_class_that_is_too_large_is_refused_when_it_is_seated(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.littlestone.automaton.MOST_ENTRIES", 100)
+    monkeypatch.setattr("arena.littlestone.automaton.MAX_ENTRIES", 100)
     learner = Soa(concepts=Intervals(np.arange(5) + 0.25))
-    with pytest.raises(Unsupported, match="is too large to compile: more than 20 states"):
+    with pytest.raises(Unsupported, match="is too large to compile: it has more than 20 states"):
         play(learner, script(Example(0.25, 1)), Adaptive(1), games=2, seed=1)
 
 

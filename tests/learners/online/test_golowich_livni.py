@@ -27,9 +27,9 @@ from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.counters.private_histogram import private_histogram
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.online.golowich_livni import Forests, GolowichLivni
 from learners.online.sequences import sequences
 
@@ -199,8 +199,8 @@ def test_an_example_moves_one_count_by_d_and_1_and_all_by_d_and_2() -> None:
 def test_the_claim_is_what_is_run() -> None:
     learner = GolowichLivni(concepts=Thresholds(range(4)), epsilon=1.0, delta=1e-6, switches=8)
     each = learner.watch_epsilon
-    assert composed(8, 2 * each, slack=5e-7).epsilon == pytest.approx(1.0)
-    assert (learner.noise.moved, learner.noise.most) == (4, 3)
+    assert best_composition(8, 2 * each, slack=5e-7).epsilon == pytest.approx(1.0)
+    assert (learner.noise.sensitivity, learner.noise.key_sensitivity) == (4, 3)
     assert learner.noise.scale == pytest.approx(4 / each)
     assert learner.claim.epsilon == pytest.approx(1.0)
     assert 5e-7 <= learner.claim.delta <= 1e-6
@@ -216,7 +216,7 @@ def test_the_reduction_pays_for_every_round() -> None:
     each = learner.instance
     assert learner.claim.epsilon == pytest.approx(1.0)
     assert learner.claim.delta <= 1e-6
-    assert composed(10_000, each.epsilon, slack=5e-7).epsilon == pytest.approx(1.0)
+    assert best_composition(10_000, each.epsilon, slack=5e-7).epsilon == pytest.approx(1.0)
     assert each.epsilon == pytest.approx(1 / math.sqrt(2 * 10_000 * math.log(2e6)), rel=0.05)
     assert each.delta <= 1e-6 / 20_000
     assert attrs.evolve(learner, reduction=False).watch_epsilon > 100 * learner.watch_epsilon

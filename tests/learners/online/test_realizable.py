@@ -29,9 +29,9 @@ from arena.concepts import ConceptClass, FiniteClass, Points, Thresholds
 from arena.littlestone.concept_sets import labellings
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.everlasting.constants import lwy_nodes, lwy_pairs
 from learners.mechanisms.counters.private_histogram import private_histogram
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.online.constants import lwy_nodes, lwy_pairs
 from learners.online.realizable import KEEP, PRINTED, Realizable, paired
 from learners.online.sequences import sequences
 

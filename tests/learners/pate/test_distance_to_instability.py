@@ -17,8 +17,8 @@ from support.voting_laws import Views, check_views, delta, law_of_views, one_poi
 from arena import InvalidArgument, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import optimal
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.accounting.composition import optimal_composition
+from learners.mechanisms.noise.laplace_noise import laplace
 from learners.pate.distance_to_instability import DistanceToInstability
 
 RATE = 1e-8
@@ -68,7 +68,7 @@ def test_answers_compose() -> None:
     assert SMALL.claim.epsilon == pytest.approx(3 * 0.8)
     assert SMALL.claim.delta == pytest.approx(1 - (1 - told) ** 3)
     many = DistanceToInstability(queries=500, epsilon=0.2, delta=1e-4, slack=1e-6, teachers=101)
-    expected = optimal(500, 0.2, 1e-4 / 2, slack=1e-6)
+    expected = optimal_composition(500, 0.2, 1e-4 / 2, slack=1e-6)
     assert (many.claim.epsilon, many.claim.delta) == pytest.approx(expected)
     assert expected.epsilon < 0.4 * 500 * 0.2
     # The labels of three ties, where nothing else differs, cost what is claimed of them.

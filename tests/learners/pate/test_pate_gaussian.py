@@ -17,7 +17,7 @@ from support.voting_laws import Views, check_views, delta, law_of_views, one_poi
 from arena import Sample, Training, Voting
 from arena.testing import check_learner
 from audits.exact import exact as exactly
-from learners.mechanisms.noise.gaussian import gaussian_delta
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.pate.pate_gaussian import PateGaussian, printed_sigma
 
 RATE = 1e-8

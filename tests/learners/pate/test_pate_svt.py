@@ -27,7 +27,7 @@ from support.voting_laws import (
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import advanced, basic, concentrated
+from learners.mechanisms.accounting.composition import advanced_composition, basic_composition, zcdp_guarantee
 from learners.pate.ensemble.screening import distances
 from learners.pate.pate_svt import PateSvt, chance_above, threshold_above, tight_scale
 
@@ -58,7 +58,7 @@ def test_scale_and_threshold_are_those_of_steps_2_and_3() -> None:
     assert spec.scale_run == pytest.approx((sqrt(8 * (0.5 + surprise)) + sqrt(8 * surprise)) / 0.5)
     assert spec.threshold_run == pytest.approx(3 * spec.scale_run * log(2 * 54 / 1e-4))
     # λ makes T runs (ε, δ/2)-DP by 2T/λ²-zCDP.
-    assert concentrated(8 / spec.scale_run**2, slack=1e-4 / 2).epsilon == pytest.approx(0.5)
+    assert zcdp_guarantee(8 / spec.scale_run**2, slack=1e-4 / 2).epsilon == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.7, 3.0, 40.0])
@@ -122,9 +122,9 @@ def test_what_is_claimed_is_no_more_than_any_other_way_says(
     slack = delta - spec.runs * leak
     assert slack > delta / 2
     ways = (
-        basic(spec.runs, run),
-        advanced(spec.runs, run, slack=slack),
-        concentrated(spec.runs * run**2 / 2, slack=slack),
+        basic_composition(spec.runs, run),
+        advanced_composition(spec.runs, run, slack=slack),
+        zcdp_guarantee(spec.runs * run**2 / 2, slack=slack),
     )
     assert spec.claim.epsilon <= min(way.epsilon for way in ways) * (1 + 1e-9)
     assert spec.claim.epsilon < epsilon

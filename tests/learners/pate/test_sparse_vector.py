@@ -27,7 +27,7 @@ from arena.testing import check_learner
 from audits.exact import exact as exactly
 from audits.runs.plan import Plan
 from audits.runs.run import run
-from learners.mechanisms.accounting.composition import composed, optimal
+from learners.mechanisms.accounting.composition import best_composition, optimal_composition
 from learners.pate.ensemble.screening import Screening
 from learners.pate.sparse_vector import SparseVector
 from learners.pate.sparse_vector_printed import SparseVectorPrinted
@@ -58,10 +58,12 @@ def test_scales_are_those_of_the_listings() -> None:
 def test_the_claim_is_of_the_noise_that_is_run() -> None:
     spec = SparseVector(epsilon=1.0, delta=1e-6, unstable=50, queries=1_000)
     run_of_one = 2 / spec.scale_run
-    assert spec.claim.epsilon == optimal(50, run_of_one, slack=1e-6).epsilon
-    assert spec.claim.epsilon < composed(50, run_of_one, slack=1e-6).epsilon < 1.0
+    assert spec.claim.epsilon == optimal_composition(50, run_of_one, slack=1e-6).epsilon
+    assert spec.claim.epsilon < best_composition(50, run_of_one, slack=1e-6).epsilon < 1.0
     # No more thresholds are used than answers given.
-    assert attrs.evolve(spec, queries=3).claim.epsilon == optimal(3, run_of_one, slack=1e-6).epsilon
+    assert (
+        attrs.evolve(spec, queries=3).claim.epsilon == optimal_composition(3, run_of_one, slack=1e-6).epsilon
+    )
 
 
 def test_the_printed_one_claims_lemma_45() -> None:

@@ -13,12 +13,12 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import composed
-from learners.predictors.above_threshold import AboveThresholdPredictor
-from learners.predictors.base import Electorate
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.mechanisms.accounting.composition import best_composition
+from learners.predictors.above_threshold_predictor import AboveThresholdPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
+from learners.predictors.vote_predictor import Electorate
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}
@@ -132,7 +132,7 @@ def test_a_table_of_no_games_has_a_step(learner: Learner) -> None:
 
 @pytest.mark.parametrize("learner", EVERY[1:], ids=named)
 def test_a_law_is_told_for_the_size_that_is_set(learner: Learner) -> None:
-    with pytest.raises(Unsupported, match=f"{learner.name} is set for 40 examples, got 3. Set size"):
+    with pytest.raises(Unsupported, match=f"{learner.name} is configured for 40 examples, got 3. Set size"):
         learner.law(Sample([0.0], [1], [3]))
 
 
@@ -200,7 +200,7 @@ def test_the_claim_holds_of_the_law(learner: Learner, points: list[float]) -> No
 
 def test_noisy_votes_claims_what_composition_says() -> None:
     claim = NoisyVotes(epsilon=0.01, answers=500, slack=1e-7).claim
-    assert (claim.epsilon, claim.delta) == composed(500, 0.01, slack=1e-7)
+    assert (claim.epsilon, claim.delta) == best_composition(500, 0.01, slack=1e-7)
     assert NoisyVotes(epsilon=0.5, answers=2).claim.delta == 0
     assert AboveThresholdPredictor(epsilon=0.25, halts=3).claim.epsilon == 0.75
 
@@ -229,13 +229,13 @@ def test_noisy_votes_halts_with_its_last_answer_in_all_games() -> None:
 )
 def test_the_votes_of_thresholds_are_found_at_the_sample_and_beside_it(concepts: Thresholds) -> None:
     sample = Sample([1.0, 2.0, 3.0], [1, 0, 1], [1, 1, 2])
-    found = Electorate.of("x", sample, concepts, 4).possible_votes()
+    found = Electorate.train("x", sample, concepts, 4).possible_votes()
     assert found.tolist() == [0.0, 0.25, 0.75]
 
 
 def test_the_votes_of_a_matrix_are_found_at_its_columns() -> None:
     concepts = FiniteClass([[1, 0, 1], [0, 1, 1]])
-    found = Electorate.of("x", Sample([0.0, 1.0], [1, 1], [3, 1]), concepts, 4).possible_votes()
+    found = Electorate.train("x", Sample([0.0, 1.0], [1, 1], [3, 1]), concepts, 4).possible_votes()
     assert found.tolist() == [0.25, 0.75, 1.0]
 
 
@@ -243,7 +243,7 @@ def test_many_votes_are_told_of_nearly_as_well() -> None:
     size = 200
     sample = Sample(np.arange(size), np.ones(size, int))
     learner = BetweenThresholdsPredictor(size=size, epsilon=0.5, alpha=0.1, halts=2)
-    assert len(Electorate.of("x", sample, Thresholds(), size).possible_votes()) == 64
+    assert len(Electorate.train("x", sample, Thresholds(), size).possible_votes()) == 64
     points = [71.0, 98.0, 103.0, 120.0]
     votes = [(point + 1) / size for point in points]
     expected = views_of(between_law(votes, lower=0.4, upper=0.6, epsilon=0.5, size=size, halts=2), 2)
@@ -268,7 +268,7 @@ def test_learners_are_sized_for_data_and_tell_their_votes(learner: Learner) -> N
     fitted = learner.adapt_to(40)
     assert fitted.sample_size == 40
     state = fitted.start(3, np.random.default_rng(1))
-    with pytest.raises(Unsupported, match="is set for 40 examples, got 2"):
+    with pytest.raises(Unsupported, match="is configured for 40 examples, got 2"):
         play(fitted, script(Train(Sample([0.0], [0], [2]))), Figure1(), games=1, seed=1)
     state.train(Training.of((SAMPLE,), np.zeros(3, np.intp)))
     assert state.votes(1.0).tolist() == [0.5] * 3

@@ -9,7 +9,7 @@ from support.players import script
 from arena import Figure1, Learner, Queries, Sample, Train, Training, play
 from arena.concepts import Boxes, ConceptClass, DecisionLists, Variables
 from learners.everlasting.everlasting_v2 import EverlastingV2
-from learners.predictors.between_thresholds import BetweenThresholdsPredictor
+from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
 

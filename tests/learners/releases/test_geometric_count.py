@@ -1,4 +1,4 @@
-"""geometric-count: its chances in whole numbers, its law, its claim."""
+"""geometric-count: its probabilities as integers, its output distribution, its claim."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import InvalidArgument, Sample, Unsupported
 from arena.testing import check_learner
-from learners.releases.geometric_count import GeometricCount, chances
+from learners.releases.geometric_count import GeometricCount, answer_weights
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}
@@ -36,7 +36,7 @@ def printed(size: int, epsilon: float, count: int, answer: int) -> float:
 
 @pytest.mark.parametrize(("size", "epsilon"), [(1, 1.0), (5, 0.3), (12, 2.0)])
 def test_chances_are_those_of_the_paper(size: int, epsilon: float) -> None:
-    table = chances(size, epsilon)
+    table = answer_weights(size, epsilon)
     assert [sum(map(int, row)) for row in table] == [2**63] * (size + 1)
     for count in range(size + 1):
         for answer in range(size + 1):
@@ -46,7 +46,7 @@ def test_chances_are_those_of_the_paper(size: int, epsilon: float) -> None:
 
 @pytest.mark.parametrize(("size", "epsilon"), [(10, 1.0), (400, 0.1), (13, 3.0), (1, 40.0)])
 def test_the_claim_is_the_largest_ratio(size: int, epsilon: float) -> None:
-    table = chances(size, epsilon)
+    table = answer_weights(size, epsilon)
     ratios = [
         Fraction(int(one), int(other))
         for above, below in pairwise(table)
@@ -64,13 +64,13 @@ def test_chances_that_would_vanish_are_refused() -> None:
     with pytest.raises(InvalidArgument) as refused:
         GeometricCount(size=50, epsilon=1.0)
     assert str(refused.value) == (
-        "the noise must reach from one end of 0..n to the other with a chance of 2^-63, got 'n = 50, ε = 1'. "
-        "Choose them so that n·ε is at most 40."
+        "the noise must reach from one end of 0..n to the other with a probability of at least 2^-63, got 'n = 50, ε = 1'. "
+        "Choose size and epsilon such that n·ε is at most 40."
     )
 
 
 def test_another_size_is_refused() -> None:
-    with pytest.raises(Unsupported, match="geometric-count is set for 10 examples, got 5"):
+    with pytest.raises(Unsupported, match="geometric-count is configured for 10 examples, got 5"):
         GeometricCount().law(THREE)
     assert GeometricCount().adapt_to(5).law(THREE).probabilities.argmax() == 3
 

@@ -30,7 +30,7 @@ from arena import (
 )
 from arena.concepts import FiniteClass, Thresholds
 from arena.testing import check_learner
-from learners.mechanisms.noise.gaussian import gaussian_delta
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
@@ -178,7 +178,7 @@ def test_the_claim_of_randomised_response_is_attained() -> None:
 
 
 def test_randomised_response_wants_the_size_it_is_set_for() -> None:
-    message = r"randomised-response is set for 1 example, got 3\. Set size to the size of the sample\."
+    message = r"randomised-response is configured for 1 example, got 3\. Set size to the size of the sample\."
     with pytest.raises(Unsupported, match=message):
         RandomisedResponse().law(LABELLED)
     with pytest.raises(Unsupported, match=message):
@@ -224,7 +224,7 @@ def test_the_claim_of_exponential_choice_holds_for_every_neighbour() -> None:
 def test_exponential_choice_needs_a_finite_domain(concepts: Thresholds) -> None:
     with pytest.raises(InvalidArgument, match="over a finite domain of at most 4,096 points") as refused:
         ExponentialChoice(concepts=concepts)
-    assert str(refused.value).endswith("For instance concepts=thresholds:1..16.")
+    assert str(refused.value).endswith("Choose one, for instance concepts=thresholds:1..16.")
 
 
 # --- all of them ------------------------------------------------------------------------------------------

@@ -11,7 +11,7 @@ import pytest
 from support.players import script
 from support.zoo import EVERY, KINDS, LIVELY, alternating, label, spread
 
-from adversaries.release.statdp import inputs
+from adversaries.release.statdp import list_statdp_inputs
 from arena import (
     Branches,
     Density,
@@ -82,7 +82,7 @@ EXACT = {
 @pytest.mark.parametrize("learner", EVERY, ids=label)
 def test_the_exact_loss_at_the_inputs_of_statdp(learner: CountingLearner) -> None:
     found = 0.0
-    for adversary in inputs(learner.queries, all_differ="hist" not in learner.name):
+    for adversary in list_statdp_inputs(learner.queries, all_differ="hist" not in learner.name):
         first, second = (learner.law(sample) for sample in adversary.samples())
         found = max(found, loss(first, second))
     value, digits = EXACT[learner.name]

@@ -1,4 +1,4 @@
-"""Features and decision lists, against plain readings of their definitions."""
+"""BooleanFeatures and decision lists, against plain readings of their definitions."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from arena.concepts import (
+    BooleanFeatures,
     Conjunctions,
     DecisionLists,
-    Features,
     FiniteClass,
     Literals,
     Variables,
-    concept_class,
+    parse_concept_class,
 )
 from arena.concepts.consistency import version_spaces
 from arena.errors import InvalidArgument, Unsupported
 
-KINDS: list[Features] = [Variables(1), Variables(3), Literals(2), Literals(3), Conjunctions(3, 2)]
+KINDS: list[BooleanFeatures] = [Variables(1), Variables(3), Literals(2), Literals(3), Conjunctions(3, 2)]
 SMALL = [DecisionLists(kind) for kind in (Variables(1), Variables(2), Variables(3), Literals(2))]
 
 
@@ -58,7 +58,7 @@ class TestFeatures:
         assert Conjunctions(3, 1).names() == Literals(3).names()
 
     @pytest.mark.parametrize("spec", KINDS, ids=str)
-    def test_shapes_of_any_lead(self, spec: Features) -> None:
+    def test_shapes_of_any_lead(self, spec: BooleanFeatures) -> None:
         points = np.ones((2, 3, spec.d))
         assert spec.evaluate(points).shape == (2, 3, spec.count)
         assert len(spec.names([f"n{i}" for i in range(spec.d)])) == spec.count
@@ -66,10 +66,10 @@ class TestFeatures:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: Variables(0), "d must be a whole number of at least 1, got 0"),
-            (lambda: Conjunctions(3, 0), "k must be a whole number of at least 1, got 0"),
-            (lambda: Conjunctions(500, 3), r"k=3\) are 166,168,000 features, more than 1,000,000"),
-            (lambda: Variables(2).evaluate([0, 1, 1]), r"a point has shape \(2,\), got \(3,\)"),
+            (lambda: Variables(0), "d must be at least 1, got 0"),
+            (lambda: Conjunctions(3, 0), "k must be at least 1, got 0"),
+            (lambda: Conjunctions(500, 3), r"k=3\) has 166,168,000 features, more than 1,000,000"),
+            (lambda: Variables(2).evaluate([0, 1, 1]), r"a point must have shape \(2,\), got \(3,\)"),
             (lambda: Variables(2).evaluate([[0, 1], [0, 2]]), "coordinate 1 of point 1 is neither, got 2"),
             (lambda: Variables(2).evaluate([0.5, 1]), "must be 0 or 1; coordinate 0 is neither, got 0.5"),
             (lambda: Variables(2).names(["a"]), "2 coordinates need as many names, got 1"),
@@ -84,7 +84,7 @@ class TestConcepts:
     @pytest.mark.parametrize("spec", [*SMALL, DecisionLists(Conjunctions(3, 2))], ids=str)
     def test_labels_are_those_of_the_first_rule_that_holds(self, spec: DecisionLists) -> None:
         rng = np.random.default_rng(1)
-        lists = rng.integers(-1, 2 * spec.longest, (60, 5))
+        lists = rng.integers(-1, 2 * spec.max_rules, (60, 5))
         lists[np.maximum.accumulate(lists == -1, axis=1)] = -1
         points = np.array(spec.domain)
         held = spec.features.evaluate(points).tolist()
@@ -94,19 +94,19 @@ class TestConcepts:
         assert spec.label(lists, points[own]).tolist() == [row[i] for row, i in zip(plain, own, strict=True)]
 
     def test_every_lists_all_and_each_once(self) -> None:
-        every = DecisionLists(Variables(2)).every()
+        every = DecisionLists(Variables(2)).all_lists()
         assert len({tuple(row) for row in every.tolist()}) == len(every) == 2 * (1 + 2 * 2 + 2 * 4)
 
     def test_places_are_those_of_the_domain(self) -> None:
         spec = DecisionLists(Variables(3))
         assert spec.domain is not None
-        assert spec.place(spec.check(spec.domain)).tolist() == list(range(8))
+        assert spec.domain_indices(spec.check(spec.domain)).tolist() == list(range(8))
 
     @pytest.mark.parametrize("spec", SMALL, ids=str)
     def test_dichotomies_are_the_functions_of_all_lists(self, spec: DecisionLists) -> None:
         points = np.array(spec.domain)
         found = spec.dichotomies(points)
-        all_lists = spec.labels(spec.every(), points)
+        all_lists = spec.labels(spec.all_lists(), points)
         assert {tuple(row) for row in found.labels.tolist()} == {tuple(row) for row in all_lists.tolist()}
         assert len(np.unique(found.labels, axis=0)) == len(found)
         assert (spec.labels(found.concepts, points) == found.labels).all()
@@ -175,7 +175,7 @@ class TestConcepts:
             decides = next(s for s in said if "if" not in s or x[int(s.split("x")[1][0])])
             assert int(decides.split()[-1]) == label
 
-    def test_specs_are_told_apart_and_travel(self) -> None:
+    def test_classes_compare_hash_and_pickle(self) -> None:
         spec = DecisionLists(Conjunctions(3, 2))
         assert cloudpickle.loads(cloudpickle.dumps(spec)) == spec
         assert hash(DecisionLists(Variables(3))) != hash(DecisionLists(Literals(3)))
@@ -189,23 +189,29 @@ class TestConcepts:
             ("lists:4:conjunctions2", Conjunctions(4, 2)),
         ],
     )
-    def test_text_forms(self, text: str, features: Features) -> None:
-        assert concept_class(text) == DecisionLists(features)
+    def test_text_forms(self, text: str, features: BooleanFeatures) -> None:
+        assert parse_concept_class(text) == DecisionLists(features)
 
     @pytest.mark.parametrize(
         "text", ["lists:", "lists:x", "lists:4:conjunctions", "lists:4:words", "lists:-1"]
     )
     def test_bad_text_forms(self, text: str) -> None:
-        with pytest.raises(InvalidArgument, match=r"no such decision lists, got .* Write lists:D"):
-            concept_class(text)
+        with pytest.raises(InvalidArgument, match=r"there are no such decision lists, got .* Write lists:D"):
+            parse_concept_class(text)
 
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: DecisionLists(3), "decision lists need features, got 3. As in"),
-            (lambda: SMALL[2].labels([[0.5]], [[0, 0, 0]]), "a decision list is a row of whole numbers"),
-            (lambda: SMALL[2].labels([[8]], [[0, 0, 0]]), "a rule is 2·feature \\+ label, 0 to 7, or -1"),
-            (lambda: SMALL[2].labels([[-1, 3]], [[0, 0, 0]]), r"a decision list has no gaps, got \[-1, 3\]"),
+            (lambda: DecisionLists(3), "features must be BooleanFeatures, got 3. For instance"),
+            (lambda: SMALL[2].labels([[0.5]], [[0, 0, 0]]), "a decision list must be a row of integers"),
+            (
+                lambda: SMALL[2].labels([[8]], [[0, 0, 0]]),
+                "a rule must be 2·feature \\+ label, 0 to 7, or -1",
+            ),
+            (
+                lambda: SMALL[2].labels([[-1, 3]], [[0, 0, 0]]),
+                r"a decision list must have no gaps, got \[-1, 3\]",
+            ),
         ],
     )
     def test_refusals(self, call: Any, message: str) -> None:
@@ -215,13 +221,19 @@ class TestConcepts:
     @pytest.mark.parametrize(
         ("call", "message"),
         [
-            (lambda: DecisionLists(Variables(5)).vc_dimension, "32 points that features tell apart"),
+            (
+                lambda: DecisionLists(Variables(5)).vc_dimension,
+                "at most 16 points with distinct features, not 32",
+            ),
             (lambda: DecisionLists(Variables(11)).vc_dimension, "has 2,048 points, too many"),
             (
-                lambda: DecisionLists(Variables(7)).every(),
+                lambda: DecisionLists(Variables(7)).all_lists(),
                 "decision lists over 7 features, more than 200,000",
             ),
-            (lambda: DecisionLists(Variables(11)).place(np.zeros((1, 11), int)), "has no finite domain"),
+            (
+                lambda: DecisionLists(Variables(11)).domain_indices(np.zeros((1, 11), int)),
+                "has no finite domain",
+            ),
         ],
     )
     def test_what_is_too_large(self, call: Any, message: str) -> None:
@@ -232,7 +244,7 @@ class TestConcepts:
 
 def _with_open_ends(spec: DecisionLists) -> np.ndarray:
     """All lists without a repeat, those included that end without "true"."""
-    every = spec.every()
+    every = spec.all_lists()
     last = (every >= 2 * spec.features.count) & (every >= 0)
     return np.unique(np.concatenate([every, np.where(last, -1, every)]), axis=0)
 

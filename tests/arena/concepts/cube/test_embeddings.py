@@ -10,12 +10,12 @@ import pytest
 
 from arena import InvalidArgument
 from arena.concepts.cube.embeddings import (
-    Target,
+    HalfspaceTarget,
+    append_constant,
     decision_list,
     disjunction,
-    doubled,
+    double_points,
     point_function,
-    with_constant,
 )
 from arena.concepts.cube.halfspaces import separator
 
@@ -37,7 +37,7 @@ def least(weights: np.ndarray, points: np.ndarray, y: np.ndarray) -> float:
     return float(np.where(y == 1, points @ weights, -(points @ weights)).min())
 
 
-def check(target: Target, points: np.ndarray, y: np.ndarray) -> None:
+def check(target: HalfspaceTarget, points: np.ndarray, y: np.ndarray) -> None:
     """It classifies the points so, with the margin that it tells, and no other weights do with a larger."""
     assert not target.weights.flags.writeable
     assert target.weights.min() >= 0
@@ -55,7 +55,7 @@ def test_every_disjunction(variables: int) -> None:
         for relevant in combinations(range(variables), size):
             target = disjunction(variables, relevant)
             assert target.margin == pytest.approx(1 / (2 * size + 1))
-            check(target, with_constant(points), points[:, relevant].any(axis=1))
+            check(target, append_constant(points), points[:, relevant].any(axis=1))
 
 
 @pytest.mark.parametrize("variables", [1, 2, 3, 4])
@@ -67,7 +67,7 @@ def test_every_decision_list(variables: int, default: int) -> None:
         for labels in product([0, 1], repeat=length):
             terms = list(enumerate(labels))[::-1]
             y = np.array([said(terms, default, x) for x in points])
-            check(decision_list(variables, terms, default), doubled(with_constant(points)), y)
+            check(decision_list(variables, terms, default), double_points(append_constant(points)), y)
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,7 @@ def test_margins_of_lists_by_hand(labels: tuple[int, ...], default: int, least_s
     assert 1 / decision_list(6, list(enumerate(labels)), default).margin == pytest.approx(least_sum)
 
 
-def test_a_long_list_with_many_changes_has_the_margin_it_tells() -> None:
+def test_a_long_list_with_many_changes_has_its_documented_margin() -> None:
     """2,000 points of a list of 12 terms of 30 variables, most of which fire late."""
     rng = np.random.default_rng(1)
     variables = rng.permutation(30)[:12]
@@ -94,7 +94,7 @@ def test_a_long_list_with_many_changes_has_the_margin_it_tells() -> None:
     points = (rng.random((2_000, 30)) < 0.15).astype(np.int8)
     y = np.array([said(terms, 1, x) for x in points])
     target = decision_list(30, terms, 1)
-    assert least(target.weights, doubled(with_constant(points)), y) >= target.margin - 1e-12
+    assert least(target.weights, double_points(append_constant(points)), y) >= target.margin - 1e-12
 
 
 @pytest.mark.parametrize("size", [1, 2, 7])
@@ -106,24 +106,28 @@ def test_every_point_function(size: int) -> None:
 
 def test_points_are_written_as_small_integers() -> None:
     points = np.array([[0, 1], [1, 1]], np.int8)
-    assert with_constant(points).tolist() == [[0, 1, -1], [1, 1, -1]]
-    assert doubled(points).tolist() == [[0, 1, 0, -1], [1, 1, -1, -1]]
-    assert doubled(with_constant(points)).dtype == np.int8
+    assert append_constant(points).tolist() == [[0, 1, -1], [1, 1, -1]]
+    assert double_points(points).tolist() == [[0, 1, 0, -1], [1, 1, -1, -1]]
+    assert double_points(append_constant(points)).dtype == np.int8
 
 
 @pytest.mark.parametrize(
     ("make", "given", "message"),
     [
-        (point_function, (3, 3), "a point function is one of 0 to 2, got 3"),
-        (disjunction, (3, [3]), "relevant variables are some of 0 to 2, got [3]"),
-        (disjunction, (3, []), "relevant variables are some of 0 to 2, got []"),
+        (point_function, (3, 3), "the point of a point function must be one of 0 to 2, got 3"),
+        (disjunction, (3, [3]), "a disjunction needs one or more relevant variables from 0 to 2, got [3]"),
+        (disjunction, (3, []), "a disjunction needs one or more relevant variables from 0 to 2, got []"),
         (
             decision_list,
             (3, [(0, 1), (0, 0)], 1),
-            "the terms of a list are different variables, 0 to 2, got [0, 0]",
+            "the terms of a list must be different variables from 0 to 2, got [0, 0]",
         ),
-        (decision_list, (1, [(1, 1)], 1), "the terms of a list are different variables, 0 to 0, got [1]"),
-        (decision_list, (2, [(1, -1)], 1), "the labels of a list are 0 and 1, got [-1, 1]"),
+        (
+            decision_list,
+            (1, [(1, 1)], 1),
+            "the terms of a list must be different variables from 0 to 0, got [1]",
+        ),
+        (decision_list, (2, [(1, -1)], 1), "the labels of a list must be 0 or 1, got [-1, 1]"),
     ],
 )
 def test_refusals(make: Any, given: tuple[Any, ...], message: str) -> None:

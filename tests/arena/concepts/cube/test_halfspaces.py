@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.optimize import linprog
 
-from arena.concepts import Halfspaces, concept_class
+from arena.concepts import Halfspaces, parse_concept_class
 from arena.concepts.cube.halfspaces import products, separator
 from arena.errors import InvalidArgument, Unsupported
 
@@ -22,7 +22,7 @@ POINTS = [[0, 1, 1], [1, -1, 0]]
 
 def test_what_it_says_of_itself() -> None:
     assert repr(CLASS) == "Halfspaces(3 dimensions, margin 0.25)"
-    assert concept_class("halfspaces:3,0.25") == CLASS
+    assert parse_concept_class("halfspaces:3,0.25") == CLASS
     assert (CLASS.point_shape, CLASS.domain, CLASS.concept_ndim) == ((3,), None, 1)
     assert pickle.loads(pickle.dumps(CLASS)) == CLASS
 
@@ -30,20 +30,10 @@ def test_what_it_says_of_itself() -> None:
 @pytest.mark.parametrize(
     ("dimension", "margin", "message"),
     [
-        (0, 0.2, "a cube has a whole number of at least 1 dimensions, got 0"),
-        (2.5, 0.2, "a cube has a whole number of at least 1 dimensions, got 2.5"),
-        (
-            3,
-            1.5,
-            "a margin is more than 0 and at most 1, got 1.5. "
-            "Take the least |v·x| of the points to be classified, v of length |v|_1 = 1.",
-        ),
-        (
-            3,
-            float("nan"),
-            "a margin is more than 0 and at most 1, got nan. "
-            "Take the least |v·x| of the points to be classified, v of length |v|_1 = 1.",
-        ),
+        (0, 0.2, "dimension must be at least 1, got 0"),
+        (2.5, 0.2, "dimension must be an integer, got 2.5"),
+        (3, 1.5, "margin must be at most 1, got 1.5"),
+        (3, float("nan"), "margin must be more than 0, got nan"),
     ],
 )
 def test_bad_classes(dimension: Any, margin: float, message: str) -> None:
@@ -55,11 +45,11 @@ def test_bad_classes(dimension: Any, margin: float, message: str) -> None:
 @pytest.mark.parametrize(
     ("points", "message"),
     [
-        ([0, 1], "a point has shape (3,), got (2,)"),
+        ([0, 1], "a point must have shape (3,), got (2,)"),
         (
             [[0, 1, 1], [0, -1.5, 2]],
-            "a point lies in the cube [-1, 1]^d, got -1.5. "
-            "Divide each coordinate by the largest value that it can take.",
+            "a point must lie in the cube [-1, 1]^d, got -1.5. "
+            "Divide each coordinate by the largest absolute value that it can take.",
         ),
         ([0, np.nan, 0], "points must be finite: no NaN, no infinity, got nan"),
         (["a", "b", "c"], "points must be numbers, got 'str96'"),
@@ -80,16 +70,16 @@ def test_small_integers_stay_small() -> None:
 @pytest.mark.parametrize(
     ("weights", "message"),
     [
-        ([0.5, 0.5], "a concept is a vector of 3 weights, got ('float64', (2,))"),
-        (["a", "b", "c"], "a concept is a vector of 3 weights, got ("),
+        ([0.5, 0.5], "a concept must be a vector of 3 weights, got ('float64', (2,))"),
+        (["a", "b", "c"], "a concept must be a vector of 3 weights, got ("),
         (
             [[1, 0, 0], [1, -1, 1]],
-            "weights are at least 0, finite, and not all 0, got -1.0. "
-            "For weights of both signs double the points: arena.concepts.cube.embeddings.doubled.",
+            "weights must be nonnegative, finite, and not all 0, got -1.0. "
+            "For weights of both signs, use arena.concepts.cube.embeddings.double_points.",
         ),
-        ([0, 0, 0], "weights are at least 0, finite, and not all 0, got 0.0."),
-        ([1, np.inf, 0], "weights are at least 0, finite, and not all 0, got 0.0."),
-        ([1, np.nan, 0], "weights are at least 0, finite, and not all 0, got nan."),
+        ([0, 0, 0], "weights must be nonnegative, finite, and not all 0, got 0.0."),
+        ([1, np.inf, 0], "weights must be nonnegative, finite, and not all 0, got 0.0."),
+        ([1, np.nan, 0], "weights must be nonnegative, finite, and not all 0, got nan."),
     ],
 )
 def test_bad_concepts(weights: Any, message: str) -> None:
@@ -104,9 +94,9 @@ def test_a_tie_is_labelled_one() -> None:
 
 
 def test_labels_need_a_concept_and_a_point_a_game() -> None:
-    with pytest.raises(InvalidArgument, match=r"^games need a concept and a point each"):
+    with pytest.raises(InvalidArgument, match=r"^2 games need one common point or one point each"):
         CLASS.label([[1, 1, 0]] * 2, POINTS * 2)
-    with pytest.raises(InvalidArgument, match=r"^games need a concept and a point each"):
+    with pytest.raises(InvalidArgument, match=r"^concepts must have an axis of games"):
         CLASS.label([1, 1, 0], [1, -1, 0])
 
 
@@ -215,10 +205,10 @@ def test_dichotomies_are_those_that_a_search_finds(seed: int) -> None:
 
 
 def test_too_many_dichotomies_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("arena.concepts.cube.halfspaces.MOST_DICHOTOMIES", 16)
+    monkeypatch.setattr("arena.concepts.cube.halfspaces.MAX_DICHOTOMIES", 16)
     points = np.eye(6)[:-1] - np.eye(6)[-1]
     assert len(Halfspaces(6, 0.01).dichotomies(points[:4])) == 16
-    with pytest.raises(Unsupported, match=r"labels 5 points in more than 16 ways\. Ask for fewer points\.$"):
+    with pytest.raises(Unsupported, match=r"has more than 16 labellings of 5 points\. Use fewer points\.$"):
         Halfspaces(6, 0.01).dichotomies(points)
 
 

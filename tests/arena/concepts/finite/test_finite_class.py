@@ -171,7 +171,9 @@ class TestChecks:
         ("x", "odd"), [(3, 3), ([0, -1], -1), (1.5, 1.5), (1e300, 1e300), (2**64 - 1, 2**64 - 1)]
     )
     def test_other_points(self, x: Any, odd: Any) -> None:
-        with pytest.raises(InvalidArgument, match="a point is the index of a column, 0 to 2, got") as error:
+        with pytest.raises(
+            InvalidArgument, match="a point must be the index of a column, 0 to 2, got"
+        ) as error:
             self.SPEC.check(x)
         assert error.value.value == odd
 
@@ -183,7 +185,7 @@ class TestChecks:
     @pytest.mark.parametrize(
         ("concepts", "message"),
         [
-            ([2], "a concept is the index of a row, 0 to 1, got 2"),
+            ([2], "a concept must be the index of a row, 0 to 1, got 2"),
             ([-1], "got -1"),
             ([np.nan], "got nan"),
             (["a"], "concepts must be row indices"),
@@ -251,16 +253,16 @@ class TestCsv:
     @pytest.mark.parametrize(
         ("text", "message"),
         [
-            ("", r"class\.csv holds no matrix\. Write one concept a line"),
-            ("\n\n", "holds no matrix"),
+            ("", r"class\.csv is empty, and must hold a matrix\. Write one concept a line"),
+            ("\n\n", "is empty, and must hold a matrix"),
             ("a,b\n0,1\n", r"line 1, column 1: a label must be 0 or 1, got 'a'\. Write one concept a line"),
             ("0,1\n\n0,2\n", "line 3, column 2: a label must be 0 or 1, got '2'"),
             ("0,1\n1,\n", "line 2, column 2: a label must be 0 or 1, got ''"),
-            ("0,1\n1\n", "line 2: every line needs as many labels as the first, 2, got 1"),
-            ("0\n1,1\n", "line 2: every line needs as many labels as the first, 1, got 2"),
+            ("0,1\n1\n", "line 2: every line must have as many labels as the first, 2, got 1"),
+            ("0\n1,1\n", "line 2: every line must have as many labels as the first, 1, got 2"),
         ],
     )
-    def test_names_what_is_wrong(self, tmp_path: Path, text: str, message: str) -> None:
+    def test_errors_name_the_place(self, tmp_path: Path, text: str, message: str) -> None:
         path = tmp_path / "class.csv"
         path.write_text(text)
         with pytest.raises(InvalidArgument, match=message):

@@ -64,8 +64,8 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
     """`Thresholds().erm` by each of its two algorithms, and by the one it picks."""
     if request.param != "by size":
         most = 1000 if request.param == "pairs" else 0
-        monkeypatch.setattr(thresholds, "MOST_FOR_PAIRS", most)
-        monkeypatch.setattr(thresholds, "MOST_FOR_WEIGHTED_PAIRS", most)
+        monkeypatch.setattr(thresholds, "MAX_FOR_PAIRS", most)
+        monkeypatch.setattr(thresholds, "MAX_FOR_WEIGHTED_PAIRS", most)
     return Thresholds().erm
 
 
@@ -76,8 +76,8 @@ class TestErm:
     def test_against_the_reference(self, most: int, table: tuple[list[Any], ...]) -> None:
         points, labels, weights = table
         with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(thresholds, "MOST_FOR_PAIRS", most)
-            patch.setattr(thresholds, "MOST_FOR_WEIGHTED_PAIRS", most)
+            patch.setattr(thresholds, "MAX_FOR_PAIRS", most)
+            patch.setattr(thresholds, "MAX_FOR_WEIGHTED_PAIRS", most)
             plain = Thresholds().erm(points, labels)
             weighted = Thresholds().erm(points, labels, weights)
         assert plain.tolist() == [naive_erm(p, y) for p, y in zip(points, labels, strict=True)]
@@ -232,7 +232,7 @@ class TestChecks:
             Thresholds((1, 2, 4)).check([1, 3, 5])
         assert str(error.value) == (
             "a point must be one of the 3 points of the domain from 1 to 4, got 3.0. "
-            "Query a point of the domain."
+            "Choose a point of the domain."
         )
         assert error.value.value == 3
         with pytest.raises(InvalidArgument, match=r"got 9\.0"):
@@ -250,7 +250,7 @@ class TestChecks:
     def test_whole_numbers_that_floats_would_merge(self) -> None:
         assert Thresholds().check([2**53, -(2**53)]).tolist() == [2.0**53, -(2.0**53)]
         for x in (2**53 + 1, -(2**53) - 1, np.uint64(2**63 + 1)):
-            with pytest.raises(InvalidArgument, match="whole numbers must lie within") as error:
+            with pytest.raises(InvalidArgument, match="integers must lie within") as error:
                 Thresholds().check([1, x] if isinstance(x, int) else x)
             assert error.value.value == x
 
@@ -269,8 +269,11 @@ class TestChecks:
     @pytest.mark.parametrize(
         ("domain", "message"),
         [
-            ((), "a domain has at least one point"),
-            ((1, 1), r"a domain is strictly increasing, got \(1\.0, 1\.0\)\. Sort it and drop repeats\."),
+            ((), "a domain must have at least one point"),
+            (
+                (1, 1),
+                r"a domain must be strictly increasing, got \(1\.0, 1\.0\)\. Sort it and remove repeats\.",
+            ),
             ((2, 1), "strictly increasing"),
             ((0.0, -0.0), "strictly increasing"),
             ((1, np.nan), "points must be finite"),
@@ -278,7 +281,7 @@ class TestChecks:
             (3, "a domain is a list of numbers, got 3"),
             (((1, 2), (3, 4)), "a domain is a list of numbers"),
             (np.array(1.0), "a domain is a list of numbers"),
-            ((1, 2**53 + 1), "whole numbers must lie within"),
+            ((1, 2**53 + 1), "integers must lie within"),
         ],
     )
     def test_domains(self, domain: Any, message: str) -> None:

@@ -19,9 +19,8 @@ from support.paths import ROOT
 from support.race_players import Drawn, TinySoa
 from support.rough_workers import RecordingCall, figures, read_lines, rough_plan
 
-from audits.races.mistakes import race_of
-from audits.races.mistakes import run as run_race
-from audits.races.mistakes.text import as_json
+from audits.races import plan_online_race, run_race
+from audits.races.race_text import race_json
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
 from audits.runs.workers import Workers, WorkersFailed, in_order
@@ -137,8 +136,8 @@ def test_a_stop_ends_what_dask_was_asked_for(dask: Workers, cluster: Any) -> Non
 
 
 def test_races_are_the_same_on_a_cluster(dask: Workers) -> None:
-    race = race_of([("tiny", TinySoa(), Drawn())], rounds=20, games=130, marks=3)
-    assert as_json(run_race(race, jobs=dask)) == as_json(run_race(race))
+    race = plan_online_race([("tiny", TinySoa(), Drawn())], rounds=20, games=130, marks=3)
+    assert race_json(run_race(race, jobs=dask)) == race_json(run_race(race))
 
 
 @pytest.mark.slow

@@ -9,8 +9,8 @@ import math
 
 import pytest
 
-from learners.mechanisms.accounting.composition import basic, concentrated, optimal
-from learners.mechanisms.noise.gaussian import gaussian_delta, gaussian_sigma
+from learners.mechanisms.accounting.composition import basic_composition, optimal_composition, zcdp_guarantee
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.pate.pate_gaussian import PateGaussian, printed_sigma
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
@@ -38,13 +38,13 @@ def test_what_is_known_by_epsilon_and_delta_alone_composes_as_theirs(
     runs: int, epsilon: float, delta: float
 ) -> None:
     slack = 1e-6
-    ours = optimal(runs, epsilon, delta, slack=slack)
+    ours = optimal_composition(runs, epsilon, delta, slack=slack)
     one = pld.from_privacy_parameters(
         pld.common.DifferentialPrivacyParameters(epsilon, delta), value_discretization_interval=epsilon / 8
     )
     theirs = one.self_compose(runs).get_epsilon_for_delta(ours.delta)
     assert ours.epsilon == pytest.approx(theirs, rel=1e-3, abs=1e-9)
-    assert ours.epsilon <= basic(runs, epsilon).epsilon
+    assert ours.epsilon <= basic_composition(runs, epsilon).epsilon
 
 
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
@@ -56,7 +56,7 @@ def test_the_printed_sigma_is_enough_by_their_renyi_accountant(epsilon: float) -
     accountant.compose(dp.GaussianDpEvent(sigma), answers)
     theirs = accountant.get_epsilon(delta)
     spec = PateGaussian(queries=answers, epsilon=epsilon, delta=delta, sigma=sigma)
-    assert concentrated(answers / (2 * sigma**2), slack=delta).epsilon == pytest.approx(epsilon)
+    assert zcdp_guarantee(answers / (2 * sigma**2), slack=delta).epsilon == pytest.approx(epsilon)
     assert theirs < epsilon
     assert gaussian_delta(epsilon=theirs, sigma=sigma / math.sqrt(answers)) < delta
     assert spec.claim.delta < delta

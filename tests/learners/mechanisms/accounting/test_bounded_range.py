@@ -11,8 +11,11 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.bounded_range import composed_draws, largest_width
-from learners.mechanisms.experts.exponential_experts import range_composed
+from learners.mechanisms.accounting.bounded_range import (
+    hoeffding_composition,
+    largest_width,
+    renyi_composition,
+)
 
 
 def independent_loss(draws: int, width: float, chance: float, epsilon: float) -> float:
@@ -45,7 +48,7 @@ def adaptive_loss(draws: int, width: float, epsilon: np.ndarray) -> np.ndarray:
 @pytest.mark.parametrize("slack", [1e-9, 1e-6, 1e-2, 0.3])
 def test_draws_lose_no_more_than_is_told(draws: int, slack: float) -> None:
     for width in (0.001, 0.02, 0.3, 2.0):
-        told = composed_draws(draws, width, slack=slack)
+        told = renyi_composition(draws, width, slack=slack)
         assert told.delta in (0, slack)
         for chance in np.linspace(0.01, 0.99, 33):
             assert independent_loss(draws, width, chance, told.epsilon) <= told.delta * (1 + 1e-9) + 1e-14
@@ -54,13 +57,13 @@ def test_draws_lose_no_more_than_is_told(draws: int, slack: float) -> None:
 @pytest.mark.parametrize("draws", [1, 2, 3])
 def test_nor_do_draws_that_are_chosen_by_those_before(draws: int) -> None:
     for width in (0.1, 1.0, 3.0):
-        told = [composed_draws(draws, width, slack=slack) for slack in (1e-6, 1e-3, 0.05, 0.3)]
+        told = [renyi_composition(draws, width, slack=slack) for slack in (1e-6, 1e-3, 0.05, 0.3)]
         reached = adaptive_loss(draws, width, np.array([one.epsilon for one in told]))
         assert (reached <= np.array([one.delta for one in told]) + 1e-12).all()
 
 
 def test_a_sixth_less_would_be_too_little() -> None:
-    told = composed_draws(2_000, 0.01, slack=1e-6)
+    told = renyi_composition(2_000, 0.01, slack=1e-6)
     assert max(independent_loss(2_000, 0.01, p, told.epsilon * 5 / 6) for p in (0.4, 0.5, 0.6)) > 1e-6
 
 
@@ -71,13 +74,13 @@ def test_a_sixth_less_would_be_too_little() -> None:
     slack=st.sampled_from([0.0, 1e-12, 1e-6, 0.01, 0.5]),
 )
 def test_it_is_never_above_the_simpler_bound(draws: int, width: float, slack: float) -> None:
-    assert composed_draws(draws, width, slack=slack).epsilon <= range_composed(
+    assert renyi_composition(draws, width, slack=slack).epsilon <= hoeffding_composition(
         draws, width, slack=slack
     ).epsilon * (1 + 1e-4)
 
 
 def test_what_it_gains() -> None:
-    one, other = (how(512, 0.0149, slack=1e-6).epsilon for how in (composed_draws, range_composed))
+    one, other = (how(512, 0.0149, slack=1e-6).epsilon for how in (renyi_composition, hoeffding_composition))
     assert one == pytest.approx(0.7499, abs=1e-3)
     assert other == pytest.approx(0.900, abs=2e-3)
 
@@ -88,19 +91,19 @@ def test_what_it_gains() -> None:
 )
 def test_the_longest_interval_costs_what_is_there(draws: int, epsilon: float, slack: float) -> None:
     width = largest_width(draws, epsilon=epsilon, slack=slack)
-    assert composed_draws(draws, width, slack=slack).epsilon <= epsilon
-    assert composed_draws(draws, width * 1.0001, slack=slack).epsilon > epsilon
+    assert renyi_composition(draws, width, slack=slack).epsilon <= epsilon
+    assert renyi_composition(draws, width * 1.0001, slack=slack).epsilon > epsilon
 
 
 def test_nothing_costs_nothing() -> None:
-    assert composed_draws(0, 1.0, slack=0).epsilon == 0
-    assert composed_draws(3, 1.0, slack=0) == (3.0, 0.0)
+    assert renyi_composition(0, 1.0, slack=0).epsilon == 0
+    assert renyi_composition(3, 1.0, slack=0) == (3.0, 0.0)
 
 
 def test_parameters_out_of_range_are_refused() -> None:
-    with pytest.raises(InvalidArgument, match="draws are a whole number of at least 0, got -1"):
-        composed_draws(-1, 1.0, slack=0)
-    with pytest.raises(InvalidArgument, match=r"slack must be a probability below 1, got 1\.0"):
-        composed_draws(1, 1.0, slack=1.0)
-    with pytest.raises(InvalidArgument, match="epsilon must be at least 0 nats, got -1"):
-        composed_draws(1, -1.0, slack=0.1)
+    with pytest.raises(InvalidArgument, match="draws must be at least 0, got -1"):
+        renyi_composition(-1, 1.0, slack=0)
+    with pytest.raises(InvalidArgument, match=r"slack must be less than 1, got 1\.0"):
+        renyi_composition(1, 1.0, slack=1.0)
+    with pytest.raises(InvalidArgument, match="epsilon must be at least 0, got -1"):
+        renyi_composition(1, -1.0, slack=0.1)

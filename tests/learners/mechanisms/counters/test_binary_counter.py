@@ -17,8 +17,13 @@ from support.statistical import check_cdf, expect_rejection, statistical
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.randomness import generator
 from learners.mechanisms.counters import binary_counter
-from learners.mechanisms.counters.binary_counter import BinaryCounter, accuracy, lag, levels
-from learners.mechanisms.noise.laplace import laplace
+from learners.mechanisms.counters.binary_counter import (
+    BinaryCounter,
+    binary_counter_error,
+    binary_counter_lag,
+    tree_levels,
+)
+from learners.mechanisms.noise.laplace_noise import laplace
 
 
 def naive_counts(values: list[float], noise: list[float]) -> list[float]:
@@ -62,13 +67,13 @@ def test_it_is_the_naive_reference(values: list[float], epsilon: float, seed: in
 @pytest.mark.parametrize("horizon", [1, 2, 3, 7, 8, 33])
 def test_the_noise_pays_for_the_nodes_that_a_round_is_told_in(horizon: int) -> None:
     most = max(len(nodes_that_hold(s, horizon)) for s in range(1, horizon + 1))
-    assert levels(horizon) == most
+    assert tree_levels(horizon) == most
 
 
 @pytest.mark.parametrize("horizon", [1, 2, 5, 8, 100, 1023])
 def test_rounds_are_counted_by_their_digits(horizon: int) -> None:
     expected = Counter(t.bit_count() for t in range(1, horizon + 1))
-    assert binary_counter._rounds_by_digits(horizon) == expected
+    assert binary_counter._count_rounds_by_digits(horizon) == expected
 
 
 @pytest.mark.parametrize(("t", "digits"), [(1, 1), (3, 2), (4, 1), (7, 3)])
@@ -121,8 +126,8 @@ def test_the_stated_error_is_exceeded_by_few_counters(beta: float, rng: np.rando
     worst = np.zeros(20_000)
     for t in range(1, 101):
         np.maximum(worst, np.abs(counter.add(1.0) - t), out=worst)
-    allowed = counter.accuracy(beta)
-    assert allowed == accuracy(100, beta, epsilon=1.0)
+    allowed = counter.error_bound(beta)
+    assert allowed == binary_counter_error(100, beta, epsilon=1.0)
     assert np.count_nonzero(worst > allowed) <= stats.binom.isf(1e-9, 20_000, beta)
     assert np.count_nonzero(worst > allowed / 3) > stats.binom.isf(1e-9, 20_000, beta)
 
@@ -131,17 +136,17 @@ def test_the_bound_of_a_tail_is_above_the_tail() -> None:
     for nodes, error in itertools.product([1, 2, 5, 12], [0.5, 2.0, 10.0, 40.0]):
         x = np.linspace(0, 60 + 10 * nodes, 20_001)
         tail = np.trapezoid(stats.gamma.pdf(x, nodes) * stats.gamma.sf(x + error, nodes), x)
-        assert tail <= binary_counter._tail(nodes, error) * (1 + 1e-6)
+        assert tail <= binary_counter._tail_bound(nodes, error) * (1 + 1e-6)
 
 
 def test_the_lag_of_one_count_is_above_its_tail() -> None:
-    assert lag(1, 1e-3, epsilon=2.0) >= stats.laplace.isf(1e-3, scale=0.5)
+    assert binary_counter_lag(1, 1e-3, epsilon=2.0) >= stats.laplace.isf(1e-3, scale=0.5)
     for horizon, beta in ((3, 1e-3), (3, 1e-7)):  # two nodes: P[sum > x] = (2 + x)/4 e^-x
-        x = lag(horizon, beta, epsilon=2.0)
+        x = binary_counter_lag(horizon, beta, epsilon=2.0)
         assert beta / 50 < (2 + x) / 4 * np.exp(-x) <= beta
-        assert x < accuracy(horizon, beta, epsilon=2.0)
+        assert x < binary_counter_error(horizon, beta, epsilon=2.0)
     with pytest.raises(InvalidArgument, match="beta must be a probability"):
-        lag(3, 0.0, epsilon=2.0)
+        binary_counter_lag(3, 0.0, epsilon=2.0)
 
 
 def test_counters_of_a_game_are_counted_apart(rng: np.random.Generator) -> None:
@@ -157,16 +162,16 @@ def test_any_number_of_counters(shape: tuple[int, ...], rng: np.random.Generator
 
 
 def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="the horizon is a whole number of rounds, at least 1, got 0"):
+    with pytest.raises(InvalidArgument, match="horizon must be at least 1, got 0"):
         BinaryCounter((1,), rng, horizon=0, epsilon=1)
     with pytest.raises(InvalidArgument, match="epsilon must be positive"):
         BinaryCounter((1,), rng, horizon=1, epsilon=0)
     with pytest.raises(InvalidArgument, match="beta must be a probability between 0 and 1, got 0"):
-        accuracy(10, 0, epsilon=1)
+        binary_counter_error(10, 0, epsilon=1)
     counter = BinaryCounter((2,), rng, horizon=1, epsilon=1)
     for value in (1.1, -0.1, np.nan):
-        with pytest.raises(InvalidArgument, match=r"what is counted must lie in \[0, 1\]"):
+        with pytest.raises(InvalidArgument, match=r"counted values must lie in \[0, 1\]"):
             counter.add(value)
     counter.add(1)
-    with pytest.raises(BudgetExceeded, match="the counter has told 1 counts; give it a longer horizon"):
+    with pytest.raises(BudgetExceeded, match="the counter has published all 1 counts; set a larger horizon"):
         counter.add(1)

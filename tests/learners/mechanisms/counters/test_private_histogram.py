@@ -14,11 +14,15 @@ from support.statistical import check_cdf, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.counters.private_histogram import HistogramNoise, cut_laplace, private_histogram
+from learners.mechanisms.counters.private_histogram import (
+    HistogramNoise,
+    draw_truncated_laplace,
+    private_histogram,
+)
 
 RATE = 1e-7
 SURE = {"rate": RATE, "effect": 0.01, "power": 1 - 1e-7}
-SMALL = HistogramNoise.of(epsilon=1.0, delta=0.05)
+SMALL = HistogramNoise.calibrate(epsilon=1.0, delta=0.05)
 
 
 def cut_cdf(noise: HistogramNoise) -> Callable[[np.ndarray], np.ndarray]:
@@ -37,7 +41,7 @@ def cut_cdf(noise: HistogramNoise) -> Callable[[np.ndarray], np.ndarray]:
 
 @statistical(rate=RATE)
 def test_the_noise_follows_its_law(rng: np.random.Generator) -> None:
-    check_cdf(cut_laplace(rng, 400_000, SMALL), cut_cdf(SMALL), **SURE)
+    check_cdf(draw_truncated_laplace(rng, 400_000, SMALL), cut_cdf(SMALL), **SURE)
 
 
 @statistical(rate=RATE)
@@ -74,7 +78,7 @@ def test_a_noisy_count_is_the_count_and_noise_or_nothing(rng: np.random.Generato
 def test_no_error_is_beyond_the_bound_and_what_does_not_occur_stays_0(
     counts: list[int], epsilon: float, delta: float, seed: int
 ) -> None:
-    noise = HistogramNoise.of(epsilon=epsilon, delta=delta)
+    noise = HistogramNoise.calibrate(epsilon=epsilon, delta=delta)
     array = np.array(counts, int)
     noisy = private_histogram(generator(np.random.SeedSequence(seed)), array, noise)
     assert (np.abs(noisy - array) <= noise.error * (1 + 1e-12) + 1e-9).all()
@@ -146,7 +150,7 @@ def test_the_claim_is_reached_and_half_the_noise_breaks_it() -> None:
 
 @pytest.mark.parametrize("first", [(4, 1), (3, 2), (2, 2, 1), (1, 1, 1, 1, 1)])
 def test_many_changes_cost_most_in_few_keys(first: tuple[int, ...]) -> None:
-    noise = HistogramNoise.of(epsilon=1.0, delta=0.05, moved=5, most=4)
+    noise = HistogramNoise.calibrate(epsilon=1.0, delta=0.05, sensitivity=5, key_sensitivity=4)
     cost = noise.guarantee
     one = (60,) * len(first)
     other = tuple(c + k * (-1) ** i for i, (c, k) in enumerate(zip(one, first, strict=True)))
@@ -163,7 +167,7 @@ def test_many_changes_cost_most_in_few_keys(first: tuple[int, ...]) -> None:
 @pytest.mark.parametrize("epsilon", [0.01, 0.3, 1.0, 8.0])
 @pytest.mark.parametrize("delta", [1e-9, 1e-5, 0.1])
 def test_noise_is_made_for_what_is_asked(epsilon: float, delta: float) -> None:
-    noise = HistogramNoise.of(epsilon=epsilon, delta=delta)
+    noise = HistogramNoise.calibrate(epsilon=epsilon, delta=delta)
     m = -math.expm1(math.log1p(-delta) / 2)
     assert noise.scale == 2 / epsilon
     assert noise.reach == pytest.approx(2 / epsilon * math.log1p(math.expm1(epsilon / 2) / (2 * m)), rel=1e-6)
@@ -176,11 +180,13 @@ def test_noise_is_made_for_what_is_asked(epsilon: float, delta: float) -> None:
 
 def test_bad_values_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
-        HistogramNoise.of(epsilon=0, delta=0.1)
+        HistogramNoise.calibrate(epsilon=0, delta=0.1)
     with pytest.raises(InvalidArgument, match="delta must be a probability between 0 and 1, got 0"):
-        HistogramNoise.of(epsilon=1, delta=0)
-    with pytest.raises(InvalidArgument, match="one key moves by at least 1, and by no more than"):
-        HistogramNoise(scale=1.0, reach=3.0, moved=2, most=3)
+        HistogramNoise.calibrate(epsilon=1, delta=0)
+    with pytest.raises(
+        InvalidArgument, match="key_sensitivity must be at least 1 and at most sensitivity and reach, got 3"
+    ):
+        HistogramNoise(scale=1.0, reach=3.0, sensitivity=2, key_sensitivity=3)
     for counts in ([0.5], [-1]):
-        with pytest.raises(InvalidArgument, match="counts are whole numbers of at least 0"):
+        with pytest.raises(InvalidArgument, match="counts must be integers ≥ 0"):
             private_histogram(rng, counts, SMALL)

@@ -15,12 +15,12 @@ from support.mechanism_laws import RATE, SURE
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.experts.exponential_experts import (
     ExponentialExperts,
     cost,
+    hoeffding_composition,
     largest_rate,
-    range_composed,
     regret,
 )
 
@@ -106,7 +106,7 @@ def test_draws_of_the_worst_laws_keep_within_their_composition(
     draws: int, width: float, slack: float
 ) -> None:
     """Two outcomes with log ratios at the ends of an interval are the worst (Dong, Durfee, Rogers)."""
-    claim = range_composed(draws, width, slack=slack)
+    claim = hoeffding_composition(draws, width, slack=slack)
     for top in width * np.array([0.1, 0.3, 0.5, 0.7, 0.9]):
         bottom = top - width
         # q·e^top + (1 − q)·e^bottom = 1 makes a law of world 1 one of world 0.
@@ -121,7 +121,8 @@ def test_draws_of_the_worst_laws_keep_within_their_composition(
 def test_the_composition_of_ranges_never_costs_more_than_the_general_one() -> None:
     for draws, width, slack in itertools.product([1, 5, 100, 10_000], [0.001, 0.1, 1.0], [1e-9, 0.1]):
         assert (
-            range_composed(draws, width, slack=slack).epsilon <= composed(draws, width, slack=slack).epsilon
+            hoeffding_composition(draws, width, slack=slack).epsilon
+            <= best_composition(draws, width, slack=slack).epsilon
         )
 
 
@@ -152,14 +153,16 @@ def test_the_expected_regret_is_within_the_bound(seed: int, rate: float) -> None
 def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
     with pytest.raises(InvalidArgument, match="rate must be positive and finite, got 0"):
         ExponentialExperts(1, 2, rng, rate=0)
-    with pytest.raises(InvalidArgument, match="there must be at least one expert, got 0"):
+    with pytest.raises(InvalidArgument, match="experts must be at least 1, got 0"):
         ExponentialExperts(1, 0, rng, rate=1)
     with pytest.raises(InvalidArgument, match="prior log-weights must be finite, got"):
         ExponentialExperts(1, 2, rng, rate=1, log_prior=[0, -math.inf])
-    with pytest.raises(InvalidArgument, match="one round costs nothing: any rate will do, got 1"):
+    with pytest.raises(
+        InvalidArgument, match="rounds must be at least 2: a single round costs nothing, got 1"
+    ):
         largest_rate(1, epsilon=1, delta=0)
     mechanism = ExponentialExperts(2, 2, rng, rate=1)
-    with pytest.raises(InvalidArgument, match=r"losses have shape \(2, 2\), got \(2,\)"):
+    with pytest.raises(InvalidArgument, match=r"losses must have shape \(2, 2\), got \(2,\)"):
         mechanism.observe(np.zeros(2))
     for loss in (-0.1, 1.1, math.nan):
         with pytest.raises(InvalidArgument, match=r"losses must lie in \[0, 1\]"):

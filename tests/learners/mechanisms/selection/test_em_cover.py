@@ -21,12 +21,12 @@ from learners.mechanisms.selection.em_cover import (
     SUM,
     EMCover,
     choice_weights,
-    cost,
+    cover_cost,
     cover_delta,
     cover_epsilon,
-    largest_rate,
+    largest_cover_rate,
+    lemma_epsilon,
     other_costs,
-    printed_epsilon,
 )
 
 RATE = 1e-8
@@ -105,11 +105,11 @@ def test_states_hold_what_each_game_has_left(seed: int) -> None:
 
 def test_a_game_is_over_once_it_has_chosen_the_whole() -> None:
     whole = np.ones((3, 2), bool)
-    cover = EMCover(whole, np.ones((3, 1)), np.array([[0.1, 0.9], [0.9, 0.9]]), rate=1.0, whole=1)
+    cover = EMCover(whole, np.ones((3, 1)), np.array([[0.1, 0.9], [0.9, 0.9]]), rate=1.0, universal_set=1)
     assert cover.choose(cover.sums).tolist() == [0, 1]
-    assert not cover.over
+    assert not cover.finished
     assert cover.choose(cover.sums).tolist() == [1, -1]
-    assert cover.over
+    assert cover.finished
 
 
 def test_a_disjunction_is_learned_by_covering_ones_and_not_zeros() -> None:
@@ -132,15 +132,21 @@ def test_scores_far_apart_do_not_overflow() -> None:
         (lambda: fresh(rate=0.0), "rate must be positive and finite, got 0.0"),
         (
             lambda: fresh(weights=np.ones(2)),
-            r"covers are \(U, G\), weights \(U, O\), and coins \(n, rounds\)",
+            "shapes must be",
         ),
-        (lambda: exhausted().choose(np.zeros((1, 1, 1))), "a cover has a round for each set at most, got 1"),
-        (lambda: fresh().choose(np.zeros((1, 2))), r"scores have shape \(1, 1, 1\), got \(1, 2\)"),
-        (lambda: cover_delta(-0.1, 1.0, rounds=2), "epsilon must be at least 0 nats, got -0.1"),
-        (lambda: cover_epsilon(1.5, 1.0, rounds=2), "delta must be a probability, got 1.5"),
-        (lambda: printed_epsilon(-1.0, 1.0), "delta must be a probability, got -1.0"),
-        (lambda: cover_epsilon(0.1, 1.0, rounds=0), "a cover has at least one round, got 0"),
-        (lambda: largest_rate(2, epsilon=1.0, delta=1.0), "delta must be at least 0 and less than 1, got 1"),
+        (
+            lambda: exhausted().choose(np.zeros((1, 1, 1))),
+            "all rounds or all sets of this cover are used up, got 1",
+        ),
+        (lambda: fresh().choose(np.zeros((1, 2))), r"scores must have shape \(1, 1, 1\), got \(1, 2\)"),
+        (lambda: cover_delta(-0.1, 1.0, rounds=2), "epsilon must be at least 0, got -0.1"),
+        (lambda: cover_epsilon(1.5, 1.0, rounds=2), "delta must be at most 1, got 1.5"),
+        (lambda: lemma_epsilon(-1.0, 1.0), "delta must be at least 0, got -1.0"),
+        (lambda: cover_epsilon(0.1, 1.0, rounds=0), "rounds must be at least 1, got 0"),
+        (
+            lambda: largest_cover_rate(2, epsilon=1.0, delta=1.0),
+            "delta must be less than 1, got 1",
+        ),
     ],
 )
 def test_refusals(call, message: str) -> None:
@@ -172,12 +178,12 @@ def test_epsilon_and_delta_are_inverse(rate: float, rounds: int, delta: float) -
 @given(RATES, ROUNDS, DELTAS)
 def test_the_bound_is_no_worse_than_any_other(rate: float, rounds: int, delta: float) -> None:
     others = other_costs(rounds, rate, delta=delta)
-    epsilon = cost(rounds, rate, delta=delta).epsilon
+    epsilon = cover_cost(rounds, rate, delta=delta).epsilon
     assert set(others) == {LEMMA, RANGE, ADVANCED, SUM}
     assert all(epsilon <= other * ROOM for other in others.values())
     added = cover_epsilon(delta, rate, rounds=rounds, replaced=False)
     assert added <= epsilon * ROOM + 1e-12
-    assert added <= printed_epsilon(delta, rate) * ROOM
+    assert added <= lemma_epsilon(delta, rate) * ROOM
 
 
 @given(RATES, ROUNDS)
@@ -197,18 +203,18 @@ def test_more_rounds_cost_more_up_to_a_limit(rate: float, epsilon: float) -> Non
 
 @given(st.floats(0.05, 5), ROUNDS, st.floats(0, 0.1))
 def test_the_largest_rate_spends_what_it_may(epsilon: float, rounds: int, delta: float) -> None:
-    rate = largest_rate(rounds, epsilon=epsilon, delta=delta)
-    assert cost(rounds, rate, delta=delta).epsilon <= epsilon
-    assert cost(rounds, rate * 1.001, delta=delta).epsilon > epsilon
+    rate = largest_cover_rate(rounds, epsilon=epsilon, delta=delta)
+    assert cover_cost(rounds, rate, delta=delta).epsilon <= epsilon
+    assert cover_cost(rounds, rate * 1.001, delta=delta).epsilon > epsilon
 
 
 def test_the_lemma_twice_is_the_removal_and_the_addition() -> None:
     rate, delta = 0.1, 1e-6
     found = other_costs(50, rate, delta=delta)[LEMMA]
     once = optimize.brentq(
-        lambda log: np.logaddexp(log, log + printed_epsilon(math.exp(log), rate)) - math.log(delta), -60, -14
+        lambda log: np.logaddexp(log, log + lemma_epsilon(math.exp(log), rate)) - math.log(delta), -60, -14
     )
-    assert found == pytest.approx(2 * printed_epsilon(math.exp(once), rate), rel=1e-9)
+    assert found == pytest.approx(2 * lemma_epsilon(math.exp(once), rate), rel=1e-9)
 
 
 GRID = np.linspace(-6, 6, 1201)  # of what is left of ε
@@ -286,6 +292,6 @@ def test_the_lemma_as_printed_holds_on_small_samples_too(rate: float) -> None:
         for row, without in zip(shared, bare, strict=True):
             with_one = laws(neighbours(row), 2, rate)
             for delta in (1e-3, 0.05, 0.3):
-                epsilon = printed_epsilon(delta, rate)
+                epsilon = lemma_epsilon(delta, rate)
                 both = [with_one - np.exp(epsilon) * without, without - np.exp(epsilon) * with_one]
                 assert max(np.maximum(part, 0).sum(axis=1).max() for part in both) <= delta

@@ -23,8 +23,8 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, HaltBudget
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold, RestartBudget
 
 # --- the law ------------------------------------------------------------------------------------------------
 
@@ -139,7 +139,7 @@ def test_answers_are_views_that_cannot_be_written_to(rng: np.random.Generator) -
 
 
 def test_a_budget_tells_who_starts_again_and_who_has_halted() -> None:
-    budget = HaltBudget(3, 2)
+    budget = RestartBudget(3, 2)
     assert budget.spend(np.array([True, False, True])).tolist() == [0, 2]
     assert not budget.halted.any()
     assert budget.spend(np.array([True, True, False])).tolist() == [1]
@@ -152,13 +152,13 @@ def test_a_budget_tells_who_starts_again_and_who_has_halted() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"threshold": math.inf}, "the threshold must be finite, got inf"),
-        ({"threshold": math.nan}, "the threshold must be finite, got nan"),
+        ({"threshold": math.inf}, "threshold must be finite, got inf"),
+        ({"threshold": math.nan}, "threshold must be finite, got nan"),
         ({"epsilon": -1}, "epsilon must be positive and finite, got -1"),
         ({"sensitivity": 0}, "sensitivity must be positive and finite, got 0"),
-        ({"halts": 0}, "halts is a whole number of at least 1, got 0"),
-        ({"halts": 2.0}, "halts is a whole number of at least 1, got 2.0"),
-        ({"games": -1}, "a table has at least 0 games, got -1"),
+        ({"halts": 0}, "halts must be at least 1, got 0"),
+        ({"halts": 2.0}, "halts must be an integer, got 2.0"),
+        ({"games": -1}, "games must be at least 0, got -1"),
     ],
 )
 def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: np.random.Generator) -> None:

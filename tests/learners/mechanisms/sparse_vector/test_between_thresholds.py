@@ -23,9 +23,9 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.accounting.composition import advanced
-from learners.mechanisms.noise.laplace import laplace
-from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, required_gap
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.noise.laplace_noise import laplace
+from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 
 # --- the law ------------------------------------------------------------------------------------------------
 
@@ -105,7 +105,7 @@ def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
     mechanism = BetweenThresholds(games, rng, **BETWEEN, halts=2)
     for values in (0.5, np.full(games, 0.5)):
         answer = mechanism.respond(values)
-        for array in (answer, mechanism.top, mechanism.halted):
+        for array in (answer, mechanism.between, mechanism.halted):
             assert array.shape == (games,)
             assert array.dtype == bool
 
@@ -115,17 +115,17 @@ def test_a_number_means_the_same_value_in_every_game() -> None:
     for query in (0.5, 0.2, 0.6):
         one, many = tables[0].respond(query), tables[1].respond(np.full(500, query))
         assert np.array_equal(one, many)
-        assert np.array_equal(tables[0].top, tables[1].top)
+        assert np.array_equal(tables[0].between, tables[1].between)
 
 
 def test_clear_values_are_labelled_and_ties_halt(rng: np.random.Generator) -> None:
     mechanism = BetweenThresholds(3, rng, lower=0.4, upper=0.6, epsilon=1, size=100_000)
     for _ in range(5):
         assert mechanism.respond([0.0, 1.0, 1.0]).tolist() == [False, True, True]
-        assert not mechanism.top.any()
+        assert not mechanism.between.any()
         assert not mechanism.halted.any()
     assert mechanism.respond([0.0, 0.5, 1.0]).tolist() == [False, True, True]
-    assert mechanism.top.tolist() == [False, True, False]
+    assert mechanism.between.tolist() == [False, True, False]
     assert mechanism.halted.tolist() == [False, True, False]
 
 
@@ -133,18 +133,18 @@ def test_a_game_that_has_halted_never_says_top_and_stays_halted(rng: np.random.G
     mechanism = BetweenThresholds(1000, rng, lower=0.4, upper=0.6, epsilon=1, size=100_000, halts=2)
     for _ in range(2):
         mechanism.respond(0.5)
-        assert mechanism.top.all()
+        assert mechanism.between.all()
     assert mechanism.halted.all()
     for value in (0.5, -1e12, 1e12):
         mechanism.respond(value)
-        assert not mechanism.top.any()
+        assert not mechanism.between.any()
         assert mechanism.halted.all()
 
 
 def test_answers_are_views_that_cannot_be_written_to(rng: np.random.Generator) -> None:
     mechanism = BetweenThresholds(4, rng, **BETWEEN)
     values = np.full(4, 0.3)
-    for array in (mechanism.respond(values), mechanism.top, mechanism.halted):
+    for array in (mechanism.respond(values), mechanism.between, mechanism.halted):
         with pytest.raises(ValueError, match="read-only"):
             array[0] = True
     assert (values == 0.3).all()
@@ -154,11 +154,11 @@ def test_answers_are_views_that_cannot_be_written_to(rng: np.random.Generator) -
 
 
 def test_the_gap_and_the_delta_of_lemma_c3_are_inverse() -> None:
-    assert required_gap(epsilon=0.5, delta=1e-6, size=1000) == pytest.approx(
+    assert gap_of_delta(epsilon=0.5, delta=1e-6, size=1000) == pytest.approx(
         12 / 500 * (math.log(20) + math.log(1e6) + 1)
     )
     for epsilon, delta, size in itertools.product([0.03, 0.5, 1.0], [1e-12, 1e-3, 0.5], [1, 450, 20_001]):
-        gap = required_gap(epsilon=epsilon, delta=delta, size=size)
+        gap = gap_of_delta(epsilon=epsilon, delta=delta, size=size)
         assert delta_of_gap(epsilon=epsilon, gap=gap, size=size) == pytest.approx(delta)
 
 
@@ -183,7 +183,7 @@ def test_the_exact_law_keeps_the_promise_of_the_lemma() -> None:
 def test_observation_2_is_advanced_composition_with_a_slack_of_c_delta() -> None:
     c, epsilon, delta = 8, 0.03, 1e-7
     printed = math.sqrt(2 * c * math.log(1 / (c * delta))) * epsilon + c * epsilon * (math.exp(epsilon) - 1)
-    assert advanced(c, epsilon, delta, slack=c * delta) == pytest.approx((printed, 2 * c * delta))
+    assert advanced_composition(c, epsilon, delta, slack=c * delta) == pytest.approx((printed, 2 * c * delta))
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -198,10 +198,10 @@ def test_observation_2_is_advanced_composition_with_a_slack_of_c_delta() -> None
         ({"epsilon": 0}, "epsilon must be positive and finite, got 0"),
         ({"epsilon": math.inf}, "epsilon must be positive and finite, got inf"),
         ({"size": 0}, "size must be positive and finite, got 0"),
-        ({"halts": 0}, "halts is a whole number of at least 1, got 0"),
-        ({"halts": 1.5}, "halts is a whole number of at least 1, got 1.5"),
-        ({"halts": True}, "halts is a whole number of at least 1, got True"),
-        ({"games": -1}, "a table has at least 0 games, got -1"),
+        ({"halts": 0}, "halts must be at least 1, got 0"),
+        ({"halts": 1.5}, "halts must be an integer, got 1.5"),
+        ({"halts": True}, "halts must be an integer, got True"),
+        ({"games": -1}, "games must be at least 0, got -1"),
     ],
 )
 def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: np.random.Generator) -> None:
@@ -211,12 +211,12 @@ def test_bad_parameters_are_refused(change: dict[str, Any], message: str, rng: n
 
 
 def test_the_lemma_refuses_what_it_does_not_cover() -> None:
-    with pytest.raises(InvalidArgument, match=r"Lemma C\.3 speaks of epsilon of at most 1"):
-        required_gap(epsilon=1.5, delta=0.1, size=10)
-    with pytest.raises(InvalidArgument, match=r"Lemma C\.3 speaks of epsilon of at most 1"):
+    with pytest.raises(InvalidArgument, match=r"Lemma C\.3 needs an epsilon of at most 1"):
+        gap_of_delta(epsilon=1.5, delta=0.1, size=10)
+    with pytest.raises(InvalidArgument, match=r"Lemma C\.3 needs an epsilon of at most 1"):
         delta_of_gap(epsilon=1.5, gap=0.1, size=10)
     for delta in (0, 1, math.nan):
-        with pytest.raises(InvalidArgument, match="delta must be between 0 and 1"):
-            required_gap(epsilon=1, delta=delta, size=10)
+        with pytest.raises(InvalidArgument, match="delta must be a probability between 0 and 1"):
+            gap_of_delta(epsilon=1, delta=delta, size=10)
     with pytest.raises(InvalidArgument, match="gap must be positive and finite"):
         delta_of_gap(epsilon=1, gap=0, size=10)

@@ -12,9 +12,9 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.accounting.composition import advanced
-from learners.mechanisms.noise.laplace import laplace, laplace_between
-from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_cost
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.noise.laplace_noise import laplace, laplace_between
+from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-8}
@@ -34,7 +34,7 @@ def answers(rng: np.random.Generator, value: float, **changed: float) -> np.ndar
     """How often each of the four kinds of answer is given in a million games."""
     table = SteadyThresholds(1_000_000, rng, halts=2, **(SETTINGS | changed))  # type: ignore[arg-type]
     ones = table.respond(np.full((1_000_000, 1), value))[:, 0]
-    return np.bincount(np.where(table.top[:, 0], 1 + ones, 3 * ones), minlength=4)
+    return np.bincount(np.where(table.between[:, 0], 1 + ones, 3 * ones), minlength=4)
 
 
 @pytest.mark.parametrize("value", [0.25, 0.5, 0.7])
@@ -85,7 +85,7 @@ def test_one_game_is_the_naive_reference(
         top = tops < halts and lower <= noisy <= upper
         tops += top
         assert said[0, 0] == (noisy >= 0.5)
-        assert table.top[0, 0] == top
+        assert table.between[0, 0] == top
         assert table.halted[0] == (tops == halts)
 
 
@@ -105,10 +105,10 @@ def test_several_answers_end_with_the_first_halt(games: int, many: int, halts: i
         some = said.shape[1]
         assert 1 <= some <= many
         assert np.array_equal(said, values[:, :some] >= table.cuts)
-        assert table.top.shape == table.cuts.shape == said.shape
-        assert not table.top[before].any()
-        assert not (tops + table.top[:, :-1].sum(axis=1) >= halts)[~before].any()
-        tops += table.top.sum(axis=1)
+        assert table.between.shape == table.cuts.shape == said.shape
+        assert not table.between[before].any()
+        assert not (tops + table.between[:, :-1].sum(axis=1) >= halts)[~before].any()
+        tops += table.between.sum(axis=1)
         assert np.array_equal(table.halted, tops >= halts)
         assert some == many or (table.halted > before).any()
 
@@ -196,11 +196,11 @@ def test_halting_times_keep_the_cost_and_come_near_it(
             for moved in (h, -h)
         )
 
-    cost = steady_cost(halts, h, gap=30.0, slack=slack)
+    cost = steady_thresholds_cost(halts, h, gap=30.0, slack=slack)
     assert cost.delta == slack
     assert worst(cost.epsilon) <= slack < worst(cost.epsilon / most)
     assert (
-        worst(steady_cost(halts, h / most, gap=30.0, slack=slack).epsilon) > slack
+        worst(steady_thresholds_cost(halts, h / most, gap=30.0, slack=slack).epsilon) > slack
     )  # of a little more noise
 
 
@@ -239,20 +239,20 @@ def test_adaptive_queries_keep_the_cost(h: float, w: float, halts: int) -> None:
         one, other = views(choose, h=h, w=w, middle=w / 2, halts=halts, queries=4)
         assert one.sum() == pytest.approx(1)
         for slack in (0.1, 0.01, 1e-4):
-            cost = steady_cost(halts, h, gap=w, slack=slack).epsilon
+            cost = steady_thresholds_cost(halts, h, gap=w, slack=slack).epsilon
             for p, q in ((one, other), (other, one)):
                 assert np.maximum(p - math.exp(cost) * q, 0).sum() <= slack
 
 
 def test_tops_are_what_costs() -> None:
-    few, more = (steady_cost(c, 0.01, gap=30, slack=1e-6).epsilon for c in (64, 256))
+    few, more = (steady_thresholds_cost(c, 0.01, gap=30, slack=1e-6).epsilon for c in (64, 256))
     assert 1.8 * few < more < 2.2 * few
-    assert more < advanced(2 * 256, 0.01, slack=1e-6).epsilon * 1.2
-    assert steady_cost(64, 0.02, gap=30, slack=1e-6).epsilon > 2 * few
-    assert steady_cost(64, 0.01, gap=1, slack=1e-6).epsilon > few
-    assert steady_cost(64, 0.01, gap=1e6, slack=1e-6).epsilon <= few
-    assert steady_cost(64, 0.01, gap=30, slack=1e-9).epsilon > few
-    assert steady_cost(1, 1e-4, gap=30, slack=0.9).epsilon == 0
+    assert more < advanced_composition(2 * 256, 0.01, slack=1e-6).epsilon * 1.2
+    assert steady_thresholds_cost(64, 0.02, gap=30, slack=1e-6).epsilon > 2 * few
+    assert steady_thresholds_cost(64, 0.01, gap=1, slack=1e-6).epsilon > few
+    assert steady_thresholds_cost(64, 0.01, gap=1e6, slack=1e-6).epsilon <= few
+    assert steady_thresholds_cost(64, 0.01, gap=30, slack=1e-9).epsilon > few
+    assert steady_thresholds_cost(1, 1e-4, gap=30, slack=0.9).epsilon == 0
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -269,7 +269,7 @@ def test_parameters_out_of_range_are_refused(bad: dict, rng: np.random.Generator
 @pytest.mark.parametrize("values", [np.zeros(3), np.zeros((2, 1)), np.zeros((3, 0)), np.full((3, 1), np.nan)])
 def test_values_that_fit_no_table_are_refused(values: np.ndarray, rng: np.random.Generator) -> None:
     table = SteadyThresholds(3, rng, halts=1, **SETTINGS)  # type: ignore[arg-type]
-    with pytest.raises(InvalidArgument, match=r"every game needs the same number|must be finite"):
+    with pytest.raises(InvalidArgument, match=r"values must have shape|must be finite"):
         table.respond(values)
 
 
@@ -277,4 +277,4 @@ def test_values_that_fit_no_table_are_refused(values: np.ndarray, rng: np.random
 def test_costs_of_nonsense_are_refused(bad: dict) -> None:
     good = {"halts": 1, "epsilon": 0.1, "gap": 9.0, "slack": 0.1}
     with pytest.raises(InvalidArgument):
-        steady_cost(**(good | bad))
+        steady_thresholds_cost(**(good | bad))

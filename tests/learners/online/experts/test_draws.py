@@ -16,7 +16,7 @@ from support.transition_laws import Examples, Sets, delta, fresh_law, hedge, laz
 from arena.concepts import FiniteClass
 from arena.littlestone import START, soa
 from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import Lazy
+from learners.mechanisms.experts.lazy_experts import LazyParameters
 from learners.online.experts import FreshDraws, LazyDraws, MergedExperts, moves
 
 ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))
@@ -101,7 +101,7 @@ def test_without_an_end_no_coins_are_drawn(rng: np.random.Generator) -> None:
     state = str(rng.bit_generator.state)
     for draws in (
         FreshDraws(experts, 3, rng),
-        LazyDraws(experts, table, 3, rng, lazy=Lazy(1.0, redraw=0.5, most=3), change=0.4),
+        LazyDraws(experts, table, 3, rng, lazy=LazyParameters(1.0, redraw=0.5, max_draws=3), change=0.4),
     ):
         draws.observe(experts.observe(np.zeros(3, int), np.ones(3, int)))
         assert draws.draw().tolist() == [0, 0, 0]
@@ -197,7 +197,7 @@ def check_lazy(rng: np.random.Generator, most: int, redraw: float) -> None:
     games, table = 400_000, moves(ALL, 2, 9)
     numbers = {state: s for s, state in enumerate(table.states.tolist())}
     experts = MergedExperts(table, games, ends=2, rate=1.2, change=0.4)
-    lazy = Lazy(1.2, redraw=redraw, most=most)
+    lazy = LazyParameters(1.2, redraw=redraw, max_draws=most)
     draws = LazyDraws(experts, table, games, rng, lazy=lazy, change=0.4)
     seen = np.zeros(games, int)
     for t, (x, y) in enumerate(PLAYED, start=1):
@@ -237,16 +237,16 @@ def test_lazy_games_that_draw_more_often_would_be_noticed(rng: np.random.Generat
 @pytest.mark.parametrize(
     ("rounds", "lazy"),
     [
-        (3, Lazy(1.0, redraw=0.1, most=1)),
-        (4, Lazy(0.5, redraw=0.2, most=2)),
-        (4, Lazy(0.6, redraw=0.05, most=1)),
+        (3, LazyParameters(1.0, redraw=0.1, max_draws=1)),
+        (4, LazyParameters(0.5, redraw=0.2, max_draws=2)),
+        (4, LazyParameters(0.6, redraw=0.05, max_draws=1)),
     ],
     ids=str,
 )
-def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, lazy: Lazy) -> None:
+def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, lazy: LazyParameters) -> None:
     """Given the candidates; what is compared shows every pair, which is more than an adversary sees."""
     examples = list(itertools.product((0, 1), (0, 1)))
-    run = {"length": 1, "rate": lazy.rate, "change": 0.3, "redraw": lazy.redraw, "most": lazy.most}
+    run = {"length": 1, "rate": lazy.rate, "change": 0.3, "redraw": lazy.redraw, "most": lazy.max_draws}
     for s, automaton in itertools.product(range(1, rounds), CLASSES):
         laws = [
             lazy_law(
@@ -264,7 +264,9 @@ def test_a_lazy_game_without_draws_left_moves_all_the_same(rng: np.random.Genera
     """With all points candidates and no losses, a part of change^2 of the games moves twice."""
     games, table = 1_000, moves(ALL, 2, 9)
     experts = MergedExperts(table, games, ends=2, rate=1.0, change=0.9)
-    draws = LazyDraws(experts, table, games, rng, lazy=Lazy(1.0, redraw=1.0, most=0), change=0.9)
+    draws = LazyDraws(
+        experts, table, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0), change=0.9
+    )
     for e in (1, 2):
         draws.close(told(SETS[0], e, games))
         experts.close(told(SETS[0], e, games))

@@ -18,7 +18,7 @@ from support.statistical import check_counts, expect_rejection, statistical
 from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import composed
+from learners.mechanisms.accounting.composition import best_composition
 from learners.online.sanitiser import (
     WIN,
     Discriminator,
@@ -166,16 +166,16 @@ def test_two_calls_are_as_private_as_claimed() -> None:
 
 def test_the_claim_is_composed_of_what_is_run() -> None:
     spec = sanitiser(epsilon=1.0, delta=1e-6, calls=100)
-    assert spec.guarantee(50) == composed(300, spec.step, slack=1e-6)
+    assert spec.guarantee(50) == best_composition(300, spec.step, slack=1e-6)
     assert spec.guarantee(50).epsilon <= 1.0
-    assert composed(300, 1.001 * spec.step, slack=1e-6).epsilon > 1.0
+    assert best_composition(300, 1.001 * spec.step, slack=1e-6).epsilon > 1.0
 
 
 def test_another_learner_is_paid_for_on_top() -> None:
     learner = SubsampledLearner(0.01)
     spec = sanitiser(epsilon=1.0, delta=1e-6, calls=5, learner=learner)
-    steps = composed(10, spec.step, slack=5e-7)
-    learned = composed(5, *learner.guarantee(400), slack=5e-7)
+    steps = best_composition(10, spec.step, slack=5e-7)
+    learned = best_composition(5, *learner.guarantee(400), slack=5e-7)
     assert spec.guarantee(400) == pytest.approx(
         (steps.epsilon + learned.epsilon, steps.delta + learned.delta)
     )

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
-from learners.mechanisms.noise.gaussian import gaussian_delta
+from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.pate.pate_gaussian import printed_sigma
 from learners.pate.students import gaussian_epsilon, odometer
 

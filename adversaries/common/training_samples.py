@@ -1,0 +1,102 @@
+"""Samples that adversaries build when the user brings no data, and pairs of neighbouring samples."""
+
+from __future__ import annotations
+
+from itertools import product
+from typing import Any
+
+import numpy as np
+
+from arena import InvalidArgument, Learner, Sample
+from arena.points import finite_domain
+
+_DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
+
+
+def choose_sample_size(learner: Learner | None, default: int = _DEFAULT_SIZE) -> int:
+    """The number of training examples that the learner needs, or `default`."""
+    return (learner.sample_size if learner is not None else None) or default
+
+
+def build_two_label_sample(point: Any, size: int, ones: int) -> Sample:
+    """`size` examples at one point: first those labelled 0, then `ones` examples labelled 1."""
+    counts = np.array([size - ones, ones])
+    present = counts > 0
+    return Sample(np.stack([point, point])[present], np.array([0, 1])[present], counts[present])
+
+
+def build_tied_sample(learner: Learner | None) -> Sample:
+    """One point of the domain with as many labels 0 as 1, of the size that the learner needs.
+
+    A teacher trained on a few of these examples votes like a fair coin, so T teachers have a mean vote of
+    1/2 ± 1/(2√T) at this point.
+    """
+    half = (choose_sample_size(learner) + 1) // 2
+    return build_two_label_sample(_choose_three_points(learner)[1], 2 * half, half)
+
+
+def build_separable_sample(learner: Learner | None) -> Sample:
+    """Two points, the lower labelled 0 and the upper 1, so that a threshold fits and no vote is in doubt.
+
+    If points are vectors, two points that some concept labels 0 and 1.
+    """
+    half = (choose_sample_size(learner) + 1) // 2
+    low, _, high = _choose_three_points(learner)
+    return Sample([low, high], [0, 1], [half, half])
+
+
+def plant_example(sample: Sample, run: int, point: Any) -> tuple[Sample, Sample]:
+    """The neighbours in which the last example of a run is (point, 0) and (point, 1)."""
+    return sample.replace_one(run, point, 0), sample.replace_one(run, point, 1)
+
+
+def swap_nearest_label(sample: Sample, point: Any, prefer: int = 1) -> tuple[Sample, Sample]:
+    """The neighbours in which an example at (or nearest to) `point` has label 0 and label 1.
+
+    The example is labelled `prefer` if there is one. With 1 and labels that tie, the second sample keeps the
+    tie, and with 0 the first sample does.
+    """
+    distance = np.abs(sample.points - point).reshape(len(sample.points), -1).max(axis=1)
+    run = int(np.lexsort((-sample.labels if prefer else sample.labels, distance))[0])
+    return plant_example(sample, run, sample.points[run])
+
+
+def find_runs_at(sample: Sample, point: Any) -> np.ndarray:
+    """(runs,) bool: the runs of a sample whose examples are at the point."""
+    return np.asarray((sample.points == point).reshape(len(sample.points), -1).all(axis=1))
+
+
+def _choose_three_points(learner: Learner | None) -> tuple[Any, Any, Any]:
+    """A low, a middle and a high point of the learner's domain.
+
+    If points are vectors, some concept labels the low point 0 and the high point 1, which is also the middle.
+    """
+    if learner is not None and learner.point_shape:
+        low, high = _choose_separable_vectors(learner)
+        return low, high, high
+    domain = finite_domain(learner)
+    if domain is None:
+        return 0.0, 0.5, 1.0
+    points = [float(p) for p in domain]
+    if len(points) < 2:
+        raise InvalidArgument("the domain must have at least two points", value=points)
+    return points[0], points[len(points) // 2], points[-1]
+
+
+def _choose_separable_vectors(learner: Learner) -> tuple[np.ndarray, np.ndarray]:
+    """The first pair of `some_points`, with the second point from the end, that a concept labels 0 and 1."""
+    points = learner.some_points
+    concepts: Any = getattr(learner, "concepts", None)
+    for low, high in product(points, points[::-1]):
+        if np.array_equal(low, high):
+            continue
+        if concepts is None:
+            return low, high
+        labels = concepts.dichotomies(np.stack([low, high])).labels
+        if (labels == [False, True]).all(axis=1).any():
+            return low, high
+    raise InvalidArgument(
+        "some concept must label two of the learner's some_points 0 and 1, and none does",
+        value=concepts,
+        remedy="Bring a sample.",
+    )

@@ -1,0 +1,45 @@
+"""Long runs of queries and unlabelled points, divided into moves that fit into memory."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+from arena import Learner, PrivacyUnit, Unlabelled
+
+_MAX_NUMBERS = 2**20  # of the points of one move, in all games
+
+
+def chunk_sizes(points: int, games: int, learner: Learner | None) -> list[int]:
+    """So many points a game, divided into chunks of which one move can hold each."""
+    numbers = 1 if learner is None else int(np.prod(learner.point_shape, dtype=int))
+    step = max(1, _MAX_NUMBERS // max(1, games * numbers))
+    full, rest = divmod(points, step)
+    return [step] * full + ([rest] if rest else [])
+
+
+def count_unlabelled(learner: Learner | None, queries: int) -> int:
+    """The number of unlabelled points without which the learner does not answer so many queries."""
+    spec: Any = learner
+    if spec is None or PrivacyUnit.UNLABELLED_EXAMPLE not in spec.claim.protects:
+        return 0
+    needed, index = 0, 1
+    left = queries - int(spec.round(1).answers)
+    while left > 0 and index != spec.rounds:
+        needed += int(spec.pool_size(index))
+        index += 1
+        left -= int(spec.round(index).answers)
+    return needed
+
+
+def give_unlabelled(
+    learner: Learner | None, queries: int, games: int, draw: Callable[[int], np.ndarray]
+) -> Iterator[Unlabelled]:
+    """The moves that give the learner the unlabelled points that it needs for so many queries.
+
+    draw: `draw(k)` returns k points (k, ...) or (n, k, ...).
+    """
+    for size in chunk_sizes(count_unlabelled(learner, queries), games, learner):
+        yield Unlabelled(draw(size))

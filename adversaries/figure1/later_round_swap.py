@@ -1,0 +1,104 @@
+"""Base of the adversaries that swap one point of a round and probe a later round, which learned from it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from adversaries.common.training_samples import build_separable_sample
+from adversaries.figure1.chunked_moves import chunk_sizes
+from adversaries.figure1.vote_points import as_point
+from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Unsupported, setting
+from arena.settings import at_least, whole
+
+_QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner without rounds
+
+
+@attrs.frozen
+class LaterRoundSwap(Adversary):
+    """Base of query-swap and unlabelled-swap. A subclass implements `play`.
+
+    All points of round `round` are `low`, which is labelled 0, except that in world 1 the challenge is
+    `high`, which is labelled 1. So the next round's training examples hold a label 1 in world 1 only. If the
+    probes come two rounds later, the points of the round between are `high`: the labels that LabelBoost gives
+    them depend on whether it sees the 1.
+    """
+
+    protocols = ("Figure1",)
+    returns_score = True
+
+    probes: int = setting(50, help="queries in the round of the probes", check=[whole, at_least(1)])
+    round: int = setting(1, help="the round of the challenge", check=[whole, at_least(1)])
+    later: int = setting(1, help="rounds from it to that of the probes", check=[whole, at_least(1)])
+    after: int | None = setting(
+        None,
+        help="queries between the challenge and the probes; default: the rest of the learner's rounds",
+        check=[whole, at_least(0)],
+    )
+    patience: int = setting(
+        100_000, help="the largest number of queries before the probes", check=[whole, at_least(1)]
+    )
+    sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    @property
+    def _training_set(self) -> Sample:
+        return self.sample or build_separable_sample(self.learner)
+
+    def _choose_points(self, sample: Sample) -> tuple[Any, Any]:
+        """`low` and `high`: the lowest and highest point of the sample.
+
+        If points are vectors, the first that is labelled 0 and the first that is labelled 1.
+        """
+        if sample.points.ndim == 1:
+            return as_point(sample.points.min()), as_point(sample.points.max())
+        if len(np.unique(sample.labels)) < 2:
+            raise InvalidArgument("the sample must have both labels", remedy="Bring another sample.")
+        low, high = (int(np.flatnonzero(sample.labels == label)[0]) for label in (0, 1))
+        return sample.points[low], sample.points[high]
+
+    def _count_queries(self) -> tuple[int, int, int]:
+        """The queries before the challenge, after it in its round, and in the rounds up to the probes."""
+        spec: Any = self.learner
+        if not hasattr(spec, "round"):
+            return 0, _QUERIES_WITHOUT_ROUNDS if self.after is None else self.after, 0
+        before, rest, between = self._divide_rounds(lambda index: int(spec.round(index).answers), "answers")
+        return (before, rest, between) if self.after is None else (before, self.after, 0)
+
+    def _divide_rounds(self, size: Callable[[int], int], unit: str) -> tuple[int, int, int]:
+        """The items before the challenge, after it in its round, and between, if round i has size(i) items.
+
+        Raises: Unsupported if there are more than `patience` of them.
+        """
+        before = sum(size(i) for i in range(1, self.round))
+        between = sum(size(i) for i in range(self.round + 1, self.round + self.later))
+        rest = size(self.round) - 1
+        total = before + 1 + rest + between
+        if total > self.patience and self.after is None:
+            raise Unsupported(
+                f"the rounds before the probes have {total:,} {unit}, more than the patience of {self.name}",
+                value=self.patience,
+                remedy=f"Give the learner shorter rounds (fewer {unit}, or teachers), or raise patience.",
+            )
+        return before, rest, between
+
+    def _repeat_queries(self, point: Any, times: int, games: int) -> Iterator[Queries]:
+        """So many queries at one point."""
+        for size in chunk_sizes(times, games, self.learner):
+            yield Queries(repeat_point(point, size))
+
+    def _probe(self, point: Any, games: int) -> Moves:
+        """The probes at one point. Returns how many of them were answered 1 in each game."""
+        ones = np.zeros(games)
+        for size in chunk_sizes(self.probes, games, self.learner):
+            reply = yield Queries(repeat_point(point, size))
+            ones += (reply.label == 1).sum(axis=1)
+        return ones
+
+
+def repeat_point(point: Any, times: int) -> np.ndarray:
+    """(times, ...): copies of one point."""
+    return np.repeat(np.asarray(point)[None], times, axis=0)

@@ -1,0 +1,90 @@
+"""Points at which the simulated votes of a learner agree, and at which they tie.
+
+An adversary knows the learner's configuration and not its random numbers, so it simulates the learner with
+random numbers of its own.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import numpy as np
+
+from adversaries.common.training_samples import find_runs_at
+from arena import InvalidArgument, Learner, Sample, Training
+from arena.points import finite_domain
+
+_SIMULATED_GAMES = 64
+_MAX_POINTS = 512  # of a sample that are examined
+
+
+@attrs.frozen
+class VotePoints:
+    """Two points, arrays if points are vectors.
+
+    clear: where the votes agree. split: where they are closest to a tie. votes: the mean vote at `split`.
+    """
+
+    clear: Any
+    split: Any
+    votes: float
+
+
+@lru_cache(maxsize=32)
+def find_vote_points(learner: Learner | None, sample: Sample) -> VotePoints:
+    """Where the learner's votes agree and where they tie, after training on `sample`.
+
+    Uses the votes of simulated games if the learner's state has `votes(x)`, and otherwise the mean labels of
+    the sample. Examines a finite domain, otherwise the points of the sample and one below them, or, for
+    vectors, the learner's `some_points` too.
+
+    Raises: InvalidArgument if the votes are the same at all points.
+    """
+    points = _choose_candidates(learner, sample)
+    votes = _simulate_votes(learner, sample, points)
+    # A tie must occur in every simulated game, so a point is judged by its worst game.
+    doubt = np.abs(votes - 0.5).max(axis=1)
+    certainty = np.abs(votes - 0.5).min(axis=1)
+    split, clear = int(doubt.argmin()), int(certainty.argmax())
+    if split == clear:
+        raise InvalidArgument(
+            "the votes must be clear at one point and tie at another, but they are the same at all points",
+            remedy="Bring a sample with at least two points, or with both labels at some point.",
+        )
+    return VotePoints(as_point(points[clear]), as_point(points[split]), float(votes[split].mean()))
+
+
+def as_point(point: Any) -> Any:
+    """A point as a float, or as an array if it is a vector."""
+    return np.asarray(point) if np.ndim(point) else float(point)
+
+
+def _simulate_votes(learner: Learner | None, sample: Sample, points: np.ndarray) -> np.ndarray:
+    """(points, games): mean votes."""
+    if learner is not None and "Figure1" in learner.protocols:
+        rng = np.random.default_rng(np.random.SeedSequence(0))
+        state = learner.start(_SIMULATED_GAMES, rng)
+        if hasattr(state, "votes"):
+            state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
+            return np.stack([state.votes(point) for point in points])
+    return np.array([[_mean_label(sample, point)] for point in points])
+
+
+def _mean_label(sample: Sample, point: np.ndarray) -> float:
+    """The mean label at a point of the sample, and 0 at other points, which lie below all of them."""
+    runs = find_runs_at(sample, point)
+    return float(np.average(sample.labels[runs], weights=sample.counts[runs])) if runs.any() else 0.0
+
+
+def _choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
+    domain = finite_domain(learner)
+    if domain is not None:
+        return np.asarray(domain, float)
+    points = np.unique(sample.points, axis=0)
+    if len(points) > _MAX_POINTS:
+        points = points[np.linspace(0, len(points) - 1, _MAX_POINTS).astype(int)]
+    if points.ndim == 1:
+        return np.append(points, points[0] - 1.0)
+    return points if learner is None else np.concatenate([points, learner.some_points])

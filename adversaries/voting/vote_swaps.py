@@ -1,0 +1,174 @@
+"""Searches for neighbouring samples and a point at which the simulated votes of the two worlds differ.
+
+The adversary knows the algorithm, the samples of both worlds and the public split, but no random numbers. It
+simulates the learner with random numbers of its own and reads `votes(x)` of its state.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+import attrs
+import numpy as np
+
+from adversaries.common.training_samples import (
+    build_two_label_sample,
+    choose_sample_size,
+    find_runs_at,
+    plant_example,
+)
+from arena import ArenaError, InvalidArgument, Learner, Sample, Training, Unsupported
+from arena.points import finite_domain
+
+_DEFAULT_SIZE = 101  # examples, for a learner that needs no number of them
+_MAX_POINTS = 256  # of a sample that are examined
+_MAX_TRIED = 8  # points, and examples at each, that are tried for a swap
+_LADDER_POINTS = 17
+
+Samples = tuple[Sample, Sample]
+Candidate = tuple[Samples, np.ndarray]  # neighbouring samples, and a point
+
+
+@attrs.frozen(eq=False)
+class VoteSwap:
+    """Neighbouring samples, and a point at which their votes differ.
+
+    samples: in world 0 and in world 1. votes: the mean votes at the point in both worlds.
+    """
+
+    samples: Samples
+    point: np.ndarray
+    votes: tuple[float, float]
+
+    def margin(self, aim: float) -> float:
+        """The distance of the votes, averaged over the worlds, from a share `aim` of the teachers."""
+        return abs(sum(self.votes) / 2 - aim)
+
+
+def sample_size_of(learner: Learner | None) -> int:
+    """The size of a sample that the adversary builds: the number of examples that the learner needs."""
+    return choose_sample_size(learner, _DEFAULT_SIZE)
+
+
+def teachers_of(learner: Learner | None) -> int:
+    """The number of teachers: the learner's setting `teachers`, or one for each example."""
+    return getattr(learner, "teachers", None) or sample_size_of(learner)
+
+
+def simulate_votes(learner: Learner | None, samples: tuple[Sample, ...], points: np.ndarray) -> np.ndarray:
+    """(samples, m): the mean votes of a learner trained on each of the samples, at points (m, ...).
+
+    Raises: Unsupported if there is no learner, or its state has no `votes(x)`.
+    """
+    games = len(samples) * len(points)
+    state = learner.start(games, np.random.default_rng(0)) if learner is not None else None
+    if state is None or not hasattr(state, "votes"):
+        raise Unsupported(
+            "this adversary needs the votes of the learner's teachers",
+            value="no learner" if learner is None else f"no votes from {learner.name}",
+            remedy="Give the learner's state a method votes(x).",
+        )
+    state.train(Training.of(samples, np.repeat(np.arange(len(samples)), len(points))))
+    repeated = np.tile(points, (len(samples),) + (1,) * (points.ndim - 1))
+    return np.asarray(state.votes(repeated)).reshape(len(samples), len(points))
+
+
+# --- samples and points -------------------------------------------------------------------------------------
+
+
+def choose_ladder(learner: Learner | None) -> np.ndarray:
+    """(m, ...): evenly spread points of a finite domain, or of [0, 1]; for vectors, `some_points`."""
+    domain = finite_domain(learner)
+    if domain is not None:
+        columns = np.unique(np.linspace(0, len(domain) - 1, _LADDER_POINTS).astype(int))
+        return np.asarray(domain, float)[columns]
+    if learner is None or not learner.point_shape:
+        return np.linspace(0.0, 1.0, _LADDER_POINTS)
+    return np.asarray(learner.some_points, float)
+
+
+def build_ladder_sample(learner: Learner | None) -> Sample:
+    """As many examples as the learner needs, spread over a ladder of points.
+
+    On the line all labels are 1, so that the votes of teachers with one example each rise along it. Vectors
+    are labelled 0 and 1 in turn.
+    """
+    points, size = choose_ladder(learner), sample_size_of(learner)
+    counts = np.diff(size * np.arange(len(points) + 1) // len(points))
+    labels = np.ones(len(points), int) if points.ndim == 1 else np.arange(len(points)) % 2
+    present = counts > 0
+    return Sample(points[present], labels[present], counts[present])
+
+
+def choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
+    """(m, ...): the distinct points of the ladder and of the sample, thinned out if there are many."""
+    points = np.unique(sample.points.astype(float), axis=0)
+    if len(points) > _MAX_POINTS:
+        points = points[np.linspace(0, len(points) - 1, _MAX_POINTS).astype(int)]
+    return np.unique(np.concatenate([points, choose_ladder(learner)]), axis=0)
+
+
+# --- the example to replace ---------------------------------------------------------------------------------
+
+
+@lru_cache(maxsize=32)
+def find_narrowest_swap(learner: Learner | None, sample: Sample | None, *, below: float = 0.0) -> VoteSwap:
+    """The example to replace, and the point to query, with the smallest margin.
+
+    Examples are planted at the points where the votes are closest to the aim. They replace examples at these
+    points, and some others.
+
+    sample: the user's, or None for one point with both labels, in the shares that fit the aim. below: the
+    aim, in votes below the tie.
+
+    Raises: as `choose_best_swap`.
+    """
+    aim = 0.5 - below / teachers_of(learner)
+    if sample is None:
+        size = sample_size_of(learner)
+        ones = min(max(round(aim * size), 0), size)
+        samples = ((build_two_label_sample(point, size, ones), point) for point in choose_ladder(learner))
+        return choose_best_swap(learner, (one for each, point in samples for one in _plant(each, point)), aim)
+    points = choose_candidates(learner, sample)
+    distance = np.abs(simulate_votes(learner, (sample,), points)[0] - aim)
+    nearest = points[np.argsort(distance, kind="stable")[:_MAX_TRIED]]
+    return choose_best_swap(learner, (one for point in nearest for one in _plant(sample, point)), aim)
+
+
+def choose_best_swap(learner: Learner | None, candidates: Iterable[Candidate], aim: float = 0.5) -> VoteSwap:
+    """The candidate whose votes differ and are closest to a share `aim` of the teachers.
+
+    The first candidate with the aim between its votes is chosen at once. Candidates that the learner refuses
+    are skipped.
+
+    Raises: InvalidArgument if no votes differ; what `simulate_votes` or the learner raises, if all are
+    refused.
+    """
+    best: VoteSwap | None = None
+    refusal: ArenaError | None = None
+    for samples, point in candidates:
+        try:
+            in_0, in_1 = simulate_votes(learner, samples, point[None])[:, 0].tolist()
+        except (InvalidArgument, Unsupported) as error:
+            refusal = error
+            continue
+        swap = VoteSwap(samples, point, (in_0, in_1))
+        if in_0 != in_1 and (best is None or swap.margin(aim) < best.margin(aim)):
+            best = swap
+        if min(in_0, in_1) < aim <= max(in_0, in_1):
+            return swap
+    if best is not None:
+        return best
+    raise refusal or InvalidArgument(
+        "none of the examples that were tried changes a vote where the votes are close",
+        remedy="Give each teacher fewer examples (more teachers), or bring no data.",
+    )
+
+
+def _plant(sample: Sample, point: np.ndarray) -> Iterator[Candidate]:
+    """An example at the point in place of some that are at the point, the last first, and of some others."""
+    at_point = np.flatnonzero(find_runs_at(sample, point))[::-1]
+    others = np.linspace(0, len(sample.points) - 1, _MAX_TRIED // 2).astype(int)
+    for run in dict.fromkeys([*at_point[: _MAX_TRIED // 2].tolist(), *others.tolist()]):
+        yield plant_example(sample, run, point), point

@@ -1,0 +1,143 @@
+"""The games of several learners, in seeded blocks that may be played anywhere and in any order."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from contextlib import closing
+from functools import partial
+from math import ceil
+from typing import ClassVar, TypeVar
+
+import attrs
+import numpy as np
+
+from arena import Adversary, InvalidArgument, Learner, Referee
+from arena.concepts import ConceptClass
+from arena.engine import check_protocol
+from arena.settings import at_least, less_than, more_than, whole
+from audits.registry.settings_text import claim_of
+from audits.runs.workers import Workers, in_order
+
+Watch = Callable[[int], None]
+Player = TypeVar("Player", Learner, Adversary)
+
+
+@attrs.frozen(kw_only=True)
+class Entrant:
+    """A learner, the label that names it in reports, its adversary and its referee."""
+
+    label: str
+    learner: Learner
+    adversary: Adversary
+    referee: Referee
+
+    @property
+    def concepts(self) -> ConceptClass:
+        """The learner's concept class, against which it is measured."""
+        return concepts_of(self.learner)
+
+    @property
+    def claim(self) -> str:
+        """The learner's privacy claim as text."""
+        return str(claim_of(self.learner))
+
+
+@attrs.frozen(kw_only=True)
+class GamePlan(ABC):
+    """Everything on which the figures of the games depend.
+
+    entrants: the learners. games: the number of games of each. confidence: of all confidence limits together,
+    and of all tests of bounds together. seed: random seed. block: games that are played in one batch.
+    """
+
+    derived: ClassVar[tuple[str, ...]] = ("adversary",)  # what JSON shows beside the fields
+
+    entrants: tuple[Entrant, ...] = attrs.field(repr=False)
+    games: int = attrs.field(validator=[whole, at_least(1)])
+    confidence: float = attrs.field(default=0.95, validator=[more_than(0), less_than(1)])
+    seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
+    block: int = attrs.field(repr=False, validator=[whole, at_least(1)])
+
+    def __attrs_post_init__(self) -> None:
+        for entrant in self.entrants:
+            check_protocol(entrant.learner, entrant.adversary, entrant.referee)
+
+    @property
+    def adversary(self) -> Adversary:
+        """The adversary of the first learner. Those of the others differ from it in their opponent only."""
+        return self.entrants[0].adversary
+
+    @property
+    def blocks(self) -> int:
+        """The number of blocks of each learner."""
+        return ceil(self.games / self.block)
+
+    def games_in(self, block: int) -> int:
+        """The number of games in a block; the last block may be smaller."""
+        return min(self.block, self.games - block * self.block)
+
+    def block_seed(self, number: int, block: int) -> np.random.SeedSequence:
+        """The seed of a block of learner `number`, which depends on nothing else."""
+        return np.random.SeedSequence(self.seed, spawn_key=(number, block))
+
+    @abstractmethod
+    def play_block(self, number: int, block: int) -> np.ndarray:
+        """Play a block of learner `number` and return the figures (..., n) of its n games."""
+
+
+def play_games(plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None = None) -> list[np.ndarray]:
+    """Play all games; return the figures (..., n) of each learner's n games.
+
+    jobs: number of processes, or `Workers`; the figures do not depend on it. watch: called after every block
+    with the number of games played so far.
+
+    Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
+    """
+    tasks = [(number, block) for number in range(len(plan.entrants)) for block in range(plan.blocks)]
+    figures: list[list[np.ndarray]] = [[] for _ in plan.entrants]
+    played = 0
+    with closing(in_order(partial(_play_task, plan), tasks, Workers.of(jobs))) as results:
+        for (number, _), block_figures in zip(tasks, results, strict=True):
+            figures[number].append(block_figures)
+            played += block_figures.shape[-1]
+            if watch is not None:
+                watch(played)
+    return [np.concatenate(blocks, axis=-1) for blocks in figures]
+
+
+def _play_task(plan: GamePlan, task: tuple[int, int]) -> np.ndarray:
+    return plan.play_block(*task)
+
+
+def concepts_of(learner: Learner) -> ConceptClass:
+    """The learner's setting `concepts`.
+
+    Raises: InvalidArgument if it has no such setting.
+    """
+    concepts = getattr(learner, "concepts", None)
+    if not isinstance(concepts, ConceptClass):
+        raise InvalidArgument(
+            f"{learner.name} has no setting `concepts`, so there is no class to measure it against",
+            remedy="Race learners of a concept class.",
+        )
+    return concepts
+
+
+def check_labels(labels: list[str]) -> None:
+    """Raises: InvalidArgument if there are no labels, or two are equal."""
+    if not labels:
+        raise InvalidArgument("a race needs at least one learner")
+    for label in labels:
+        if labels.count(label) > 1:
+            raise InvalidArgument(
+                "two learners of a race have the same label",
+                value=label,
+                remedy=f"Label them, as in first={label} second={label}.",
+            )
+
+
+def set_fields(player: Player, **values: object) -> Player:
+    """The player with those of the values that it has fields for."""
+    fields = attrs.fields_dict(type(player))
+    return attrs.evolve(player, **{name: value for name, value in values.items() if name in fields})

@@ -1,0 +1,141 @@
+"""The errors of all hypotheses with which a predictor answers.
+
+The error is error_D(c, h_r) of Definition 2.10 of NNSY; D is the distribution of examples. A hypothesis of a
+predictor labels a point 1 if the teachers' vote at the point is at least a threshold; every answer may have a
+threshold of its own.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Protocol
+
+import attrs
+import numpy as np
+
+from arena.concepts import ConceptClass
+
+TEST_POINTS = 10_000  # of each game, if D is not a finite list of examples
+
+
+class ExampleDistribution(Protocol):
+    """D for each of n games.
+
+    If D is a finite list of examples, it also has `points` (k, ...), `labels` (n, k) or (1, k), and `chances`
+    (k,).
+    """
+
+    def draw(self, rng: np.random.Generator, size: int) -> tuple[np.ndarray, np.ndarray]:
+        """Draw examples: points (n, size, ...) and their labels (n, size)."""
+
+    def truth(self, points: np.ndarray) -> np.ndarray:
+        """The correct labels (n, k) of points (n, k, ...)."""
+
+
+@attrs.frozen(eq=False)
+class EvaluationSet:
+    """Examples on which hypotheses are evaluated.
+
+    Shapes: points (n, m, ...), labels (n, m) bool, weights (m,) with sum 1. best_error (n,): the error of the
+    best concept of the class, which is subtracted from all errors.
+    """
+
+    points: np.ndarray
+    labels: np.ndarray
+    weights: np.ndarray
+    best_error: np.ndarray
+
+    @classmethod
+    def of(
+        cls,
+        distribution: ExampleDistribution,
+        concepts: ConceptClass,
+        games: int,
+        rng: np.random.Generator,
+        size: int,
+    ) -> EvaluationSet:
+        """All of D if it is a finite list, else `size` examples of D, which some concept explains."""
+        if not hasattr(distribution, "chances"):
+            points, labels = distribution.draw(rng, size)
+            return cls(points, labels == 1, np.full(size, 1 / size), np.zeros(games))
+        listed: Any = distribution
+        weights = listed.chances / listed.chances.sum()
+        best_error = _best_error(concepts, listed.points, listed.labels, weights)
+        return cls(
+            np.broadcast_to(listed.points, (games, *listed.points.shape)),
+            np.broadcast_to(listed.labels == 1, (games, len(weights))),
+            weights,
+            np.broadcast_to(best_error, games),
+        )
+
+    def error_curves(self, votes: np.ndarray) -> ErrorCurves:
+        """The errors of all hypotheses 1[vote >= threshold]; votes: (n, m), at the points."""
+        order = np.argsort(votes, axis=1)
+        gains = np.where(np.take_along_axis(self.labels, order, axis=1), 1.0, -1.0) * self.weights[order]
+        errors = np.zeros((len(votes), votes.shape[1] + 1))
+        np.cumsum(gains, axis=1, out=errors[:, 1:])
+        # If no vote is below the threshold, all labels are 1, and the error is the weight of label 0.
+        errors += (~self.labels @ self.weights - self.best_error)[:, None]
+        return ErrorCurves(np.take_along_axis(votes, order, axis=1), errors)
+
+
+@attrs.frozen(eq=False)
+class ErrorCurves:
+    """The error as a function of the threshold, for each of n games.
+
+    Shapes: votes (n, m), sorted; errors (n, m + 1), by the number of votes that are below the threshold.
+    """
+
+    votes: np.ndarray
+    errors: np.ndarray
+
+    def at(self, thresholds: np.ndarray) -> np.ndarray:
+        """The errors (n, j) at thresholds (n, j)."""
+        below = np.stack([np.searchsorted(*pair) for pair in zip(self.votes, thresholds, strict=True)])
+        return np.take_along_axis(self.errors, below, axis=1)
+
+
+class ErrorRecorder:
+    """Observes the answers of a predictor and records their errors, by rounds 1 to `rounds` of the predictor.
+
+    Each array is (rounds, n) and counts the games that had not halted. answers: number of answers. worst,
+    total: the largest error of a hypothesis, and the sum over answers of their hypothesis' error.
+    wrong: number of answers that differ from the correct label.
+    """
+
+    def __init__(
+        self,
+        rounds: int,
+        concepts: ConceptClass,
+        distribution: ExampleDistribution,
+        evaluation: EvaluationSet,
+    ) -> None:
+        self._rounds = rounds
+        self._concepts = concepts
+        self._distribution = distribution
+        self._round = 0
+        self.evaluation = evaluation
+        self.answers, self.worst, self.total, self.wrong = np.zeros((4, rounds, len(evaluation.best_error)))
+
+    def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
+        """Record answers; see `AnswerObserver`."""
+        index = state.round.index
+        if halted.all() or index > self._rounds:
+            return
+        if index != self._round:
+            self._curves = self.evaluation.error_curves(state.votes_in_a_row(self.evaluation.points))
+            self._round = index
+        errors = self._curves.at(np.reshape(state.cuts, labels.shape))
+        wrong = np.count_nonzero((labels == 1) != (self._distribution.truth(x) == 1), axis=1)
+        live, row = ~halted, index - 1
+        self.answers[row] += live * labels.shape[1]
+        self.worst[row] = np.maximum(self.worst[row], np.where(live, errors.max(axis=1), 0))
+        self.total[row] += live * errors.sum(axis=1)
+        self.wrong[row] += live * wrong
+
+
+def _best_error(
+    concepts: ConceptClass, points: np.ndarray, labels: np.ndarray, weights: np.ndarray
+) -> np.ndarray:
+    """The error (n,) or (1,) of the best concept on weighted examples."""
+    best = concepts.erm(points, labels.astype(np.int8), weights)
+    return (concepts.labels(best, points) != (labels == 1)) @ weights

@@ -1,0 +1,197 @@
+"""The report on an audit's run as one HTML file that loads nothing from the network."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import re
+import textwrap
+from collections.abc import Iterator
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arena.errors import InvalidArgument
+from audits.data.output_files import check_file, replaced
+from audits.registry.settings_text import text_of
+from audits.reports.formatting import percent
+from audits.reports.run_charts import draw_run
+from audits.reports.verdict_text import (
+    describe_ceiling,
+    describe_certificate,
+    describe_seed,
+    explain_outcome,
+    name_outcome,
+)
+from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
+from audits.runs.replay import Replay, replay
+
+_PACKAGES = ("jinja2", "matplotlib")
+_TRANSCRIPT_WIDTH = 90  # characters
+_DISTINGUISHERS = {
+    SCORE: "the adversary's score",
+    LEARNED: "learned from earlier blocks of games",
+    LIKELIHOOD: "the likelihood ratio of the released value",
+}
+_FIXED = "a fixed number of games"
+_METHODS = {  # the name of each estimator for newcomers, and its assumptions
+    "betting": ("betting", "nothing: it holds at any time"),
+    "one event": ("held-out Clopper-Pearson", f"{_FIXED}; one event"),
+    "band": ("simultaneous band", f"{_FIXED}; all thresholds at once"),
+    "GDP, one event": ("μ-GDP, one event", f"{_FIXED}; one event"),
+    "GDP, band": ("μ-GDP, band", f"{_FIXED}; all thresholds at once"),
+}
+_REGION = ("region of (ε, δ)", f"{_FIXED}; the same band, read at the claim's ε")
+
+
+@attrs.frozen
+class EstimatorRow:
+    """An estimator: its method, its result, and its assumptions."""
+
+    method: str
+    result: str
+    assumes: str
+
+
+def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> None:
+    """Refuse, before any game is played, an HTML report on `ledger` that could not be written to `path`.
+
+    Raises: InvalidArgument if a package is missing, or the path is a directory, lies in none, or is the
+    ledger's.
+    """
+    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InvalidArgument(
+            f"the HTML report needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
+        )
+    check_file("HTML report", path)
+    if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
+        raise InvalidArgument(
+            f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
+        )
+
+
+def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
+    """Write the report on the run in `ledger` to `path`: one file, the same bytes for the same run.
+
+    The ledger is only read, and the players need not be installed. The file appears whole or not at all.
+
+    Raises: InvalidArgument if a package is missing, the ledger cannot be read or holds no games yet, or the
+    file cannot be written.
+    """
+    check_html(path, ledger)
+    page = render_html(replay(ledger))
+    with replaced("HTML report", path) as unfinished:
+        unfinished.write_text(page, encoding="utf-8")
+
+
+def render_html(run: Replay) -> str:
+    """The HTML page on a run."""
+    from jinja2 import Environment  # an extra, and slow to import
+
+    template = resources.files("audits.reports").joinpath("html_report.html.j2").read_text(encoding="utf-8")
+    environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
+    verdict, notes = run.verdict, run.notes
+    return environment.from_string(template).render(
+        title=f"{verdict.learner} against {verdict.adversary}",
+        outcome=name_outcome(verdict),
+        refuted=verdict.refuted,
+        explanation=explain_outcome(verdict),
+        meaning=_explain_meaning(run),
+        figures=_list_figures(run),
+        charts=draw_run(run),
+        confidence=percent(verdict.confidence),
+        estimates=list(_list_estimates(run)),
+        transcript=_wrap_transcript(notes.transcript),
+        settings=list(_list_settings(run)),
+        command=notes.command,
+    )
+
+
+def _explain_meaning(run: Replay) -> str:
+    verdict = run.verdict
+    meaning = (
+        "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
+        f"claim with a probability of at most {percent(1 - verdict.confidence)}, whenever it is stopped."
+        if verdict.refuted
+        else "This is no proof of privacy: more games, or another adversary, may refute the claim."
+    )
+    if verdict.interrupted:
+        meaning += f" The run is not finished ({_describe_games(run)}); the games played so far count."
+    return meaning
+
+
+def _describe_games(run: Replay) -> str:
+    numbers, games = run.numbers, run.verdict.games
+    if games == numbers.games:
+        return f"{games:,} in each world"
+    return f"{games:,} of {'at most ' if numbers.until_refuted else ''}{numbers.games:,} in each world"
+
+
+def _list_figures(run: Replay) -> list[tuple[str, str]]:
+    verdict, notes = run.verdict, run.notes
+    claim, own_claim = str(verdict.claim), notes.claim
+    source = f", by {notes.theorem}" if notes.theorem else ""
+    rows = [
+        ("claim under test", f"{claim}, the learner's own{source}" if claim == own_claim else claim),
+        ("learner's own claim", f"{own_claim}{source}" if own_claim and claim != own_claim else ""),
+        ("certified", describe_certificate(verdict)),
+        ("ceiling", describe_ceiling(verdict)),
+        ("games", _describe_games(run)),
+    ]
+    return [row for row in rows if row[1]]
+
+
+def _list_estimates(run: Replay) -> Iterator[EstimatorRow]:
+    """The certified figures of all estimators."""
+    for row in run.estimates.rows:
+        if row.certified:
+            method, assumes = _METHODS.get(row.method, _REGION)
+            yield EstimatorRow(method, str(row), assumes)
+
+
+def _list_settings(run: Replay) -> Iterator[tuple[str, str]]:
+    plan, notes, numbers = run.plan, run.notes, run.numbers
+    players = (("learner", notes.learner), ("adversary", notes.adversary), ("referee", notes.protocol))
+    for role, name in players:
+        spec = plan.get(role)
+        if isinstance(spec, dict):
+            yield "protocol" if role == "referee" else role, _describe_spec(name, spec, plan.get("learner"))
+    distinguisher = plan.get("distinguisher", "")
+    yield "distinguisher", _DISTINGUISHERS.get(distinguisher, str(distinguisher))
+    limit = "at most, until the claim is refuted, " if numbers.until_refuted else ""
+    yield "games", f"{limit}{numbers.games:,} in each world, in blocks of {plan.get('block', 0):,} pairs"
+    yield "confidence", percent(numbers.confidence)
+    yield "failures", "shown to the adversary" if plan.get("faults") else "end the audit"
+    yield "seed", describe_seed(plan.get("seed"), plan.get(OWN_COINS))
+    versions = plan.get("versions")
+    if isinstance(versions, dict):
+        yield "versions", ", ".join(f"{name} {version}" for name, version in versions.items())
+
+
+def _describe_spec(name: str, spec: dict[str, Any], learner: object) -> str:
+    """A player with all its settings; of an adversary, the opponent is not repeated."""
+    parts = []
+    for field, value in spec.items():
+        if field == "class":
+            continue
+        if isinstance(value, dict):
+            value = "the one above" if value == learner else value.get("class", "").rpartition(":")[2]
+        parts.append(f"{field} = {text_of(value)}")
+    return f"{name}: {', '.join(parts)}" if parts else name
+
+
+def _wrap_transcript(transcript: str) -> str:
+    """The transcript with the long lines wrapped that hold training sets."""
+    return "\n".join(
+        _wrap_examples(line) if line.startswith("training") else line.rstrip()
+        for line in transcript.splitlines()
+    )
+
+
+def _wrap_examples(line: str) -> str:
+    """A line of examples in brackets, wrapped between them."""
+    unbroken = re.sub(r"\([^()]*\)", lambda example: example[0].replace(" ", "\xa0"), line)
+    return textwrap.fill(unbroken, _TRANSCRIPT_WIDTH, subsequent_indent="  ").replace("\xa0", " ")

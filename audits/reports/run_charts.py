@@ -1,0 +1,189 @@
+"""The charts of an audit's HTML report, as SVG: the same bytes for the same figures."""
+
+from __future__ import annotations
+
+import io
+import math
+import re
+from html import escape
+from typing import TYPE_CHECKING, Any
+
+import attrs
+import numpy as np
+
+from audits.reports.formatting import nats, percent
+from audits.reports.plots import BLACK, BLUE, ORANGE, chart_style
+from audits.runs.replay import MOST_POINTS, Replay
+from audits.statistics.bands import TradeOff
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+_MARKED_POINTS = 40  # curves with more points have no markers
+_LOG_RATIO = 50  # the axis of games is logarithmic if the last figure has so many times the first one's games
+_SUPERSCRIPTS = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+@attrs.frozen
+class RunChart:
+    """A chart with a heading, and a caption that says how to read it. svg: None if it cannot be drawn."""
+
+    title: str
+    svg: str | None
+    caption: str
+
+
+def draw_run(replay: Replay) -> list[RunChart]:
+    """All charts of a run.
+
+    Raises: ImportError without matplotlib.
+    """
+    return [_draw_evidence(replay), _draw_certified_bound(replay), _draw_trade_off(replay)]
+
+
+def _draw_evidence(replay: Replay) -> RunChart:
+    shown = _choose_points(len(replay.games))
+    wealth, evidence = replay.log_wealth / math.log(10), replay.log_evidence / math.log(10)
+    threshold = replay.threshold / math.log(10)
+    error = percent(1 - replay.numbers.confidence)
+    odds = f"{1 / (1 - replay.numbers.confidence):,.6g}"
+
+    def draw(axes: Axes) -> None:
+        games = replay.games[shown]
+        axes.step(games, wealth[shown], where="post", color=BLUE, linewidth=0.8, alpha=0.6, label="now")
+        _draw_steps(axes, games, evidence[shown], label="highest so far")
+        axes.axhline(threshold, color=ORANGE, linestyle="--", label=f"claim refuted ({odds})", zorder=4)
+        top = max(float(evidence.max()), threshold)
+        axes.set_ylim(min(-0.1 * top, 1.1 * max(float(wealth.min()), -top)), 1.12 * top)
+        axes.yaxis.set_major_formatter(lambda value, _: _format_power(value))
+        axes.locator_params(axis="y", integer=True)
+        axes.set(ylabel="wealth of the bets")
+        _set_games_axis(axes, replay)
+
+    description = (
+        f"Evidence against the claim over the games: {_format_power(float(evidence[-1]), 1)} at the end; "
+        f"the claim is refuted at {odds}."
+    )
+    caption = (
+        f"Bets against the claim start with a wealth of 1. If the claim is true, they ever reach {odds} with "
+        f"a probability of at most {error}; once they reach the dashed line, the claim is refuted for good."
+    )
+    return RunChart("Evidence against the claim", _render_svg("evidence", description, draw), caption)
+
+
+def _draw_certified_bound(replay: Replay) -> RunChart:
+    verdict, shown = replay.verdict, _choose_points(len(replay.games))
+    claim, certified = verdict.claim.epsilon, verdict.epsilon_lower
+    ceilings = np.array([(0, 0.0), *replay.ceilings]).T
+    # A ceiling far above the chart would make the curve of the bound a flat line.
+    top = 1.1 * min(max(verdict.ceiling, claim), 3 * max(certified, claim))
+
+    def draw(axes: Axes) -> None:
+        games, bounds = replay.games[shown], replay.epsilon_lower[shown]
+        _draw_steps(axes, games, bounds, label=f"certified ({nats(certified)})")
+        axes.axhline(claim, color=ORANGE, linestyle="--", label=f"claim ({nats(claim)})")
+        label = f"ceiling ({nats(verdict.ceiling)})"
+        axes.step(*ceilings, where="post", color=BLACK, linestyle=":", label=label, zorder=4)
+        axes.set_ylim(0, top)
+        axes.set(ylabel="ε (nats)")
+        _set_games_axis(axes, replay)
+
+    description = (
+        f"Certified ε over the games: {nats(certified)} nats at the end, the claim {nats(claim)} nats, "
+        f"the ceiling {nats(verdict.ceiling)} nats."
+    )
+    caption = (
+        f"Every claim of an ε below the solid line is false with confidence {percent(verdict.confidence)}; "
+        "the dotted line is the largest bound that any adversary could have reached in as many games"
+    )
+    caption += (
+        f", and leaves the chart on its way to {nats(verdict.ceiling)}." if verdict.ceiling > top else "."
+    )
+    return RunChart("Certified ε", _render_svg("bound", description, draw), caption)
+
+
+def _draw_trade_off(replay: Replay) -> RunChart:
+    title, curves = "Trade-off of the two errors", replay.estimates.trade_off
+    if curves is None or curves.allowed is None:
+        return RunChart(title, None, f"There is no trade-off curve: it {_explain_missing_band(replay)}.")
+    below = bool((curves.upper < curves.allowed).any())
+    description = "Type II error against type I error: the certified curve " + (
+        "falls below what the claim allows." if below else "stays where the claim allows it to be."
+    )
+    caption = (
+        "A guess of the world errs in world 0 (type I) or in world 1 (type II). The claim keeps every guess "
+        f"inside the shaded region. With confidence {percent(replay.numbers.confidence)} the best guess does "
+        f"at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
+    )
+    svg = _render_svg("trade-off", description, lambda axes: _draw_errors(axes, curves), square=True)
+    return RunChart(title, svg, caption)
+
+
+def _draw_errors(axes: Axes, curves: TradeOff) -> None:
+    assert curves.allowed is not None
+    axes.fill_between(curves.alpha, curves.allowed, 1, color=ORANGE, alpha=0.12, linewidth=0)
+    axes.plot(curves.alpha, curves.allowed, color=ORANGE, linestyle="--", label="the claim allows")
+    axes.fill_between(curves.alpha, curves.estimate, curves.upper, color=BLUE, alpha=0.25, linewidth=0)
+    axes.plot(curves.alpha, curves.upper, color=BLUE, linewidth=2, label="certified")
+    axes.plot(curves.alpha, curves.estimate, color=BLUE, linewidth=0.8, linestyle="-.", label="observed")
+    axes.set(xlabel="type I error (probability)", ylabel="type II error (probability)")
+    axes.set(xlim=(-0.01, 1), ylim=(-0.01, 1), aspect="equal")
+
+
+def _explain_missing_band(replay: Replay) -> str:
+    """Why there is no band, as the estimate that rests on it says."""
+    (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
+    return reason
+
+
+def _draw_steps(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) -> None:
+    """The main curve of a chart, which changes with every block and is constant in between."""
+    marker = "o" if len(games) <= _MARKED_POINTS else None
+    style: Any = {"color": BLUE, "linewidth": 2, "marker": marker, "markersize": 3, "zorder": 3}
+    axes.step(games, values, where="post", label=label, **style)
+
+
+def _set_games_axis(axes: Axes, replay: Replay) -> None:
+    first, last = float(replay.games[1]), float(replay.games[-1])
+    if last >= _LOG_RATIO * first:
+        axes.set_xscale("log")
+        axes.set(xlim=(0.8 * first, 1.1 * last), xlabel="games in each world (logarithmic)")
+        axes.xaxis.set_minor_formatter("")
+    else:
+        axes.set(xlim=(0, 1.02 * last), xlabel="games in each world")
+        axes.locator_params(axis="x", nbins=6)
+    axes.xaxis.set_major_formatter("{x:,.0f}")
+
+
+def _choose_points(points: int) -> np.ndarray:
+    """Indices of the points to draw: all, or as many as can be told apart on a linear and on a log axis."""
+    if points <= MOST_POINTS:
+        return np.arange(points)
+    linear = np.linspace(0, points - 1, MOST_POINTS // 2)
+    logarithmic = np.geomspace(1, points - 1, MOST_POINTS // 2)
+    return np.unique(np.concatenate([linear, logarithmic]).round().astype(int))
+
+
+def _format_power(value: float, decimals: int = 0) -> str:
+    """10 to the power of `value`; in full up to a million."""
+    if -1e-9 < value <= 6:
+        return f"{10**value:,.3g}" if value < 3 else f"{10**value:,.0f}"
+    return "10" + f"{value:.{0 if abs(value) >= 10 else decimals}f}".translate(_SUPERSCRIPTS)
+
+
+def _render_svg(name: str, description: str, draw: Any, *, square: bool = False) -> str:
+    """What `draw` draws, as inline SVG. description: for readers who cannot see the chart."""
+    from matplotlib.figure import Figure  # an extra, and slow to import
+
+    with chart_style(name, font_size=12):
+        figure = Figure(figsize=(4.8, 4.8) if square else (6, 3.4), layout="constrained")
+        draw(figure.subplots())
+        figure.legend(loc="outside upper left", ncols=3, frameon=False, borderaxespad=0, columnspacing=1.0)
+        file = io.StringIO()
+        figure.savefig(file, format="svg", metadata=dict.fromkeys(("Date", "Creator", "Format", "Type")))
+    svg = file.getvalue()
+    svg = svg[svg.index("<svg") :]
+    # Charts share a page, in which an id may occur only once.
+    used = set(re.findall(r"#([\w.-]+)", svg))
+    svg = re.sub(r' id="([^"]*)"', lambda match: match[0] if match[1] in used else "", svg)
+    return svg.replace("<svg ", f'<svg role="img" aria-label="{escape(description)}" ', 1)

@@ -1,0 +1,102 @@
+"""The verdict of an audit, as text for a terminal and as JSON."""
+
+from __future__ import annotations
+
+from audits.registry.settings_text import summary
+from audits.reports.formatting import join_paragraphs, name_table, nats, percent, wrap
+from audits.reports.json_form import to_json
+from audits.runs.plan import Plan
+from audits.runs.verdict import Verdict
+
+_ALL_ESTIMATORS = (
+    "All estimators, on the same games. Betting may be watched, and stopped at any time; the others hold at\n"
+    "the number of games that was fixed beforehand. Each holds with the stated confidence by itself: choose\n"
+    "one before you look."
+)
+
+
+def verdict_json(verdict: Verdict) -> str:
+    """One JSON object on one line; null stands for what is unknown or not finite."""
+    return to_json(verdict.as_json())
+
+
+def verdict_text(verdict: Verdict, *, plan: Plan | None = None) -> str:
+    """The report for a terminal. With the plan it names the players' settings too."""
+    parts = [name_table(verdict_rows(verdict, plan)), wrap(explain_verdict(verdict))]
+    if verdict.estimates is not None:
+        parts += [_ALL_ESTIMATORS, name_table(verdict.estimates.table())]
+    return join_paragraphs(parts)
+
+
+def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:
+    """The figures of a verdict, each with its name."""
+    classical = verdict.clopper_pearson
+    games = f"{verdict.games:,} in each world"
+    if verdict.played_now < verdict.games:
+        games += f", {verdict.games - verdict.played_now:,} of them from the ledger"
+    speed = f"{verdict.games_per_second:,.0f} games a second, both worlds counted ({verdict.seconds:.1f} s)"
+    return [
+        ("learner", verdict.learner if plan is None else summary(plan.learner)),
+        ("adversary", verdict.adversary if plan is None else summary(plan.adversary)),
+        ("protocol", verdict.protocol),
+        ("claim under test", str(verdict.claim)),
+        ("certified", describe_certificate(verdict)),
+        ("ceiling", describe_ceiling(verdict)),
+        (
+            "Clopper-Pearson",
+            "too few games" if classical is None else f"ε ≥ {nats(classical)} nats, for comparison",
+        ),
+        ("games", games),
+        *([("speed", speed)] if verdict.played_now else []),
+        ("seed", describe_seed(verdict.seed, plan is not None and plan.learner.own_coins)),
+    ]
+
+
+def describe_seed(seed: object, own_coins: object) -> str:
+    """The seed, and whether all random numbers follow from it."""
+    caveat = ", but the learner draws its own random numbers: no run repeats these games"
+    return f"{seed}{caveat if own_coins else ''}"
+
+
+def describe_certificate(verdict: Verdict) -> str:
+    """The certified bound, its δ and its confidence."""
+    conditions = f"at δ = {verdict.claim.delta:.3g}, confidence {percent(verdict.confidence)}"
+    return f"ε ≥ {nats(verdict.epsilon_lower)} nats {conditions}"
+
+
+def describe_ceiling(verdict: Verdict) -> str:
+    """The largest bound that the games could have certified."""
+    return f"ε ≥ {nats(verdict.ceiling)} nats, had the adversary told the worlds apart every time"
+
+
+def explain_verdict(verdict: Verdict) -> str:
+    """The verdict in a few sentences."""
+    explanation = f"{name_outcome(verdict)}: {explain_outcome(verdict)}"
+    if verdict.interrupted:
+        return f"Interrupted; the games played so far count. {explanation}"
+    return explanation
+
+
+def name_outcome(verdict: Verdict) -> str:
+    """The verdict in a word."""
+    return "Refuted" if verdict.refuted else "Not refuted"
+
+
+def explain_outcome(verdict: Verdict) -> str:
+    """The rest of the sentence that begins with the outcome, and the largest bound that was possible."""
+    confidence = f"with confidence {percent(verdict.confidence)}"
+    certified = f"no claim below ε = {nats(verdict.epsilon_lower)} at δ = {verdict.claim.delta:.3g} holds"
+    if verdict.refuted:
+        return f"{confidence}, the claim is false, and {certified}."
+    if verdict.epsilon_lower > 0:
+        return f"{confidence}, {certified}; the claim under test is not below it. {_explain_ceiling(verdict)}"
+    return f"these games certify no loss of privacy. {_explain_ceiling(verdict)}"
+
+
+def _explain_ceiling(verdict: Verdict) -> str:
+    subject = "an adversary that always tells the worlds apart would have reached"
+    if verdict.ceiling < verdict.claim.epsilon:
+        return (
+            f"So few games could not refute it: even {subject} only ε = {nats(verdict.ceiling)}. Play more."
+        )
+    return f"{subject.capitalize()} ε = {nats(verdict.ceiling)}."

@@ -1,0 +1,81 @@
+"""The constants of Theorem 4.5 of Bun and Fang (2026), which bounds the mistakes of dp-winnow."""
+
+from __future__ import annotations
+
+from math import ceil, inf, log
+
+import attrs
+
+from arena.errors import InvalidArgument
+from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.monotone_search import largest_affordable
+
+
+@attrs.frozen(kw_only=True)
+class WinnowConstants:
+    """The constants of Theorem 4.5 of Bun and Fang, and the mistakes that it bounds with them.
+
+    rate: η. updates: K. draws: m. watch_epsilon: of one AboveThreshold. threshold: L.
+    """
+
+    rate: float
+    updates: float
+    draws: float
+    watch_epsilon: float
+    threshold: float
+
+    @property
+    def mistakes(self) -> float:
+        """K stretches of L and AboveThreshold's error, which is L."""
+        return 2 * self.updates * self.threshold
+
+    def __str__(self) -> str:
+        return (
+            f"η = {self.rate:.2g}, K = {self.updates:.2g} updates of m = {self.draws:.2g} draws, "
+            f"L = {self.threshold:.2g} at {self.watch_epsilon:.2g} nats: {self.mistakes:.2g} mistakes"
+        )
+
+
+def winnow_constants(
+    dimension: int, margin: float, *, c: float, epsilon: float, delta: float, beta: float, rounds: int
+) -> WinnowConstants:
+    """The constants of Theorem 4.5 of Bun and Fang (2026), rebuilt from the proofs that use them.
+
+    m = 2 ln(2T/β)/(cρ)² (Lemma 4.6). K = 2 ln d/(η(1 - c)ρ) (Lemma 4.2, for η of at most (1 - c)ρ). η and the
+    ε of AboveThreshold are the largest at which K·m draws that are 4η-DP, and K instances, cost ε/2 each by
+    advanced composition with δ/2 (Theorem 4.4). L is its error 8 (ln T + ln(2K/β))/ε (Lemma 4.3).
+
+    Raises: InvalidArgument if a parameter is out of range.
+
+    >>> constants = winnow_constants(1024, 0.2, c=0.5, epsilon=1, delta=1e-6, beta=0.05, rounds=1000)
+    >>> f"{constants.rate:.1e} {constants.updates:.1e} {constants.mistakes:.1e}"
+    '1.8e-09 7.8e+10 1.4e+20'
+    """
+    if dimension < 2 or rounds < 1:
+        raise InvalidArgument("there are at least 2 dimensions and 1 round", value=(dimension, rounds))
+    for name, value in (("c", c), ("delta", delta), ("beta", beta)):
+        if not 0 < value < 1:
+            raise InvalidArgument(f"{name} must lie between 0 and 1", value=value)
+    draws = ceil(2 * log(2 * rounds / beta) / (c * margin) ** 2)
+    lead = (1 - c) * margin
+
+    def updates(rate: float) -> int:
+        return ceil(2 * log(dimension) / (rate * lead))
+
+    def cost(rate: float) -> float:
+        if rate > lead:
+            return inf
+        return advanced_composition(updates(rate) * draws, 4 * rate, slack=delta / 2).epsilon
+
+    rate = largest_affordable(cost, epsilon / 2)
+    most = updates(rate)
+    watch = largest_affordable(
+        lambda each: advanced_composition(most, each, slack=delta / 2).epsilon, epsilon / 2
+    )
+    return WinnowConstants(
+        rate=rate,
+        updates=most,
+        draws=draws,
+        watch_epsilon=watch,
+        threshold=8 * (log(rounds) + log(2 * most / beta)) / watch,
+    )

@@ -1,0 +1,52 @@
+"""Gaussian noise: its exact δ, and the least standard deviation for a given (ε, δ)."""
+
+from __future__ import annotations
+
+import math
+from functools import lru_cache
+
+from arena.settings import at_least, check_value, less_than
+from learners.mechanisms.accounting.monotone_search import least_sufficient
+from learners.mechanisms.parameter_checks import check_positive, check_probability
+
+
+def gaussian_delta(*, epsilon: float, sigma: float, sensitivity: float = 1.0) -> float:
+    """The least delta for which adding N(0, sigma²) to a number is (epsilon, delta)-DP.
+
+    Theorem 8 of Balle and Wang (2018): Φ(Δ/2σ − εσ/Δ) − e^ε·Φ(−Δ/2σ − εσ/Δ). It is exact for neighbours whose
+    numbers differ by `sensitivity`. The result is never rounded down to 0, since Gaussian noise is
+    (epsilon, 0)-DP for no epsilon.
+
+    Units: epsilon in nats; sigma and sensitivity in units of the number.
+    Raises: InvalidArgument if a parameter is out of range.
+    """
+    from scipy.special import erfcx, log_ndtr, ndtr  # slow to import
+
+    check_positive(sigma=sigma, sensitivity=sensitivity)
+    check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
+    ratio = sensitivity / sigma
+    first, second = ratio / 2 - epsilon / ratio, -ratio / 2 - epsilon / ratio
+    if first > 0:
+        delta = ndtr(first) - math.exp(epsilon + log_ndtr(second))
+    else:
+        # Both terms are tails with the common factor exp(-first²/2); without it their difference is well
+        # conditioned.
+        tails = erfcx(-first / math.sqrt(2)) - erfcx(-second / math.sqrt(2))
+        delta = math.exp(-(first**2) / 2) * tails / 2
+    return max(float(delta), math.ulp(0.0))
+
+
+@lru_cache(maxsize=1_024)
+def gaussian_sigma(*, epsilon: float, delta: float, sensitivity: float = 1.0) -> float:
+    """The least standard deviation with which a noisy number is (epsilon, delta)-DP.
+
+    The analytic Gaussian calibration (Algorithm 1) of Balle and Wang (2018), by bisection: `gaussian_delta`
+    decreases in sigma, and at the result it is at most delta.
+
+    Units: as `gaussian_delta`.
+    Raises: InvalidArgument as `gaussian_delta`, or if delta is not between 0 and 1.
+    """
+    check_probability(delta=delta)
+    return least_sufficient(
+        lambda sigma: gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=sensitivity) <= delta
+    )

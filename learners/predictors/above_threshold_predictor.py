@@ -1,0 +1,74 @@
+"""above-threshold: AboveThreshold as a predictor, with one teacher per training example."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena.claims import Claim, PrivacyUnit
+from arena.sample import Sample
+from arena.settings import at_least, at_most, more_than, setting, whole
+from learners.mechanisms.accounting.composition import basic_composition
+from learners.mechanisms.noise.laplace_noise import laplace_cdf
+from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
+from learners.predictors.vote_predictor import SparseVotesLaw, SparseVotesState, VotePredictor
+
+
+@attrs.frozen
+class AboveThresholdPredictor(VotePredictor):
+    """Answers 1 if the noisy mean vote of the teachers is at or above a noisy threshold; halts after c ones.
+
+    AboveThreshold (Algorithm 1) of Dwork and Roth (2014). One teacher is trained on each of n examples, so
+    that an example moves the mean vote by at most 1/n: each vote has noise Lap(4/(εn)) and the threshold
+    Lap(2/(εn)), drawn anew after every 1. Answers 0 cost nothing, each 1 costs ε. It does not learn from
+    queries, and protects training examples only.
+    """
+
+    name = "above-threshold"
+    theorem = "Theorem 3.23 of Dwork and Roth, The Algorithmic Foundations of DP, and basic composition"
+
+    epsilon: float = setting(0.5, unit="nats", help="ε of one halt", check=more_than(0))
+    threshold: float = setting(
+        0.5,
+        unit="fraction",
+        help="the mean vote from which on the answer is 1",
+        check=[at_least(0), at_most(1)],
+    )
+    halts: int = setting(1, help="c, answers 1 after which it halts", check=[whole, at_least(1)])
+
+    @property
+    def claim(self) -> Claim:
+        epsilon, delta = basic_composition(self.halts, self.epsilon)
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    @property
+    def common_random_numbers(self) -> bool:
+        """Whether it halts at its first 1, so that no game draws a second threshold."""
+        return self.halts == 1
+
+    def law(self, sample: Sample) -> SparseVotesLaw:
+        """The hidden number is the noise of the threshold; kinks are where the threshold equals a vote."""
+        unit = 4 / (self.epsilon * self.size)
+
+        def probabilities(votes: np.ndarray, noise: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+            distance = (self.threshold + noise - votes) / unit
+            return laplace_cdf(distance), np.zeros_like(distance), laplace_cdf(-distance)
+
+        return SparseVotesLaw(
+            self.train_electorate(sample),
+            probabilities,
+            scale=unit / 2,
+            kinks=lambda votes: votes - self.threshold,
+            halts=self.halts,
+        )
+
+    def start(self, games: int, rng: np.random.Generator) -> SparseVotesState:
+        mechanism = AboveThreshold(
+            games,
+            rng,
+            threshold=self.threshold,
+            epsilon=self.epsilon,
+            sensitivity=1 / self.size,
+            halts=self.halts,
+        )
+        return SparseVotesState(self, games, mechanism)

@@ -1,0 +1,102 @@
+"""steady-thresholds: SteadyThresholds as a predictor, with one teacher per training example."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+
+from arena.claims import Claim, PrivacyUnit
+from arena.laws import AnswerLaw
+from arena.sample import Sample
+from arena.settings import at_least, at_most, less_than, more_than, setting, whole
+from learners.mechanisms.noise.laplace_noise import laplace_between, laplace_cdf
+from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
+from learners.predictors.vote_predictor import Electorate, VotePredictor, VotePredictorState
+
+
+@attrs.frozen
+class SteadyThresholdsPredictor(VotePredictor):
+    """Answers 1 if the mean vote of the teachers plus Lap(1/(n·ε′)) is at least 1/2.
+
+    One teacher is trained on each of n examples. The learner halts with the c-th answer whose noisy vote lies
+    within alpha of 1/2. This replaces step 3(d) in section 6.1 of Private Everlasting Prediction, v2, without
+    the rounds and without noise on thresholds (see `learners.mechanisms.sparse_vector.steady_thresholds`). It
+    does not learn from queries, and protects training examples only.
+    """
+
+    name = "steady-thresholds"
+    theorem = "the claim proved in docs/proofs/steady_thresholds.md"
+
+    epsilon: float = setting(0.04, unit="nats", help="ε′ of one answer", check=[more_than(0), at_most(1)])
+    alpha: float = setting(
+        0.25, unit="fraction", help="the thresholds are 1/2 ± alpha", check=[more_than(0), less_than(0.5)]
+    )
+    halts: int = setting(4, help='c, outcomes "between" after which it halts', check=[whole, at_least(1)])
+    slack: float = setting(1e-6, unit="probability", help="δ", check=[more_than(0), less_than(1)])
+
+    @property
+    def claim(self) -> Claim:
+        gap = 2 * self.alpha * self.size * self.epsilon
+        epsilon, delta = steady_thresholds_cost(self.halts, self.epsilon, gap=gap, slack=self.slack)
+        return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    @property
+    def common_random_numbers(self) -> bool:
+        """Every game draws one number per query."""
+        return True
+
+    def law(self, sample: Sample) -> SteadyThresholdsLaw:
+        return SteadyThresholdsLaw(self, self.train_electorate(sample))
+
+    def start(self, games: int, rng: np.random.Generator) -> SteadyThresholdsState:
+        return SteadyThresholdsState(self, games, rng)
+
+
+class SteadyThresholdsLaw(AnswerLaw):
+    """States: the number of outcomes "between" so far, m = c. A game that halts keeps its last state."""
+
+    outcomes = ((0, False), (1, False), (0, True), (1, True))
+
+    def __init__(self, learner: SteadyThresholdsPredictor, electorate: Electorate) -> None:
+        self._electorate = electorate
+        self._learner = learner
+
+    def start(self) -> np.ndarray:
+        return np.eye(self._learner.halts)[0]
+
+    def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
+        votes = self._electorate.votes(x)[:, None]
+        unit = 1 / (self._learner.epsilon * self._learner.size)
+        low, middle, high = ((0.5 + a - votes) / unit for a in (-self._learner.alpha, 0, self._learner.alpha))
+        clear = laplace_cdf(low), laplace_cdf(-high)
+        between = laplace_between(low, middle), laplace_between(middle, high)
+        after = np.zeros((4, *measure.shape))
+        for label in (0, 1):
+            after[label] = measure * clear[label]
+            after[label, :, 1:] += measure[:, :-1] * between[label]
+            after[2 + label, :, -1:] = measure[:, -1:] * between[label]
+        return after
+
+
+class SteadyThresholdsState(VotePredictorState):
+    """steady-thresholds in a batch of games."""
+
+    def __init__(self, learner: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
+        super().__init__(learner, games)
+        self._mechanism = SteadyThresholds(
+            games,
+            rng,
+            lower=0.5 - learner.alpha,
+            upper=0.5 + learner.alpha,
+            epsilon=learner.epsilon,
+            size=learner.size,
+            halts=learner.halts,
+        )
+
+    @property
+    def halted(self) -> np.ndarray:
+        return self._mechanism.halted
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        votes = np.broadcast_to(self._teachers.votes(x), (self._games,))
+        return self._mechanism.respond(votes[:, None])[:, 0]
