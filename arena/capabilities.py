@@ -84,6 +84,12 @@ class HasConcepts(Protocol):
         """The class; None if it follows from the opponent."""
 
 
+def finite_domain(player: object) -> tuple[Any, ...] | None:
+    """The points of the player's concept class (its setting `concepts`) in order, if its domain is finite."""
+    concepts = player.concepts if isinstance(player, HasConcepts) else None
+    return None if concepts is None else concepts.domain
+
+
 class RoundSizes(Protocol):
     """The sizes of one round of a learner that answers in rounds."""
 

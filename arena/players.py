@@ -22,12 +22,12 @@ from typing import Any, ClassVar, Protocol, Self
 import attrs
 import numpy as np
 
-from arena.capabilities import HasConcepts
+from arena.capabilities import HasConcepts, finite_domain
 from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move
-from arena.points import finite_domain, freeze
+from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from arena.capabilities import HasConcepts
 from arena.errors import InvalidArgument
 
 _MULTIPLIER = np.uint64(
@@ -63,12 +62,6 @@ def hash_rows(rows: np.ndarray) -> np.ndarray:
         keys *= _MULTIPLIER
         keys ^= keys >> np.uint64(32)
     return keys
-
-
-def finite_domain(player: object) -> tuple[Any, ...] | None:
-    """The points of the player's concept class (its setting `concepts`) in order, if its domain is finite."""
-    concepts = player.concepts if isinstance(player, HasConcepts) else None
-    return None if concepts is None else concepts.domain
 
 
 def format_point(point: Any) -> str:

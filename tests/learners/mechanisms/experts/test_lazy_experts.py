@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.expert_laws import Law, Losses, adaptive, committed, delta, hedge, lazy_law, worst_delta
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.experts import exponential_experts, lazy_experts
