@@ -57,7 +57,8 @@ class TakesInstructions(Protocol):
 class RevealsHypotheses(Protocol):
     """A running predictor whose hypotheses can be measured: h(x) = 1 where the votes at x reach the cut.
 
-    All three speak of the last answers. No referee shows them.
+    All three describe the last answers, so `isinstance` may be asked only after the first. No referee shows
+    them.
     """
 
     @property
@@ -117,8 +118,8 @@ class AnswersInRounds(Protocol):
     def round(self, index: int) -> RoundSizes:
         """The sizes of round `index`, from 1."""
 
-    def unlabelled(self, index: int) -> int:
-        """The unlabelled points of round `index`: its queries, or those that are handed over."""
+    def pool_size(self, index: int) -> int:
+        """The unlabelled points of round `index`: its queries, or points that the adversary gives."""
 
 
 @runtime_checkable
@@ -155,6 +156,14 @@ class HasDecisionMargin(Protocol):
     @property
     def telling_margin(self) -> float:
         """The margin, a share of the teachers, at which its answer is most in doubt."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A learner that can describe what follows from its settings."""
+
+    def explain(self) -> dict[str, str]:
+        """By topic, one line of text each."""
 
 
 @runtime_checkable

@@ -10,7 +10,14 @@ from typing import Any, cast
 import attrs
 import numpy as np
 
-from arena.capabilities import AnswersInRounds, ComparesCosts, HasVotes, PredictsMany, TakesInstructions
+from arena.capabilities import (
+    AnswersInRounds,
+    ComparesCosts,
+    Explains,
+    HasVotes,
+    PredictsMany,
+    TakesInstructions,
+)
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
 from arena.errors import ArenaError, NotConforming, Unsupported
@@ -250,6 +257,10 @@ def _check_capabilities(learner: Learner, probe: Probe, referee: Referee) -> Non
         answers = learner.round(1).answers
         if not answers >= 1:
             raise NotConforming(learner.name, "a round answers at least one query", f"got {answers}")
+    if isinstance(learner, Explains):
+        lines = learner.explain()
+        if not all(isinstance(text, str) for item in lines.items() for text in item):
+            raise NotConforming(learner.name, "explain returns a text for each topic", f"got {lines}")
     if isinstance(learner, ComparesCosts):
         costs = learner.other_costs()
         if not all(isinstance(cost, Real) and cost >= 0 for cost in costs.values()):

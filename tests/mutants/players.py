@@ -312,7 +312,7 @@ class EmptyRounds(Coin):
     def round(self, index: int) -> NoAnswers:
         return NoAnswers()
 
-    def unlabelled(self, index: int) -> int:
+    def pool_size(self, index: int) -> int:
         return 0
 
 
@@ -320,6 +320,14 @@ class EmptyRounds(Coin):
 class NegativeCosts(Coin):
     def other_costs(self) -> dict[str, float]:
         return {"other": -1.0}
+
+
+@attrs.frozen
+class Mute(Coin):
+    """Explains itself by a number."""
+
+    def explain(self) -> dict[str, Any]:
+        return {"rate": 0.5}
 
 
 @attrs.frozen

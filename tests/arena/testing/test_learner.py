@@ -248,6 +248,7 @@ FALSE_DECLARATIONS = [
             mutants.NegativeCosts(),
             "coin does not conform: other_costs are ε of at least 0 nats; got {'other': -1",
         ),
+        (mutants.Mute(), "coin does not conform: explain returns a text for each topic; got {'rate': 0.5}"),
         (mutants.BareBound(), "last-label does not conform: bound is a Bound or None; got int"),
     ],
     ids=lambda v: type(v).__name__,
