@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from arena.engine import play
+from arena.engine import Played
 from arena.errors import NotConforming
 from arena.game_style import GameAdversary
 from arena.players import Adversary, Learner
@@ -10,8 +10,6 @@ from arena.referees import Referee
 from arena.testing.configuration import check_configuration
 from arena.testing.fresh_coins import check_repeats, no_global_randomness
 from arena.testing.independence import check_games_independent, check_plays_alike
-
-_GAMES = 8
 
 
 def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) -> None:
@@ -24,19 +22,20 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) ->
     # Legal moves, and the same game for the same random numbers; nothing from global generators.
     if learner.own_coins:
         with no_global_randomness(adversary.name):
-            check_plays_alike(adversary, learner, referee)
+            played = check_plays_alike(adversary, learner, referee)
     else:
-        _check_repeats(adversary, learner, referee)
+        played = _check_repeats(adversary, learner, referee)
     # A score in every game or in none, as declared.
-    _check_returns_score(adversary, learner, referee)
+    if played is not None:
+        _check_returns_score(adversary, played)
     # Independent games; otherwise an audit would certify too much.
     check_games_independent(adversary, learner, referee)
 
 
-def _check_repeats(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+def _check_repeats(adversary: Adversary, learner: Learner, referee: Referee) -> Played:
     """Check that the games repeat, and blame the learner if the adversary repeats on recorded replies."""
     try:
-        check_repeats(learner, adversary, referee, adversary.name)
+        return check_repeats(learner, adversary, referee, adversary.name)
     except NotConforming as error:
         if isinstance(adversary, GameAdversary) or not _plays_alike(adversary, learner, referee):
             raise
@@ -52,12 +51,9 @@ def _plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> bo
     return True
 
 
-def _check_returns_score(adversary: Adversary, learner: Learner, referee: Referee) -> None:
-    declared = adversary.returns_score
-    if declared is None:
-        return
-    scored = play(learner, adversary, referee, games=_GAMES, seed=7).score is not None
-    if scored != declared:
+def _check_returns_score(adversary: Adversary, played: Played) -> None:
+    declared, scored = adversary.returns_score, played.score is not None
+    if declared not in (None, scored):
         raise NotConforming(
             adversary.name,
             "returns_score says whether play returns a score",

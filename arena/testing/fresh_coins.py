@@ -36,10 +36,10 @@ _SECONDS = 120  # for a new process
 _checked: set[Learner] = set()  # learners that have passed `check_own_coins` in this process
 
 
-def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> None:
+def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> Played:
     """Check that games with the same seed are the same, and that no global generator is used.
 
-    name: the player that is blamed.
+    name: the player that is blamed. Returns the games.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
@@ -50,6 +50,7 @@ def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name
     for part, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
         if one != other:
             raise NotConforming(name, "the same random numbers give the same game", f"{part} differ")
+    return first
 
 
 def _outcome(played: Played) -> tuple[list[bytes], bytes]:

@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.engine import play
+from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, PlayerError, describe_error
 from arena.game_style import GameAdversary
 from arena.moves import Move
@@ -60,16 +60,17 @@ def check_games_independent(adversary: Adversary, learner: Learner, referee: Ref
             )
 
 
-def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> Played | None:
     """Check that an adversary plays the same on the same replies and random numbers, and uses no global
     generator.
 
-    For learners whose games no seed repeats. An adversary in game style is not checked.
+    For learners whose games no seed repeats. An adversary in game style is not checked. Returns the games, or
+    None if none were played.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
     if isinstance(adversary, GameAdversary):
-        return
+        return None
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
     assert played.view is not None
     with no_global_randomness(adversary.name):
@@ -87,6 +88,7 @@ def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) 
             "the same random numbers and replies give the same game",
             f"{'scores' if same else 'moves'} differ",
         )
+    return played
 
 
 def check_common_random_numbers(learner: Learner, adversary: Adversary, referee: Referee) -> None:
