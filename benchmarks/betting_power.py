@@ -1,4 +1,4 @@
-"""Pairs that the betting test needs for what it should be able to show, and what an update costs.
+"""Number of pairs that the betting test needs to refute false claims, and the cost of an update.
 
 python benchmarks/betting_power.py
 """
@@ -13,7 +13,8 @@ from collections.abc import Callable, Iterator
 import numpy as np
 
 from arena.randomness import generator
-from audits.statistics.betting import Betting, ceiling
+from audits.statistics.betting import Betting
+from audits.statistics.ceilings import ceiling
 from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 40
@@ -23,18 +24,18 @@ Law = Callable[[np.random.Generator, int], np.ndarray]
 
 
 def response(rng: np.random.Generator, pairs: int) -> np.ndarray:
-    """Randomised response of ε = 1."""
+    """Randomised response with ε = 1."""
     lie = 1 / (1 + math.e)
     return (rng.random((2, pairs)) < [[lie], [1 - lie]]).astype(float)
 
 
 def laplace(rng: np.random.Generator, pairs: int) -> np.ndarray:
-    """The Laplace mechanism of ε = 1."""
+    """The Laplace mechanism with ε = 1."""
     return rng.laplace([[0.0], [1.0]], 1.0, (2, pairs))
 
 
 def threshold(rng: np.random.Generator, pairs: int) -> np.ndarray:
-    """The Laplace mechanism of ε = 1, seen through its best threshold."""
+    """The Laplace mechanism with ε = 1, seen through its best threshold."""
     return (laplace(rng, pairs) >= 1.0).astype(float)
 
 
@@ -46,7 +47,7 @@ LAWS: dict[str, Law] = {
 
 
 def growing() -> Iterator[int]:
-    """256, 256, 512, 1,024, ... and 4,096 from then on."""
+    """Block sizes 256, 256, 512, 1,024, ..., and 4,096 from then on."""
     yield 256
     size = 256
     while True:
@@ -64,7 +65,7 @@ def pairs_needed(law: Law, rng: np.random.Generator, *, claim: float) -> int:
 
 
 def update_milliseconds(law: Law, rng: np.random.Generator, *, blocks: int) -> float:
-    """Amortised over an audit in blocks of 4,096 pairs."""
+    """Mean over an audit in blocks of 4,096 pairs."""
     test = Betting(delta=0.0, confidence=1 - 1e-6, epsilon_claim=0.9)
     played = [PairCounts.of(*law(rng, 4_096)) for _ in range(blocks)]
     start = time.perf_counter()

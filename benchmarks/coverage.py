@@ -1,9 +1,10 @@
-"""How often each estimator claims too much, beside what it says: laws whose ε(δ), trade-off and μ are exact.
+"""How often each estimator claims too much, and what it certifies, on laws whose ε(δ), trade-off and μ are
+exact.
 
-The true loss equals the claim, or the worlds are identical; from 4 to 500 pairs of games, 10,000 audits of
-each. Betting is looked at after every block, the others at the end. "limits" is the band itself: any limit at
-any threshold in either world; a claim takes two of them to fail together, and is false more rarely. A rate
-beyond its limit ends in an error. Then what each estimator certifies, and so what its caution costs.
+The true loss equals the claim, or the worlds are identical; 10,000 audits each of 4 to 500 pairs. Betting is
+inspected after every block, the others at the end. "limits" counts audits in which any limit of the band at
+any threshold is wrong; a false claim needs two limits to fail together, which is rarer. A rate above its
+limit ends in an error. Then the medians that each estimator certifies show what its caution costs.
 
 python benchmarks/coverage.py [audits]
 """
@@ -25,14 +26,14 @@ from tqdm import tqdm
 from arena.randomness import generator
 from audits.statistics.bands import Band
 from audits.statistics.betting import Betting
-from audits.statistics.clopper_pearson import HeldOut
-from audits.statistics.estimates import Estimators
-from audits.statistics.gaussian import delta_if_gaussian, simultaneous_mu, trade_off
+from audits.statistics.estimates import FixedSizeEstimators
+from audits.statistics.gaussian_dp import delta_if_gaussian, gaussian_trade_off, mu_lower_of_band
+from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 10_000
 LEVEL = 0.1
-RATE = 1e-7  # of an alarm where all is well, for each figure of the table
+RATE = 1e-7  # of a false alarm, for each figure of the table
 SIZES = (4, 16, 64, 500)
 BLOCKS = 4
 POWER_AUDITS, POWER_PAIRS = 9, 100_000
@@ -51,10 +52,10 @@ _ROUNDING = 1e-9
 
 @attrs.frozen
 class Law:
-    """Scores of known loss: (epsilon, delta) is tight, and so are the trade-off and δ(ε).
+    """Scores with known loss: (epsilon, delta) is tight, and so are the trade-off function and δ(ε).
 
-    draw: scores (2, pairs). below: the chances (2, k) of scores under thresholds (k,). type2: the trade-off
-    function, on arrays. delta_at: the least δ at an ε.
+    draw: scores (2, pairs). below: the probabilities (2, k) of scores below thresholds (k,).
+    type2: the trade-off function, for arrays. delta_at: the least δ at an ε.
     """
 
     epsilon: float
@@ -77,7 +78,7 @@ def identical() -> Law:
 
 
 def response(epsilon: float, delta: float = 0.0) -> Law:
-    """Randomised response: P1(1) = e^ε P0(1) + δ, and the same for 0 with the worlds exchanged."""
+    """Randomised response: P₁(1) = e^ε P₀(1) + δ, and the same for 0 with the worlds exchanged."""
     lie = (1 - delta) / (1 + math.exp(epsilon))
 
     def draw(rng: np.random.Generator, pairs: int) -> np.ndarray:
@@ -127,7 +128,7 @@ def normal(mu: float, epsilon: float) -> Law:
         mu,
         draw,
         below,
-        lambda alpha: trade_off(alpha, mu),
+        lambda alpha: gaussian_trade_off(alpha, mu),
         lambda at: delta_if_gaussian(at, mu),
     )
 
@@ -144,27 +145,29 @@ LAWS = {
 def audits(
     law: Law, rng: np.random.Generator, *, pairs: int, audits: int = AUDITS, played: Law | None = None
 ) -> Counter[str]:
-    """In how many audits each estimator claims more than `law` has, where games follow `played` (or law)."""
+    """The number of audits in which each estimator claims more than `law` loses; games follow `played`, or
+    `law`."""
     false: Counter[str] = Counter()
     for _ in range(audits):
-        false.update(_one(law, (played or law).draw(rng, pairs)))
+        false.update(_find_wrong(law, (played or law).draw(rng, pairs)))
     return false
 
 
-def most_false(audits: int) -> int:
-    """More false claims have probability `RATE` at most, if an estimator keeps its level."""
+def max_false(audits: int) -> int:
+    """The number of false claims that is exceeded with probability `RATE` at most if an estimator keeps
+    its level."""
     return int(stats.binom.isf(RATE, audits, LEVEL))
 
 
-def _one(law: Law, scores: np.ndarray) -> list[str]:
+def _find_wrong(law: Law, scores: np.ndarray) -> list[str]:
     """The estimators that claim too much in one audit."""
     pairs = scores.shape[1]
     confidence = 1 - LEVEL
-    # A grid that ends just above the truth is enough to exceed it.
+    # The grid may end just above the true ε, since one point above it is enough for a false claim.
     top = law.epsilon + 0.05
     betting = Betting(delta=law.delta, confidence=confidence, epsilon_claim=law.epsilon, epsilon_max=top)
-    held_out = HeldOut(delta=law.delta, confidence=confidence, choose_pairs=max(1, pairs // 5))
-    rest = Estimators.of(delta=law.delta, confidence=confidence, games=pairs, claim=law.epsilon)
+    held_out = HeldOutEstimator(delta=law.delta, confidence=confidence, choose_pairs=max(1, pairs // 5))
+    rest = FixedSizeEstimators.of(delta=law.delta, confidence=confidence, games=pairs, claim=law.epsilon)
     for part in np.array_split(scores, min(BLOCKS, pairs), axis=1):
         block = PairCounts.of(*part)
         betting.update(block)
@@ -181,13 +184,13 @@ def _one(law: Law, scores: np.ndarray) -> list[str]:
         "region": _region_is_wrong(law, band),
         "trade-off": _curve_is_wrong(law, band),
         "GDP, one event": gaussian.mu_lower > law.mu + _ROUNDING,
-        "GDP, band": simultaneous_mu(band) > law.mu + _ROUNDING,
+        "GDP, band": mu_lower_of_band(band) > law.mu + _ROUNDING,
     }
     return [name for name, is_wrong in wrong.items() if is_wrong]
 
 
 def _limits_are_wrong(law: Law, band: Band) -> bool:
-    """Whether any limit misses the chance it is for: what the band's rate is about."""
+    """Whether any limit of the band is wrong."""
     below = law.below(band.events.thresholds)
     chance = np.concatenate([1 - below, below], axis=1)
     return bool((chance < band.lower - _ROUNDING).any() or (chance > band.upper + _ROUNDING).any())
@@ -198,7 +201,7 @@ def _region_is_wrong(law: Law, band: Band) -> bool:
     by_epsilon = zip(region.epsilons, region.certified_delta, strict=True)
     by_delta = zip(region.deltas, region.refuted_epsilon, strict=True)
     return any(found > law.delta_at(float(at)) + _ROUNDING for at, found in by_epsilon if found) or any(
-        # Just below the bound the claim is said to be false: it is not, if δ is enough there.
+        # Just below the bound the claim is refuted; it is true if δ suffices there.
         law.delta_at(float(found) - _ROUNDING) <= at
         for at, found in by_delta
         if found > _ROUNDING
@@ -206,7 +209,7 @@ def _region_is_wrong(law: Law, band: Band) -> bool:
 
 
 def _curve_is_wrong(law: Law, band: Band) -> bool:
-    """At the grid of the plot, and at the points on which the curve rests."""
+    """Whether the curve is wrong at the grid of the plot, or at the points that define it."""
     curve = band.trade_off()
     alpha, beta = band.errors()
     low = (curve.upper < law.type2(curve.alpha) - _ROUNDING).any()
@@ -215,33 +218,33 @@ def _curve_is_wrong(law: Law, band: Band) -> bool:
 
 def power(law: Law, rng: np.random.Generator) -> dict[str, str]:
     """The median figure of each method over `POWER_AUDITS` audits, at confidence 95 % and the law's δ."""
-    found: dict[str, list[float]] = {}
+    figures: dict[str, list[float]] = {}
     for _ in range(POWER_AUDITS):
         options = {"delta": law.delta, "confidence": 0.95}
         betting = Betting(**options)
-        held_out = HeldOut(**options, choose_pairs=POWER_PAIRS // 5)
-        rest = Estimators.of(**options, games=POWER_PAIRS)
+        held_out = HeldOutEstimator(**options, choose_pairs=POWER_PAIRS // 5)
+        rest = FixedSizeEstimators.of(**options, games=POWER_PAIRS)
         for size in [4_096] * (POWER_PAIRS // 4_096) + [POWER_PAIRS % 4_096]:
             block = PairCounts.of(*law.draw(rng, size))
             for test in (betting, held_out, rest):
                 test.update(block)
         for row in rest.result(betting=betting.epsilon_lower, held_out=held_out.epsilon_lower).rows:
             if row.certified and row.value is not None:
-                found.setdefault(f"{row.method}: {row.quantity}", []).append(row.value)
-    return {name: f"{np.median(values):.3f}" for name, values in found.items()}
+                figures.setdefault(f"{row.method}: {row.quantity}", []).append(row.value)
+    return {name: f"{np.median(values):.3f}" for name, values in figures.items()}
 
 
 def main() -> None:
     count = int(sys.argv[1]) if len(sys.argv) > 1 else AUDITS
     rng = generator(np.random.SeedSequence(1))
-    most = most_false(count)
+    most = max_false(count)
     rows, worst = [], 0
     for name, law in tqdm(LAWS.items(), disable=not sys.stderr.isatty()):
         for pairs in SIZES:
             false = audits(law, rng, pairs=pairs, audits=count)
             rows.append((name, pairs, *(f"{false[kind] / count:.2%}" for kind in ESTIMATORS)))
             worst = max(worst, *(false[kind] for kind in ESTIMATORS))
-    print(f"coverage: rates of false claims in {count:,} audits, each {LEVEL:.0%} at most by its own word")
+    print(f"coverage: rates of false claims in {count:,} audits, each at most {LEVEL:.0%} as stated")
     print(tabulate(rows, headers=("law", "pairs", *ESTIMATORS), disable_numparse=True))
     print(f"at the stated rate, a figure exceeds {most / count:.2%} with probability {RATE:g}")
     print(f"power: medians of {POWER_AUDITS} audits of {POWER_PAIRS:,} pairs at confidence 95 %")

@@ -23,7 +23,7 @@ SAMPLE = Sample([0.0, 0.5, 1.0], [0, 1, 1], [500, 100, 400])
 
 
 @attrs.frozen
-class Ask(Adversary):
+class RepeatQuery(Adversary):
     """Trains on neighbours and asks one point all the time."""
 
     name = "ask"
@@ -45,7 +45,7 @@ def sizes() -> list[int]:
 
 def games() -> None:
     for block, size in enumerate(sizes()):
-        play(LEARNER, Ask(), Figure1(), games=size, seed=block_seed(0, block))
+        play(LEARNER, RepeatQuery(), Figure1(), games=size, seed=block_seed(0, block))
 
 
 def mechanism_alone() -> None:

@@ -22,12 +22,12 @@ def main() -> None:
         games=300_000,
         seed=7,
     )
-    timed = {}
+    results = {}
     for jobs in (1, 2):
         start = time.perf_counter()
         verdict = run(plan, jobs=jobs)
-        timed[jobs] = time.perf_counter() - start, verdict.epsilon_lower, verdict.clopper_pearson
-    (one, *figures), (two, *same) = timed[1], timed[2]
+        results[jobs] = time.perf_counter() - start, verdict.epsilon_lower, verdict.clopper_pearson
+    (one, *figures), (two, *same) = results[1], results[2]
     print(
         f"jobs: {one:.1f} s with one, {two:.1f} s with two, ratio {one / two:.2f}; "
         f"same figures: {figures == same}"

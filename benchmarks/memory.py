@@ -13,7 +13,7 @@ from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.{learner_module} import {learner}
 learner = {learner}()
-plan = Plan(learner=learner, adversary={adversary}({about}), referee={referee}(),
+plan = Plan(learner=learner, adversary={adversary}({arguments}), referee={referee}(),
             epsilon=1.0, delta=0.0, games=int(sys.argv[1]), seed=1)
 run(plan, jobs=int(sys.argv[2]))
 print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
@@ -21,26 +21,26 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)
 
 CASES = {
     "halts (two scores)": {
-        "module": "halt_counter",
+        "module": "figure1.halt_counter",
         "adversary": "HaltCounter",
         "referee": "Figure1",
-        "learner_module": "everlasting_v1",
+        "learner_module": "everlasting.everlasting_v1",
         "learner": "EverlastingV1",
-        "about": "learner=learner",
+        "arguments": "learner=learner",
     },
     "numbers (all scores different)": {
-        "module": "count_swap",
+        "module": "release.count_swap",
         "adversary": "CountSwap",
         "referee": "Release",
-        "learner_module": "laplace_count",
+        "learner_module": "releases.laplace_count",
         "learner": "LaplaceCount",
-        "about": "",
+        "arguments": "",
     },
 }
 
 
-def peak(case: dict[str, str], games: int, jobs: int) -> int:
-    """Peak resident memory in KiB of an audit in a process of its own (workers not counted)."""
+def measure_peak(case: dict[str, str], games: int, jobs: int) -> int:
+    """Peak resident memory in KiB of an audit in a new process (workers not counted)."""
     child = [sys.executable, "-c", _CHILD.format(**case), str(games), str(jobs)]
     return int(subprocess.run(child, capture_output=True, text=True, check=True).stdout)
 
@@ -48,7 +48,7 @@ def peak(case: dict[str, str], games: int, jobs: int) -> int:
 def main() -> None:
     for name, case in CASES.items():
         for jobs in (1, 2):
-            small, large = peak(case, 50_000, jobs), peak(case, 5_000_000, jobs)
+            small, large = measure_peak(case, 50_000, jobs), measure_peak(case, 5_000_000, jobs)
             print(
                 f"memory, {name}, {jobs} job{'s' if jobs > 1 else ''}: {small / 1024:.0f} MiB for 10⁵ games, "
                 f"{large / 1024:.0f} MiB for 10⁷, ratio {large / small:.2f}"

@@ -1,9 +1,9 @@
-"""How runs grow: cost and memory by games, workers by backends, the share of the ledger, and 10^12 games.
+"""How runs scale: time and memory by games, workers by backends, the share of the ledger, and 10^12 games.
 
     python benchmarks/scale.py [TOP [PARTS]]
 
-TOP: the most games, 1e8 if it is left away. PARTS: which of growth, backends, ledger; default all. Backends
-of which the package is not installed are left out.
+TOP: the largest number of games, by default 1e8. PARTS: some of growth, backends, ledger; by default all.
+Backends whose package is not installed are left out.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ from tabulate import tabulate
 from adversaries.figure1.query_swap import QuerySwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, Release
+from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 from audits.runs.blocks import play_block
-from audits.runs.estimation import Course, Numbers
 from audits.runs.ledger import Ledger
-from audits.runs.plan import MOST_PAIRS, Plan
+from audits.runs.plan import MAX_BLOCK_PAIRS, Plan
 from audits.runs.run import run
-from audits.runs.workers import Workers, in_order
+from audits.runs.workers import Workers, map_in_order
 from audits.runs.workers.pools import DASK_UNWATCHED
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.releases.randomised_response import RandomisedResponse
@@ -40,8 +40,8 @@ ROUNDS = 3  # of each backend, in turns
 _CORE_HOUR = 3600.0
 
 
-def cheap(games: int) -> Plan:
-    """Ten labels, each flipped by a coin of its own: eleven counts, a hundred million games in minutes."""
+def make_cheap_plan(games: int) -> Plan:
+    """Ten labels with independent randomised response: eleven counts, a hundred million games in minutes."""
     learner = RandomisedResponse(size=10)
     claim = learner.claim
     return Plan(
@@ -54,7 +54,7 @@ def cheap(games: int) -> Plan:
     )
 
 
-def heavy(blocks: int) -> Plan:
+def make_expensive_plan(blocks: int) -> Plan:
     """Blocks of about a second."""
     learner = EverlastingV2()
     return Plan(
@@ -63,7 +63,7 @@ def heavy(blocks: int) -> Plan:
         referee=Figure1(),
         epsilon=1.0,
         delta=1e-5,
-        games=blocks * MOST_PAIRS,
+        games=blocks * MAX_BLOCK_PAIRS,
         seed=7,
     )
 
@@ -71,38 +71,42 @@ def heavy(blocks: int) -> Plan:
 # --- cost and memory by games ---------------------------------------------------------------------------
 
 
-def child(games: int) -> None:
-    """Play, and print what it took: seconds, and KiB of memory at most."""
+def measure_run(games: int) -> None:
+    """Play, and print the seconds and the peak memory in KiB."""
     import resource
 
-    plan = cheap(games)
+    plan = make_cheap_plan(games)
     start = time.perf_counter()
     run(plan)
     seconds = time.perf_counter() - start
     print(json.dumps([seconds, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss]))
 
 
-def growth(top: int) -> float:
-    """A row for every power of ten; seconds a game at the top."""
-    rows, each = [], 0.0
+def measure_growth(top: int) -> float:
+    """Print a row for every power of ten; return the seconds per game in the last row."""
+    rows, per_game = [], 0.0
     for power in range(4, len(str(top))):
         done = subprocess.run(
             [sys.executable, __file__, "child", str(10**power)], capture_output=True, text=True, check=True
         )
         seconds, memory = json.loads(done.stdout)
-        each = seconds / 10**power
-        rows.append([f"10^{power}", f"{seconds:.2f}", f"{1e6 * each:.3f}", f"{memory / 1024:.0f}"])
+        per_game = seconds / 10**power
+        rows.append([f"10^{power}", f"{seconds:.2f}", f"{1e6 * per_game:.3f}", f"{memory / 1024:.0f}"])
     print(tabulate(rows, ["games in each world", "s", "µs a game", "peak MiB"], disable_numparse=True))
-    return each
+    return per_game
 
 
 # --- workers --------------------------------------------------------------------------------------------
 
 
 @contextmanager
-def clusters() -> Iterator[dict[str, Workers]]:
-    """Two workers of each backend that is installed, started beforehand."""
-    found = {"one": Workers(), "loky": Workers(jobs=2), "threading": Workers(backend="threading", jobs=2)}
+def start_workers() -> Iterator[dict[str, Workers]]:
+    """Two workers of each installed backend, started beforehand."""
+    workers_by_name = {
+        "one": Workers(),
+        "loky": Workers(jobs=2),
+        "threading": Workers(backend="threading", jobs=2),
+    }
     with ExitStack() as stack:
         if find_spec("distributed"):
             from dask import config
@@ -112,25 +116,27 @@ def clusters() -> Iterator[dict[str, Workers]]:
                 local = stack.enter_context(
                     LocalCluster(n_workers=2, threads_per_worker=1, dashboard_address="127.0.0.1:0")
                 )
-            found["dask"] = Workers(backend="dask", cluster=local.scheduler_address)
+            workers_by_name["dask"] = Workers(backend="dask", cluster=local.scheduler_address)
         if find_spec("ray"):
             import ray
 
             ray.init(address="local", num_cpus=2, include_dashboard=False, log_to_driver=False)
             stack.callback(ray.shutdown)
-            found["ray"] = Workers(backend="ray", jobs=2)
-        yield found
+            workers_by_name["ray"] = Workers(backend="ray", jobs=2)
+        yield workers_by_name
 
 
-def backends(blocks: int = 16) -> None:
-    """Speeds of each backend, in turns: on blocks of games, and on waits, which need no core."""
-    plan = heavy(blocks)
-    with clusters() as found:
-        for workers in found.values():
+def compare_backends(blocks: int = 16) -> None:
+    """Compare the backends in turns: on blocks of games, and on waits, which need no core."""
+    plan = make_expensive_plan(blocks)
+    with start_workers() as workers_by_name:
+        for workers in workers_by_name.values():
             run(attrs.evolve(plan, games=4 * plan.block), jobs=workers)  # starts and imports
-        played = in_turns(found, lambda workers: run(plan, jobs=workers))
-        waited = in_turns(found, lambda workers: deque(in_order(time.sleep, [1.0] * blocks, workers)))
-    rows = [[name, *speeds(played, name), *speeds(waited, name)] for name in found]
+        played = time_in_turns(workers_by_name, lambda workers: run(plan, jobs=workers))
+        waited = time_in_turns(
+            workers_by_name, lambda workers: deque(map_in_order(time.sleep, [1.0] * blocks, workers))
+        )
+    rows = [[name, *format_speeds(played, name), *format_speeds(waited, name)] for name in workers_by_name]
     print(
         f"{blocks} blocks, two workers; games, {median(played['one']) / blocks:.2f} s a block; waits of 1 s"
     )
@@ -138,36 +144,38 @@ def backends(blocks: int = 16) -> None:
     print(tabulate(rows, headers, disable_numparse=True))
 
 
-def in_turns(found: dict[str, Workers], work: Callable[[Workers], object]) -> dict[str, list[float]]:
-    """Seconds that each takes, in every round."""
-    taken: dict[str, list[float]] = {name: [] for name in found}
+def time_in_turns(
+    workers_by_name: dict[str, Workers], work: Callable[[Workers], object]
+) -> dict[str, list[float]]:
+    """The seconds that each backend takes, in every round."""
+    seconds: dict[str, list[float]] = {name: [] for name in workers_by_name}
     for _ in range(ROUNDS):
-        for name, workers in found.items():
+        for name, workers in workers_by_name.items():
             start = time.perf_counter()
             work(workers)
-            taken[name].append(time.perf_counter() - start)
-    return taken
+            seconds[name].append(time.perf_counter() - start)
+    return seconds
 
 
-def speeds(taken: dict[str, list[float]], name: str) -> list[str]:
-    """Seconds; and the speed beside one's and beside loky's, the median over rounds."""
-    beside = [
-        median(a / b for a, b in zip(taken[other], taken[name], strict=True)) for other in ("one", "loky")
+def format_speeds(seconds: dict[str, list[float]], name: str) -> list[str]:
+    """Seconds, and the speed relative to one worker and to loky: medians over rounds."""
+    ratios = [
+        median(a / b for a, b in zip(seconds[other], seconds[name], strict=True)) for other in ("one", "loky")
     ]
-    return [f"{median(taken[name]):.1f}", *(f"{ratio:.2f}" for ratio in beside)]
+    return [f"{median(seconds[name]):.1f}", *(f"{ratio:.2f}" for ratio in ratios)]
 
 
-# --- the work of the process that has the figures ---------------------------------------------------------
+# --- the work of the process that computes the figures ------------------------------------------------------
 
 
-def shares(each: float) -> None:
-    """What a block costs to play, to test and to keep; and so how many workers one process can serve."""
+def measure_shares(per_game: float) -> None:
+    """Print what it costs to play, test and store a block, and how many workers one process can serve."""
     rows = []
     for name, plan, count in (
-        ("eleven counts", cheap(10**6), 60),
-        ("labels and halts, 1 s", heavy(40), 4),
+        ("eleven counts", make_cheap_plan(10**6), 60),
+        ("labels and halts, 1 s", make_expensive_plan(40), 4),
     ):
-        play, test, keep = costs(plan, count)
+        play, test, keep = measure_costs(plan, count)
         rows.append(
             [
                 name,
@@ -180,46 +188,46 @@ def shares(each: float) -> None:
         )
     headers = ["block", "play, ms", "test, ms", "ledger, ms", "ledger's share", "workers served"]
     print(tabulate(rows, headers, disable_numparse=True))
-    if each:
-        print(f"10^12 games at {1e6 * each:.3f} µs each: {1e12 * each / _CORE_HOUR:,.0f} core-hours")
+    if per_game:
+        print(f"10^12 games at {1e6 * per_game:.3f} µs each: {1e12 * per_game / _CORE_HOUR:,.0f} core-hours")
 
 
-def costs(plan: Plan, count: int) -> tuple[float, float, float]:
-    """Seconds a block, in the middle of a run, of playing, of testing, and of adding to a ledger."""
+def measure_costs(plan: Plan, count: int) -> tuple[float, float, float]:
+    """Seconds per block, in the middle of a run, for playing, for testing, and for adding to a ledger."""
     start = time.perf_counter()
     blocks = [play_block(plan, index) for index in range(count)]
     play = (time.perf_counter() - start) / count
-    course = Course(Numbers.of(plan))
-    for _ in range(4):  # bets are chosen more seldom as games are many
+    estimators = AuditEstimators(EstimatorSettings.from_plan(plan))
+    for _ in range(4):  # the more games there are, the more rarely bets are chosen
         for block in blocks:
-            course.update(block)
+            estimators.update(block)
     start = time.perf_counter()
     for _ in range(4):
         for block in blocks:
-            course.update(block)
+            estimators.update(block)
     test = (time.perf_counter() - start) / (4 * count)
     with (
         tempfile.TemporaryDirectory() as folder,
-        Ledger.open(Path(folder, "run.ledger"), plan.describe()) as book,
+        Ledger.open(Path(folder, "run.ledger"), plan.describe()) as ledger,
     ):
         start = time.perf_counter()
         for index, block in enumerate(blocks):
-            book.add(index, block)
+            ledger.add(index, block)
         keep = (time.perf_counter() - start) / count
     return play, test, keep
 
 
 def main() -> None:
     top, parts = int(float(sys.argv[1])) if len(sys.argv) > 1 else 10**8, sys.argv[2:]
-    each = growth(top) if not parts or "growth" in parts else 0.0
+    per_game = measure_growth(top) if not parts or "growth" in parts else 0.0
     if not parts or "ledger" in parts:
-        shares(each)
+        measure_shares(per_game)
     if not parts or "backends" in parts:
-        backends()
+        compare_backends()
 
 
 if __name__ == "__main__":
     if sys.argv[1:2] == ["child"]:
-        child(int(sys.argv[2]))
+        measure_run(int(sys.argv[2]))
     else:
         main()

@@ -1,9 +1,9 @@
-"""How often searches refute what holds, over 1,000 seeds a learner, and how fast they are.
+"""How often searches refute true claims, over 1,000 seeds per learner, and how fast they are.
 
 python benchmarks/searches.py [NAME ...] [--searches N] [--bar NATS]
 
-Every learner keeps its claim, so at an error of 5 % a search refutes it at most one time in twenty. Few
-adversaries of such a learner ever pass the bar and are confirmed; a lower bar lets chance pass it.
+The claim of every learner is true, so with error 5 % at most one search in twenty refutes it. Few adversaries
+of such a learner pass the evidence threshold by chance; a lower threshold lets more of them pass.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ sys.path[1:1] = [str(ROOT), str(ROOT / "tests")]  # as pytest has them
 
 from support.small_searches import CORRECT, ERROR, SMALL, Correct  # noqa: E402 - the path comes first
 
-from audits.search import explore  # noqa: E402
+from audits.search import exploration  # noqa: E402
 
 SEARCHES = 1_000
 HEAD = ("learner", "refuted", "allowed", "confirmations", "adversaries", "best", "searches a second")
@@ -32,27 +32,35 @@ def main() -> None:
     options = argparse.ArgumentParser(description="Searches of correct learners.")
     options.add_argument("names", nargs="*")
     options.add_argument("--searches", type=int, default=SEARCHES)
-    options.add_argument("--bar", type=float, default=explore.BAR)
-    asked = options.parse_args()
-    explore.BAR = asked.bar
-    most = int(binom.isf(1e-6, asked.searches, ERROR))
-    print(f"{asked.searches:,} searches of each at error {ERROR}, bar {asked.bar:g} nats, budget {SMALL}")
-    rows = [row(one, asked.searches, most) for one in CORRECT if not asked.names or one.name in asked.names]
+    options.add_argument("--bar", type=float, default=exploration.EVIDENCE_THRESHOLD)
+    arguments = options.parse_args()
+    exploration.EVIDENCE_THRESHOLD = arguments.bar
+    most = int(binom.isf(1e-6, arguments.searches, ERROR))
+    print(
+        f"{arguments.searches:,} searches each at error {ERROR}, bar {arguments.bar:g} nats, budget {SMALL}"
+    )
+    rows = [
+        row(correct, arguments.searches, most)
+        for correct in CORRECT
+        if not arguments.names or correct.name in arguments.names
+    ]
     print(tabulate(rows, HEAD, tablefmt="plain"))
     if any(refuted > most for _, refuted, *_ in rows):
-        raise SystemExit("searches refute what holds")
+        raise SystemExit("searches refute true claims too often")
 
 
-def row(one: Correct, searches: int, most: int) -> tuple[object, ...]:
-    """What the searches of one learner came to."""
+def row(correct: Correct, searches: int, most: int) -> tuple[object, ...]:
+    """The results of the searches of one learner."""
     started = time.perf_counter()
-    found = [one.searched(seed) for seed in tqdm(range(searches), one.name, disable=not sys.stderr.isatty())]
+    results = [
+        correct.search(seed) for seed in tqdm(range(searches), correct.name, disable=not sys.stderr.isatty())
+    ]
     rate = searches / (time.perf_counter() - started)
     refuted, confirmations, adversaries = (
-        sum(getattr(result, what) for result in found) for what in ("refuted", "confirmations", "examples")
+        sum(getattr(result, what) for result in results) for what in ("refuted", "confirmations", "examples")
     )
-    best = max(result.best for result in found)
-    figures = (one.name, refuted, most, confirmations, adversaries, f"{best:.1f}", f"{rate:.2f}")
+    best = max(result.best for result in results)
+    figures = (correct.name, refuted, most, confirmations, adversaries, f"{best:.1f}", f"{rate:.2f}")
     print(*figures, file=sys.stderr, flush=True)
     return figures
 

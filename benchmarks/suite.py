@@ -1,13 +1,13 @@
-"""The mechanisms that auditors are measured on: what they lose, what is certified, and how fast.
+"""Mechanisms of the auditing literature: exact loss, certified bound, and speed.
 
 python benchmarks/suite.py [NAME ...]
 
 For every mechanism of the zoo at ε = 0.1: the largest exact loss over the inputs of StatDP, and the bound
-certified by playing the worst of those inputs until it passes the goal, at 99 %. The seconds are those of
-both, on one core or (four of them) on two. Each is done with three seeds: the table has the least bound, the
-median of the pairs and of the seconds, and the most seconds, which the ratio is of. Beside them: the best
-bound and the seconds of DP-Sniper (Bichsel, Steffen, Bogunovic, Vechev 2021; 90 %), measured on another
-machine.
+certified by playing the worst of these inputs until it passes the goal, at 99 %. The seconds include both, on
+one core or (for four mechanisms) on two. Each is done with three seeds: the table shows the smallest bound,
+the medians of pairs and seconds, and the largest seconds, from which the ratio is computed. For comparison:
+the best bound and the seconds of DP-Sniper (Bichsel, Steffen, Bogunovic, Vechev 2021; 90 %), measured on
+another machine.
 """
 
 from __future__ import annotations
@@ -21,8 +21,8 @@ from tabulate import tabulate
 
 from adversaries.release.statdp import StatDP, list_statdp_inputs
 from arena import Learner, Release
-from audits.exact.values import pure_epsilon
-from audits.exact.views import laws_of_values
+from audits.exact.released_values import pure_epsilon
+from audits.exact.view_laws import value_laws
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
@@ -35,8 +35,10 @@ SEEDS = 3
 
 @attrs.frozen
 class Row:
-    """A mechanism; its exact ε as the literature has it; DP-Sniper's bound and seconds; the goal; and
-    processes: two where it takes long, since to start them takes a second."""
+    """A mechanism with its exact ε in the literature, DP-Sniper's bound and seconds, and the goal.
+
+    jobs: processes; two where the audit is long, since starting them takes a second.
+    """
 
     learner: str
     exact: str
@@ -65,16 +67,16 @@ ONE_DIFFERS = ("zoo-laplace", "noisy-hist-1", "noisy-hist-2")
 
 
 def worst_input(learner: Learner) -> tuple[StatDP, float]:
-    """The input of StatDP at which the learner loses most, and how much, exactly."""
-    tried = []
+    """The input of StatDP at which the learner's exact loss is largest, and that loss."""
+    losses = []
     for adversary in list_statdp_inputs(learner.point_shape[0], all_differ=learner.name not in ONE_DIFFERS):
-        laws = laws_of_values(learner, adversary, Release())
-        tried.append((pure_epsilon(*laws), adversary))
-    epsilon, adversary = max(tried, key=lambda one: one[0])
+        laws = value_laws(learner, adversary, Release())
+        losses.append((pure_epsilon(*laws), adversary))
+    epsilon, adversary = max(losses, key=lambda pair: pair[0])
     return adversary, epsilon
 
 
-def measured(row: Row) -> list[object]:
+def measure(row: Row) -> list[object]:
     learner = LEARNERS.find(row.learner)()
     runs = []
     for seed in range(SEEDS):
@@ -111,7 +113,7 @@ def measured(row: Row) -> list[object]:
 
 
 def main(names: list[str]) -> None:
-    rows = [measured(row) for row in ROWS if not names or row.learner in names]
+    rows = [measure(row) for row in ROWS if not names or row.learner in names]
     headers = ["mechanism", "known", "exact", "certified", "pairs", "s", "slowest"]
     headers += ["DP-Sniper", "its s", "ratio"]
     print(tabulate(rows, headers, disable_numparse=True, colalign=("left", *["right"] * 9)))

@@ -1,7 +1,7 @@
 """How often audits claim too much, over 2,000 seeds, where the true ε is known and equals the claim.
 
-laplace-count at ε = 1 and δ = 0 against neighbours that differ in one label: no smaller ε holds, and ε =
-1 does.
+laplace-count at ε = 1 and δ = 0 on neighbouring samples that differ in one label: ε = 1 holds and no smaller
+ε does.
 """
 
 from __future__ import annotations

@@ -32,7 +32,7 @@ SPACE = PateGaussian(
 
 
 @attrs.frozen(eq=False)
-class Ask(Adversary):
+class RepeatQuery(Adversary):
     """Trains on neighbours, and asks each game its own of these points in turn; one point if there is one."""
 
     name = "ask"
@@ -78,10 +78,14 @@ def main() -> None:
     vectors, labels = rng.random((450, FEATURES)), np.arange(450) % 2
     on_line, in_space = Sample(np.linspace(0, 1, 101), np.arange(101) % 2), Sample(vectors, labels)
     cases: list[tuple[str, Learner, Adversary]] = [
-        ("one point for all games", LINE, Ask(on_line, np.array([0.5]))),
-        ("one of 16 numbers for each game", LINE, Ask(on_line, np.linspace(0, 1, 16))),
-        (f"one of 16 vectors of {FEATURES} for each game", SPACE, Ask(in_space, rng.random((16, FEATURES)))),
-        ("8,192 numbers, one for each game", LINE, Ask(on_line, rng.random(GAMES))),
+        ("one point for all games", LINE, RepeatQuery(on_line, np.array([0.5]))),
+        ("one of 16 numbers for each game", LINE, RepeatQuery(on_line, np.linspace(0, 1, 16))),
+        (
+            f"one of 16 vectors of {FEATURES} for each game",
+            SPACE,
+            RepeatQuery(in_space, rng.random((16, FEATURES))),
+        ),
+        ("8,192 numbers, one for each game", LINE, RepeatQuery(on_line, rng.random(GAMES))),
         ("small-margin, with its score", LINE, SmallMargin(learner=LINE)),
         ("disagreement, with its score", LINE, DisagreementWalk(learner=LINE)),
     ]

@@ -1,12 +1,12 @@
-"""Runs killed at every kind of moment, gone on with, and compared with an undisturbed one to the bit.
+"""Kill runs at all kinds of moments, resume them, and compare them bit for bit with an undisturbed run.
 
 `make torture` runs it: python tests/torture.py [--runs N] [--seed S]. It prints a table, and fails if a run
-that was killed differs in a single bit of its ledger or of its figures.
+that was killed differs in a single bit of its ledger or its figures.
 
-A ledger is written by SQLite, whose own hook for tests (`xSetSystemCall`) lets a process be killed within
-its n-th write to a disk: before it, after it, or half-way through. Which write is drawn from all that a run
-makes, so that kills land in the making of a ledger, in commits, and in what takes over the log at the end;
-a log that is left with pages but without the mark of their commit shows it.
+SQLite's hook for its own tests (`xSetSystemCall`) allows a process to be killed in its n-th write to the
+disk: before it, after it, or half-way through. The write is chosen at random among all writes of a run, so
+that some kills hit the creation of a ledger, some a commit, and some the checkpoint at the end. A log that
+ends in pages without the mark of their commit shows that a commit was hit.
 """
 
 from __future__ import annotations
@@ -39,6 +39,7 @@ from support.waiting import count_blocks  # noqa: E402 - after the path to what 
 
 from adversaries.release.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
+from audits.reports.json_form import to_data  # noqa: E402
 from audits.runs.ledger.copying import copy_ledger  # noqa: E402
 from audits.runs.plan import Plan  # noqa: E402
 from audits.runs.run import run  # noqa: E402
@@ -47,8 +48,8 @@ from learners.releases.laplace_count import LaplaceCount  # noqa: E402
 GAMES, BLOCK = 4_000, 40
 
 
-def plan() -> Plan:
-    """Many short blocks, so that commits are much of the time."""
+def make_plan() -> Plan:
+    """Many short blocks, so that much of the time is spent in commits."""
     return Plan(
         learner=LaplaceCount(),
         adversary=CountSwap(),
@@ -68,7 +69,7 @@ _SET = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.c_char_p, ctypes.c
 
 
 class _Vfs(ctypes.Structure):
-    """The head of SQLite's `sqlite3_vfs`, as far as `xSetSystemCall`."""
+    """The first fields of SQLite's `sqlite3_vfs`, up to `xSetSystemCall`."""
 
     _fields_ = (
         *((name, ctypes.c_int) for name in ("version", "size_of_file", "longest_path")),
@@ -79,9 +80,9 @@ class _Vfs(ctypes.Structure):
 
 
 class Writes:
-    """Counts the writes of SQLite in this process from now on; kills it within one, if it is told which.
+    """Counts the writes of SQLite in this process from now on, and kills the process in one of them.
 
-    fatal: the number of that write, from 1; 0 for none. share: of its bytes that are written before.
+    fatal: the number of that write, from 1; 0 for none. share: the part of its bytes that is written before.
     """
 
     def __init__(self, fatal: int = 0, share: float = 0.0) -> None:
@@ -89,7 +90,7 @@ class Writes:
         library = ctypes.CDLL(_sqlite3.__file__)
         library.sqlite3_vfs_find.restype = ctypes.POINTER(_Vfs)
         vfs = library.sqlite3_vfs_find(None)
-        self._call = _WRITE(self._write)  # kept, since SQLite holds no more than its address
+        self._call = _WRITE(self._write)  # a reference, since SQLite has only its address
         if vfs.contents.set_system_call(vfs, b"pwrite64", ctypes.cast(self._call, ctypes.c_void_p)):
             raise RuntimeError("this SQLite has no hook for writes")
 
@@ -104,8 +105,9 @@ class Writes:
 # --- what a killed run leaves ------------------------------------------------------------------------------
 
 
-def unfinished_commit(ledger: Path) -> bool:
-    """Whether the log of a ledger ends within a commit: in pages, or a part of one, without its mark."""
+def has_unfinished_commit(ledger: Path) -> bool:
+    """Whether the log of a ledger ends within a commit: in pages, or part of a page, without the mark of a
+    commit."""
     log = ledger.with_name(f"{ledger.name}-wal")
     if not log.exists():
         return False
@@ -117,28 +119,28 @@ def unfinished_commit(ledger: Path) -> bool:
     for start in range(32, len(content), 24 + page):
         head = content[start : start + 24]
         if len(head) == 24 and head[8:16] != salts:
-            break  # of an earlier round of the log
+            break  # left over from an earlier use of the log
         finished = len(content) >= start + 24 + page and head[4:8] != bytes(4)
     return not finished
 
 
 def rows(ledger: Path) -> list[tuple[int, int, bytes, bytes]]:
-    """Every block as it is stored."""
+    """All blocks as they are stored."""
     with closing(sqlite3.connect(ledger)) as connection:
         return connection.execute("SELECT block, pairs, scores, sha256 FROM blocks ORDER BY block").fetchall()
 
 
 @attrs.frozen
 class Outcome:
-    """What must not depend on any interruption."""
+    """The figures and blocks of a run, which must not depend on interruptions."""
 
     figures: str
     rows: list[tuple[int, int, bytes, bytes]]
 
     @classmethod
     def of(cls, ledger: Path) -> Outcome:
-        """That of the run in a ledger, gone on with to its end."""
-        verdict = run(plan(), ledger=ledger).as_json()
+        """The outcome of the run in a ledger, resumed and finished."""
+        verdict = to_data(run(make_plan(), ledger=ledger))
         figures = {k: v for k, v in verdict.items() if k not in ("seconds", "games_per_second")}
         return cls(json.dumps(figures), rows(ledger))
 
@@ -146,54 +148,54 @@ class Outcome:
 # --- ways to disturb a run --------------------------------------------------------------------------------
 
 
-def forked(ledger: Path, writes: Callable[[], object] = lambda: None) -> int:
-    """The number of a new process that plays the run."""
+def fork_run(ledger: Path, writes: Callable[[], object] = lambda: None) -> int:
+    """The id of a new process that plays the run."""
     child = os.fork()
     if not child:
         try:
             hook = writes()
-            run(plan(), ledger=ledger)
+            run(make_plan(), ledger=ledger)
             del hook
         finally:
             os._exit(0)
     return child
 
 
-def killed_at_a_moment(ledger: Path, draw: np.random.Generator, calm: Calm) -> None:
-    child = forked(ledger)
-    time.sleep(draw.uniform(0, calm.seconds))
+def kill_at_a_moment(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    child = fork_run(ledger)
+    time.sleep(rng.uniform(0, undisturbed.seconds))
     os.kill(child, signal.SIGKILL)
     os.waitpid(child, 0)
 
 
-def killed_in_a_write(ledger: Path, draw: np.random.Generator, calm: Calm) -> None:
-    fatal, share = int(draw.integers(1, calm.writes + 1)), float(draw.choice([0.0, 0.5, 1.0]))
-    os.waitpid(forked(ledger, lambda: Writes(fatal, share)), 0)
+def kill_in_a_write(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    fatal, share = int(rng.integers(1, undisturbed.writes + 1)), float(rng.choice([0.0, 0.5, 1.0]))
+    os.waitpid(fork_run(ledger, lambda: Writes(fatal, share)), 0)
 
 
-def killed_with_workers(ledger: Path, draw: np.random.Generator, calm: Calm) -> None:
+def kill_with_workers(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
     with _with_workers(ledger) as process:
-        _wait_for_blocks(ledger, int(draw.integers(1, 80)))
+        _wait_for_blocks(ledger, int(rng.integers(1, 80)))
         os.killpg(process.pid, signal.SIGKILL)
 
 
-def a_worker_killed(ledger: Path, draw: np.random.Generator, calm: Calm) -> None:
+def kill_a_worker(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
     with _with_workers(ledger) as process:
-        _wait_for_blocks(ledger, int(draw.integers(1, 80)))
+        _wait_for_blocks(ledger, int(rng.integers(1, 80)))
         workers = _children(process.pid)
         if workers:
             with suppress(ProcessLookupError):
-                os.kill(int(draw.choice(workers)), signal.SIGKILL)
+                os.kill(int(rng.choice(workers)), signal.SIGKILL)
         process.wait()
 
 
-def copied(ledger: Path, draw: np.random.Generator, calm: Calm) -> None:
-    """The ledger is a copy of one that is written to."""
+def copy_while_written(ledger: Path, rng: np.random.Generator, undisturbed: Undisturbed) -> None:
+    """Make the ledger a copy of another that is being written."""
     source = ledger.with_name(f"{ledger.name}.source")
-    child = forked(source)
+    child = fork_run(source)
     while not source.exists():
         time.sleep(0.001)
-    time.sleep(draw.uniform(0, calm.seconds))
+    time.sleep(rng.uniform(0, undisturbed.seconds))
     copy_ledger(source, ledger)
     os.waitpid(child, 0)
 
@@ -211,65 +213,71 @@ def _wait_for_blocks(ledger: Path, blocks: int) -> None:
 
 
 def _children(process: int) -> list[int]:
-    """The workers of a process: its children that run Python, but for the one that keeps its books."""
-    found = []
+    """The workers of a process: its children, except the resource tracker."""
+    workers = []
     for entry in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):
             fields = (entry / "stat").read_text().rpartition(")")[2].split()
             line = (entry / "cmdline").read_bytes()
             if int(fields[1]) == process and b"resource_tracker" not in line:
-                found.append(int(entry.name))
-    return found
+                workers.append(int(entry.name))
+    return workers
 
 
 @attrs.frozen
-class Calm:
-    """An undisturbed run: what came of it, how long it took, how often SQLite wrote."""
+class Undisturbed:
+    """An undisturbed run: its outcome, its duration, and the number of SQLite's writes."""
 
     outcome: Outcome
     seconds: float
     writes: int
 
     @classmethod
-    def of(cls, folder: Path) -> Calm:
+    def of(cls, folder: Path) -> Undisturbed:
         reading, writing = os.pipe()
         child = os.fork()
         if not child:
             try:
-                hook, began = Writes(), time.monotonic()
-                run(plan(), ledger=folder / "counted.ledger")
-                os.write(writing, f"{hook.count} {time.monotonic() - began}".encode())
+                hook, start = Writes(), time.monotonic()
+                run(make_plan(), ledger=folder / "counted.ledger")
+                os.write(writing, f"{hook.count} {time.monotonic() - start}".encode())
             finally:
                 os._exit(0)
         os.waitpid(child, 0)
         writes, seconds = os.read(reading, 1000).split()
-        return cls(Outcome.of(folder / "calm.ledger"), float(seconds), int(writes))
+        return cls(Outcome.of(folder / "undisturbed.ledger"), float(seconds), int(writes))
 
 
 # --- all together -----------------------------------------------------------------------------------------
 
-# Of 200 runs, how many are disturbed in each way, and how often each of them.
+# Of 200 runs, how many are disturbed in each way, and how often each of them is.
 WAYS = (
-    ("killed at a random moment", killed_at_a_moment, 80, 2),
-    ("killed within a write", killed_in_a_write, 90, 2),
-    ("killed with its two workers", killed_with_workers, 10, 1),
-    ("one of two workers killed", a_worker_killed, 10, 1),
-    ("copied while written", copied, 10, 1),
+    ("killed at a random moment", kill_at_a_moment, 80, 2),
+    ("killed within a write", kill_in_a_write, 90, 2),
+    ("killed with its two workers", kill_with_workers, 10, 1),
+    ("one of two workers killed", kill_a_worker, 10, 1),
+    ("copied while written", copy_while_written, 10, 1),
 )
 
 
-def tortured(
-    folder: Path, calm: Calm, way: Callable[..., None], runs: int, times: int, draw: np.random.Generator
+def disturb_runs(
+    folder: Path,
+    undisturbed: Undisturbed,
+    way: Callable[..., None],
+    runs: int,
+    times: int,
+    rng: np.random.Generator,
 ) -> list[int]:
-    """How many runs there were, kills, kills after which a commit was unfinished, and runs that are equal."""
+    """The numbers of runs, of kills, of kills that left a commit unfinished, and of runs with the right
+    outcome."""
     kills = unfinished = equal = 0
     for number in tqdm(range(runs), desc=way.__name__, leave=False):
         ledger = folder / f"{way.__name__}-{number}.ledger"
         for _ in range(times):
-            way(ledger, draw, calm)
+            way(ledger, rng, undisturbed)
             kills += 1
-            unfinished += unfinished_commit(ledger)
-        equal += Outcome.of(ledger) == calm.outcome
+            unfinished += has_unfinished_commit(ledger)
+        equal += Outcome.of(ledger) == undisturbed.outcome
     return [runs, kills, unfinished, equal]
 
 
@@ -278,22 +286,25 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=200)
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--play", type=Path, help=argparse.SUPPRESS)
-    asked = parser.parse_args()
-    if asked.play is not None:
-        run(plan(), jobs=2, ledger=asked.play)
+    options = parser.parse_args()
+    if options.play is not None:
+        run(make_plan(), jobs=2, ledger=options.play)
         return
-    began, draw, found = time.monotonic(), np.random.default_rng(asked.seed), []
+    start, rng, table = time.monotonic(), np.random.default_rng(options.seed), []
     with tempfile.TemporaryDirectory() as name:
-        calm = Calm.of(Path(name))
-        for told, way, share, times in WAYS:
-            runs = round(share * asked.runs / 200)
-            found.append([told, *tortured(Path(name), calm, way, runs, times, draw)])
-    found.append(["all", *np.sum([row[1:] for row in found], axis=0).tolist()])
-    head = ("disturbed how", "runs", "times", "left in a commit", "equal to an undisturbed one")
-    print(tabulate(found, head, tablefmt="plain"))
-    print(f"\nAn undisturbed run: {calm.writes:,} writes in {calm.seconds:.2f} s. Seed {asked.seed}.")
-    print(f"It took {time.monotonic() - began:.0f} s.")
-    _, runs, _, _, equal = found[-1]
+        undisturbed = Undisturbed.of(Path(name))
+        for label, way, share, times in WAYS:
+            runs = round(share * options.runs / 200)
+            table.append([label, *disturb_runs(Path(name), undisturbed, way, runs, times, rng)])
+    table.append(["all", *np.sum([row[1:] for row in table], axis=0).tolist()])
+    head = ("disturbance", "runs", "times", "left in a commit", "equal to an undisturbed run")
+    print(tabulate(table, head, tablefmt="plain"))
+    print(
+        f"\nAn undisturbed run: {undisturbed.writes:,} writes in {undisturbed.seconds:.2f} s. "
+        f"Seed {options.seed}."
+    )
+    print(f"It took {time.monotonic() - start:.0f} s.")
+    _, runs, _, _, equal = table[-1]
     sys.exit(runs != equal)
 
 

@@ -13,7 +13,7 @@ from arena import Adversary, Figure1, InvalidArgument, Learner, Moves, play
 from arena.settings import at_least, check_value, whole
 from audits.races.game_plan import Entrant, GamePlan, Watch, play_games
 from audits.runs.workers import Workers
-from audits.statistics.means_and_shares import Middle, Share
+from audits.statistics.medians_and_proportions import MedianAndMean, Proportion
 
 GAMES = 400
 BOOST = 40
@@ -69,10 +69,10 @@ class ExtractionFigures:
     points: int
     queries: int
     alpha: float
-    error: Middle
-    exceeding: Share
+    error: MedianAndMean
+    exceeding: Proportion
     failed: float
-    boosted: Middle
+    boosted: MedianAndMean
 
     @property
     def bound(self) -> float:
@@ -188,8 +188,8 @@ def _summarise(plan: ExtractionPlan, entrant: Entrant, figures: np.ndarray) -> E
         points=points,
         queries=entrant.adversary.rounds(points),  # type: ignore[attr-defined]
         alpha=alpha,
-        error=Middle.of(errors, level),
-        exceeding=Share.of(errors > LEARNER_FACTOR * alpha, level),
+        error=MedianAndMean.of(errors, level),
+        exceeding=Proportion.of(errors > LEARNER_FACTOR * alpha, level),
         failed=float(failed.mean()),
-        boosted=Middle.of(boosted[:: plan.block], level),
+        boosted=MedianAndMean.of(boosted[:: plan.block], level),
     )

@@ -13,7 +13,7 @@ from audits.races.game_plan import Watch, play_games
 from audits.races.predictor_errors import ErrorRecorder
 from audits.races.predictor_race import PredictorRace, plan_predictor_race, queries_by_round
 from audits.runs.workers import Workers
-from audits.statistics.means_and_shares import Middle
+from audits.statistics.medians_and_proportions import MedianAndMean
 
 FRACTIONS = (0.0, 0.1, 0.3, 0.9)
 GAMES = 50
@@ -58,9 +58,9 @@ class PoisoningFigures:
 
     dose: Dose = attrs.field(repr=False)
     learner: Learner
-    mean: tuple[Middle, ...]
-    worst: tuple[Middle, ...]
-    moved: tuple[Middle, ...]
+    mean: tuple[MedianAndMean, ...]
+    worst: tuple[MedianAndMean, ...]
+    moved: tuple[MedianAndMean, ...]
     halted: tuple[int, ...]
 
     @property
@@ -163,9 +163,9 @@ def _summarise(plan: PoisoningPlan, number: int, figures: np.ndarray) -> Poisoni
     asked = queries_by_round(learner, plan.rounds)[:, None]
     level = (1 - plan.confidence) / (3 * plan.rounds * len(plan.entrants))
 
-    def limit(rows: Any) -> tuple[Middle, ...]:
+    def limit(rows: Any) -> tuple[MedianAndMean, ...]:
         # The excess over the best concept's error may be below 0: votes are no concept of the class.
-        return tuple(Middle.of(np.clip(row, 0, 1), level) for row in rows)
+        return tuple(MedianAndMean.of(np.clip(row, 0, 1), level) for row in rows)
 
     return PoisoningFigures(
         dose=plan.doses[number],

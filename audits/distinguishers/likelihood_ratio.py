@@ -1,13 +1,8 @@
-"""The log-likelihood ratio of a view: no distinguisher tells the worlds apart better.
+"""The log-likelihood ratio of a view, which distinguishes the worlds as well as possible.
 
-It takes a learner that tells its law, and an adversary without coins. The ratio is worked out once, for
-every view or for the cells of a fine grid of values, and sorted into at most 512 levels: to play a block then
-takes a look-up a game. A test that knows the level of a score instead of the score is as valid, and hardly
-less sharp: levels are narrow where views are rare.
-
-Under Figure1 and Voting views are listed as `arena exact` lists them. Levels come from rounded ratios; else
-events would be chosen by the last bits of released values, and noise that was added in floating point gives
-worlds away by those: true of the code, but not what the told law says.
+It needs a learner with a known output distribution and an adversary without randomness. Ratios are computed
+once and sorted into at most 512 levels; a block of games then costs one look-up per game. Why levels are
+valid and hardly lose power: docs/proofs/likelihood_ratio.md.
 """
 
 from __future__ import annotations
@@ -31,122 +26,126 @@ from arena import (
     Unsupported,
     ValueLaw,
 )
-from audits.exact.views import laws_of_values
-from audits.exact.walk import ANSWERING, PRUNE, Walk, letters_of
+from audits.exact.path_enumeration import ANSWERING, PRUNE, PathEnumeration, answer_letters
+from audits.exact.view_laws import value_laws
 
-MOST_LEVELS = 512
-_MOST_PATHS = 50_000
-_CELLS = 16_384  # of the grid over a density
-_DECIMALS = 9
+MAX_LEVELS = 512
+_MAX_PATHS = 50_000
+_GRID_CELLS = 16_384  # of the grid over a density
+_DECIMALS = 9  # to which ratios are rounded before they are sorted into levels
 
-Place = Callable[[np.ndarray], np.ndarray]
+Locate = Callable[[np.ndarray], np.ndarray]
 
 
 @attrs.frozen(eq=False)
-class Levels:
-    """Scores by level.
+class LevelScores:
+    """Scores as indices of levels.
 
-    Shapes: levels (k,), rising, the ratio at which each begins; of_game (n,), the level of each game.
+    Shapes: levels (k,), increasing, the smallest ratio of each level; of_game (n,), the level of each game.
     """
 
     levels: np.ndarray
     of_game: np.ndarray
 
-    def __getitem__(self, games: np.ndarray) -> Levels:
-        return Levels(self.levels, self.of_game[games])
+    def __getitem__(self, games: np.ndarray) -> LevelScores:
+        return LevelScores(self.levels, self.of_game[games])
 
 
 @attrs.frozen(eq=False)
-class Ratio:
-    """log P(view in world 1) - log P(view in world 0), for listed views or cells.
+class LikelihoodRatio:
+    """log P(view in world 1) − log P(view in world 0), by level.
 
-    Shapes: levels (k,); level (m,), of each listed view; place: views or values (n, ...) -> which (n,).
+    Shapes: levels (k,); level (m,), the level of each listed view or cell. locate: maps views or values (n,
+        ...) to their indices (n,) among these.
     """
 
     levels: np.ndarray
     level: np.ndarray
-    place: Place
+    locate: Locate
 
-    def __call__(self, seen: np.ndarray) -> Levels:
-        return Levels(self.levels, self.level[self.place(seen)])
+    def __call__(self, views: np.ndarray) -> LevelScores:
+        return LevelScores(self.levels, self.level[self.locate(views)])
 
 
-def likelihood_ratios(learner: Learner, adversary: Adversary, referee: Referee, played: Played) -> Levels:
-    """The log-likelihood ratios of the views of a recorded table, by level; infinite where a view is
-    impossible in one world.
+def likelihood_ratios(
+    learner: Learner, adversary: Adversary, referee: Referee, played: Played
+) -> LevelScores:
+    """The log-likelihood ratios of the views of a recorded batch; infinite where a view is impossible in one
+    world.
 
-    Raises: Unsupported if the learner does not tell its law, if the adversary draws coins, if there are too
-    many views to list, or before an online referee.
+    Raises: Unsupported if the learner's output distribution is unknown, the adversary uses randomness, there
+        are too many views, or the protocol has no known ratio.
     """
     assert played.view is not None
-    ratio = ratio_of(learner, adversary, referee)
+    ratio = build_likelihood_ratio(learner, adversary, referee)
     if referee.name in ANSWERING:
-        return ratio(letters_of(played).T)
+        return ratio(answer_letters(played).T)
     (reply,) = (reply for reply in played.view.replies if isinstance(reply, Released))
     (values,) = reply.parts
     return ratio(values)
 
 
 @lru_cache(maxsize=64)
-def ratio_of(learner: Learner, adversary: Adversary, referee: Referee) -> Ratio:
-    """The ratio for these players; raises as `likelihood_ratios` does."""
+def build_likelihood_ratio(learner: Learner, adversary: Adversary, referee: Referee) -> LikelihoodRatio:
+    """The likelihood ratio for these players; cached. Raises as `likelihood_ratios` does."""
     if referee.name in ANSWERING:
-        return _of_answers(learner, adversary, referee)
+        return _ratio_of_answers(learner, adversary, referee)
     if referee.name != "Release":
         raise Unsupported(
-            f"a likelihood ratio is to be had under Figure1, Voting and Release, not under {referee.name}",
-            remedy="Let a distinguisher be learned, or return a score.",
+            f"the likelihood ratio is known under Figure1, Voting and Release, not under {referee.name}",
+            remedy="Use a learned distinguisher, or return a score.",
         )
-    return _of_values(*laws_of_values(learner, adversary, referee))
+    return _ratio_of_values(*value_laws(learner, adversary, referee))
 
 
 # --- answers ------------------------------------------------------------------------------------------------
 
 
-def _of_answers(learner: Learner, adversary: Adversary, referee: Referee) -> Ratio:
-    walk = Walk(learner, adversary, referee, prune=PRUNE, most_paths=_MOST_PATHS)
-    walk.walk()
-    views, masses = walk.listed()
+def _ratio_of_answers(learner: Learner, adversary: Adversary, referee: Referee) -> LikelihoodRatio:
+    paths = PathEnumeration(learner, adversary, referee, prune=PRUNE, max_paths=_MAX_PATHS)
+    paths.run()
+    views, masses = paths.views()
     rows = np.zeros((len(views), max(len(view) for view in views)))
     for row, view in zip(rows, views, strict=True):
         row[: len(view)] = list(view)
     known = Finite(rows, np.full(len(rows), 1 / len(rows)))
-    # After a halt nothing is shown, whatever the letters of the table say.
-    return _listed(masses, known, lambda letters: _cut(letters, rows.shape[1]))
+    # After a halt nothing is shown, whatever letters follow in the batch.
+    return _ratio_of_list(masses, known, lambda letters: _drop_after_halt(letters, rows.shape[1]))
 
 
-def _cut(letters: np.ndarray, rounds: int) -> np.ndarray:
-    """The letters of each game (n, rounds) up to the one that shows a halt, as views have them."""
+def _drop_after_halt(letters: np.ndarray, rounds: int) -> np.ndarray:
+    """The letters of each game (n, rounds) up to the first that shows a halt, as in enumerated views."""
     shown = letters[:, :rounds].astype(np.float64)
-    over = np.cumsum(shown >= 4, axis=1) - (shown >= 4) > 0
-    shown[over] = 0.0
+    halted_before = np.cumsum(shown >= 4, axis=1) - (shown >= 4) > 0
+    shown[halted_before] = 0.0
     return shown
 
 
 # --- values -------------------------------------------------------------------------------------------------
 
 
-def _of_values(world_0: ValueLaw, world_1: ValueLaw) -> Ratio:
+def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         both = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
         masses = np.exp([law.log_density(both) for law in (world_0, world_1)])
-        return _listed(masses, Finite(both, np.full(len(both), 1 / len(both))), lambda values: values)
+        return _ratio_of_list(masses, Finite(both, np.full(len(both), 1 / len(both))), lambda values: values)
     if isinstance(world_0, Density) and isinstance(world_1, Density):
-        line = _Line.of(world_0, world_1)
-        return _levelled(line.loss, line.p0, line.p1, lambda values: line.place(values.reshape(-1)))
+        grid = _DensityGrid.of(world_0, world_1)
+        return _sort_into_levels(grid.loss, grid.p0, grid.p1, lambda values: grid.locate(values.reshape(-1)))
     if isinstance(world_0, Branches) and isinstance(world_1, Branches):
-        return _of_branches(world_0, world_1)
+        return _ratio_of_branches(world_0, world_1)
     if isinstance(world_0, Independent) and isinstance(world_1, Independent):
-        return _of_parts(world_0, world_1)
+        return _ratio_of_parts(world_0, world_1)
     raise Unsupported(
-        "the laws of both worlds must be of one kind for a likelihood ratio",
+        "a likelihood ratio needs output distributions of the same kind in both worlds",
         value=[type(world_0).__name__, type(world_1).__name__],
     )
 
 
 @attrs.frozen(eq=False)
-class _Line:
-    """A grid over the values of a density, with a cell beyond each end: ratio and masses of every cell."""
+class _DensityGrid:
+    """A grid over the values of a density, with one cell beyond each end: the ratio and the masses of every
+    cell."""
 
     low: float
     per_unit: float
@@ -155,92 +154,93 @@ class _Line:
     p1: np.ndarray
 
     @classmethod
-    def of(cls, world_0: Density, world_1: Density) -> _Line:
+    def of(cls, world_0: Density, world_1: Density) -> _DensityGrid:
         low, high = min(world_0.low, world_1.low), max(world_0.high, world_1.high)
-        width = (high - low) / _CELLS
-        middle = low + width * (np.arange(-1, _CELLS + 1) + 0.5)
+        width = (high - low) / _GRID_CELLS
+        middle = low + width * (np.arange(-1, _GRID_CELLS + 1) + 0.5)
         logs = [law.log_density(middle) for law in (world_0, world_1)]
         masses = (width * np.exp(log) for log in logs)
         return cls(low, 1 / width, _difference(*logs), *masses)
 
-    def place(self, values: np.ndarray) -> np.ndarray:
+    def locate(self, values: np.ndarray) -> np.ndarray:
         cell = (np.asarray(values, np.float64) - self.low) * self.per_unit
-        return np.clip(np.floor(cell), -1, _CELLS).astype(np.intp) + 1
+        return np.clip(np.floor(cell), -1, _GRID_CELLS).astype(np.intp) + 1
 
 
-def _of_branches(world_0: Branches, world_1: Branches) -> Ratio:
-    """The cells of all branches in a row; a branch without a number is one cell."""
+def _ratio_of_branches(world_0: Branches, world_1: Branches) -> LikelihoodRatio:
+    """The cells of all branches one after the other; a branch without a number is one cell."""
     starts, parts = [0], []
-    lines: list[_Line | None] = []
-    for one, other in zip(world_0.parts, world_1.parts, strict=True):
-        if isinstance(one, Density) and isinstance(other, Density):
-            line = _Line.of(one, other)
-            lines.append(line)
-            parts.append((line.loss, line.p0, line.p1))
-        elif not isinstance(one, Density) and not isinstance(other, Density):
-            lines.append(None)
-            masses = np.array([[one], [other]], float)
+    grids: list[_DensityGrid | None] = []
+    for part_0, part_1 in zip(world_0.parts, world_1.parts, strict=True):
+        if isinstance(part_0, Density) and isinstance(part_1, Density):
+            grid = _DensityGrid.of(part_0, part_1)
+            grids.append(grid)
+            parts.append((grid.loss, grid.p0, grid.p1))
+        elif not isinstance(part_0, Density) and not isinstance(part_1, Density):
+            grids.append(None)
+            masses = np.array([[part_0], [part_1]], float)
             parts.append((_difference(*_logs(masses)), *masses))
         else:
-            raise Unsupported("a branch shows a number in both worlds or in none")
+            raise Unsupported("a branch must release a number in both worlds or in neither")
         starts.append(starts[-1] + len(parts[-1][0]))
 
-    def place(values: np.ndarray) -> np.ndarray:
+    def locate(values: np.ndarray) -> np.ndarray:
         branch, number = world_0.read(values)
-        found = np.take(starts, branch)
-        for index, line in enumerate(lines):
-            here = branch == index
-            if line is not None and here.any():
-                found[here] += line.place(number[here])
-        return np.asarray(found)
+        cells = np.take(starts, branch)
+        for index, grid in enumerate(grids):
+            in_branch = branch == index
+            if grid is not None and in_branch.any():
+                cells[in_branch] += grid.locate(number[in_branch])
+        return np.asarray(cells)
 
     loss, p0, p1 = (np.concatenate(column) for column in zip(*parts, strict=True))
-    return _levelled(loss, p0, p1, place)
+    return _sort_into_levels(loss, p0, p1, locate)
 
 
-def _of_parts(world_0: Independent, world_1: Independent) -> Ratio:
-    """Of a vector that differs in one coordinate, that coordinate's; else the sum over the coordinates."""
-    ratios = [_of_values(*pair) for pair in zip(world_0.parts, world_1.parts, strict=True)]
-    telling = [index for index, ratio in enumerate(ratios) if ratio.levels.any()]
-    if len(telling) == 1:
-        (index,) = telling
-        alone = ratios[index]
-        return Ratio(alone.levels, alone.level, lambda values: alone.place(values[:, index]))
-    most = sum(float(np.abs(_finite(ratio.levels)).max(initial=0.0)) for ratio in ratios)
-    grid = np.linspace(-most, most, MOST_LEVELS - 2) if most else np.zeros(1)
+def _ratio_of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRatio:
+    """For a vector that differs in one coordinate, the ratio of that coordinate; otherwise the sum over
+    coordinates."""
+    ratios = [_ratio_of_values(*pair) for pair in zip(world_0.parts, world_1.parts, strict=True)]
+    differing = [index for index, ratio in enumerate(ratios) if ratio.levels.any()]
+    if len(differing) == 1:
+        (index,) = differing
+        single = ratios[index]
+        return LikelihoodRatio(single.levels, single.level, lambda values: single.locate(values[:, index]))
+    largest = sum(float(np.abs(ratio.levels[np.isfinite(ratio.levels)]).max(initial=0.0)) for ratio in ratios)
+    grid = np.linspace(-largest, largest, MAX_LEVELS - 2) if largest else np.zeros(1)
 
-    def place(values: np.ndarray) -> np.ndarray:
+    def locate(values: np.ndarray) -> np.ndarray:
         total = np.zeros(len(values))
-        for index in telling:
+        for index in differing:
             part = ratios[index]
-            total += part.levels[part.level[part.place(values[:, index])]]
+            total += part.levels[part.level[part.locate(values[:, index])]]
         return np.searchsorted(grid, total, side="right")
 
     levels = np.concatenate([[-np.inf], grid])
-    return Ratio(levels, np.arange(len(levels)), place)
+    return LikelihoodRatio(levels, np.arange(len(levels)), locate)
 
 
 # --- levels -------------------------------------------------------------------------------------------------
 
 
-def _listed(masses: np.ndarray, known: Finite, rows: Place) -> Ratio:
-    """For listed views of masses (2, v); one that is not listed says nothing."""
+def _ratio_of_list(masses: np.ndarray, known: Finite, rows: Locate) -> LikelihoodRatio:
+    """The ratio of listed views with masses (2, v); any other view gets 0."""
     loss = np.append(_difference(*_logs(masses)), 0.0)
 
-    def place(seen: np.ndarray) -> np.ndarray:
-        index, found = known.place(rows(seen))
-        return np.where(found, index, len(loss) - 1)
+    def locate(views: np.ndarray) -> np.ndarray:
+        index, is_known = known.place(rows(views))
+        return np.where(is_known, index, len(loss) - 1)
 
     p0, p1 = np.column_stack([masses, np.zeros(2)])
-    return _levelled(loss, p0, p1, place)
+    return _sort_into_levels(loss, p0, p1, locate)
 
 
-def _levelled(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, place: Place) -> Ratio:
-    """Sort the ratios (m,) of cells of masses p0, p1 (m,) into levels, narrow where little lies beyond."""
+def _sort_into_levels(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, locate: Locate) -> LikelihoodRatio:
+    """Sort the ratios (m,) of cells with masses p0, p1 (m,) into levels, which are narrow in the tails."""
     values, which = np.unique(np.round(loss, _DECIMALS), return_inverse=True)
     which = which.ravel()
-    if len(values) <= MOST_LEVELS:
-        return Ratio(values, which, place)
+    if len(values) <= MAX_LEVELS:
+        return LikelihoodRatio(values, which, locate)
     weight = np.zeros(len(values))
     for masses in (p0, p1):
         mass = np.bincount(which, weights=masses, minlength=len(values))
@@ -248,9 +248,10 @@ def _levelled(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, place: Place) ->
         beyond = np.minimum(below, below[-1] - below + mass)
         weight += np.divide(mass, beyond, out=np.zeros_like(mass), where=beyond > 0)
     so_far = np.cumsum(weight)
-    group = np.minimum((so_far - weight) / so_far[-1] * MOST_LEVELS, MOST_LEVELS - 1).astype(np.intp)
-    first = np.flatnonzero(np.diff(group, prepend=-1))
-    return Ratio(values[first], (np.cumsum(np.isin(np.arange(len(group)), first)) - 1)[which], place)
+    group = np.minimum((so_far - weight) / so_far[-1] * MAX_LEVELS, MAX_LEVELS - 1).astype(np.intp)
+    starts = np.diff(group, prepend=-1) != 0
+    level = np.cumsum(starts) - 1
+    return LikelihoodRatio(values[starts], level[which], locate)
 
 
 def _logs(masses: np.ndarray) -> np.ndarray:
@@ -259,10 +260,6 @@ def _logs(masses: np.ndarray) -> np.ndarray:
 
 
 def _difference(log_0: np.ndarray, log_1: np.ndarray) -> np.ndarray:
-    """log_1 - log_0; 0 where a view is impossible in both worlds."""
+    """log_1 − log_0; 0 where a view is impossible in both worlds."""
     with np.errstate(invalid="ignore"):
         return np.nan_to_num(log_1 - log_0, nan=0.0, posinf=np.inf, neginf=-np.inf)
-
-
-def _finite(values: np.ndarray) -> np.ndarray:
-    return np.asarray(values[np.isfinite(values)])

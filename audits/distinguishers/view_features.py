@@ -1,7 +1,7 @@
-"""Views as numbers: what a distinguisher that is learned from games, rather than written by a person, works from.
+"""Views as rows of numerical features, for learned distinguishers and simple scores.
 
-A view becomes a row of features: the label of every answer, how many answers were 1, whether and when the
-learner fell silent, the numbers that it released. Rows say nothing that the adversary did not see.
+The features of a view are the label of every answer, the number of answers 1, whether the learner halted, and
+the released numbers. They contain nothing that the adversary did not see.
 """
 
 from __future__ import annotations
@@ -18,80 +18,80 @@ from arena.points import freeze
 from arena.replies import list_answers
 from audits.statistics.score_pairs import PairCounts, distinct
 
-MOST_ROUNDS = 64  # answers told one by one; of longer games, sums over stretches of rounds
-_NEVER = -2.0  # where a view has no such answer
-_BEYOND = 1e300  # stands for infinity, which no classifier takes
+MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
+_MISSING = -2.0  # the feature of a view that has no such answer or value
+_LARGEST = 1e300  # stands for infinity, which classifiers reject
 _MAGIC = b"view"
 _HEAD = struct.Struct("<qqq")
 
 
 @attrs.frozen(eq=False)
-class Features:
-    """The views of n games as rows.
+class ViewFeatures:
+    """The features of the views of n games.
 
-    Shapes: rows (n, F) float64, finite; names (F,), what each column tells.
+    Shapes: rows (n, F) float64, finite; names (F,), the names of the columns.
     """
 
     rows: np.ndarray
     names: tuple[str, ...]
 
-    def __getitem__(self, games: np.ndarray) -> Features:
-        return Features(self.rows[games], self.names)
+    def __getitem__(self, games: np.ndarray) -> ViewFeatures:
+        return ViewFeatures(self.rows[games], self.names)
 
 
-def features(played: Played) -> Features:
-    """The views of a recorded table.
+def view_features(played: Played) -> ViewFeatures:
+    """The features of the views of a recorded batch of games.
 
-    Raises: InvalidArgument if the table was not recorded.
+    Raises: InvalidArgument if the views were not recorded.
     """
     if played.single_games:
-        parts = _aligned([_of_replies(one) for one in played.single_games])
-        return Features(freeze(np.concatenate([part.rows for part in parts])), parts[0].names)
-    return _of_replies(played)
+        parts = _align_columns([_features_of_replies(game) for game in played.single_games])
+        return ViewFeatures(freeze(np.concatenate([part.rows for part in parts])), parts[0].names)
+    return _features_of_replies(played)
 
 
-def _of_replies(played: Played) -> Features:
+def _features_of_replies(played: Played) -> ViewFeatures:
     if played.view is None:
-        raise InvalidArgument("a table's views must be recorded", remedy="Play with record=True.")
+        raise InvalidArgument("the views of the games were not recorded", remedy="Play with record=True.")
     games = len(played.worlds)
     columns: dict[str, np.ndarray] = {}
     replies = played.view.replies
-    columns |= _answers(list_answers(replies))
-    columns |= _values(numbers_shown(replies), games)
+    columns |= _answer_columns(list_answers(replies))
+    columns |= _value_columns(collect_values(replies), games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
-    return Features(freeze(_finite(rows)), tuple(columns))
+    return ViewFeatures(freeze(_replace_infinities(rows)), tuple(columns))
 
 
-def _answers(answers: list[Answer]) -> dict[str, np.ndarray]:
+def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
     if not answers:
         return {}
     labels = np.stack([answer.label for answer in answers], axis=1).astype(float)
     ones = labels == 1
-    if labels.shape[1] <= MOST_ROUNDS:
-        each = {f"answer {t}": column for t, column in enumerate(labels.T, start=1)}
+    if labels.shape[1] <= MAX_ROUNDS:
+        single = {f"answer {t}": column for t, column in enumerate(labels.T, start=1)}
     else:
-        cuts = np.linspace(0, labels.shape[1], MOST_ROUNDS + 1).astype(int)
+        cuts = np.linspace(0, labels.shape[1], MAX_ROUNDS + 1).astype(int)
         sums = np.add.reduceat(ones, cuts[:-1], axis=1).T
-        each = {
+        single = {
             f"answers 1 in {a + 1} to {b}": s.astype(float)
             for a, b, s in zip(cuts, cuts[1:], sums, strict=False)
         }
-    return each | {
+    return single | {
         "answers 1": ones.sum(axis=1).astype(float),
         "answers": np.isin(labels, (0, 1)).sum(axis=1).astype(float),
         "halted": answers[-1].halted.astype(float),
     }
 
 
-def numbers_shown(replies: Sequence[Reply]) -> list[np.ndarray]:
-    """Released values and the concepts of hypotheses, (n, ...) each, in order."""
-    others = Answer, Answers, Received  # what they say is told by the answers, or by silence after them
+def collect_values(replies: Sequence[Reply]) -> list[np.ndarray]:
+    """Released values and the concepts of published hypotheses, (n, ...) each, in order."""
+    others = Answer, Answers, Received  # these are features as answers
     return [part for reply in replies if not isinstance(reply, others) for part in reply.parts]
 
 
-def _values(values: list[np.ndarray], games: int) -> dict[str, np.ndarray]:
+def _value_columns(values: list[np.ndarray], games: int) -> dict[str, np.ndarray]:
     columns: dict[str, np.ndarray] = {}
     for number, value in enumerate(values, start=1):
         flat = np.asarray(value, dtype=np.float64).reshape(games, -1)
@@ -101,35 +101,35 @@ def _values(values: list[np.ndarray], games: int) -> dict[str, np.ndarray]:
     return columns
 
 
-def _finite(rows: np.ndarray) -> np.ndarray:
+def _replace_infinities(rows: np.ndarray) -> np.ndarray:
     rows = rows + 0.0  # turns -0.0 into 0.0, which compares equal but has other bytes
-    return np.nan_to_num(rows, nan=2 * _BEYOND, posinf=_BEYOND, neginf=-_BEYOND)
+    return np.nan_to_num(rows, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
 
 
-def _aligned(tables: Sequence[Features]) -> list[Features]:
-    """Tables that may have seen different things, with the same columns."""
-    names = tuple(dict.fromkeys(name for table in tables for name in table.names))
-    return [Features(_columns(table.rows, table.names, names), names) for table in tables]
+def _align_columns(parts: Sequence[ViewFeatures]) -> list[ViewFeatures]:
+    """The same features with the union of all columns."""
+    names = tuple(dict.fromkeys(name for part in parts for name in part.names))
+    return [ViewFeatures(_select_columns(part.rows, part.names, names), names) for part in parts]
 
 
-def _columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str, ...]) -> np.ndarray:
-    """The wanted columns of rows; one that they do not have says that nothing of the kind was seen."""
+def _select_columns(rows: np.ndarray, names: tuple[str, ...], wanted: tuple[str, ...]) -> np.ndarray:
+    """The wanted columns of rows; `_MISSING` in columns that they do not have."""
     if names == wanted:
         return rows
     place = {name: column for column, name in enumerate(names)}
-    found = np.full((len(rows), len(wanted)), _NEVER)
+    columns = np.full((len(rows), len(wanted)), _MISSING)
     for column, name in enumerate(wanted):
         if name in place:
-            found[:, column] = rows[:, place[name]]
-    return found
+            columns[:, column] = rows[:, place[name]]
+    return columns
 
 
 @attrs.frozen(eq=False)
 class ViewCounts:
-    """The views of a block's pairs, counted.
+    """The pairs of views of one block, counted.
 
     Shapes: rows (m, F), distinct; which (k, 2) int64, distinct, column b is the row of the game in world b;
-    counts (k,) int64 of at least 1; names (F,).
+        counts (k,) int64, at least 1; names (F,).
     """
 
     rows: np.ndarray
@@ -138,9 +138,9 @@ class ViewCounts:
     names: tuple[str, ...]
 
     @classmethod
-    def of(cls, world0: Features, world1: Features) -> ViewCounts:
+    def of(cls, world0: ViewFeatures, world1: ViewFeatures) -> ViewCounts:
         """Count the pairs of views (world0.rows[j], world1.rows[j])."""
-        world0, world1 = _aligned([world0, world1])
+        world0, world1 = _align_columns([world0, world1])
         games = len(world0.rows)
         rows, place = distinct(np.concatenate([world0.rows, world1.rows]))
         which, pair = distinct(np.column_stack([place[:games], place[games:]]))
@@ -152,18 +152,18 @@ class ViewCounts:
         return int(self.counts.sum())
 
     def by_world(self) -> np.ndarray:
-        """(m, 2) int64: how often each row was seen in world 0 and in world 1."""
-        seen = np.zeros((len(self.rows), 2), np.int64)
+        """(m, 2) int64: how often each row occurred in world 0 and in world 1."""
+        times = np.zeros((len(self.rows), 2), np.int64)
         for world in range(2):
-            np.add.at(seen[:, world], self.which[:, world], self.counts)
-        return seen
+            np.add.at(times[:, world], self.which[:, world], self.counts)
+        return times
 
     def columns(self, names: tuple[str, ...]) -> np.ndarray:
-        """The rows with the named columns."""
-        return _columns(self.rows, self.names, names)
+        """The named columns of all rows; a constant for columns that the block does not have."""
+        return _select_columns(self.rows, self.names, names)
 
-    def scored(self, score: np.ndarray) -> PairCounts:
-        """The pairs' scores, counted; score: (m,), of each row."""
+    def count_scores(self, score: np.ndarray) -> PairCounts:
+        """The score pairs of the block; score: (m,), the score of each row."""
         world0, world1 = score[self.which].T
         return PairCounts.of(world0, world1, self.counts)
 
@@ -176,7 +176,7 @@ class ViewCounts:
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> ViewCounts:
-        """The inverse of `to_bytes`; raises InvalidArgument on anything else."""
+        """The inverse of `to_bytes`. Raises InvalidArgument for anything else."""
         try:
             raw = zlib.decompress(blob.removeprefix(_MAGIC))
             m, k, letters = _HEAD.unpack_from(raw)
@@ -189,14 +189,14 @@ class ViewCounts:
             which = np.frombuffer(raw, "<i8", 2 * k, at + 8 * m * width).reshape(k, 2)
             counts = np.frombuffer(raw, "<i8", k, at + 8 * (m * width + 2 * k))
         except (zlib.error, struct.error, ValueError) as error:
-            raise InvalidArgument("the bytes are not a block's views") from error
-        named = tuple(names.split("\n")) if names else ()
-        return cls(rows.astype(np.float64), which.astype(np.int64), counts.astype(np.int64), named)
+            raise InvalidArgument("the bytes do not encode the views of a block") from error
+        columns = tuple(names.split("\n")) if names else ()
+        return cls(rows.astype(np.float64), which.astype(np.int64), counts.astype(np.int64), columns)
 
 
 Block = PairCounts | ViewCounts
 
 
-def decoded(blob: bytes) -> Block:
-    """The block that `to_bytes` of either kind made; raises InvalidArgument on anything else."""
+def decode_block(blob: bytes) -> Block:
+    """The block that `to_bytes` of either kind encoded. Raises InvalidArgument for anything else."""
     return ViewCounts.from_bytes(blob) if blob.startswith(_MAGIC) else PairCounts.from_bytes(blob)

@@ -1,12 +1,13 @@
-"""Exact audits: the law of the adversary's view in both worlds, from the law that the learner tells.
+"""Exact audits: the distribution of the adversary's view in both worlds, from the output distribution of the
+learner.
 
-Nothing is sampled. `exact` says how far a learner falls short of its claim, or how much of it it leaves
-unused; the curves and figures of audits that play games can be held against it.
+Nothing is sampled. An exact audit shows by how much a learner violates its claim, or how much of the claim it
+leaves unused, and serves as a reference for audits that play games.
 """
 
+from audits.exact.exact_audit import ExactAudit, exact
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
-from audits.exact.result import Exact, exact
-from audits.exact.values import loss_of_values
-from audits.exact.views import ViewLaw, view_law
+from audits.exact.released_values import loss_of_values
+from audits.exact.view_laws import ViewLaw, view_law
 
-__all__ = ["Bracket", "Exact", "PrivacyLoss", "ViewLaw", "exact", "loss_of_values", "view_law"]
+__all__ = ["Bracket", "ExactAudit", "PrivacyLoss", "ViewLaw", "exact", "loss_of_values", "view_law"]

@@ -1,4 +1,7 @@
-"""The privacy loss between two laws of one view, and what follows: δ(ε), ε(δ), the trade-off curve."""
+"""Privacy loss between two distributions of one view, with δ(ε), ε(δ) and the trade-off curve.
+
+Derivations: docs/proofs/exact_privacy_loss.md.
+"""
 
 from __future__ import annotations
 
@@ -12,50 +15,51 @@ import numpy as np
 
 from arena import Claim, InvalidArgument
 from arena.points import freeze
+from arena.settings import at_least, at_most, check_value, less_than
 
-ROUNDING = 1e-13  # what sums of masses, each right to its last bits, may be off by
-_STEPS = 100  # of a bisection: down to the last bits
-_REACH_SLACK = 1e-9  # nats; a told reach that is further above a claim refutes it
+ROUNDING = 1e-13  # error of a sum of masses, each of which is correct to its last bits
+_STEPS = 100  # of a bisection, down to the last bits
+_REACH_SLACK = 1e-9  # relative; a pure ε further above a pure claim refutes it
 
 
 @attrs.frozen
 class Bracket:
-    """Two numbers between which a third lies."""
+    """Lower and upper bounds on a number."""
 
     lower: float
     upper: float
 
     @property
     def middle(self) -> float:
-        """Half way; infinity where the upper number is."""
+        """The midpoint; infinity if the upper bound is infinite."""
         return self.upper if math.isinf(self.upper) else (self.lower + self.upper) / 2
 
 
-def _own(values: Any) -> np.ndarray:
+def _freeze_copy(values: Any) -> np.ndarray:
     return freeze(np.array(values, dtype=np.float64))
 
 
 @attrs.frozen(eq=False, kw_only=True, slots=False)
 class PrivacyLoss:
-    """The laws of a view in world 0 and in world 1, cut into cells.
+    """The distributions of a view in world 0 and in world 1, cut into cells.
 
-    The privacy loss of a view is log(P₁/P₀), in nats: ∞ where it is possible in world 1 only, −∞ where in
-    world 0 only.
+    The privacy loss of a view is log(P₁/P₀) in nats: ∞ if it is possible in world 1 only, −∞ if in world 0
+    only.
 
-    Shapes, all (k,): p0, p1 the masses of the cells, at least one of them positive; low, high bounds on the
-    privacy loss within each, equal for a single view. Logs, since ratios leave the range of floating point
-    long before they cease to matter.
+    Shapes, all (k,): p0, p1, the masses of the cells, at least one of them positive; low, high, bounds on the
+    privacy loss within each cell, equal for a single view. They are logarithms because ratios leave the range
+    of floating point.
 
-    unlisted: the mass, in either world, of views that no cell holds.
+    unlisted: the mass, in either world, of views in no cell.
     error: by how much the mass of a set of cells may be off, beyond rounding.
-    reach: the least and the greatest privacy loss of any view, where that is known; else it is read off the
-        cells, and `complete` says whether they hold every view.
+    reach: the least and greatest privacy loss of any view, if known; otherwise they are taken from the cells.
+    complete: whether the cells hold every view.
     """
 
-    p0: np.ndarray = attrs.field(converter=_own)
-    p1: np.ndarray = attrs.field(converter=_own)
-    low: np.ndarray = attrs.field(converter=_own)
-    high: np.ndarray = attrs.field(converter=_own)
+    p0: np.ndarray = attrs.field(converter=_freeze_copy)
+    p1: np.ndarray = attrs.field(converter=_freeze_copy)
+    low: np.ndarray = attrs.field(converter=_freeze_copy)
+    high: np.ndarray = attrs.field(converter=_freeze_copy)
     unlisted: float = 0.0
     error: float = 0.0
     reach: tuple[float, float] | None = None
@@ -63,34 +67,34 @@ class PrivacyLoss:
 
     @classmethod
     def of_views(cls, p0: Any, p1: Any, **rest: Any) -> Self:
-        """From the probabilities (k,) of single views; those impossible in both worlds are left out."""
+        """From the probabilities (k,) of single views; views impossible in both worlds are left out."""
         first, second = np.array(p0, float), np.array(p1, float)
-        held = (first != 0) | (second != 0)
-        first, second = first[held], second[held]
+        possible = (first != 0) | (second != 0)
+        first, second = first[possible], second[possible]
         loss = log_ratio(first, second)
         return cls(p0=first, p1=second, low=loss, high=loss, **rest)
 
     def __attrs_post_init__(self) -> None:
         cells = (self.p0, self.p1, self.low, self.high)
         if any(array.shape != self.p0.shape or array.ndim != 1 for array in cells):
-            raise InvalidArgument("cells have two masses and two bounds each", value=[a.shape for a in cells])
+            raise InvalidArgument("p0, p1, low and high must be (k,)", value=[a.shape for a in cells])
         if any(np.isnan(array).any() for array in cells) or not (self.error >= 0 and self.unlisted >= 0):
             raise InvalidArgument(
-                "masses and bounds of a privacy loss are numbers, and its errors at least 0"
+                "masses and bounds of a privacy loss must be numbers, and its errors at least 0"
             )
         if not ((self.p0 >= 0).all() and (self.p1 >= 0).all() and np.isfinite(self.p0 + self.p1).all()):
-            raise InvalidArgument("the masses of cells are finite and at least 0")
+            raise InvalidArgument("the masses of cells must be finite and at least 0")
         self._check_bounds()
 
     def _check_bounds(self) -> None:
         mean = log_ratio(self.p0, self.p1)
-        told = ~np.isnan(mean) & (self.p0 > 0) & (self.p1 > 0)
+        finite = ~np.isnan(mean) & (self.p0 > 0) & (self.p1 > 0)
         with np.errstate(invalid="ignore"):
-            off = np.maximum(self.low - mean, mean - self.high)[told]
+            off = np.maximum(self.low - mean, mean - self.high)[finite]
         if (self.low > self.high).any() or (
-            off * np.maximum(self.p0, self.p1)[told] > 1e-9 + self.error
+            off * np.maximum(self.p0, self.p1)[finite] > 1e-9 + self.error
         ).any():
-            raise InvalidArgument("the mean ratio of a cell lies within the cell's bounds")
+            raise InvalidArgument("the mean ratio of a cell must lie within the bounds of the cell")
 
     # --- the worlds exchanged -----------------------------------------------------------------------
 
@@ -108,7 +112,7 @@ class PrivacyLoss:
 
     @cached_property
     def mean(self) -> np.ndarray:
-        """(k,): the log of each cell's mean ratio, nats; a bound where masses underflow and tell none."""
+        """(k,): the logarithm of each cell's mean ratio in nats; a bound where masses underflow."""
         mean = log_ratio(self.p0, self.p1)
         mean = np.where(self.p0 == 0, self.low, np.where(self.p1 == 0, self.high, mean))
         return np.asarray(np.where(self.low == self.high, self.low, mean))
@@ -117,55 +121,54 @@ class PrivacyLoss:
 
     @property
     def stated_error(self) -> float:
-        """All that a δ at ε = 0 may be off by, the width of cells apart."""
+        """How much a δ at ε = 0 may be off, apart from the width of cells."""
         return self.unlisted + 2 * self.error + ROUNDING
 
     @property
     def epsilon(self) -> float:
-        """The pure ε, nats: the greatest absolute privacy loss of any view. Where the views are not
-        `complete`, the greatest of those listed, which the truth may exceed.
-        """
+        """The pure ε in nats: the largest absolute privacy loss of any view; of any listed view if not
+        `complete`."""
         least, greatest = self._reach()
         return max(-least, greatest, 0.0)
 
     def delta(self, epsilon: float) -> Bracket:
-        """The least δ with which the worlds are (ε, δ)-indistinguishable, ε in nats; both directions.
+        """Bounds on the least δ for which the worlds are (ε, δ)-indistinguishable in both directions; ε in
+        nats.
 
         Raises: InvalidArgument unless 0 ≤ ε < ∞.
         """
-        one, other = self.one_sided_delta(epsilon), self.reversed.one_sided_delta(epsilon)
-        return Bracket(max(one.lower, other.lower), max(one.upper, other.upper))
+        forward, backward = self.one_sided_delta(epsilon), self.reversed.one_sided_delta(epsilon)
+        return Bracket(max(forward.lower, backward.lower), max(forward.upper, backward.upper))
 
     def one_sided_delta(self, epsilon: float) -> Bracket:
-        """The greatest P₁(S) − e^ε P₀(S) of any set S of views.
+        """Bounds on the largest P₁(S) − e^ε P₀(S) over sets S of views.
 
-        The lower end takes every cell as one view. The upper one adds what cells that hold losses on both
-        sides of ε could hide: at most, a cell of mean ratio r has its mass at its two bounds.
+        The lower bound takes every cell as one view. The upper bound adds what cells with losses on both
+        sides of ε could hide.
         """
-        if not 0 <= epsilon < np.inf:
-            raise InvalidArgument("δ is asked for at an ε of at least 0 nats and finite", value=epsilon)
-        lower, upper = self._ends(epsilon)
-        return Bracket(max(lower, 0.0), min(upper, 1.0))  # δ is a probability, whatever the error
+        check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
+        lower, upper = self._raw_delta(epsilon)
+        return Bracket(max(lower, 0.0), min(upper, 1.0))
 
     def epsilon_at(self, delta: float) -> Bracket:
-        """The least ε ≥ 0, in nats, with which the worlds are (ε, δ)-indistinguishable; both directions.
+        """Bounds on the least ε ≥ 0 in nats for which the worlds are (ε, δ)-indistinguishable in both
+        directions.
 
         Raises: InvalidArgument unless 0 ≤ δ ≤ 1.
         """
-        if not 0 <= delta <= 1:
-            raise InvalidArgument("δ is a probability", value=delta)
+        check_value("delta", delta, at_least(0), at_most(1))
         if delta == 0 and self.reach is not None and self.complete:
             return Bracket(self.epsilon, self.epsilon)
         far = self._far
-        lower = _least(lambda epsilon: self.delta(epsilon).lower <= delta, far)
-        upper = _least(lambda epsilon: self.delta(epsilon).upper <= delta, self._turn(far))
+        lower = _least_epsilon(lambda epsilon: self.delta(epsilon).lower <= delta, far)
+        upper = _least_epsilon(lambda epsilon: self.delta(epsilon).upper <= delta, self._turning_point(far))
         if self.complete and (self.reach is not None or not self.error):
-            # No set of views has any δ left at the pure ε.
+            # At the pure ε the δ of every set of views is 0.
             lower, upper = min(lower, self.epsilon), min(upper, self.epsilon)
         return Bracket(lower, upper)
 
     def refutes(self, claim: Claim) -> bool:
-        """Whether the claim is false beyond all that is stated as error."""
+        """Whether the claim is false by more than all stated errors."""
         if claim.empty:
             return False
         above = self.epsilon - claim.epsilon > _REACH_SLACK * max(1.0, claim.epsilon)
@@ -176,15 +179,15 @@ class PrivacyLoss:
 
     @property
     def order(self) -> np.ndarray:
-        """(k,): the cells from the greatest mean privacy loss to the least."""
+        """(k,): the cells from the largest mean privacy loss to the smallest."""
         return np.argsort(-self.mean, kind="stable")
 
     def tradeoff(self) -> tuple[np.ndarray, np.ndarray]:
         """The trade-off curve of the most powerful tests of world 0 against world 1.
 
-        Shapes: two of (k + 1,): the rates α of type I errors, rising from 0, and β of type II errors,
-        falling to 0, of the tests that hold the first cells in `order` for world 1. Between neighbours, tests
-        with a coin are on the chord: the curve is convex.
+        Shapes: two arrays (k + 1,), the type I errors α, increasing from 0, and type II errors β, decreasing
+            to 0, of the tests that decide for world 1 on the first cells in `order`. Randomised tests
+            interpolate linearly, so the curve is convex.
         """
         order = self.order
         alpha = np.concatenate([[0.0], np.cumsum(self.p0[order])])
@@ -198,59 +201,60 @@ class PrivacyLoss:
             return self.reach
         return (float(self.low.min()), float(self.high.max())) if len(self.low) else (0.0, 0.0)
 
-    def _hidden(self, epsilon: float) -> float:
-        """What cells of losses on both sides of ε could hide: their two-point extreme, less their mean."""
+    def _largest_hidden_delta(self, epsilon: float) -> float:
+        """How much δ cells with losses on both sides of ε could hide: their two-point extreme less their
+        mean."""
         mean = self.mean
-        at = np.flatnonzero((self.low < epsilon) & (epsilon < self.high))
-        if not len(at):
+        straddling = np.flatnonzero((self.low < epsilon) & (epsilon < self.high))
+        if not len(straddling):
             return 0.0
-        low, high, mass = self.low[at], self.high[at], self.p1[at]
-        middle = np.clip(mean[at], low, high)
-        # In units of the mean ratio, so that nothing overflows; at an infinite upper bound the limit.
+        low, high, mass = self.low[straddling], self.high[straddling], self.p1[straddling]
+        middle = np.clip(mean[straddling], low, high)
+        # In units of the mean ratio, so that nothing overflows; the limit at an infinite upper bound.
         with np.errstate(over="ignore", invalid="ignore"):
             ratio, bottom, top = (np.exp(loss - middle) for loss in (epsilon, low, high))
-            most = np.where(np.isinf(top), 1 - bottom, (top - ratio) * (1 - bottom) / (top - bottom))
-        return float((mass * np.maximum(most - np.maximum(1 - ratio, 0), 0)).sum())
+            excess = np.where(np.isinf(top), 1 - bottom, (top - ratio) * (1 - bottom) / (top - bottom))
+        return float((mass * np.maximum(excess - np.maximum(1 - ratio, 0), 0)).sum())
 
-    def _ends(self, epsilon: float) -> tuple[float, float]:
-        """The ends of the bracket of the one-sided δ, before they are held to be probabilities."""
-        found = float((self.p1 * -np.expm1(np.minimum(epsilon - self.mean, 0.0))).sum())
+    def _raw_delta(self, epsilon: float) -> tuple[float, float]:
+        """Bounds on the one-sided δ before they are clipped to [0, 1]."""
+        delta = float((self.p1 * -np.expm1(np.minimum(epsilon - self.mean, 0.0))).sum())
         with np.errstate(over="ignore"):
             off = ROUNDING + (float(self.error * (1 + np.exp(epsilon))) if self.error else 0.0)
-        return found - off, found + self._hidden(epsilon) + off + self.unlisted
+        return delta - off, delta + self._largest_hidden_delta(epsilon) + off + self.unlisted
 
     @property
     def _far(self) -> float:
-        """An ε beyond which nothing happens: only infinite losses are left, and errors of mass hide those."""
+        """An ε beyond which nothing changes: only infinite losses remain, and errors of mass hide those."""
         losses = np.abs(np.concatenate([self.low, self.high]))
         far = float(losses[np.isfinite(losses)].max(initial=0.0)) + 1.0
         return max(far, 1.0 - math.log(self.error)) if self.error else far
 
-    def _turn(self, far: float) -> float:
-        """Where the upper end of δ(ε) is least: it is convex in e^ε, and errors of mass grow with e^ε."""
+    def _turning_point(self, far: float) -> float:
+        """Where the upper bound on δ(ε) is least: it is convex in e^ε, and errors of mass grow with e^ε."""
         if not self.error:
             return far
         left, right = 0.0, far
         for _ in range(_STEPS):
             first, second = left + (right - left) / 3, right - (right - left) / 3
-            if self._upper(first) <= self._upper(second):
+            if self._upper_delta(first) <= self._upper_delta(second):
                 right = second
             else:
                 left = first
         return (left + right) / 2
 
-    def _upper(self, epsilon: float) -> float:
-        return max(self._ends(epsilon)[1], self.reversed._ends(epsilon)[1])
+    def _upper_delta(self, epsilon: float) -> float:
+        return max(self._raw_delta(epsilon)[1], self.reversed._raw_delta(epsilon)[1])
 
 
 def log_ratio(p0: np.ndarray, p1: np.ndarray) -> np.ndarray:
-    """(k,): log(p1/p0) of masses, ±∞ where one is 0. Where both are, NaN."""
+    """(k,): log(p1/p0) of masses; ±∞ where one is 0, NaN where both are."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(np.log(p1) - np.log(p0))
 
 
-def _least(holds: Callable[[float], bool], high: float) -> float:
-    """The least ε in [0, high] from which on `holds`, as far as bits go; ∞ if it does not even at high."""
+def _least_epsilon(holds: Callable[[float], bool], high: float) -> float:
+    """The least ε in [0, high] from which on `holds`, to the last bits; ∞ if it does not hold at high."""
     low = 0.0
     if holds(low):
         return low

@@ -15,7 +15,7 @@ from audits.experiments.experiment_plan import PateExperiment
 from audits.experiments.experiment_players import StudentTask
 from audits.experiments.experiment_result import ExperimentResult, RepetitionTally
 from audits.runs.ledger import Store
-from audits.runs.workers import Workers, in_order
+from audits.runs.workers import Workers, map_in_order
 
 _SPLIT_SEEDS = 2**32  # the seed of the teachers' partition is below
 
@@ -24,7 +24,7 @@ class ExperimentLedger(Store[RepetitionTally]):
     """The ledger of an experiment, with a block for each repetition."""
 
     @staticmethod
-    def decoded(blob: bytes) -> RepetitionTally:
+    def decode(blob: bytes) -> RepetitionTally:
         return RepetitionTally.from_bytes(blob)
 
 
@@ -54,7 +54,9 @@ def run_experiment(
         missing = [index for index in range(experiment.repeats) if index not in tallies]
         keep = None if book is None else book.add
         interrupted = False
-        with closing(in_order(play, missing, Workers.of(jobs), keep=keep, unit="repetition")) as results:
+        with closing(
+            map_in_order(play, missing, Workers.from_jobs(jobs), keep=keep, unit="repetition")
+        ) as results:
             try:
                 if watch is not None:
                     watch(len(tallies))

@@ -16,8 +16,8 @@ from arena import Adversary, InvalidArgument, Learner, Referee
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.settings import at_least, less_than, more_than, whole
-from audits.registry.settings_text import claim_of
-from audits.runs.workers import Workers, in_order
+from audits.registry.tested_claim import read_claim
+from audits.runs.workers import Workers, map_in_order
 
 Watch = Callable[[int], None]
 Player = TypeVar("Player", Learner, Adversary)
@@ -40,7 +40,7 @@ class Entrant:
     @property
     def claim(self) -> str:
         """The learner's privacy claim as text."""
-        return str(claim_of(self.learner))
+        return str(read_claim(self.learner))
 
 
 @attrs.frozen(kw_only=True)
@@ -97,7 +97,7 @@ def play_games(plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None =
     tasks = [(number, block) for number in range(len(plan.entrants)) for block in range(plan.blocks)]
     figures: list[list[np.ndarray]] = [[] for _ in plan.entrants]
     played = 0
-    with closing(in_order(partial(_play_task, plan), tasks, Workers.of(jobs))) as results:
+    with closing(map_in_order(partial(_play_task, plan), tasks, Workers.from_jobs(jobs))) as results:
         for (number, _), block_figures in zip(tasks, results, strict=True):
             figures[number].append(block_figures)
             played += block_figures.shape[-1]

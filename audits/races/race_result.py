@@ -10,9 +10,9 @@ import numpy as np
 
 from arena import Bound, InvalidArgument, Learner
 from audits.races.game_plan import Entrant, GamePlan, Watch, play_games
-from audits.registry.settings_text import blamed
+from audits.registry.settings_text import blame_player
 from audits.runs.workers import Workers
-from audits.statistics.quantiles import Quantile, mean_limit, quantile
+from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 
 MEDIAN, HIGH = QUANTILES = (0.5, 0.95)
 _ROUNDING = 1e-9  # relative; bounds are floats, often logarithms
@@ -147,7 +147,7 @@ def read_bound(entrant: Entrant, rounds: int) -> Bound | None:
 
     Raises: InvalidArgument if it is not a Bound, or the learner raises an error.
     """
-    with blamed(entrant.learner.name, "asked for its bound"):
+    with blame_player(entrant.learner.name, "asked for its bound"):
         bound = entrant.learner.bound(rounds)
     if bound is not None and not isinstance(bound, Bound):
         raise InvalidArgument(f"the bound of {entrant.learner.name} must be a Bound or None", value=bound)
@@ -165,7 +165,7 @@ def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum
     exceeding = int(np.count_nonzero(figures > limit))
     level = (1 - race.confidence) / len(race.entrants)
     if bound.beta is None:
-        lower = mean_limit(figures, minimum, level)
+        lower = lower_limit_of_mean(figures, minimum, level)
         return BoundTest(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > limit)
     allowed = _count_allowed_games(race.games, bound.beta, level)
     return BoundTest(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)

@@ -7,17 +7,15 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.data.output_files import check_file, replaced
-from audits.registry.settings_text import text_of
+from audits.data.output_files import check_output_file, write_atomically
+from audits.registry.settings_text import format_value
 from audits.reports.formatting import percent
-from audits.reports.run_charts import draw_run
 from audits.reports.verdict_text import (
     describe_ceiling,
     describe_certificate,
@@ -26,7 +24,9 @@ from audits.reports.verdict_text import (
     name_outcome,
 )
 from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
-from audits.runs.replay import Replay, replay
+
+if TYPE_CHECKING:
+    from audits.runs.run_history import RunHistory
 
 _PACKAGES = ("jinja2", "matplotlib")
 _TRANSCRIPT_WIDTH = 90  # characters
@@ -66,7 +66,7 @@ def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | No
         raise InvalidArgument(
             f"the HTML report needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
         )
-    check_file("HTML report", path)
+    check_output_file("HTML report", path)
     if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
         raise InvalidArgument(
             f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
@@ -82,14 +82,20 @@ def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> 
     file cannot be written.
     """
     check_html(path, ledger)
-    page = render_html(replay(ledger))
-    with replaced("HTML report", path) as unfinished:
+    from audits.runs.run_history import read_history  # only a report needs it, and not every audit
+
+    page = render_html(read_history(ledger))
+    with write_atomically("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 
-def render_html(run: Replay) -> str:
+def render_html(run: RunHistory) -> str:
     """The HTML page on a run."""
+    from importlib import resources
+
     from jinja2 import Environment  # an extra, and slow to import
+
+    from audits.reports.run_charts import draw_run
 
     template = resources.files("audits.reports").joinpath("html_report.html.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -110,7 +116,7 @@ def render_html(run: Replay) -> str:
     )
 
 
-def _explain_meaning(run: Replay) -> str:
+def _explain_meaning(run: RunHistory) -> str:
     verdict = run.verdict
     meaning = (
         "The adversary tells the two worlds apart better than the claim allows. An audit refutes a true "
@@ -123,14 +129,14 @@ def _explain_meaning(run: Replay) -> str:
     return meaning
 
 
-def _describe_games(run: Replay) -> str:
-    numbers, games = run.numbers, run.verdict.games
+def _describe_games(run: RunHistory) -> str:
+    numbers, games = run.settings, run.verdict.games
     if games == numbers.games:
         return f"{games:,} in each world"
     return f"{games:,} of {'at most ' if numbers.until_refuted else ''}{numbers.games:,} in each world"
 
 
-def _list_figures(run: Replay) -> list[tuple[str, str]]:
+def _list_figures(run: RunHistory) -> list[tuple[str, str]]:
     verdict, notes = run.verdict, run.notes
     claim, own_claim = str(verdict.claim), notes.claim
     source = f", by {notes.theorem}" if notes.theorem else ""
@@ -144,7 +150,7 @@ def _list_figures(run: Replay) -> list[tuple[str, str]]:
     return [row for row in rows if row[1]]
 
 
-def _list_estimates(run: Replay) -> Iterator[EstimatorRow]:
+def _list_estimates(run: RunHistory) -> Iterator[EstimatorRow]:
     """The certified figures of all estimators."""
     for row in run.estimates.rows:
         if row.certified:
@@ -152,8 +158,8 @@ def _list_estimates(run: Replay) -> Iterator[EstimatorRow]:
             yield EstimatorRow(method, str(row), assumes)
 
 
-def _list_settings(run: Replay) -> Iterator[tuple[str, str]]:
-    plan, notes, numbers = run.plan, run.notes, run.numbers
+def _list_settings(run: RunHistory) -> Iterator[tuple[str, str]]:
+    plan, notes, numbers = run.plan, run.notes, run.settings
     players = (("learner", notes.learner), ("adversary", notes.adversary), ("referee", notes.protocol))
     for role, name in players:
         spec = plan.get(role)
@@ -175,11 +181,15 @@ def _describe_spec(name: str, spec: dict[str, Any], learner: object) -> str:
     """A player with all its settings; of an adversary, the opponent is not repeated."""
     parts = []
     for field, value in spec.items():
-        if field == "class":
+        if field in ("name", "class"):
             continue
         if isinstance(value, dict):
-            value = "the one above" if value == learner else value.get("class", "").rpartition(":")[2]
-        parts.append(f"{field} = {text_of(value)}")
+            value = (
+                "the one above"
+                if value == learner
+                else value.get("name") or value.get("class", "").rpartition(":")[2]
+            )
+        parts.append(f"{field} = {format_value(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name
 
 

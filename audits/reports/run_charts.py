@@ -13,8 +13,8 @@ import numpy as np
 
 from audits.reports.formatting import nats, percent
 from audits.reports.plots import BLACK, BLUE, ORANGE, chart_style
-from audits.runs.replay import MOST_POINTS, Replay
-from audits.statistics.bands import TradeOff
+from audits.runs.run_history import MAX_POINTS, RunHistory
+from audits.statistics.bands import TradeOffCurves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +33,7 @@ class RunChart:
     caption: str
 
 
-def draw_run(replay: Replay) -> list[RunChart]:
+def draw_run(replay: RunHistory) -> list[RunChart]:
     """All charts of a run.
 
     Raises: ImportError without matplotlib.
@@ -41,12 +41,12 @@ def draw_run(replay: Replay) -> list[RunChart]:
     return [_draw_evidence(replay), _draw_certified_bound(replay), _draw_trade_off(replay)]
 
 
-def _draw_evidence(replay: Replay) -> RunChart:
+def _draw_evidence(replay: RunHistory) -> RunChart:
     shown = _choose_points(len(replay.games))
     wealth, evidence = replay.log_wealth / math.log(10), replay.log_evidence / math.log(10)
     threshold = replay.threshold / math.log(10)
-    error = percent(1 - replay.numbers.confidence)
-    odds = f"{1 / (1 - replay.numbers.confidence):,.6g}"
+    error = percent(1 - replay.settings.confidence)
+    odds = f"{1 / (1 - replay.settings.confidence):,.6g}"
 
     def draw(axes: Axes) -> None:
         games = replay.games[shown]
@@ -71,7 +71,7 @@ def _draw_evidence(replay: Replay) -> RunChart:
     return RunChart("Evidence against the claim", _render_svg("evidence", description, draw), caption)
 
 
-def _draw_certified_bound(replay: Replay) -> RunChart:
+def _draw_certified_bound(replay: RunHistory) -> RunChart:
     verdict, shown = replay.verdict, _choose_points(len(replay.games))
     claim, certified = verdict.claim.epsilon, verdict.epsilon_lower
     ceilings = np.array([(0, 0.0), *replay.ceilings]).T
@@ -102,7 +102,7 @@ def _draw_certified_bound(replay: Replay) -> RunChart:
     return RunChart("Certified ε", _render_svg("bound", description, draw), caption)
 
 
-def _draw_trade_off(replay: Replay) -> RunChart:
+def _draw_trade_off(replay: RunHistory) -> RunChart:
     title, curves = "Trade-off of the two errors", replay.estimates.trade_off
     if curves is None or curves.allowed is None:
         return RunChart(title, None, f"There is no trade-off curve: it {_explain_missing_band(replay)}.")
@@ -112,14 +112,14 @@ def _draw_trade_off(replay: Replay) -> RunChart:
     )
     caption = (
         "A guess of the world errs in world 0 (type I) or in world 1 (type II). The claim keeps every guess "
-        f"inside the shaded region. With confidence {percent(replay.numbers.confidence)} the best guess does "
+        f"inside the shaded region. With confidence {percent(replay.settings.confidence)} the best guess does "
         f"at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
     )
     svg = _render_svg("trade-off", description, lambda axes: _draw_errors(axes, curves), square=True)
     return RunChart(title, svg, caption)
 
 
-def _draw_errors(axes: Axes, curves: TradeOff) -> None:
+def _draw_errors(axes: Axes, curves: TradeOffCurves) -> None:
     assert curves.allowed is not None
     axes.fill_between(curves.alpha, curves.allowed, 1, color=ORANGE, alpha=0.12, linewidth=0)
     axes.plot(curves.alpha, curves.allowed, color=ORANGE, linestyle="--", label="the claim allows")
@@ -130,7 +130,7 @@ def _draw_errors(axes: Axes, curves: TradeOff) -> None:
     axes.set(xlim=(-0.01, 1), ylim=(-0.01, 1), aspect="equal")
 
 
-def _explain_missing_band(replay: Replay) -> str:
+def _explain_missing_band(replay: RunHistory) -> str:
     """Why there is no band, as the estimate that rests on it says."""
     (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
     return reason
@@ -143,7 +143,7 @@ def _draw_steps(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str
     axes.step(games, values, where="post", label=label, **style)
 
 
-def _set_games_axis(axes: Axes, replay: Replay) -> None:
+def _set_games_axis(axes: Axes, replay: RunHistory) -> None:
     first, last = float(replay.games[1]), float(replay.games[-1])
     if last >= _LOG_RATIO * first:
         axes.set_xscale("log")
@@ -157,10 +157,10 @@ def _set_games_axis(axes: Axes, replay: Replay) -> None:
 
 def _choose_points(points: int) -> np.ndarray:
     """Indices of the points to draw: all, or as many as can be told apart on a linear and on a log axis."""
-    if points <= MOST_POINTS:
+    if points <= MAX_POINTS:
         return np.arange(points)
-    linear = np.linspace(0, points - 1, MOST_POINTS // 2)
-    logarithmic = np.geomspace(1, points - 1, MOST_POINTS // 2)
+    linear = np.linspace(0, points - 1, MAX_POINTS // 2)
+    logarithmic = np.geomspace(1, points - 1, MAX_POINTS // 2)
     return np.unique(np.concatenate([linear, logarithmic]).round().astype(int))
 
 

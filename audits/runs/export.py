@@ -1,4 +1,4 @@
-"""The blocks of a ledger as a table, for other programs: CSV, or Parquet by the extra `parquet`."""
+"""Exporting the blocks of a ledger as a table: CSV, or Parquet with the extra `parquet`."""
 
 from __future__ import annotations
 
@@ -13,47 +13,45 @@ from typing import Any, Protocol
 import numpy as np
 
 from arena import InvalidArgument
-from audits.data.output_files import check_file, replaced
+from audits.data.output_files import check_output_file, write_atomically
 from audits.distinguishers.view_features import Block
 from audits.runs.ledger import Ledger
-from audits.runs.replay import Replay, read_head, replay
+from audits.runs.run_history import no_games_yet, read_audit, read_history
 from audits.statistics.score_pairs import PairCounts
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")
 _FIGURES = ("block", "games", "epsilon_lower", "log_wealth", "log_evidence")
-_ROWS = 2**15  # rows of a Parquet file that are written at once, at least
+_MIN_ROWS = 2**15  # rows of a Parquet file that are written at once
 
 
-class Table(Protocol):
-    """A file that takes columns of rows, some at a time."""
+class TableWriter(Protocol):
+    """Writes a table to a file, some rows at a time."""
 
     def add(self, columns: Sequence[np.ndarray]) -> None:
-        """Add rows; one array a column."""
+        """Add rows, given as one array for each column."""
 
     def close(self) -> None:
-        """Write what is left."""
+        """Write the remaining rows and close the file."""
 
 
 def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> None:
-    """Refuse, before any work is done, a table of `ledger` that could not be written to `path`.
+    """Check, before any work is done, that a table of `ledger` can be written to `path`.
 
-    Raises: InvalidArgument if it is of no kind that can be written, a package is missing, or the path is a
-    directory, lies in none, or is the ledger's.
+    Raises: InvalidArgument if the suffix is unknown, a package is missing, or the path is a directory, is in
+    no directory, or is that of the ledger.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
         raise InvalidArgument(
-            "a table's file ends in .csv or .parquet", value=str(path), remedy="Name it so, for its kind."
+            "the file of a table must end in .csv or .parquet", value=str(path), remedy="Choose one of them."
         )
     if suffix == PARQUET and importlib.util.find_spec("pyarrow") is None:
         raise InvalidArgument(
             "a Parquet file needs pyarrow", remedy="Run pip install dp-arena[parquet], or export to .csv."
         )
-    check_file("table", path)
+    check_output_file("table", path)
     if Path(path).resolve() == Path(ledger).resolve():
-        raise InvalidArgument(
-            f"the table {path} would take the place of the ledger", remedy="Name another file."
-        )
+        raise InvalidArgument(f"the table {path} would replace the ledger", remedy="Name another file.")
 
 
 def export_blocks(
@@ -62,28 +60,26 @@ def export_blocks(
     *,
     watch: Callable[[], None] | None = None,
 ) -> int:
-    """Write a row for each block and distinct pair of scores in it; how many rows there are.
+    """Write one row for each block and distinct pair of scores in it, and return the number of rows.
 
-    The columns: `block`, `count`, then `score_0` and `score_1`, of the games in world 0 and in world 1; where
-    a distinguisher is learned, the features of the pair's views instead, each with the world as its suffix (-2 where
-    a view has nothing of the kind). A number read back from CSV is the same to the bit.
+    The columns are `block`, `count`, then `score_0` and `score_1` of the games in world 0 and in world 1. If
+    the distinguisher is learned, the features of the two views replace the scores, each with the world as its
+    suffix (-2 if a view lacks the feature). Numbers read back from CSV are equal bit for bit.
 
-    watch: called after every block. The file appears whole or not at all.
-    Raises: InvalidArgument if the ledger cannot be read or holds no audit or no games, or the file cannot be
-    written.
+    watch: called after every block. The file appears complete or not at all.
+    Raises: InvalidArgument if the ledger cannot be read or contains no audit or no games, or if the file
+    cannot be written.
     """
     check_table(path, ledger)
     with Ledger.read(ledger) as source:
-        read_head(source)
-        if not source.have():
-            raise InvalidArgument(
-                f"the ledger {ledger} holds no games yet", remedy="Let the run go on first."
-            )
-        names, rows = _features(source), 0
-        with _table(path, ("block", "count", *_columns(names))) as table:
+        read_audit(source)
+        if not source.block_indices():
+            raise no_games_yet(ledger)
+        names, rows = _collect_features(source), 0
+        with _open_table(path, ("block", "count", *_column_names(names))) as table:
             for index, block in source.blocks():
                 count = len(block.counts)
-                table.add([np.full(count, index), block.counts, *_told(block, names)])
+                table.add([np.full(count, index), block.counts, *_columns_of(block, names)])
                 rows += count
                 if watch is not None:
                     watch()
@@ -91,23 +87,28 @@ def export_blocks(
 
 
 def export_figures(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> int:
-    """Write the figures after each block, up to the first that is missing; how many rows there are.
+    """Write the figures after each block, up to the first that is missing, and return the number of rows.
 
-    The columns: `block`; `games`, in each world; `epsilon_lower`, in nats; `log_wealth`, of the bets against
-    the claim, and `log_evidence`, what it comes to, in nats.
+    The columns are `block`; `games`, in each world; `epsilon_lower`, in nats; `log_wealth`, of the bets
+    against the claim, and `log_evidence`, the evidence that it amounts to, in nats.
     Raises: as `export_blocks`.
     """
     check_table(path, ledger)
-    found: Replay = replay(ledger)
-    columns = [found.games.astype(np.int64), found.epsilon_lower, found.log_wealth, found.log_evidence]
-    blocks = len(found.games) - 1  # the first row is the beginning
-    with _table(path, _FIGURES) as table:
+    history = read_history(ledger)
+    columns = [
+        history.games.astype(np.int64),
+        history.epsilon_lower,
+        history.log_wealth,
+        history.log_evidence,
+    ]
+    blocks = len(history.games) - 1  # the first row is the state before the first block
+    with _open_table(path, _FIGURES) as table:
         table.add([np.arange(blocks), *(column[1:] for column in columns)])
     return blocks
 
 
-def _features(ledger: Ledger) -> tuple[str, ...] | None:
-    """The features of all views, in the order in which they were met; None where there are scores."""
+def _collect_features(ledger: Ledger) -> tuple[str, ...] | None:
+    """The features of all views, in the order of their first occurrence; None if the blocks have scores."""
     names: dict[str, None] = {}
     for _, block in ledger.blocks():
         if isinstance(block, PairCounts):
@@ -116,12 +117,12 @@ def _features(ledger: Ledger) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _columns(names: tuple[str, ...] | None) -> list[str]:
+def _column_names(names: tuple[str, ...] | None) -> list[str]:
     return [f"{name}_{world}" for world in range(2) for name in (("score",) if names is None else names)]
 
 
-def _told(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]:
-    """The columns of a block beside its counts."""
+def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]:
+    """The columns of a block after its counts."""
     if isinstance(block, PairCounts):
         return list(block.scores.T)
     assert names is not None
@@ -130,19 +131,19 @@ def _told(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]:
 
 
 @contextmanager
-def _table(path: str | os.PathLike[str], columns: Sequence[str]) -> Iterator[Table]:
-    """A table that appears at `path` when it is done."""
-    kind = _Parquet if Path(path).suffix.lower() == PARQUET else _Csv
-    with replaced("table", path) as unfinished:
-        table = kind(unfinished, columns)
+def _open_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Iterator[TableWriter]:
+    """A table that appears at `path` when it is complete."""
+    writer = _ParquetWriter if Path(path).suffix.lower() == PARQUET else _CsvWriter
+    with write_atomically("table", path) as unfinished:
+        table = writer(unfinished, columns)
         try:
             yield table
         finally:
             table.close()
 
 
-class _Csv:
-    """Rows as text. A float is written as the shortest text that is read back as the same."""
+class _CsvWriter:
+    """Rows as text. A float is written as the shortest text that is read back as the same float."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         self._file = path.open("w", newline="", encoding="utf-8")
@@ -156,8 +157,8 @@ class _Csv:
         self._file.close()
 
 
-class _Parquet:
-    """Columns of numbers, packed; small blocks are gathered, since every group of rows has a cost."""
+class _ParquetWriter:
+    """Compressed columns. Small blocks are collected first, since every group of rows has a cost."""
 
     def __init__(self, path: Path, columns: Sequence[str]) -> None:
         import pyarrow  # an extra, and slow to import
@@ -169,7 +170,7 @@ class _Parquet:
 
     def add(self, columns: Sequence[np.ndarray]) -> None:
         self._waiting.append(columns)
-        if sum(len(waiting[0]) for waiting in self._waiting) >= _ROWS:
+        if sum(len(waiting[0]) for waiting in self._waiting) >= _MIN_ROWS:
             self._write()
 
     def close(self) -> None:

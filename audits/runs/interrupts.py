@@ -1,4 +1,4 @@
-"""Ctrl-C at moments that bear it."""
+"""Deferring or ignoring Ctrl-C (SIGINT) in critical sections."""
 
 from __future__ import annotations
 
@@ -10,34 +10,39 @@ from typing import Any
 
 
 @contextmanager
-def ignored() -> Iterator[None]:
-    """Workers that start in this ignore Ctrl-C: it reaches them too, and one that dies of it half-way through
-    a message would be waited for for ever. This process stops them in order."""
-    with _handled(signal.SIG_IGN):
+def ignore_interrupts() -> Iterator[None]:
+    """Ignore SIGINT, so that processes started inside ignore it too.
+
+    Ctrl-C reaches every process of the terminal. A worker that it ends in the middle of a message would leave
+    this process waiting for the rest; this process stops its workers itself.
+    """
+    with _handle_interrupts(signal.SIG_IGN):
         yield
 
 
 @contextmanager
-def held_back() -> Iterator[None]:
-    """Ctrl-C waits until the end of this, so that nothing is left half done."""
-    came: list[int] = []
+def defer_interrupts() -> Iterator[None]:
+    """Deliver SIGINT only at the end, so that nothing is left half done."""
+    interrupts: list[int] = []
     try:
-        with _handled(lambda number, _: came.append(number)):
+        with _handle_interrupts(lambda number, _: interrupts.append(number)):
             yield
     finally:
-        if came:
+        if interrupts:
             signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager
-def _handled(handler: Any) -> Iterator[None]:
-    """Ctrl-C comes to `handler`; in the main thread, where it arrives."""
-    before = signal.getsignal(signal.SIGINT)
-    if current_thread() is not main_thread() or before is None:  # None: set by what is not Python
+def _handle_interrupts(handler: Any) -> Iterator[None]:
+    """Install a handler of SIGINT. Does nothing outside the main thread, where Python never runs handlers."""
+    previous = signal.getsignal(signal.SIGINT)
+    if (
+        current_thread() is not main_thread() or previous is None
+    ):  # None: installed by code that is not Python
         yield
         return
     signal.signal(signal.SIGINT, handler)
     try:
         yield
     finally:
-        signal.signal(signal.SIGINT, before)
+        signal.signal(signal.SIGINT, previous)

@@ -14,88 +14,82 @@ from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
+from arena.settings import at_least, less_than, more_than, one_of, whole
 
-MOST_PAIRS = 4_096  # a block of 8,192 games keeps a table's arrays in cache
+MAX_BLOCK_PAIRS = 4_096  # the arrays of a batch of 8,192 games fit into a processor's cache
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
-_FEWEST_BLOCKS = 10  # bets and thresholds are chosen from earlier blocks, so a short run needs several
+_MIN_BLOCKS = 10  # bets and thresholds are chosen on earlier blocks, so a short run needs several blocks
+_SHIPPED = ("arena", "learners", "adversaries", "audits")
 
 
 @attrs.frozen(kw_only=True)
 class Plan:
     """What is played and tested.
 
-    learner, adversary, referee: the players' specs and the protocol.
+    learner, adversary, referee: the players' configurations and the protocol.
     epsilon, delta: the claim under test, ε in nats.
-    confidence: the audit errs with probability at most 1 − confidence.
-    games: games in each world (with `until_refuted`, at most so many).
-    seed: of every coin.
-    block: pairs of games in a block; default 4,096, fewer in short runs.
-    distinguisher: what the worlds are told apart by: the adversary's "score"; a distinguisher "learned" from the views of
-        earlier blocks; or the log "likelihood" ratio of the view, if the learner tells its law.
-    faults: the adversary sees that the learner fails, so a learner that raises does not end the audit.
+    confidence: the certified bound is wrong with probability at most 1 - confidence.
+    games: games in each world; with `until_refuted`, the largest number of games.
+    until_refuted: stop as soon as the claim is refuted.
+    seed: random seed.
+    block: pairs of games in a block. Default: 4,096, or fewer in short runs.
+    distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
+        views of earlier blocks; or the log "likelihood" ratio of the view, if the learner knows its output
+        distribution.
+    faults: a learner that raises does not end the audit; the adversary is told that it failed.
+
+    Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
 
     learner: Learner
     adversary: Adversary
     referee: Referee
     epsilon: float = attrs.field(converter=float)
-    delta: float = attrs.field(converter=float)
-    confidence: float = attrs.field(default=0.95, converter=float)
-    games: int = 100_000
+    delta: float = attrs.field(converter=float, validator=[at_least(0), less_than(1)])
+    confidence: float = attrs.field(default=0.95, converter=float, validator=[more_than(0), less_than(1)])
+    games: int = attrs.field(default=100_000, validator=[whole, at_least(1)])
     until_refuted: bool = False
-    seed: int = 0
-    distinguisher: str = SCORE
+    seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
+    distinguisher: str = attrs.field(default=SCORE, validator=one_of(*DISTINGUISHERS))
     faults: bool = False
-    block: int = attrs.field()
+    block: int = attrs.field(validator=[whole, at_least(1)])
 
     @block.default
-    def _default_block(self) -> int:
-        return usual_block(self.games)
+    def _choose_block(self) -> int:
+        return default_block(self.games)
+
+    @epsilon.validator
+    def _check_epsilon(self, attribute: Any, value: float) -> None:
+        if not 0 < value < np.inf:
+            raise InvalidArgument(
+                "epsilon of the claim under test must be more than 0 nats and finite",
+                value=value,
+                remedy="If the learner claims nothing, name a claim to test with --epsilon.",
+            )
 
     def __attrs_post_init__(self) -> None:
         check_protocol(self.learner, self.adversary, self.referee)
         if not self.referee.two_worlds:
             raise InvalidArgument(
-                f"{self.referee.name} has one world, so it says nothing about privacy",
+                f"{self.referee.name} has one world, so its games show nothing about privacy",
                 remedy="Audit under Figure1, Release, Voting or SpecialRound.",
             )
-        if not 0 < self.epsilon < np.inf:
-            raise InvalidArgument(
-                "the claim under test has a finite ε of more than 0 nats",
-                value=self.epsilon,
-                remedy="A learner that claims nothing needs a claim of yours: --epsilon.",
-            )
-        if not 0 <= self.delta < 1:
-            raise InvalidArgument("the claim under test has a δ in [0, 1)", value=self.delta)
-        if not 0 < self.confidence < 1:
-            raise InvalidArgument("a confidence lies strictly between 0 and 1", value=self.confidence)
-        if self.distinguisher not in DISTINGUISHERS:
-            raise InvalidArgument(
-                "there is no distinguisher of that name",
-                value=self.distinguisher,
-                remedy=f"There are: {', '.join(DISTINGUISHERS)}.",
-            )
-        for name in ("games", "block"):
-            value = getattr(self, name)
-            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-                raise InvalidArgument(f"{name} must be a whole number of at least 1", value=value)
-        if isinstance(self.seed, bool) or not isinstance(self.seed, int) or self.seed < 0:
-            raise InvalidArgument("a seed is a whole number of at least 0", value=self.seed)
 
     @property
     def blocks(self) -> int:
-        """How many blocks there are at most."""
+        """The number of blocks; with `until_refuted`, the largest number."""
         return ceil(self.games / self.block)
 
     def pairs(self, index: int) -> int:
-        """The pairs of games in block `index`; the last block may be smaller."""
+        """The number of pairs of games in block `index`; the last block may be smaller."""
         return min(self.block, self.games - index * self.block)
 
     def describe(self) -> dict[str, object]:
-        """The plan as plain data: equal for equal plans, on any machine, and what a ledger remembers.
+        """The plan as plain data, which a ledger stores: equal for equal plans, on any machine.
 
-        own_coins: there, and true, only if the learner draws coins that no seed repeats.
+        The entry `own_coins` is there, and true, only if the learner draws random numbers that no seed
+        repeats.
         """
         return {
             "learner": describe(self.learner),
@@ -104,30 +98,54 @@ class Plan:
             "epsilon": self.epsilon,
             "delta": self.delta,
             "confidence": self.confidence,
-            "games": self.games,
+            "games": int(self.games),
             "until_refuted": self.until_refuted,
-            "seed": self.seed,
+            "seed": int(self.seed),
             "distinguisher": self.distinguisher,
             "faults": self.faults,
-            "block": self.block,
+            "block": int(self.block),
             "versions": versions(),
             **({OWN_COINS: True} if self.learner.own_coins else {}),
         }
 
 
-def usual_block(games: int) -> int:
-    """The pairs in a block of a plan of so many games in each world, unless it says otherwise."""
-    return max(1, min(MOST_PAIRS, ceil(games / _FEWEST_BLOCKS)))
+def default_block(games: int) -> int:
+    """The number of pairs in a block of a plan with this many games in each world."""
+    return max(1, min(MAX_BLOCK_PAIRS, ceil(games / _MIN_BLOCKS)))
 
 
-def describe(spec: Any) -> dict[str, object]:
-    """A spec as plain data: its class and its settings, arrays and samples by their digests."""
-    settings = {a.name: _plain(getattr(spec, a.name)) for a in attrs.fields(type(spec))}
-    return {"class": f"{type(spec).__module__}:{type(spec).__qualname__}", **settings}
+def describe(configuration: Any, *, modules: bool = False) -> dict[str, object]:
+    """A player, a referee or a setting made with attrs as plain data: what it is, and its settings.
+
+    Arrays and samples are described by their digests.
+
+    modules: name the class and its module instead, also where a registry name says what it is. A module may
+        move, so this is not for what is stored.
+    """
+    kind = type(configuration)
+    if modules:
+        identity = {"class": f"{kind.__module__}:{kind.__qualname__}"}
+    else:
+        is_named = isinstance(configuration, Learner | Adversary | Referee)
+        identity = identify_class(kind.__module__, kind.__qualname__, configuration.name if is_named else "")
+    settings = {a.name: _describe_value(getattr(configuration, a.name), modules) for a in attrs.fields(kind)}
+    return {**identity, **settings}
+
+
+def identify_class(module: str, class_name: str, name: str = "") -> dict[str, str]:
+    """What a plan says of a class: the registry name of a player, else the name of the class.
+
+    The modules of dp-arena may move. A class from elsewhere keeps its module, since nothing else ensures that
+    two such classes have different names; the module of a plug-in's file also tells its versions apart.
+    """
+    identity = {"name": name} if name else {}
+    if module.partition(".")[0] not in _SHIPPED:
+        return {**identity, "class": f"{module}:{class_name}"}
+    return identity or {"class": class_name}
 
 
 def versions() -> dict[str, str]:
-    """What the bits of a figure hang on beside the plan: random streams may change between versions."""
+    """The software that figures depend on besides the plan: random streams may change between versions."""
     try:
         own = metadata.version("dp-arena")
     except metadata.PackageNotFoundError:
@@ -135,7 +153,7 @@ def versions() -> dict[str, str]:
     return {"dp-arena": own, "numpy": np.__version__}
 
 
-def _plain(value: object) -> object:
+def _describe_value(value: object, modules: bool) -> object:
     if value is None or isinstance(value, bool | int | float | str):
         return value
     if isinstance(value, Sample):
@@ -143,7 +161,7 @@ def _plain(value: object) -> object:
     if isinstance(value, np.ndarray):
         return f"array {value.shape} {value.dtype.str} {sha256(value.tobytes()).hexdigest()[:16]}"
     if attrs.has(type(value)):
-        return describe(value)
+        return describe(value, modules=modules)
     if callable(value) and not isinstance(value, ConceptClass):
         return fingerprint(value)
     return repr(value)

@@ -1,4 +1,4 @@
-"""Running a plan: play the blocks that are missing, anywhere; test them in order; remember them."""
+"""Running a plan: play the missing blocks, test all blocks in order, and store them in a ledger."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -13,15 +14,16 @@ from arena.testing import check_adversary
 from arena.testing.fresh_coins import check_own_coins
 from arena.testing.independence import check_common_random_numbers
 from audits.distinguishers.view_features import Block
-from audits.runs.blocks import coupled, play_blocks
-from audits.runs.description import Notes
-from audits.runs.estimation import Course, Numbers, Progress
-from audits.runs.interrupts import held_back
-from audits.runs.ledger import Ledger
+from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
+from audits.runs.blocks import play_blocks, uses_common_random_numbers
+from audits.runs.interrupts import defer_interrupts
 from audits.runs.plan import Plan
-from audits.runs.stopped import Stopped
+from audits.runs.run_stopped import RunStopped
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
+
+if TYPE_CHECKING:
+    from audits.runs.ledger import Ledger
 
 
 def run(
@@ -29,99 +31,108 @@ def run(
     *,
     jobs: int | Workers = 1,
     ledger: str | Path | None = None,
-    watch: Callable[[Progress], None] | None = None,
+    watch: Callable[[RunProgress], None] | None = None,
     command: str | None = None,
-    every: bool = False,
+    all_estimators: bool = False,
 ) -> Verdict:
-    """Play the plan, or what a ledger says is left of it, and return the verdict.
+    """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
-    jobs: processes, or the workers of a cluster; see `Workers`.
-    ledger: a file that keeps every finished block; a run that is killed and run again ends with the figures
-        of an undisturbed one.
+    jobs: number of processes, or the workers of a cluster; see `Workers`.
+    ledger: a file that stores every finished block; a killed run that is run again ends with the same
+        figures.
     watch: called after every block, in order.
-    command: the command line that asks for this plan, for the notes of a new ledger.
-    every: whether the verdict has all estimators side by side; they take as long again as the test.
+    command: the command line, for the notes of a new ledger.
+    all_estimators: whether the verdict has all estimators side by side; they take as long again as the test.
 
-    The verdict's figures do not depend on jobs, on interruptions, or on the ledger. A keyboard
-    interrupt ends the run early with what it has, marked `interrupted`. So does a failure of the workers or
-    of the ledger's disk; it is raised once the figures are there, with the verdict as its attribute
-    `verdict`. Where the learner draws coins of its own nothing repeats the figures; they are as sound, since
-    new processes draw other coins: that is checked.
+    The verdict's figures depend neither on jobs, nor on interruptions, nor on the ledger. A keyboard
+    interrupt ends the run early with a verdict marked `interrupted`. If the workers or the disk of the ledger
+    fail, the error is raised with such a verdict as its attribute `verdict`. If the learner draws random
+    numbers that no seed repeats, the figures cannot be repeated but are as valid, since new processes draw
+    other numbers, which is checked.
 
-    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, with which every run
-    begins, or if a learner that says it is in step is not, or if two processes draw the same where it draws
-    coins of its own; whatever a referee raises in a game; InvalidArgument and `LedgerFailed` of the ledger;
-    WorkersFailed of the workers.
+    Raises: NotConforming if a player fails the checks of `check_players`; whatever `arena.play` raises;
+    InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
     """
-    workers = Workers.of(jobs)
-    started = time.perf_counter()
+    workers = Workers.from_jobs(jobs)
+    start = time.perf_counter()
     check_players(plan)
-    course, played_now, interrupted = Course(Numbers.of(plan), every=every), 0, False
-    stopped: Stopped | None = None
+    estimators = AuditEstimators(EstimatorSettings.from_plan(plan), all_estimators=all_estimators)
+    played_now, interrupted = 0, False
+    failure: RunStopped | None = None
     with (
-        nullcontext() if ledger is None else closing(opened(ledger, plan, command)) as book,
-        closing(_results(plan, workers, book)) as results,
+        nullcontext() if ledger is None else closing(open_ledger(ledger, plan, command)) as opened_ledger,
+        closing(_iterate_blocks(plan, workers, opened_ledger)) as blocks,
     ):
         try:
-            for result, is_new in results:
-                with held_back():  # figures are of whole blocks
-                    played_now += result.pairs if is_new else 0
-                    course.update(result)
+            for block, is_new in blocks:
+                with defer_interrupts():  # figures are always those of whole blocks
+                    played_now += block.pairs if is_new else 0
+                    estimators.update(block)
                 if watch is not None:
-                    watch(course.progress())
-                if course.done:
+                    watch(estimators.progress())
+                if estimators.done:
                     break
         except KeyboardInterrupt:
             interrupted = True
-        except Stopped as error:
-            stopped, interrupted = error, True
-    verdict = course.verdict(
+        except RunStopped as error:
+            failure, interrupted = error, True
+    verdict = estimators.make_verdict(
         learner=plan.learner.name,
         adversary=plan.adversary.name,
         protocol=plan.referee.name,
         protects=plan.learner.claim.protects,
         neighbours=plan.learner.claim.neighbours,
         played_now=played_now,
-        seconds=time.perf_counter() - started,
+        seconds=time.perf_counter() - start,
         seed=plan.seed,
         interrupted=interrupted,
-        estimates=course.estimates() if every else None,
+        estimates=estimators.estimates() if all_estimators else None,
     )
-    if stopped is not None:
-        stopped.verdict = verdict
-        raise stopped
+    if failure is not None:
+        failure.verdict = verdict
+        raise failure
     return verdict
 
 
 def check_players(plan: Plan) -> None:
-    """Check what a run rests on, with which every one begins.
+    """Check the properties of the players that the verdict relies on.
 
-    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or if a learner that says it
-    is in step is not, or if two processes draw the same where a learner draws coins of its own.
+    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, if the learner declares
+    common random numbers and does not use them, or if it declares random numbers of its own and two processes
+    draw the same.
     """
     if plan.learner.own_coins:
         check_own_coins(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
     if not plan.faults:  # with faults, every game is played alone
         check_adversary(plan.adversary, plan.learner, plan.referee)
-    if coupled(plan):
+    if uses_common_random_numbers(plan):
         check_common_random_numbers(plan.learner, plan.adversary, plan.referee)
 
 
-def opened(path: str | Path, plan: Plan, command: str | None) -> Ledger:
-    """The ledger of a plan; a new one is given notes."""
-    return Ledger.open(path, plan.describe(), notes=lambda: attrs.asdict(Notes.of(plan, command)))
+def open_ledger(path: str | Path, plan: Plan, command: str | None) -> Ledger:
+    """The ledger of a plan; a new ledger gets notes."""
+    from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
+    from audits.runs.ledger_notes import LedgerNotes
+
+    return Ledger.open(
+        path, plan.describe(), notes=lambda: attrs.asdict(LedgerNotes.from_plan(plan, command))
+    )
 
 
-def _results(plan: Plan, workers: Workers, book: Ledger | None) -> Generator[tuple[Block, bool], None, None]:
-    """Every block's result in order, and whether it is new: from the ledger where it has it, played where
-    not, and remembered as it comes."""
-    kept = book.blocks() if book is not None else iter(())
-    have = book.have() if book is not None else set()
-    missing = [index for index in range(plan.blocks) if index not in have] if have else range(plan.blocks)
-    with closing(play_blocks(plan, missing, workers, keep=None if book is None else book.add)) as played:
+def _iterate_blocks(
+    plan: Plan, workers: Workers, ledger: Ledger | None
+) -> Generator[tuple[Block, bool], None, None]:
+    """All blocks in order, each with whether it is new: those of the ledger are read, the others are played
+    and stored as they arrive."""
+    stored_blocks = ledger.blocks() if ledger is not None else iter(())
+    stored = ledger.block_indices() if ledger is not None else set()
+    missing = [index for index in range(plan.blocks) if index not in stored] if stored else range(plan.blocks)
+    with closing(
+        play_blocks(plan, missing, workers, keep=None if ledger is None else ledger.add)
+    ) as new_blocks:
         for index in range(plan.blocks):
-            if index in have:
-                # The ledger's iterator also meets blocks that were added meanwhile.
-                yield next(result for found, result in kept if found == index), False
-                continue
-            yield next(played), True
+            if index in stored:
+                # The iterator over the ledger also returns blocks that were added meanwhile.
+                yield next(block for place, block in stored_blocks if place == index), False
+            else:
+                yield next(new_blocks), True

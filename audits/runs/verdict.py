@@ -1,8 +1,8 @@
-"""What an audit says."""
+"""The outcome of an audit."""
 
 from __future__ import annotations
 
-from typing import Any
+from typing import ClassVar
 
 import attrs
 
@@ -12,20 +12,22 @@ from audits.statistics.estimates import Estimates
 
 @attrs.frozen(kw_only=True)
 class Verdict:
-    """The outcome of an audit.
+    """The outcome of an audit. All figures but `played_now` and `seconds` depend on the plan alone.
 
     claim: the claim under test.
-    refuted: with confidence `confidence`, it is false.
-    epsilon_lower: with that confidence, every claim of a smaller ε at this δ is false (nats).
-    ceiling: the epsilon_lower of an adversary that tells the worlds apart without error, in as many games:
-        what "not refuted" should be held against.
-    clopper_pearson: the classical bound on an event chosen on other games, for comparison; None where it
-        does not hold (a run that may stop early) and where there are too few blocks.
-    games: played in each world, by this invocation and by those that it goes on from.
-    played_now: those of this invocation alone.
-    seconds: of this invocation.
-    estimates: all estimators side by side, where they were asked for.
+    refuted: whether the claim is false, with confidence `confidence`.
+    epsilon_lower: the certified bound (nats): with that confidence, every claim of a smaller ε at this δ is
+        false.
+    ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
+    clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
+        of games was not fixed beforehand or there are too few blocks.
+    games: in each world, those of earlier invocations included.
+    played_now: games in each world that this invocation played.
+    seconds: duration of this invocation.
+    estimates: all estimators side by side, if asked for.
     """
+
+    derived: ClassVar = ("delta", "games_per_second")
 
     learner: str
     adversary: str
@@ -37,42 +39,18 @@ class Verdict:
     ceiling: float
     clopper_pearson: float | None
     games: int
-    played_now: int
+    played_now: int = attrs.field(repr=False)
     seconds: float
     seed: int
     interrupted: bool = False
     estimates: Estimates | None = None
 
     @property
-    def games_per_second(self) -> float:
-        """Games of both worlds that this invocation played, a second."""
-        return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0
+    def delta(self) -> float:
+        """δ of the claim under test."""
+        return self.claim.delta
 
-    def as_json(self) -> dict[str, Any]:
-        """One flat object, but for `estimates`, which is there if it was asked for. All but `seconds` and
-        `games_per_second` depend on the plan alone.
-        """
-        estimates = {} if self.estimates is None else {"estimates": self.estimates.as_json()}
-        return {
-            "learner": self.learner,
-            "adversary": self.adversary,
-            "protocol": self.protocol,
-            "claim": {
-                "epsilon": self.claim.epsilon,
-                "delta": self.claim.delta,
-                "protects": list(self.claim.protects),
-                "neighbours": self.claim.neighbours,
-            },
-            "refuted": self.refuted,
-            "epsilon_lower": self.epsilon_lower,
-            "delta": self.claim.delta,
-            "confidence": self.confidence,
-            "ceiling": self.ceiling,
-            "clopper_pearson": self.clopper_pearson,
-            "games": self.games,
-            "seconds": round(self.seconds, 3),
-            "games_per_second": round(self.games_per_second),
-            "seed": self.seed,
-            "interrupted": self.interrupted,
-            **estimates,
-        }
+    @property
+    def games_per_second(self) -> float:
+        """Games of both worlds that this invocation played in a second."""
+        return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0

@@ -1,80 +1,77 @@
-"""Blocks of a ledger played again, and compared to the bit."""
+"""Playing blocks of a ledger again and comparing them bit for bit."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Callable
 from contextlib import closing
-from typing import Any
 
 import attrs
 import numpy as np
 
 from arena import InvalidArgument
 from arena.randomness import generator
+from arena.settings import at_least, check_value, whole
 from audits.runs.blocks import play_blocks
 from audits.runs.ledger import Ledger
-from audits.runs.ledger.store import same
+from audits.runs.ledger.store import equal_results
 from audits.runs.plan import Plan
+from audits.runs.run_history import no_games_yet
 from audits.runs.workers import Workers
 
-USUAL_BLOCKS = 10
+DEFAULT_BLOCKS = 10
 
 
 @attrs.frozen(kw_only=True)
-class Verified:
-    """What was found. played, differing: indices of blocks; of: how many blocks the ledger holds."""
+class Verification:
+    """The result of `verify`. played, differing: indices of blocks. blocks: the number in the ledger."""
 
     played: tuple[int, ...]
     differing: tuple[int, ...]
-    of: int
-
-    def as_json(self) -> dict[str, Any]:
-        """One flat object."""
-        return {"played": list(self.played), "differing": list(self.differing), "of": self.of}
+    blocks: int
 
 
 def verify(
     path: str | os.PathLike[str],
     plan: Plan,
     *,
-    blocks: int | None = USUAL_BLOCKS,
+    blocks: int | None = DEFAULT_BLOCKS,
     seed: int = 0,
     jobs: int | Workers = 1,
     watch: Callable[[], None] | None = None,
-) -> Verified:
+) -> Verification:
     """Check every checksum of the ledger at `path`, and play some of its blocks again.
 
-    blocks: how many, chosen at random by `seed`; None for all. jobs: processes, or the workers of a cluster.
-    watch: called after every block.
+    blocks: the number of blocks, chosen at random by `seed`; None for all.
+    jobs: number of processes, or the workers of a cluster. watch: called after every block.
 
-    Raises: InvalidArgument if the ledger cannot be read, is damaged, holds another plan, or no games, or if
-    the learner draws coins of its own; whatever `audits.runs.blocks.play_block` raises.
+    Raises: InvalidArgument if the ledger cannot be read, is damaged, or contains another plan or no games, or
+    if the learner draws random numbers that no seed repeats; whatever `audits.runs.blocks.play_block` raises.
     """
-    if blocks is not None and blocks < 1:
-        raise InvalidArgument("at least 1 block must be played", value=blocks)
+    if blocks is not None:
+        check_value("blocks", blocks, whole, at_least(1))
     if plan.learner.own_coins:
         raise InvalidArgument(
-            f"{plan.learner.name} draws coins of its own, so that no block can be played again to compare",
+            f"{plan.learner.name} draws random numbers that no seed repeats, so no block can be compared",
             remedy="arena report and arena export check the checksums of its ledger.",
         )
     with Ledger.read(path) as ledger:
         ledger.check_plan(plan.describe())
-        there = sorted(ledger.have())
-        if not there:
-            raise InvalidArgument(f"the ledger {path} holds no games yet", remedy="Let the run go on first.")
-        chosen, differing = _some(there, blocks, seed), []
-        with closing(play_blocks(plan, chosen, jobs)) as results:
-            for index, result in zip(chosen, results, strict=True):
-                if not same(ledger.block(index), result):
+        stored = sorted(ledger.block_indices())
+        if not stored:
+            raise no_games_yet(path)
+        indices, differing = _choose(stored, blocks, seed), []
+        with closing(play_blocks(plan, indices, jobs)) as results:
+            for index, result in zip(indices, results, strict=True):
+                if not equal_results(ledger.block(index), result):
                     differing.append(index)
                 if watch is not None:
                     watch()
-    return Verified(played=tuple(chosen), differing=tuple(differing), of=len(there))
+    return Verification(played=tuple(indices), differing=tuple(differing), blocks=len(stored))
 
 
-def _some(there: list[int], blocks: int | None, seed: int) -> list[int]:
-    if blocks is None or blocks >= len(there):
-        return there
-    places = generator(np.random.SeedSequence(seed)).choice(len(there), size=blocks, replace=False)
-    return sorted(there[place] for place in places)
+def _choose(indices: list[int], number: int | None, seed: int) -> list[int]:
+    if number is None or number >= len(indices):
+        return indices
+    places = generator(np.random.SeedSequence(seed)).choice(len(indices), size=number, replace=False)
+    return sorted(indices[place] for place in places)

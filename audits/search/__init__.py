@@ -1,27 +1,27 @@
-"""Search for adversaries: `search` draws them, climbs, shrinks and confirms."""
+"""Search for adversaries that refute a claim: draw, hill-climb, shrink, and confirm on fresh games."""
 
-from audits.search.evidence import Contest, Evidence, weigh
-from audits.search.explore import BAR, referee_for
+from audits.search.adversary_search import SearchProgress, SearchResult, search, share_of_error
+from audits.search.evidence import Evidence, SearchTarget, weigh_adversary
+from audits.search.exploration import EVIDENCE_THRESHOLD, referee_for
 from audits.search.score import Score
 from audits.search.script import Ask, Challenge, Follow, Script, Show, Special, Step
-from audits.search.search import Progress, SearchResult, search, share_of_error
 
 __all__ = [
-    "BAR",
+    "EVIDENCE_THRESHOLD",
     "Ask",
     "Challenge",
-    "Contest",
     "Evidence",
     "Follow",
-    "Progress",
     "Score",
     "Script",
+    "SearchProgress",
     "SearchResult",
+    "SearchTarget",
     "Show",
     "Special",
     "Step",
     "referee_for",
     "search",
     "share_of_error",
-    "weigh",
+    "weigh_adversary",
 ]

@@ -1,8 +1,8 @@
-"""How strongly a few games of an adversary speak against a claim.
+"""Evidence against a claim in a few games of one adversary.
 
-The games come in two halves. The event and the stake that would win most on one half are played on the
-other, and the other way round. Either is a bet as `audits.statistics.betting` makes it, so under a claim that holds the
-wealth has mean at most 1: evidence of x nats has a chance of at most exp(-x), however the event was found.
+The games are split into two halves. The event and the stake that would win most on one half are bet on the
+other half, and the other way round. Under a true claim, evidence of x nats has probability at most exp(−x),
+however the event was found: docs/proofs/search.md.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import numpy as np
 
 from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, PlayerError, Referee
 from arena.randomness import block_seed, generator
-from audits.distinguishers.learned import learn
+from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
 from audits.runs.blocks import play_block
 from audits.runs.plan import LEARNED, Plan, describe
@@ -25,25 +25,27 @@ from audits.search.score import Score, simple_scores
 from audits.statistics.betting import Betting
 from audits.statistics.score_pairs import PairCounts
 
-_THRESHOLDS = 24  # a feature
-_MOST_FEATURES = 160
-_MOST_VIEWS = 1_024  # beyond so many different views, counting them teaches nothing
-_MILDER = (1.0, 0.5, 0.25, 0.0)  # of ε: claims that are refuted on the way to the one under test
-_ENOUGH = 4.0  # standard deviations
-_LEAST = 0.5  # standard deviations, below which bets are not worth working out
-# How many times the games, and by how many standard deviations the claim has to fail for more to be played.
+_MAX_THRESHOLDS = 24  # of one score
+_MAX_SCORES = 160
+_MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
+_EASIER_CLAIMS = (1.0, 0.5, 0.25, 0.0)  # factors of ε: claims to refute on the way to the one under test
+_MAX_Z = 4.0  # z-score at which an easier claim counts as refuted
+_MIN_Z = 0.5  # z-score below which bets are not computed
+# Stages: a factor of the number of games, and the z-score that is needed to go on to the next stage.
 _STAGES = {"first": (1, 1.5), "more": (8, 2.5), "most": (64, inf)}
-_BEYOND_DOUBT = 32.0  # nats
-_FAULT_SHARE = 8  # games that are played alone are fewer
-DECLINED = (InvalidArgument, BudgetExceeded)  # it takes no such sample or point, or not so many rounds
+_CONCLUSIVE = 32.0  # nats
+_FAULT_FACTOR = 8  # fewer games where they are played one by one
+DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such sample, point or number of rounds
 
 
 @attrs.frozen(kw_only=True)
-class Contest:
-    """Whom adversaries are weighed against.
+class SearchTarget:
+    """What adversaries are weighed against.
 
-    claim: under test; finite ε in nats. pairs: games in each world that are played of each adversary.
-    seed: with the adversary it settles every coin.
+    claim: under test, with finite ε in nats.
+    pairs: games in each world that are played with each adversary at first.
+    seed: together with the adversary it determines all random numbers. The names of the script's classes and
+        fields enter the seeds as well.
     """
 
     learner: Learner
@@ -52,25 +54,25 @@ class Contest:
     seed: int
 
     @staticmethod
-    def enough_pairs(epsilon: float) -> int:
-        """As many pairs as show a clear leak at `epsilon`: at best each is worth log(1 + exp(-ε)) nats."""
+    def default_pairs(epsilon: float) -> int:
+        """Enough pairs to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
         return min(max(256, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
 
 
 @attrs.frozen(kw_only=True)
 class Evidence:
-    """What games said.
+    """The evidence in the games of one adversary.
 
-    nats: the log of the wealth won against the claim, at least 0.
-    climb: what a search climbs: `nats`, and below them how far the games tell the worlds apart at all.
-    doubts: by how many standard deviations, at the event that was chosen, the claim fails.
-    score: the simple score that was bet on, or None if it was a learned one or nothing was bet.
-    games: played in each world. faults: the adversary saw that the learner fails.
+    nats: the logarithm of the wealth won against the claim, at least 0.
+    objective: what the search maximises: `nats` plus, for weak evidence, progress against easier claims.
+    z: by how many standard deviations the claim fails at the chosen event.
+    score: the simple score that was bet on; None if it was a learned one or nothing was bet.
+    games: played in each world. faults: whether the adversary saw failures of the learner.
     """
 
     nats: float
-    climb: float
-    doubts: float
+    objective: float
+    z: float
     score: Score | None
     games: int
     faults: bool
@@ -79,245 +81,250 @@ class Evidence:
 Halves = tuple[ViewCounts, ViewCounts]
 
 
-def weigh(contest: Contest, adversary: Adversary, referee: Referee) -> Evidence:
-    """Play an adversary and weigh the games; where the first are promising, on more games.
+def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee) -> Evidence:
+    """Play an adversary and weigh the games; play more games while the evidence is promising.
 
-    Raises: whatever `arena.play` raises but the learner's own errors: they become part of the view. A game
-    that the learner declines in both worlds raises what it is declined with.
+    Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. A
+        game that the learner declines in both worlds raises the learner's error.
     """
-    found: Evidence | None = None
-    for stage, (more, promising) in _STAGES.items():
-        halves, faults = play_halves(contest, adversary, referee, pairs=more * contest.pairs, stage=stage)
-        before = 0 if found is None else found.games
-        found = weighed(halves, contest.claim, faults=faults)
-        found = attrs.evolve(found, games=found.games + before)
-        if found.doubts < promising or found.nats > _BEYOND_DOUBT:
+    games = 0
+    for stage, (factor, promising) in _STAGES.items():
+        halves, faults = play_halves(target, adversary, referee, pairs=factor * target.pairs, stage=stage)
+        evidence = weigh_halves(halves, target.claim, faults=faults)
+        games += evidence.games
+        if evidence.z < promising or evidence.nats > _CONCLUSIVE:
             break
-    assert found is not None
-    return found
+    return attrs.evolve(evidence, games=games)
 
 
 def play_halves(
-    contest: Contest, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
+    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
 ) -> tuple[Halves, bool]:
-    """Two halves of `pairs` pairs of games as views, and whether the learner's failures are among what
-    they show. The coins depend on the contest's seed, the adversary and the stage."""
+    """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them.
+
+    The random numbers depend on the target's seed, the adversary and the stage.
+    """
     plan = Plan(
-        learner=contest.learner,
+        learner=target.learner,
         adversary=adversary,
         referee=referee,
-        epsilon=contest.claim.epsilon,
-        delta=contest.claim.delta,
+        epsilon=target.claim.epsilon,
+        delta=target.claim.delta,
         games=2 * max(1, pairs // 2),
         block=2 * max(1, pairs // 2),
-        seed=exploring_seed(contest.seed, stage, describe(adversary)),
+        seed=exploring_seed(target.seed, stage, describe(adversary, modules=True)),
         distinguisher=LEARNED,
     )
     try:
-        return _halves(plan), False
+        return _play_block_in_halves(plan), False
     except (PlayerError, *DECLINED) as error:
         if isinstance(error, PlayerError) and error.player != "learner":
             raise
-        fewer = max(1, pairs // (2 * _FAULT_SHARE))
-        halves = _halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=2 * fewer))
-        # To decline a game in both worlds tells nobody anything; to decline it in one gives it away.
+        fewer = max(1, pairs // (2 * _FAULT_FACTOR))
+        halves = _play_block_in_halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=2 * fewer))
+        # Declining a game in both worlds reveals nothing; declining it in one world reveals the world.
         if isinstance(error, DECLINED) and all(half.columns(("failed",)).all() for half in halves):
             raise
         return halves, True
 
 
-def _halves(plan: Plan) -> Halves:
-    """One block dealt out, which costs half of what two blocks do."""
+def _play_block_in_halves(plan: Plan) -> Halves:
+    """Play one block and split it, which costs half as much as playing two blocks."""
     block = play_block(plan, 0)
     assert isinstance(block, ViewCounts)
-    first, second = _dealt(block, generator(block_seed(plan.seed, 1)))
-    return _alone(first), _alone(second)
+    first, second = _halve_pairs(block, generator(block_seed(plan.seed, 1)))
+    return _drop_unused_rows(first), _drop_unused_rows(second)
 
 
 def exploring_seed(seed: int, *purpose: object) -> int:
-    """A seed for games that a search explores with: even."""
-    return 2 * _hashed(seed, *purpose)
+    """A seed for games of an exploration; always even."""
+    return 2 * _hash_parts(seed, *purpose)
 
 
 def confirming_seed(seed: int, number: int) -> int:
-    """The seed of confirmation `number`: odd, so that none of its games was seen before."""
-    return 2 * _hashed(seed, "confirm", number) + 1
+    """The seed of confirmation `number`; always odd, so that none of its games was used before."""
+    return 2 * _hash_parts(seed, "confirm", number) + 1
 
 
-def _hashed(*parts: object) -> int:
+def _hash_parts(*parts: object) -> int:
     return int.from_bytes(sha256(repr(parts).encode()).digest()[:7], "big")
 
 
 # --- weighing ---------------------------------------------------------------------------------------------
 
 
-def weighed(
+def weigh_halves(
     halves: Halves, claim: Claim, *, faults: bool = False, scores: Sequence[Score] | None = None
 ) -> Evidence:
     """The evidence in two halves of games.
 
-    scores: the simple scores to bet on, without a learned one; None: all that there are, and a learned one.
+    scores: the simple scores to bet on, without a learned score; default: all simple scores and a learned
+        one.
     """
-    there, back = (
-        _Crossed.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
+    forward, backward = (
+        _CrossFit.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
         for pair in (halves, halves[::-1])
     )
-    z = (there.doubts + back.doubts) / sqrt(2.0)
+    z = (forward.z + backward.z) / sqrt(2.0)
     nats = 0.0
-    if z[0] > _LEAST:
-        nats = float(np.logaddexp(there.wealth(claim), back.wealth(claim)) - log(2.0))
-    milder = float(np.clip(z[1:], 0.0, _ENOUGH).sum() / _ENOUGH)
+    if z[0] > _MIN_Z:
+        nats = float(np.logaddexp(forward.log_wealth(claim), backward.log_wealth(claim)) - log(2.0))
+    easier = float(np.clip(z[1:], 0.0, _MAX_Z).sum() / _MAX_Z)
     return Evidence(
         nats=max(nats, 0.0),
-        climb=milder + max(nats, 0.0),
-        doubts=float(z[0]),
-        score=there.score,
+        objective=easier + max(nats, 0.0),
+        z=float(z[0]),
+        score=forward.score,
         games=sum(half.pairs for half in halves),
         faults=faults,
     )
 
 
 @attrs.frozen(eq=False)
-class _Crossed:
-    """The best event of one half, and how it does on the other.
+class _CrossFit:
+    """The best event of one half, and its result on the other half.
 
-    doubts: on the other half, (levels,), by how many standard deviations each milder claim fails at the event
-    that was best against it. score: the simple score of the event against the claim itself.
-    seen, fresh: (2, k) and (2, l), in which pairs the game of either world is in that event, in the half it
-    was chosen on and in the other; and how often these pairs occurred.
+    Shapes: z (claims,), the z-score of each easier claim on the other half, at the event that was best
+        against it; choosing (2, k) and fresh (2, l), for each pair of the choosing and of the other half
+        whether the game of either world is in the best event against the claim itself, with counts (k,) and
+        (l,).
+
+    score: the simple score of that event.
     """
 
-    doubts: np.ndarray
+    z: np.ndarray
     score: Score | None
-    seen: np.ndarray
-    seen_counts: np.ndarray
+    choosing: np.ndarray
+    choosing_counts: np.ndarray
     fresh: np.ndarray
     fresh_counts: np.ndarray
 
     @classmethod
     def of(
-        cls, chosen_on: ViewCounts, other: ViewCounts, claim: Claim, scores: Sequence[Score], learning: bool
-    ) -> _Crossed:
-        folds = _folds(chosen_on)
-        chosen_on = attrs.evolve(
-            chosen_on,
+        cls, half: ViewCounts, other: ViewCounts, claim: Claim, scores: Sequence[Score], learning: bool
+    ) -> _CrossFit:
+        folds = _make_folds(half)
+        half = attrs.evolve(
+            half,
             which=np.concatenate([fold.which for fold in folds]),
             counts=np.concatenate([fold.counts for fold in folds]),
         )
-        sides = [_Side.of_score(score, chosen_on, other) for score in scores[:_MOST_FEATURES]]
-        if learning and 1 < len(chosen_on.rows) <= min(_MOST_VIEWS, chosen_on.pairs):
-            sides.append(_Side.learned(folds, chosen_on, other))
-        return cls._best(sides, chosen_on.counts, other.counts, claim)
+        values = [_ScoreValues.of_score(score, half, other) for score in scores[:_MAX_SCORES]]
+        if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
+            values.append(_ScoreValues.of_learned_score(folds, half, other))
+        return cls._choose_event(values, half.counts, other.counts, claim)
 
     @classmethod
-    def _best(cls, sides: list[_Side], counts: np.ndarray, others: np.ndarray, claim: Claim) -> _Crossed:
-        events = [side.events() for side in sides]
+    def _choose_event(
+        cls, scores: list[_ScoreValues], counts: np.ndarray, other_counts: np.ndarray, claim: Claim
+    ) -> _CrossFit:
+        events = [score.thresholds() for score in scores]
         thresholds = np.concatenate([*events, np.zeros(0)])
         if not len(thresholds):
             nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
-            return cls(np.zeros(len(_MILDER)), None, *nothing, *nothing)
-        owner = np.repeat(np.arange(len(sides)), [len(event) for event in events])
-        inside = [side.inside(event) for side, event in zip(sides, events, strict=True)]
-        found = _doubts(np.concatenate(inside, axis=2), counts, claim)
-        best = found.reshape(len(_MILDER), -1).argmax(axis=1)
-        event, way = np.divmod(best, 4)
-        fresh = np.concatenate([sides[owner[e]].inside_other(thresholds[e]) for e in event], axis=2)
-        levels = np.arange(len(_MILDER))
-        side = sides[owner[event[0]]]
+            return cls(np.zeros(len(_EASIER_CLAIMS)), None, *nothing, *nothing)
+        owner = np.repeat(np.arange(len(scores)), [len(event) for event in events])
+        inside = [score.inside(event) for score, event in zip(scores, events, strict=True)]
+        z = _z_scores(np.concatenate(inside, axis=2), counts, claim)
+        event, direction = np.divmod(z.reshape(len(_EASIER_CLAIMS), -1).argmax(axis=1), 4)
+        fresh = np.concatenate([scores[owner[e]].inside_other(thresholds[e]) for e in event], axis=2)
+        claims = np.arange(len(_EASIER_CLAIMS))
+        best = scores[owner[event[0]]]
         return cls(
-            _doubts(fresh, others, claim)[levels, levels, way],
-            side.score,
-            side.inside(thresholds[event[0]])[:, :, 0],
+            _z_scores(fresh, other_counts, claim)[claims, claims, direction],
+            best.score,
+            best.inside(thresholds[event[0]])[:, :, 0],
             counts,
             fresh[:, :, 0],
-            others,
+            other_counts,
         )
 
-    def wealth(self, claim: Claim) -> float:
-        """The log wealth that the bets chosen on the one half win on the other."""
-        # Only ε = 0 and the claim's own are bet against, which costs next to nothing.
+    def log_wealth(self, claim: Claim) -> float:
+        """The log wealth that bets chosen on the one half win on the other."""
+        # The grid holds only ε = 0 and the claim's ε, which costs next to nothing.
         betting = Betting(delta=claim.delta, confidence=0.5, epsilon_claim=claim.epsilon, epsilon_max=0.0)
-        for inside, counts in ((self.seen, self.seen_counts), (self.fresh, self.fresh_counts)):
+        for inside, counts in ((self.choosing, self.choosing_counts), (self.fresh, self.fresh_counts)):
             betting.update(PairCounts.of(inside[0], inside[1], counts))
         return float(betting.log_wealth[-1])
 
 
 @attrs.frozen(eq=False)
-class _Side:
-    """A score's values for the pairs of both halves.
+class _ScoreValues:
+    """The values of a score for the pairs of both halves.
 
-    Shapes: here (2, k), row b the games of world b; there (2, l).
+    Shapes: values (2, k), row b for the games of world b; other (2, l).
     """
 
     score: Score | None
-    here: np.ndarray
-    there: np.ndarray
+    values: np.ndarray
+    other: np.ndarray
 
     @classmethod
-    def of_score(cls, score: Score, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
-        return cls(score, *(score.column(half)[half.which].T for half in (chosen_on, other)))
+    def of_score(cls, score: Score, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
+        return cls(score, *(score.column(views)[views.which].T for views in (half, other)))
 
     @classmethod
-    def learned(cls, folds: Halves, chosen_on: ViewCounts, other: ViewCounts) -> _Side:
-        """Views by how often they were seen in either world; those of either fold of the half by what the
-        other fold teaches, since a view that taught looks better than it is."""
-        scores = [learn([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
-        return cls(None, np.concatenate(scores, axis=1), learn([chosen_on])(other)[other.which].T)
+    def of_learned_score(cls, folds: Halves, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
+        """View frequencies as a score. Each fold of the half is scored by the other fold, since a view
+        looks better on its own training data than it is."""
+        scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
+        return cls(None, np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T)
 
-    def events(self) -> np.ndarray:
-        """(e,): thresholds that cut the values in two."""
-        values = np.unique(self.here)[1:]
-        if len(values) > _THRESHOLDS:
-            values = values[np.linspace(0, len(values) - 1, _THRESHOLDS).astype(int)]
+    def thresholds(self) -> np.ndarray:
+        """(e,): thresholds that divide the values."""
+        values = np.unique(self.values)[1:]
+        if len(values) > _MAX_THRESHOLDS:
+            values = values[np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)]
         return values
 
     def inside(self, thresholds: Any) -> np.ndarray:
-        """(2, k, e): where the values are at or above the thresholds."""
-        return self.here[:, :, None] >= thresholds
+        """(2, k, e): whether the values are at or above the thresholds."""
+        return self.values[:, :, None] >= thresholds
 
     def inside_other(self, thresholds: Any) -> np.ndarray:
         """(2, l, e): the same in the other half."""
-        return self.there[:, :, None] >= thresholds
+        return self.other[:, :, None] >= thresholds
 
 
-def _folds(half: ViewCounts) -> Halves:
-    """The pairs of a half dealt out to two folds, by coins that are always the same."""
-    return _dealt(half, generator(block_seed(0, 0)))
+def _make_folds(half: ViewCounts) -> Halves:
+    """The pairs of a half split into two folds, always in the same way."""
+    return _halve_pairs(half, generator(block_seed(0, 0)))
 
 
-def _dealt(views: ViewCounts, rng: np.random.Generator) -> Halves:
-    """The pairs dealt out in two equal parts, which keep all rows."""
-    dealt = rng.multivariate_hypergeometric(views.counts, views.pairs // 2)
+def _halve_pairs(views: ViewCounts, rng: np.random.Generator) -> Halves:
+    """The pairs split at random into two equal parts, which keep all rows."""
+    first = rng.multivariate_hypergeometric(views.counts, views.pairs // 2)
 
     def part(counts: np.ndarray) -> ViewCounts:
         return attrs.evolve(views, which=views.which[counts > 0], counts=counts[counts > 0])
 
-    return part(dealt), part(views.counts - dealt)
+    return part(first), part(views.counts - first)
 
 
-def _alone(views: ViewCounts) -> ViewCounts:
+def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
     """The same pairs without rows that none of them has."""
-    seen, place = np.unique(views.which, return_inverse=True)
-    return attrs.evolve(views, rows=views.rows[seen], which=place.reshape(views.which.shape))
+    used, place = np.unique(views.which, return_inverse=True)
+    return attrs.evolve(views, rows=views.rows[used], which=place.reshape(views.which.shape))
 
 
-def _doubts(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:
-    """By how many standard deviations P_gain(E) - e^ε P_loss(E) - δ is above 0, with half a game added to
-    every count.
+def _z_scores(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:
+    """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0, with half a game added to
+    each count.
 
-    Shapes: inside (2, k, e), counts (k,); result (levels, e, 4): E gaining in world 1, in world 0; not E.
+    Shapes: inside (2, k, e), counts (k,); result (claims, e, 4): E gaining in world 1, E in world 0, then not
+        E likewise.
     """
     pairs = counts.sum()
     weights = counts.astype(float)
     hits = np.stack([weights @ world for world in inside])  # (2, e)
     both = weights @ (inside[0] & inside[1])
-    every = np.stack([hits, pairs - hits])
+    counts_by_world = np.stack([hits, pairs - hits])  # (2, 2, e): of the event and of its complement
     overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
-    loss = (every + 0.5) / (pairs + 1)
+    loss = (counts_by_world + 0.5) / (pairs + 1)
     gain = loss[:, ::-1]
-    factor = np.exp(claim.epsilon * np.array(_MILDER))[:, None, None, None]
+    factor = np.exp(claim.epsilon * np.array(_EASIER_CLAIMS))[:, None, None, None]
     mean = gain - factor * loss - claim.delta
     variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
-    doubts = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
-    # An event before its likes: of those that do as well, the one of the score that is read first is chosen.
-    return np.moveaxis(doubts.reshape(len(_MILDER), 4, -1), 1, 2)
+    z = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
+    # Events come before directions, so that among equal z-scores the event of the simplest score is chosen.
+    return np.moveaxis(z.reshape(len(_EASIER_CLAIMS), 4, -1), 1, 2)

@@ -1,4 +1,4 @@
-"""Scripts: adversaries that are data, as a search draws, shrinks, compares and prints them."""
+"""Scripts: adversaries that are plain data, which a search can draw, shrink, compare and print."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ WITH, AGAINST = "with", "against"
 
 
 def as_point(value: Any) -> Point:
-    """A point as plain data: a float, or floats nested as its shape has them."""
+    """A point as plain data: a float, or nested tuples of floats."""
 
     def plain(value: Any) -> Point:
         return tuple(plain(part) for part in value) if isinstance(value, list | tuple) else float(value)
@@ -39,21 +39,21 @@ def as_point(value: Any) -> Point:
 
 @attrs.frozen
 class Step:
-    """A stretch of a game: `rounds` of them."""
+    """A part of a game that takes one or more rounds."""
 
     @property
     def rounds(self) -> int:
-        """How many rounds it takes."""
+        """The number of rounds that the step takes."""
         return getattr(self, "times", 1)
 
-    def cut(self, rounds: int) -> Self:
-        """The same step made fewer times."""
-        return attrs.evolve(self, times=rounds)  # type: ignore[call-arg]  # only what is repeated is cut
+    def shorten(self, rounds: int) -> Self:
+        """The same step with fewer repetitions."""
+        return attrs.evolve(self, times=rounds)  # type: ignore[call-arg]  # only repeated steps are shortened
 
 
 @attrs.frozen
 class Ask(Step):
-    """Figure1, Voting: ask `point`, `times` times."""
+    """Figure1, Voting: query `point`, `times` times."""
 
     point: Point = attrs.field(converter=as_point)
     times: int = 1
@@ -61,7 +61,7 @@ class Ask(Step):
 
 @attrs.frozen
 class Follow(Step):
-    """Figure1, Voting: ask `one` where the last answer was 1, `zero` where it was not; `times` times."""
+    """Figure1, Voting: query `one` where the last answer was 1 and `zero` elsewhere, `times` times."""
 
     one: Point = attrs.field(converter=as_point)
     zero: Point = attrs.field(converter=as_point)
@@ -70,7 +70,7 @@ class Follow(Step):
 
 @attrs.frozen
 class Challenge(Step):
-    """Figure1: ask `world_0` in world 0 and `world_1` in world 1."""
+    """Figure1: query `world_0` in world 0 and `world_1` in world 1."""
 
     world_0: Point = attrs.field(converter=as_point)
     world_1: Point = attrs.field(converter=as_point)
@@ -78,8 +78,10 @@ class Challenge(Step):
 
 @attrs.frozen
 class Show(Step):
-    """SpecialRound: the example (point, label), `times` times. A label "with" or "against" is that of the
-    last hypothesis at the point, or the other one."""
+    """SpecialRound: show the example (point, label), `times` times.
+
+    The label "with" is the prediction of the last hypothesis at the point, and "against" the opposite.
+    """
 
     point: Point = attrs.field(converter=as_point)
     label: int | str = 0
@@ -88,7 +90,7 @@ class Show(Step):
 
 @attrs.frozen
 class Special(Step):
-    """SpecialRound: the example `world_0` in world 0 and `world_1` in world 1, each (point, label)."""
+    """SpecialRound: show the example `world_0` in world 0 and `world_1` in world 1, each (point, label)."""
 
     world_0: tuple[Point, int]
     world_1: tuple[Point, int]
@@ -96,7 +98,7 @@ class Special(Step):
 
 @attrs.frozen
 class Hand:
-    """Figure1: hand over `point`, `times` times; or once, with `other` in world 1."""
+    """Figure1: hand over the unlabelled point `point`, `times` times; or once, with `other` in world 1."""
 
     point: Point = attrs.field(converter=as_point)
     other: Point | None = attrs.field(
@@ -105,7 +107,7 @@ class Hand:
     times: int = 1
 
     def move(self) -> Unlabelled:
-        """What the script yields."""
+        """The move that the script yields."""
         x, other = (
             None if point is None else np.repeat(np.asarray(point)[None], self.times, axis=0)
             for point in (self.point, self.other)
@@ -123,12 +125,15 @@ STEPS: dict[str, tuple[type[Step], ...]] = {
 
 @attrs.frozen(kw_only=True)
 class Script(Adversary):
-    """An adversary that is data only.
+    """An adversary that is plain data.
 
     protocol: Figure1, Release, Voting or SpecialRound.
-    world_0, world_1: the training set in each world, but before SpecialRound; world_1 None: the same.
-    handed: unlabelled points of Figure1, before the steps. steps: what follows, in order.
-    score: what it makes of its view, or None: that is left to a distinguisher that is learned.
+    world_0, world_1: the training set in each world, except under SpecialRound; world_1=None: the same.
+    handed: unlabelled points under Figure1, handed over before the steps.
+    steps: the rounds of the game, in order.
+    score: the score; None leaves it to a learned distinguisher.
+
+    Raises: InvalidArgument.
     """
 
     name = "script"
@@ -144,15 +149,17 @@ class Script(Adversary):
     def __attrs_post_init__(self) -> None:
         if self.protocol not in STEPS:
             raise InvalidArgument(
-                "a script plays Figure1, Release, Voting or SpecialRound",
+                f"protocol must be one of {', '.join(STEPS)}",
                 value=self.protocol,
                 remedy="Only these have two worlds.",
             )
         strays = [type(step).__name__ for step in self.steps if not isinstance(step, STEPS[self.protocol])]
         if strays:
-            raise InvalidArgument(f"{self.protocol} knows no such step", value=strays[0])
+            raise InvalidArgument(f"{self.protocol} has no such step", value=strays[0])
         if (self.world_0 is None) != (self.protocol == "SpecialRound"):
-            raise InvalidArgument("a script has a training set, but before SpecialRound", value=self.world_0)
+            raise InvalidArgument(
+                "a script needs a training set, except under SpecialRound", value=self.world_0
+            )
 
     @property
     def returns_score(self) -> bool:
@@ -160,7 +167,7 @@ class Script(Adversary):
 
     @property
     def rounds(self) -> int:
-        """The rounds of a game: queries of Figure1 and Voting, T of SpecialRound."""
+        """The number of rounds of a game: queries under Figure1 and Voting, T under SpecialRound."""
         return sum(step.rounds for step in self.steps)
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
@@ -169,28 +176,28 @@ class Script(Adversary):
             replies.append((yield Train(self.world_0, self.world_1)))
             for hand in self.handed:
                 yield hand.move()
-            yield from _asked(self.steps, games, replies)
+            yield from _ask_queries(self.steps, games, replies)
         else:
-            yield from _shown(self.steps, games, replies)
+            yield from _show_examples(self.steps, games, replies)
         return None if self.score is None else self.score.of(replies, games)
 
 
-def _asked(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
-    said_1 = np.zeros(games, bool)
+def _ask_queries(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
+    answered_1 = np.zeros(games, bool)
     for step in _each_round(steps):
         if isinstance(step, Challenge):
             query = Query(step.world_0, step.world_1)
         elif isinstance(step, Follow):
-            query = Query(_chosen(said_1, step.one, step.zero))
+            query = Query(_select_points(answered_1, step.one, step.zero))
         else:
             assert isinstance(step, Ask)
             query = Query(step.point)
         reply = yield query
-        said_1 = reply.label == 1
+        answered_1 = reply.label == 1
         replies.append(reply)
 
 
-def _shown(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
+def _show_examples(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
     reply = yield Ready()
     replies.append(reply)
     for step in _each_round(steps):
@@ -208,13 +215,13 @@ def _each_round(steps: Iterable[Step]) -> Iterable[Step]:
     return (step for step in steps for _ in range(step.rounds))
 
 
-def _chosen(where: np.ndarray, one: Point, zero: Point) -> np.ndarray:
+def _select_points(use_one: np.ndarray, one: Point, zero: Point) -> np.ndarray:
     in_one = np.asarray(one)
-    return np.where(where.reshape((-1,) + (1,) * in_one.ndim), in_one, np.asarray(zero))
+    return np.where(use_one.reshape((-1,) + (1,) * in_one.ndim), in_one, np.asarray(zero))
 
 
 def _label(step: Show, reply: Any) -> Any:
     if step.label not in (WITH, AGAINST):
         return step.label
-    said = reply.hypothesis(np.asarray(step.point))
-    return said if step.label == WITH else ~said
+    predicted = reply.hypothesis(np.asarray(step.point))
+    return predicted if step.label == WITH else ~predicted

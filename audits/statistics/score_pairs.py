@@ -1,7 +1,7 @@
-"""What a block of games leaves behind: how often each pair of scores occurred.
+"""Summary of a block of games: how often each pair of scores occurred.
 
-Every estimator works from these counts alone, whole numbers, so that a figure cannot depend on the order
-in which games, workers or restarts delivered them.
+Every estimator uses only these integer counts, so no figure depends on the order in which games, workers or
+restarts delivered them.
 """
 
 from __future__ import annotations
@@ -15,17 +15,17 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
-# Many different scores are mostly noise, which packs by a third and takes longer than the games did.
-_FEW = 1_024
-_PACKED, _AS_THEY_ARE = 6, 0  # levels of zlib
+# Many different scores are mostly noise: compressing them saves a third and takes longer than the games.
+_MAX_COMPRESSED = 1_024  # distinct pairs
+_COMPRESSED, _UNCOMPRESSED = 6, 0  # levels of zlib
 
 
 @attrs.frozen(eq=False)
 class PairCounts:
-    """The pairs of one block, counted.
+    """The score pairs of one block, counted.
 
-    Shapes: scores (m, 2) float64, distinct and sorted, column b is the score of the game in world b;
-    counts (m,) int64 of at least 1.
+    Shapes: scores (m, 2) float64, distinct and sorted lexicographically, column b is the score of the game in
+        world b; counts (m,) int64, at least 1.
     """
 
     scores: np.ndarray
@@ -33,9 +33,11 @@ class PairCounts:
 
     @classmethod
     def of(cls, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None) -> PairCounts:
-        """Count the pairs (world0[j], world1[j]); scores may be infinite but not NaN.
+        """Count the pairs (world0[j], world1[j]). Scores may be infinite but not NaN.
 
-        times: (n,) whole numbers, how often each pair occurred; default: once.
+        times: (n,) integers, how often each pair occurred; default: once.
+
+        Raises: InvalidArgument.
         """
         pairs = np.column_stack([world0, world1]).astype(np.float64)
         if np.isnan(pairs).any():
@@ -48,13 +50,15 @@ class PairCounts:
 
     @classmethod
     def of_levels(cls, levels: np.ndarray, world0: np.ndarray, world1: np.ndarray) -> PairCounts:
-        """The same for few scores, much faster: of levels[world0[j]] and levels[world1[j]].
+        """Count the pairs (levels[world0[j]], levels[world1[j]]); much faster than `of` for few distinct
+        scores.
 
-        Shapes: levels (k,), rising; world0, world1 (n,) whole numbers below k.
+        Shapes: levels (k,), increasing; world0, world1 (n,), integers below k.
         """
         counts = np.bincount(world0 * len(levels) + world1, minlength=len(levels) ** 2)
-        met = np.flatnonzero(counts)
-        return cls(levels[np.stack(np.divmod(met, len(levels)), axis=1)], counts[met])
+        occurring = np.flatnonzero(counts)
+        pairs = np.stack(np.divmod(occurring, len(levels)), axis=1)
+        return cls(levels[pairs], counts[occurring])
 
     @property
     def pairs(self) -> int:
@@ -65,11 +69,13 @@ class PairCounts:
         """A compact, canonical encoding."""
         head = struct.pack("<q", len(self.counts))
         body = self.scores.astype("<f8").tobytes() + self.counts.astype("<i8").tobytes()
-        return zlib.compress(head + body, level=_PACKED if len(self.counts) <= _FEW else _AS_THEY_ARE)
+        return zlib.compress(
+            head + body, level=_COMPRESSED if len(self.counts) <= _MAX_COMPRESSED else _UNCOMPRESSED
+        )
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:
-        """The inverse of `to_bytes`; raises InvalidArgument on anything else."""
+        """The inverse of `to_bytes`. Raises InvalidArgument for anything else."""
         try:
             raw = zlib.decompress(blob)
             (m,) = struct.unpack_from("<q", raw)
@@ -78,21 +84,21 @@ class PairCounts:
             scores = np.frombuffer(raw, "<f8", 2 * m, 8).reshape(m, 2)
             counts = np.frombuffer(raw, "<i8", m, 8 + 16 * m)
         except (zlib.error, struct.error, ValueError) as error:
-            raise InvalidArgument("the bytes are not a block's scores") from error
+            raise InvalidArgument("the bytes do not encode the scores of a block") from error
         return cls(scores.astype(np.float64), counts.astype(np.int64))
 
 
-def joined(blocks: Iterable[PairCounts]) -> PairCounts:
-    """The blocks as one."""
+def join_blocks(blocks: Iterable[PairCounts]) -> PairCounts:
+    """All blocks as one."""
     parts = list(blocks)
     world0, world1 = np.concatenate([part.scores for part in parts]).T
     return PairCounts.of(world0, world1, np.concatenate([part.counts for part in parts]))
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The distinct rows of (n, F) in lexicographic order, and (n,) where each row is among them.
+    """The distinct rows of (n, F) in lexicographic order, and the index (n,) of each row among them.
 
-    What `np.unique(rows, axis=0, return_inverse=True)` gives, several times as fast.
+    Equivalent to `np.unique(rows, axis=0, return_inverse=True)` and several times as fast.
     """
     if not rows.shape[1]:
         return rows[:1], np.zeros(len(rows), np.int64)

@@ -1,15 +1,6 @@
-"""How many games of each world scored below each of a set of thresholds: between two numbers, for certain.
+"""Number of games of each world below each of a set of thresholds, between two certain bounds.
 
-A `Histogram` estimates; a limit that is to hold needs to know what it does not know. While few distinct
-scores occur, every score is a threshold and the counts are exact. Later a threshold may come up in the
-middle of a bin, among scores that are no longer told apart: of the games that fell into the bin before, none
-or all may have scored below it. Both are kept, and every later game is counted exactly on both sides. For
-each bin its largest score is remembered too: a threshold above it is as exact as the next one. Thresholds
-come and go by the histogram's rule, so that memory grows with the logarithm of the number of games.
-
-What is lost: thresholds that are not kept, and at the few that come late about a 32nd of a tail at most, less
-and less as games follow. Nothing of the validity: a limit that holds at all thresholds holds at the kept
-ones, and whoever reads it at the less favourable of two counts reads a weaker limit.
+Unlike `ScoreHistogram`, which estimates, the counter states what it does not know: docs/proofs/bands.md.
 """
 
 from __future__ import annotations
@@ -17,13 +8,14 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from audits.statistics.events import EXACT, Events, kept_edges
+from audits.statistics.score_histogram import MAX_EXACT_EDGES, choose_edges
 from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import Events
 
 
 @attrs.frozen(eq=False)
-class Counts:
-    """How many games of each world fell into the events of k thresholds, between two numbers.
+class CountBounds:
+    """Bounds on the number of games of each world in the events of k thresholds.
 
     Shapes: least and most (2, 2k) int64, row b for world b; columns as in `Events`.
     """
@@ -34,13 +26,13 @@ class Counts:
     most: np.ndarray
 
     @classmethod
-    def exact(cls, pairs: int, thresholds: np.ndarray, below: np.ndarray) -> Counts:
-        """Counts `below` (2, k) of scores under each threshold (k,), known exactly."""
+    def exact(cls, pairs: int, thresholds: np.ndarray, below: np.ndarray) -> CountBounds:
+        """From exact counts `below` (2, k) of the scores below each threshold (k,)."""
         return cls.between(pairs, thresholds, below, below)
 
     @classmethod
-    def between(cls, pairs: int, thresholds: np.ndarray, least: np.ndarray, most: np.ndarray) -> Counts:
-        """Counts (2, k) of scores under each threshold (k,), at least and at most."""
+    def between(cls, pairs: int, thresholds: np.ndarray, least: np.ndarray, most: np.ndarray) -> CountBounds:
+        """From bounds (2, k) on the number of scores below each threshold (k,)."""
         return cls(
             pairs,
             Events(thresholds),
@@ -49,8 +41,11 @@ class Counts:
         )
 
 
-class Ranks:
-    """The counts so far, in flat memory. Scores may be infinite."""
+class ThresholdCounter:
+    """Counts of scores below thresholds, in memory that grows with the logarithm of their number.
+
+    Scores may be infinite.
+    """
 
     def __init__(self) -> None:
         self.pairs = 0
@@ -64,31 +59,32 @@ class Ranks:
         if not block.pairs:
             return
         edges = np.unique(np.concatenate([self._edges, *block.scores.T]))
-        below = Events(edges).hits(block).world[:, len(edges) :]
-        least, most, tops = self._seen(edges)
+        below = Events(edges).count(block).world[:, len(edges) :]
+        least, most, tops = self._count_bounds_at(edges)
         least, most = least + below, most + below
         self.pairs += block.pairs
-        if len(edges) > EXACT:
+        if len(edges) > MAX_EXACT_EDGES:
             mass = np.diff(most, axis=1, append=self.pairs)
-            kept = kept_edges(mass, np.searchsorted(edges, self._edges))
+            kept = choose_edges(mass, np.searchsorted(edges, self._edges))
             edges, least, most = edges[kept], least[:, kept], most[:, kept]
             tops = np.maximum.reduceat(tops, kept)
         self._edges, self._least, self._most, self._tops = edges, least, most, tops
 
-    def counts(self) -> Counts:
-        """The counts at all thresholds but the smallest, below which nothing lies."""
-        return Counts.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
+    def counts(self) -> CountBounds:
+        """The counts at all thresholds except the smallest, below which there is no score."""
+        return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
 
-    def _seen(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What is known of the games before at new edges, which hold the old ones: scores below each, at
-        least and at most, and the tops of the bins, where a score of the coming block is an edge itself."""
+    def _count_bounds_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """What earlier games imply at new edges, which include the old ones: bounds (2, k) on the scores
+        below each edge, and the largest possible score (k,) in each bin, counting edges as scores of the
+        coming block."""
         nothing, everything = np.zeros((2, 1), dtype=np.int64), np.full((2, 1), self.pairs)
         least = np.concatenate([nothing, self._least, everything], axis=1)
         most = np.concatenate([self._most, everything], axis=1)
         tops = np.concatenate([[-np.inf], self._tops])
         bin_of = np.searchsorted(self._edges, edges, side="right")
         cleared = edges > tops[bin_of]
-        with np.errstate(over="ignore"):  # below the least finite number lies -inf, and that is meant
+        with np.errstate(over="ignore"):  # the number below the least finite one is -inf, as intended
             before_next = np.append(np.nextafter(edges[1:], -np.inf), np.inf)
         top = np.minimum(tops[bin_of], before_next)
         return (

@@ -1,6 +1,7 @@
-"""All broken learners, each beside the correct learner that it comes from.
+"""All broken learners, each with the correct learner that it was made from.
 
-Every one keeps to its protocol, and its claim is what its author believes: only an audit can find it.
+Every one keeps to its protocol, and its claim is what its author believes, so only an audit can find the
+error.
 """
 
 from __future__ import annotations
@@ -32,13 +33,13 @@ ROUNDS = 12
 class BrokenLearner:
     """A broken learner.
 
-    spec: the learner. protocol: the name of the referee before which it fails.
-    twin: the correct learner, with the same claim or a smaller one.
+    spec: the learner. protocol: the name of the referee under which it fails.
+    twin: the correct learner, with the same or a smaller claim.
     loses: the least ε that holds at the δ of its claim; infinity if none does.
-    raises: what gives it away is that it raises, which only audits with failures in view can see.
-    rounds: of a game before SpecialRound, against the adversary written for it. games: of that audit.
-    searched: a search finds it. Some slips take an adversary that knows the learner's thresholds.
-    pairs: games in each world that the search plays of an adversary, where it takes more than `SMALL` has.
+    raises: it leaks by raising, which only audits with faults in the view can see.
+    rounds: of a game of SpecialRound against the adversary written for it. games: of that audit.
+    searched: a search finds it. Some errors need an adversary that knows the learner's thresholds.
+    pairs: games in each world that the search plays with each adversary, if more than `SMALL` has.
     """
 
     spec: Learner
@@ -57,7 +58,7 @@ class BrokenLearner:
 
     @property
     def referee(self) -> Referee:
-        """The referee to play it before: a short game where the protocol has a length."""
+        """The referee to play it under, with a short game where the protocol has a length."""
         return SpecialRound(self.rounds) if self.protocol == "SpecialRound" else REFEREES[self.protocol]()
 
 
@@ -107,7 +108,7 @@ MUTANTS = (
     BrokenLearner(release.UnclippedSum(), release.ClippedSum(), loses=inf),
     BrokenLearner(release.VarianceForDeviation(), release.GaussianMean(), loses=1.8015),
     BrokenLearner(release.ChoiceWithoutTheTwo(), release.CommonPoint(), loses=2.0),
-    BrokenLearner(release.CoinForFlip(), release.RandomisedResponse(), loses=log(1 + 2 * exp(1))),
+    BrokenLearner(release.CoinForFlip(), release.IndependentFlips(), loses=log(1 + 2 * exp(1))),
     *(BrokenLearner(mutant, mutant.twin, loses, **more) for mutant, loses, more in LISTS),
     BrokenLearner(figure1.StaleNoise(), figure1.PointVotes(answers=8), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.PaysForOneAnswer(), figure1.PointVotes(answers=8), loses=8.0, protocol="Figure1"),

@@ -1,4 +1,4 @@
-"""For each broken learner the adversary that refutes it: inputs, and a score that tells the worlds apart."""
+"""For each broken learner an adversary that refutes it: inputs, and a score that distinguishes the worlds."""
 
 from __future__ import annotations
 
@@ -79,7 +79,8 @@ def first_variable_says_one(rules: np.ndarray) -> np.ndarray:
 
 
 def late_one(rules: np.ndarray) -> np.ndarray:
-    """The second variable, then the third, and of the rest a 1 first."""
+    """Whether, after rules on the second and then the third variable, the first remaining rule has label
+    1."""
     return (rules[:, 0] // 2 == 1) & (rules[:, 1] // 2 == 2) & (rules[:, 2] % 2 == 1)
 
 
@@ -103,24 +104,24 @@ def unlike_each_other(seen: np.ndarray) -> np.ndarray:
 CALM = 120  # rounds before and after an example
 
 
-def changes(said: np.ndarray) -> np.ndarray:
-    """How often a hypothesis is not the one before it."""
-    return (said[:, 1:] != said[:, :-1]).any(axis=2).sum(axis=1)
+def changes(predictions: np.ndarray) -> np.ndarray:
+    """The number of times a hypothesis differs from the one before it."""
+    return (predictions[:, 1:] != predictions[:, :-1]).any(axis=2).sum(axis=1)
 
 
-def unlike_the_first(said: np.ndarray) -> np.ndarray:
-    return (said != said[:, :1]).any(axis=2).sum(axis=1)
+def unlike_the_first(predictions: np.ndarray) -> np.ndarray:
+    return (predictions != predictions[:, :1]).any(axis=2).sum(axis=1)
 
 
-def later_if_never_one(said: np.ndarray) -> np.ndarray:
-    """How late h changes, in games in which no h labels the first point 1."""
-    changed = (said != said[:, :1]).any(axis=2)
+def later_if_never_one(predictions: np.ndarray) -> np.ndarray:
+    """How late the hypothesis changes, in games in which no hypothesis labels the first point 1."""
+    changed = (predictions != predictions[:, :1]).any(axis=2)
     first = np.where(changed.any(axis=1), changed.argmax(axis=1), changed.shape[1])
-    return np.where(said[:, :, 0].any(axis=1), -1, first)
+    return np.where(predictions[:, :, 0].any(axis=1), -1, first)
 
 
 def first_coordinate(shown: np.ndarray) -> np.ndarray:
-    """Of concepts that are vectors: the first coordinate of the second, from 0 to 1."""
+    """For vector concepts: the first coordinate of the second hypothesis, in [0, 1]."""
     return shown[:, 1, 0] / shown[:, 1].sum(axis=1)
 
 
@@ -136,8 +137,8 @@ def below_a_whole_number(shown: np.ndarray) -> np.ndarray:
     return (shown[:, 1] % 1).sum(axis=1)
 
 
-def more_ones_in_the_second_calm(said: np.ndarray) -> np.ndarray:
-    ones = said[:, :, 0]
+def more_ones_in_the_second_calm(predictions: np.ndarray) -> np.ndarray:
+    ones = predictions[:, :, 0]
     return ones[:, -CALM:].sum(axis=1) - ones[:, -2 * CALM : -CALM].sum(axis=1)
 
 
@@ -145,7 +146,7 @@ def more_ones_in_the_second_calm(said: np.ndarray) -> np.ndarray:
 
 
 @attrs.frozen
-class Neighbours(Adversary):
+class SwapSamples(Adversary):
     """Trains on one of two samples, filled up with the first example to the size that the learner needs.
 
     score: of the released numbers (n, k).
@@ -165,10 +166,10 @@ class Neighbours(Adversary):
 
     def train(self) -> Train:
         """The opening move."""
-        return Train(self.filled(self.sample), self.filled(self.other))
+        return Train(self.fill_up(self.sample), self.fill_up(self.other))
 
-    def filled(self, sample: Sample) -> Sample:
-        """The sample, the first run of `sample` before it as often as it takes."""
+    def fill_up(self, sample: Sample) -> Sample:
+        """The sample with its first example repeated to the size that the learner needs."""
         missing = ((self.learner and self.learner.sample_size) or 0) - sample.size
         if missing <= 0:
             return sample
@@ -180,8 +181,8 @@ class Neighbours(Adversary):
 
 
 @attrs.frozen
-class ListNeighbours(Neighbours):
-    """The same before a learner that releases decision lists. score: of the rules (n, L)."""
+class SwapListSamples(SwapSamples):
+    """Swaps samples for a learner that releases decision lists. score: of the rules (n, L)."""
 
     name = "list-neighbours"
 
@@ -191,10 +192,10 @@ class ListNeighbours(Neighbours):
 
 
 @attrs.frozen
-class Asks(Neighbours):
-    """And asks: a point, or two of which each world gets one.
+class AskQueries(SwapSamples):
+    """Swaps samples and asks queries: points, or pairs of points, one for each world.
 
-    score: of the answers (n, q) and of whether the learner has stopped, the last column.
+    score: of the answers (n, q), with whether the learner has halted as the last column.
     """
 
     name = "asks"
@@ -212,16 +213,17 @@ class Asks(Neighbours):
 
 
 @attrs.frozen
-class AsksTeachers(Asks):
-    """The same of votes of teachers."""
+class AskTeachers(AskQueries):
+    """The same under Voting."""
 
     name = "asks-teachers"
     protocols = ("Voting",)
 
 
 @attrs.frozen
-class Stream(Adversary):
-    """One special label in round 1, then 0 and 1 by turns. score: of what h_1 … h_T say of the point."""
+class AlternatingLabels(Adversary):
+    """A special label in round 1, then labels 0 and 1 in turn. score: of the predictions of h_1 … h_T at
+    the point."""
 
     name = "stream"
     protocols = ("SpecialRound",)
@@ -232,19 +234,19 @@ class Stream(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         reply = yield Ready()
-        said = [reply.hypothesis(0.5)]
+        predictions = [reply.hypothesis(0.5)]
         for t in range(self.rounds):
             reply = yield Example(0.5, 0, other_y=1) if t == 0 else Example(0.5, (t + 1) % 2)
             if reply.hypothesis is not None:
-                said.append(reply.hypothesis(0.5))
-        return self.score(np.stack(said, axis=1).astype(float))
+                predictions.append(reply.hypothesis(0.5))
+        return self.score(np.stack(predictions, axis=1).astype(float))
 
 
 @attrs.frozen
-class Shows(Adversary):
-    """A special example (x, y in world 0; x, y in world 1), then the examples (x, y) of `after` by turns.
+class ShowAfterSpecial(Adversary):
+    """A special example (x, y in world 0; x, y in world 1), then the examples (x, y) of `after` in turn.
 
-    The score is how many later hypotheses label a point of `asked` other than h_1 does.
+    The score is the number of later hypotheses that label some point of `asked` differently from h_1.
     """
 
     name = "shows"
@@ -268,8 +270,8 @@ class Shows(Adversary):
 
 
 @attrs.frozen
-class Ones(Adversary):
-    """A special label first, then `ones` labels 1 and zeros. score: how often the hypotheses say 1."""
+class ShowOnes(Adversary):
+    """A special label first, then `ones` labels 1, then zeros. score: how many hypotheses predict 1."""
 
     name = "ones"
     protocols = ("SpecialRound",)
@@ -280,19 +282,19 @@ class Ones(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         yield Ready()
-        said = np.zeros(games)
+        predictions = np.zeros(games)
         for t in range(self.rounds):
             reply = yield Example(0.0, 0, other_y=1) if t == 0 else Example(0.0, int(t <= self.ones))
             if reply.hypothesis is not None:
-                said += reply.hypothesis(0.0)
-        return said
+                predictions += reply.hypothesis(0.0)
+        return predictions
 
 
 @attrs.frozen
-class Swaps(Adversary):
-    """The examples (x, y) of `before`, a special one as in `Shows`, then those of `after` by turns.
+class SwapAmongExamples(Adversary):
+    """The examples (x, y) of `before`, a special one as in `ShowAfterSpecial`, then those of `after` in turn.
 
-    score: of what h_1 … h_T say of the points `asked`, (n, T) for one point; for k (n, T·k), round by round.
+    score: of the predictions of h_1 … h_T at the points `asked`, (n, T·k) round by round for k points.
     """
 
     name = "swaps"
@@ -308,19 +310,19 @@ class Swaps(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         shown = (yield Ready()).hypothesis
-        said = []
+        predictions = []
         examples = chain(self.before, [self.special], cycle(self.after))
         for example in islice(examples, self.rounds):
-            said += [shown(x) for x in self.asked]
+            predictions += [shown(x) for x in self.asked]
             shown = (yield Example(*example)).hypothesis
-        return self.score(np.stack(said, axis=1).astype(float))
+        return self.score(np.stack(predictions, axis=1).astype(float))
 
 
 @attrs.frozen
-class Stretches(Adversary):
-    """Stretches of examples, as a search draws them, any number of them.
+class PlaySteps(Adversary):
+    """Steps of a script, any number of them.
 
-    asked: the points that hypotheses are asked about. score: of what they say, but for h_1.
+    asked: the points at which hypotheses are evaluated. score: of these predictions, without those of h_1.
     """
 
     name = "stretches"
@@ -333,7 +335,7 @@ class Stretches(Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         hypothesis = (yield Ready()).hypothesis
-        said = []
+        predictions = []
         for step in (stretch for stretch in self.steps for _ in range(stretch.rounds)):
             if isinstance(step, Special):
                 example = Example(*step.world_0, *step.world_1)
@@ -344,13 +346,13 @@ class Stretches(Adversary):
             shown = (yield example).hypothesis
             if shown is not None:
                 hypothesis = shown
-                said.append(np.stack([shown(x) for x in self.asked], axis=1))
-        return self.score(np.stack(said, axis=1)).astype(float)
+                predictions.append(np.stack([shown(x) for x in self.asked], axis=1))
+        return self.score(np.stack(predictions, axis=1)).astype(float)
 
 
 @attrs.frozen
-class Counts(Adversary):
-    """A special example (x, y in world 0; x, y in world 1), then one example again and again.
+class RepeatExample(Adversary):
+    """A special example (x, y in world 0; x, y in world 1), then one example repeatedly.
 
     score: of the concepts of h_1 … h_T, vectors, (n, T, d).
     """
@@ -387,14 +389,14 @@ AT_HALF, AT_ONE = Sample([0.5], [0]), Sample([1.0], [0])
 # Nine teachers of one example each: four or five for 1; of one mind, or all but one.
 ONE_SHORT, ONE_OVER = (Sample([0.0, 0.0], [0, 1], [9 - ones, ones]) for ones in (4, 5))
 ALL, ALL_BUT_ONE = Sample([0.0], [1], [9]), Sample([0.0, 0.0], [1, 0], [8, 1])
-TRIES_THE_TIE = AsksTeachers(ONE_SHORT, ONE_OVER, labels_one_less_zero, queries=(0.0,) * 6)
-COUNTS_ONES = AsksTeachers(ONE_SHORT, ONE_OVER, total, queries=(0.0,) * 16)
+TRIES_THE_TIE = AskTeachers(ONE_SHORT, ONE_OVER, labels_one_less_zero, queries=(0.0,) * 6)
+COUNTS_ONES = AskTeachers(ONE_SHORT, ONE_OVER, total, queries=(0.0,) * 16)
 AT_0, AT_1 = Sample([[0]], [0]), Sample([[1]], [0])
 
 
 @attrs.frozen
-class CountsUnstable(Adversary):
-    """Asks a point at which the votes are 1 of 3 in world 0, and 2 of 3 in world 1; counts ⊥."""
+class CountUnstable(Adversary):
+    """Queries a point with 1 of 3 votes in world 0 and 2 of 3 in world 1, and counts unstable answers."""
 
     name = "counts-unstable"
     protocols = ("Voting",)
@@ -412,89 +414,91 @@ class CountsUnstable(Adversary):
 
 REFUTING: dict[str, Adversary] = {
     "half-of-a-vote": SmallMargin(),
-    "bare-screen": CountsUnstable(),
-    "half-the-scale": Neighbours(ZERO, ONE, first),
-    "exact-zero": Neighbours(ZERO, ONE, first_is_zero),
-    "noise-seeded-by-data": Neighbours(ZERO, ONE, first),
-    "bounded-noise": Neighbours(ZERO, ONE, first),
-    "noise-cut-to-whole": Neighbours(ZERO, ONE, first_is_zero),
-    "suppressed-by-exact-count": Neighbours(
+    "bare-screen": CountUnstable(),
+    "half-the-scale": SwapSamples(ZERO, ONE, first),
+    "exact-zero": SwapSamples(ZERO, ONE, first_is_zero),
+    "noise-seeded-by-data": SwapSamples(ZERO, ONE, first),
+    "bounded-noise": SwapSamples(ZERO, ONE, first),
+    "noise-cut-to-whole": SwapSamples(ZERO, ONE, first_is_zero),
+    "suppressed-by-exact-count": SwapSamples(
         Sample([0.0, 0.0], [0, 1], [1, 2]), Sample([0.0], [1], [3]), first_is_zero
     ),
-    "sensitivity-of-adding": Neighbours(ZERO, ONE, second_less_first),
-    "one-noise-for-both": Neighbours(ZERO, ONE, second_less_first),
-    "exact-size": Neighbours(ZERO, AT_HALF, second),
-    "refuses-empty-selection": Neighbours(AT_HALF, ZERO, first),
-    "order-of-data": Neighbours(Sample([0.0, 0.5], [0, 0]), Sample([1.0, 0.5], [0, 0]), first),
-    "epsilon-for-delta": Neighbours(ZERO, AT_ONE, last),
-    "unclipped-sum": Neighbours(ZERO, AT_ONE, first),
-    "variance-for-deviation": Neighbours(ZERO, ONE, first),
-    "choice-without-the-two": Neighbours(Sample([0.0], [0], [3]), Sample([0.0, 1.0], [0, 0], [2, 1]), first),
-    "coin-for-flip": Neighbours(ZERO, ONE, first),
-    "without-the-two": ListNeighbours(
+    "sensitivity-of-adding": SwapSamples(ZERO, ONE, second_less_first),
+    "one-noise-for-both": SwapSamples(ZERO, ONE, second_less_first),
+    "exact-size": SwapSamples(ZERO, AT_HALF, second),
+    "refuses-empty-selection": SwapSamples(AT_HALF, ZERO, first),
+    "order-of-data": SwapSamples(Sample([0.0, 0.5], [0, 0]), Sample([1.0, 0.5], [0, 0]), first),
+    "epsilon-for-delta": SwapSamples(ZERO, AT_ONE, last),
+    "unclipped-sum": SwapSamples(ZERO, AT_ONE, first),
+    "variance-for-deviation": SwapSamples(ZERO, ONE, first),
+    "choice-without-the-two": SwapSamples(Sample([0.0], [0], [3]), Sample([0.0, 1.0], [0, 0], [2, 1]), first),
+    "coin-for-flip": SwapSamples(ZERO, ONE, first),
+    "without-the-two": SwapListSamples(
         Sample([[0], [1]], [1, 0], [2, 2]), Sample([[0], [1], [1]], [1, 0, 1], [2, 1, 1]), label_of_first_rule
     ),
-    "share-of-covered": ListNeighbours(
+    "share-of-covered": SwapListSamples(
         Sample([[0], [1]], [0, 0], [40, 1]), Sample([[0], [1]], [0, 1], [40, 1]), first_variable_says_one
     ),
-    "keeps-covered": ListNeighbours(
+    "keeps-covered": SwapListSamples(
         Sample([[1] * 6, [1] * 6], [0, 1]), Sample([[1] * 6], [1], [2]), ones_less_zeros
     ),
-    "stops-when-empty": ListNeighbours(AT_0, AT_1, has_one_rule_of_a_variable),
-    "skips-useless": ListNeighbours(AT_0, AT_1, begins_with_the_variable),
-    "exact-end": ListNeighbours(
+    "stops-when-empty": SwapListSamples(AT_0, AT_1, has_one_rule_of_a_variable),
+    "skips-useless": SwapListSamples(AT_0, AT_1, begins_with_the_variable),
+    "exact-end": SwapListSamples(
         Sample([[0], [0]], [0, 1], [2, 1]), Sample([[0], [0]], [0, 1], [1, 2]), label_of_true
     ),
-    "claims-one-round": ListNeighbours(
+    "claims-one-round": SwapListSamples(
         Sample([[0, 1, 1], [1, 0, 0], [1, 0, 1], [1, 1, 0]], [1, 0, 0, 0], [1, 2, 2, 1]),
         Sample([[0, 1, 1], [1, 0, 0], [1, 0, 0], [1, 0, 1], [1, 1, 0]], [1, 0, 1, 0, 0], [1, 1, 1, 2, 1]),
         late_one,
     ),
-    "stale-noise": Asks(
+    "stale-noise": AskQueries(
         Sample([0.0, 0.5], [0, 1]), Sample([0.0, 0.5], [1, 1]), second_less_first, queries=(0.0, 0.5)
     ),
-    "pays-for-one-answer": Asks(ZERO, ONE, total, queries=(0.0,) * 8),
-    "one-answer-more": Asks(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
-    "nothing-to-learn": Asks(TWO_ZEROS, ZERO_ONE, last, queries=(0.0,)),
-    "memorises": Asks(ZERO, ONE, first, queries=(0.0,)),
-    "unknown-point": Asks(AT_HALF, ZERO, first, queries=(0.5,)),
-    "refuses-unknown-point": Asks(AT_HALF, ZERO, first, queries=(0.5,)),
-    "noise-seeded-by-query": Asks(ZERO, ONE, first, queries=(0.0,)),
-    "free-repeats": Asks(ZERO, ZERO, last, queries=(0.0, (0.0, 1.0), 0.0)),
-    "bare-threshold": Asks(ZERO, ONE, last, queries=(0.0,) * 8),
-    "halts-on-true-count": Asks(ZERO, ONE, last, queries=(0.0,)),
-    "shared-example": Asks(TWO_ZEROS, Sample([0.0, 0.0], [1, 0]), first, queries=(0.0,)),
-    "no-noise-if-unanimous": Asks(TWO_ZEROS, ZERO_ONE, first, queries=(0.0,)),
-    "whole-sample": Asks(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
+    "pays-for-one-answer": AskQueries(ZERO, ONE, total, queries=(0.0,) * 8),
+    "one-answer-more": AskQueries(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
+    "nothing-to-learn": AskQueries(TWO_ZEROS, ZERO_ONE, last, queries=(0.0,)),
+    "memorises": AskQueries(ZERO, ONE, first, queries=(0.0,)),
+    "unknown-point": AskQueries(AT_HALF, ZERO, first, queries=(0.5,)),
+    "refuses-unknown-point": AskQueries(AT_HALF, ZERO, first, queries=(0.5,)),
+    "noise-seeded-by-query": AskQueries(ZERO, ONE, first, queries=(0.0,)),
+    "free-repeats": AskQueries(ZERO, ZERO, last, queries=(0.0, (0.0, 1.0), 0.0)),
+    "bare-threshold": AskQueries(ZERO, ONE, last, queries=(0.0,) * 8),
+    "halts-on-true-count": AskQueries(ZERO, ONE, last, queries=(0.0,)),
+    "shared-example": AskQueries(TWO_ZEROS, Sample([0.0, 0.0], [1, 0]), first, queries=(0.0,)),
+    "no-noise-if-unanimous": AskQueries(TWO_ZEROS, ZERO_ONE, first, queries=(0.0,)),
+    "whole-sample": AskQueries(TWO_ZEROS, ZERO_ONE, total, queries=(0.0, 0.0)),
     "never-stops": TRIES_THE_TIE,
     "one-unstable-more": TRIES_THE_TIE,
     "tells-the-vote": TRIES_THE_TIE,
     "counts-the-stable": TRIES_THE_TIE,
     "too-far-by-one": TRIES_THE_TIE,
-    "bare-distance": AsksTeachers(ALL_BUT_ONE, ALL, labels, queries=(0.0,)),
+    "bare-distance": AskTeachers(ALL_BUT_ONE, ALL, labels, queries=(0.0,)),
     "pays-for-one-vote": COUNTS_ONES,
-    "two-teachers-each": AsksTeachers(
+    "two-teachers-each": AskTeachers(
         Sample([0.0, 0.0], [0, 1], [3, 2]), Sample([0.0, 0.0], [0, 1], [2, 3]), total, queries=(0.0,) * 16
     ),
-    "one-number": AsksTeachers(
+    "one-number": AskTeachers(
         Sample([0.0, 1.0], [1, 0], [4, 5]),
         Sample([0.0, 1.0, 1.0], [1, 1, 0], [4, 1, 4]),
         unlike_each_other,
         queries=(0.0, 1.0),
     ),
-    "stale-majority": Stream(12, second_less_first),
-    "noisy-start": Stream(12, second),
-    "pays-for-one-round": Stream(12, total),
-    "bare-counts": Shows(24, (0.0, 1, 1.0, 0), ((1.0, 0),)),
+    "stale-majority": AlternatingLabels(12, second_less_first),
+    "noisy-start": AlternatingLabels(12, second),
+    "pays-for-one-round": AlternatingLabels(12, total),
+    "bare-counts": ShowAfterSpecial(24, (0.0, 1, 1.0, 0), ((1.0, 0),)),
     "noise-of-threshold-alone": UpdateSwap(rounds=22, before=17, probes="with"),
     "compares-at-mistakes": UpdateSwap(rounds=22, before=18, probes="with"),
-    "pairs-in-turn": Shows(64, (0.0, 0, 0.0, 1), ((0.0, 1), (0.0, 1), (2.0, 0), (2.0, 0)), (0.0, 2.0)),
-    "sum-goes-on": Stretches(
+    "pairs-in-turn": ShowAfterSpecial(
+        64, (0.0, 0, 0.0, 1), ((0.0, 1), (0.0, 1), (2.0, 0), (2.0, 0)), (0.0, 2.0)
+    ),
+    "sum-goes-on": PlaySteps(
         (*(Show(x, 1, 11) for x in range(6)), NO_MISTAKE_OR_ONE, Show(0, WITH, 120)),
         asked=tuple(range(6)),
         score=changes,
     ),
-    "whole-epsilon-each": Stretches(
+    "whole-epsilon-each": PlaySteps(
         (
             NO_MISTAKE_OR_ONE,
             Show(0, 1, 6),
@@ -506,34 +510,40 @@ REFUTING: dict[str, Adversary] = {
         asked=(0.0, 1.0),
         score=later_if_never_one,
     ),
-    "each-switch-whole": Stretches(
+    "each-switch-whole": PlaySteps(
         (Show(0, 1, 170), Show(0, AGAINST, 40), Show(1, 1, CALM), NO_MISTAKE_OR_ONE, Show(1, 1, CALM)),
         asked=(0.0,),
         score=more_ones_in_the_second_calm,
     ),
-    "leaves-in-turn": Stretches(
+    "leaves-in-turn": PlaySteps(
         (NO_MISTAKE_OR_ONE, *(Show(0, 1, 2), Show(1, 0, 2)) * 32, Show(0, 0, 10)),
         asked=(0.0, 1.0),
         score=unlike_the_first,
     ),
-    "bare-forest": Shows(12, (0.0, 1, 1.0, 0), ((0.0, 0),)),
-    "keeps-batches": Ones(60, 29),
-    "noise-of-means": Ones(40, 19),
-    "bare-candidates": Shows(12, (1.0, 1, 0.0, 1), ((0.0, 1),)),
-    "strikes-out": Shows(12, (0.0, 0, 1.0, 0), ((0.0, 0),), (1.0,)),
-    "noise-of-one-level": Swaps(
+    "bare-forest": ShowAfterSpecial(12, (0.0, 1, 1.0, 0), ((0.0, 0),)),
+    "keeps-batches": ShowOnes(60, 29),
+    "noise-of-means": ShowOnes(40, 19),
+    "bare-candidates": ShowAfterSpecial(12, (1.0, 1, 0.0, 1), ((0.0, 1),)),
+    "strikes-out": ShowAfterSpecial(12, (0.0, 0, 1.0, 0), ((0.0, 0),), (1.0,)),
+    "noise-of-one-level": SwapAmongExamples(
         60, ((0.0, 0),), (0.0, 0, 1.0, 0), ((2.0, 0),), even_less_odd, asked=(0.0, 1.0)
     ),
-    "whole-for-counters": Shows(12, (0.0, 1, 1.0, 1), ((1.0, 1),)),
-    "shows-the-best": Swaps(12, ((0.0, 0),) * 6, (0.0, 0, 0.0, 1), ((0.0, 0),), total),
-    "pays-for-one-draw": Swaps(24, ((0.0, 0),) * 12, (0.0, 0, 0.0, 1), ((0.0, 0), (0.0, 1)), total),
-    "skips-the-bit": Swaps(12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle),
-    "redraws-at-mistakes": Swaps(12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle),
-    "draws-for-one": Counts(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
-    "sum-for-mean": Counts(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
-    "cache-stays": Counts(12, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more),
-    "cache-shows": Counts(2, NO_STEP_OR_STEP, RIGHT, below_a_whole_number),
-    "nothing-new": Counts(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first),
+    "whole-for-counters": ShowAfterSpecial(12, (0.0, 1, 1.0, 1), ((1.0, 1),)),
+    "shows-the-best": SwapAmongExamples(12, ((0.0, 0),) * 6, (0.0, 0, 0.0, 1), ((0.0, 0),), total),
+    "pays-for-one-draw": SwapAmongExamples(
+        24, ((0.0, 0),) * 12, (0.0, 0, 0.0, 1), ((0.0, 0), (0.0, 1)), total
+    ),
+    "skips-the-bit": SwapAmongExamples(
+        12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle
+    ),
+    "redraws-at-mistakes": SwapAmongExamples(
+        12, ((0.0, 0),) * 6, (0.0, 1, 0.0, 0), ((0.0, 0),), drop_past_the_middle
+    ),
+    "draws-for-one": RepeatExample(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
+    "sum-for-mean": RepeatExample(2, FIRST_UP_OR_DOWN, RIGHT, first_coordinate),
+    "cache-stays": RepeatExample(12, FIRST_UP_OR_DOWN, RIGHT, first_coordinates_later_ones_more),
+    "cache-shows": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, below_a_whole_number),
+    "nothing-new": RepeatExample(2, NO_STEP_OR_STEP, RIGHT, leaves_the_first),
     "watches-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
     "bare-mistakes": UpdateSwap(rounds=10, before=3, probes="with"),
 }

@@ -13,7 +13,7 @@ from mutants.everlasting import (
     TrueTopsPredictor,
     WaitsForTheHalt,
 )
-from mutants.refuting_adversaries import Asks, last
+from mutants.refuting_adversaries import AskQueries, last
 
 from adversaries.figure1.stale_thresholds import StaleThresholds
 from adversaries.figure1.training_swap import TrainingSwap
@@ -37,14 +37,14 @@ SLIPS: list[tuple[Learner, Learner, Adversary, int]] = [
     (
         TrueTopsPredictor(**settings(ONE_HALT)),
         ONE_HALT,
-        Asks(AT_THE_EDGE, AT_THE_EDGE.replace_one(0, 0.0, 1), last, queries=(0.0,)),
+        AskQueries(AT_THE_EDGE, AT_THE_EDGE.replace_one(0, 0.0, 1), last, queries=(0.0,)),
         2_000,
     ),
 ]
 NAMES = [slip.name for slip, *_ in SLIPS]
 
 
-def audited(learner: Learner, adversary: Adversary, games: int) -> Verdict:
+def run_audit(learner: Learner, adversary: Adversary, games: int) -> Verdict:
     plan = Plan(
         learner=learner,
         adversary=attrs.evolve(adversary, learner=learner),
@@ -61,17 +61,17 @@ def audited(learner: Learner, adversary: Adversary, games: int) -> Verdict:
 @pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
 def test_the_slip_is_refuted(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
     assert slip.claim == twin.claim
-    assert audited(slip, adversary, games).refuted
+    assert run_audit(slip, adversary, games).refuted
 
 
 @pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
 def test_the_twin_is_not(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
-    assert not audited(twin, adversary, games).refuted
+    assert not run_audit(twin, adversary, games).refuted
 
 
 def test_the_steady_predictor_survives_what_refutes_the_printed_thresholds() -> None:
     """The same votes, the same questions: no more is seen of the query than the count shows."""
     for learner in (ROUND, attrs.evolve(ROUND, noise=0.03, training_rate=0.001)):
-        verdict = audited(learner, StaleThresholds(firing=0.5), 4_000)
+        verdict = run_audit(learner, StaleThresholds(firing=0.5), 4_000)
         assert not verdict.refuted
         assert verdict.epsilon_lower < 0.1

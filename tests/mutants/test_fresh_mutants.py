@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from mutants.everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
+from mutants.broken_everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
 
 from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.unlabelled_swap import UnlabelledSwap
@@ -43,7 +43,7 @@ class BeforeThePool(Adversary):
         return (reply.label == 1).sum(axis=1)
 
 
-def audited(
+def run_audit(
     learner: EverlastingFresh, adversary: Adversary, claim: tuple[float, float], games: int = 20_000
 ) -> Verdict:
     return run(
@@ -76,9 +76,9 @@ NAMES = [kind.name for kind, *_ in CASES]
 def test_the_mutant_is_refuted(kind: Any, spec: Any, made: Any, claim: Any) -> None:
     broken = as_(kind, spec)
     assert broken.claim == spec.claim
-    assert audited(broken, made(broken), claim(spec)).refuted
+    assert run_audit(broken, made(broken), claim(spec)).refuted
 
 
 @pytest.mark.parametrize(("kind", "spec", "made", "claim"), CASES, ids=NAMES)
 def test_the_learner_itself_is_not(kind: Any, spec: Any, made: Any, claim: Any) -> None:
-    assert not audited(spec, made(spec), claim(spec), games=4_000).refuted
+    assert not run_audit(spec, made(spec), claim(spec), games=4_000).refuted

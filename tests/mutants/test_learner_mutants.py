@@ -22,8 +22,8 @@ from audits.runs.verdict import Verdict
 CONFIDENCE = 1 - 1e-6
 
 
-def audited(mutant: BrokenLearner, learner: Learner) -> Verdict:
-    """The verdict on a learner by the adversary that is meant for the mutant, against the mutant's claim."""
+def run_audit(mutant: BrokenLearner, learner: Learner) -> Verdict:
+    """The verdict on a learner by the adversary written for the mutant, against the mutant's claim."""
     plan = Plan(
         learner=learner,
         adversary=attrs.evolve(REFUTING[mutant.name], learner=learner),
@@ -39,25 +39,24 @@ def audited(mutant: BrokenLearner, learner: Learner) -> Verdict:
     return run(plan)
 
 
-@pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
+def mark_slow(names: set[str]) -> list:
+    """All mutants as parameters; those of these names only in the slow tests."""
+    return [
+        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.slow] * (mutant.name in names))
+        for mutant in MUTANTS
+    ]
+
+
+@pytest.mark.parametrize("mutant", mark_slow({"each-switch-whole"}))  # 8,000 games of 451 rounds: 15 s
 def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
-    verdict = audited(mutant, mutant.spec)
+    verdict = run_audit(mutant, mutant.spec)
     assert verdict.refuted
     assert mutant.spec.claim.epsilon <= verdict.epsilon_lower <= mutant.loses
 
 
-LONG = {"each-switch-whole", "whole-epsilon-each"}  # half a minute for both
-
-
-@pytest.mark.parametrize(
-    "mutant",
-    [
-        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.slow] * (mutant.name in LONG))
-        for mutant in MUTANTS
-    ],
-)
+@pytest.mark.parametrize("mutant", mark_slow({"each-switch-whole", "whole-epsilon-each"}))  # 30 s together
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
-    assert not audited(mutant, mutant.twin).refuted
+    assert not run_audit(mutant, mutant.twin).refuted
 
 
 PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec, mutant.twin)}
@@ -101,7 +100,7 @@ def test_what_gaussian_votes_lose(name: str) -> None:
     """No more than sixteen numbers with so little noise."""
     mutant = next(m for m in MUTANTS if m.name == name)
     times = 4 if name == "pays-for-one-vote" else 2
-    mu = times * math.sqrt(16) / mutant.spec.sigma_run
+    mu = times * math.sqrt(16) / mutant.spec.effective_sigma
     assert delta_between_gaussians(mu, mutant.loses) == pytest.approx(mutant.spec.delta, rel=0.05)
 
 

@@ -1,5 +1,8 @@
-"""Every broken learner is found by a search that is told nothing of it, within the budget that the correct
-one passes: but for a few that take an adversary which knows their settings, or a larger search."""
+"""Every broken learner is found by a search without knowledge of it, within the budget that correct learners
+pass.
+
+A few need an adversary that knows their settings, or a larger search.
+"""
 
 from __future__ import annotations
 
@@ -28,8 +31,8 @@ SEARCHED = [
 ]
 
 
-def searched(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult:
-    """A search that is to find the mutant, of a learner that may be another."""
+def search_for(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult:
+    """A search that should find the mutant, of the mutant or its twin."""
     claim = mutant.spec.claim
     budget = SMALL | ({"pairs": mutant.pairs} if mutant.pairs else {})
     return search(learner, protocol=mutant.protocol, claim=claim, error=1e-6, seed=seed, **budget)
@@ -37,7 +40,7 @@ def searched(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResult
 
 @pytest.mark.parametrize("mutant", SEARCHED)
 def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
-    searches = (searched(mutant, mutant.spec, seed) for seed in SEEDS)
+    searches = (search_for(mutant, mutant.spec, seed) for seed in SEEDS)
     found = next((one for one in searches if one.refuted), None)
     assert found is not None
     assert found.plan is not None
@@ -49,11 +52,11 @@ def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
 @pytest.mark.slow
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: mutant.name)
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
-    assert not any(searched(mutant, mutant.twin, seed).refuted for seed in SEEDS)
+    assert not any(search_for(mutant, mutant.twin, seed).refuted for seed in SEEDS)
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("correct", CORRECT, ids=lambda correct: correct.name)
 def test_what_holds_is_refuted_no_more_often_than_stated(correct: Correct) -> None:
-    refuted = sum(correct.searched(seed).refuted for seed in range(SEARCHES))
+    refuted = sum(correct.search(seed).refuted for seed in range(SEARCHES))
     assert refuted <= binom.isf(RATE, SEARCHES, ERROR)

@@ -1,4 +1,4 @@
-"""Learners that tell their law, and seats that follow it, for tests of exact audits."""
+"""Learners with known output distributions, and states that follow them, for tests of exact audits."""
 
 from __future__ import annotations
 
@@ -69,11 +69,11 @@ def uniform(location: float) -> Density:
 
 @attrs.frozen
 class Releasing(Learner):
-    """Releases a value whose law `told` follows from how many labels are 1; it claims (epsilon, delta)."""
+    """Releases a value whose `distribution` depends on the number of labels 1; it claims (epsilon, delta)."""
 
     name = "releasing"
     protocols = ("Release",)
-    told: Callable[[float], ValueLaw] = laplace
+    distribution: Callable[[float], ValueLaw] = laplace
     epsilon: float = 1.0
     delta: float = 0.0
 
@@ -82,14 +82,14 @@ class Releasing(Learner):
         return Claim(epsilon=self.epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def law(self, sample: Sample) -> ValueLaw:
-        return self.told(ones(sample))
+        return self.distribution(ones(sample))
 
     def start(self, games: int, rng: np.random.Generator) -> ReleasingState:
         return ReleasingState()
 
 
 class ReleasingState:
-    """Releases the count itself: exact audits never look at it."""
+    """Releases the count itself, which exact audits ignore."""
 
     def release(self, training: Training) -> np.ndarray:
         return np.array([ones(sample) for sample in training.samples])[training.which]
@@ -116,11 +116,12 @@ def response(count: float) -> Finite:
 
 @attrs.frozen
 class Predicting(Learner):
-    """Answers by `told`, the law for how many labels are 1. Its seats cannot play: only its law can."""
+    """Answers with the `distribution` for the number of labels 1. Games cannot be played, only audited
+    exactly."""
 
     name = "predicting"
     protocols = ("Figure1",)
-    told: Callable[[float], AnswerLaw] = attrs.field(default=lambda count: Coin(0.5))
+    distribution: Callable[[float], AnswerLaw] = attrs.field(default=lambda count: Coin(0.5))
     epsilon: float = 1.0
     delta: float = 0.0
     protects: tuple[PrivacyUnit, ...] = BOTH
@@ -130,14 +131,14 @@ class Predicting(Learner):
         return Claim(epsilon=self.epsilon, delta=self.delta, protects=self.protects)
 
     def law(self, sample: Sample) -> AnswerLaw:
-        return self.told(ones(sample))
+        return self.distribution(ones(sample))
 
     def start(self, games: int, rng: np.random.Generator) -> None:
-        raise AssertionError("an exact audit seats no learner before Figure1")
+        raise AssertionError("an exact audit must not start the learner under Figure1")
 
 
 class Coin(AnswerLaw):
-    """Answers 1 with this chance, whatever it is asked; it remembers nothing."""
+    """Answers 1 with this probability, independently of all queries."""
 
     def __init__(self, chance: float) -> None:
         self.chance = chance
@@ -150,12 +151,13 @@ class Coin(AnswerLaw):
 
 
 def telling_coin(count: float) -> Coin:
-    """Chances 0.4 and 0.6: a loss of log 1.5 an answer."""
+    """Probabilities 0.4 and 0.6: a loss of log 1.5 per answer."""
     return Coin(0.6 if count else 0.4)
 
 
 class Budget(AnswerLaw):
-    """Halts with the c-th query at 0.5, surely, as the first version of GenericBBL did. Answers are coins."""
+    """Halts with certainty at the c-th query at 0.5, as the first version of GenericBBL did; answers are
+    uniform."""
 
     outcomes = ((0, False), (1, False), (0, True), (1, True))
 
@@ -176,7 +178,8 @@ class Budget(AnswerLaw):
 
 
 class Chain(AnswerLaw):
-    """A chain by its tables: first (m,), table (queries, k, m, m); a point is the number of a table."""
+    """A hidden Markov chain: first (m,), table (queries, k, m, m); a point is the index of a transition
+    table."""
 
     def __init__(self, first: np.ndarray, table: np.ndarray, outcomes: tuple[tuple[int, bool], ...]) -> None:
         self.first = first
@@ -195,9 +198,7 @@ BETWEEN = {"lower": 0.4, "upper": 0.6, "epsilon": 0.5, "size": 40}
 
 @attrs.frozen
 class TableOfVotes(Learner):
-    """BetweenThresholds on votes that stand in a table: at x it is x, and 1/40 more where an odd number of
-    labels is 1.
-    """
+    """BetweenThresholds on the votes x at point x, plus 1/40 if an odd number of labels is 1."""
 
     name = "table-of-votes"
     protocols = ("Figure1",)
@@ -230,7 +231,8 @@ class VotesState:
 
 
 class BetweenLaw(AnswerLaw):
-    """States: halts spent x nodes of the hidden noise. It knows the votes of the points 0.1, 0.2 ... only."""
+    """States: halts spent times nodes of the hidden noise. It supports only votes at the points 0.1, 0.2,
+    …"""
 
     outcomes = ((0, False), (1, False), (1, True))
 

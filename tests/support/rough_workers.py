@@ -13,6 +13,7 @@ import numpy as np
 
 from adversaries.release.count_swap import CountSwap
 from arena import Release
+from audits.reports.json_form import to_data
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from learners.releases.laplace_count import LaplaceCount
@@ -59,7 +60,7 @@ def claim_flag(flag: str) -> bool:
 
 def figures(verdict: Verdict) -> dict[str, Any]:
     """The verdict without times."""
-    return {k: v for k, v in verdict.as_json().items() if k not in ("seconds", "games_per_second")}
+    return {k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}
 
 
 @attrs.frozen
@@ -121,7 +122,7 @@ def garble(envelope: Any, how: str) -> Any:
     if how == "checksum":
         return attrs.evolve(envelope, payload=envelope.payload[:-1] + b"x")
     if how == "versions":
-        return attrs.evolve(envelope, made_with={**envelope.made_with, "numpy": "1.0"})
+        return attrs.evolve(envelope, software={**envelope.software, "numpy": "1.0"})
     return envelope
 
 

@@ -1,4 +1,4 @@
-"""Learners with a leak, for searches to find, and one that only looks bad."""
+"""Learners with a leak, for searches to find."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ from arena.concepts import Thresholds
 
 
 def ones(training: Training) -> np.ndarray:
-    """(n,): how many examples of each game's sample are labelled 1."""
+    """(n,): the number of examples labelled 1 in each game's sample."""
     return np.array([float(sample.counts @ sample.labels) for sample in training.samples])[training.which]
 
 
 @attrs.frozen
 class Mutant(Learner):
-    """A claim of (1, 0) that does not hold."""
+    """A learner whose claim of (1, 0)-DP is false."""
 
     @property
     def claim(self) -> Claim:
@@ -24,7 +24,7 @@ class Mutant(Learner):
 
 
 class CountState:
-    """Releases the count of labels 1 with Laplace noise."""
+    """Releases the number of labels 1 with Laplace noise."""
 
     def __init__(self, rng: np.random.Generator, scale: float) -> None:
         self.rng, self.scale = rng, scale
@@ -35,7 +35,7 @@ class CountState:
 
 @attrs.frozen
 class HalfTheNoise(Mutant):
-    """Claims ε = 1, and adds Lap(1/2)."""
+    """Claims ε = 1 but adds Lap(1/2)."""
 
     name = "half-the-noise"
     protocols = ("Release",)
@@ -45,7 +45,7 @@ class HalfTheNoise(Mutant):
 
 
 class HaltState:
-    """Answers 0, and halts when it has been asked as often as its sample has labels 1, plus `after`."""
+    """Answers 0 and halts after as many queries as the sample has labels 1, plus `after`."""
 
     def __init__(self, games: int, after: int) -> None:
         self.halted = np.zeros(games, bool)
@@ -63,7 +63,7 @@ class HaltState:
 
 @attrs.frozen
 class HaltsOnTheCount(Mutant):
-    """Halts after as many queries as its sample has labels 1, and two more."""
+    """Halts after as many queries as the sample has labels 1, plus two."""
 
     name = "halts-on-the-count"
     protocols = ("Figure1",)
@@ -81,7 +81,7 @@ class RaisingState(HaltState):
 
 @attrs.frozen
 class RaisesOnLabels(Mutant):
-    """Raises if two examples are labelled 1."""
+    """Raises if two or more examples are labelled 1."""
 
     name = "raises-on-labels"
     protocols = ("Figure1",)
@@ -99,7 +99,7 @@ class DecliningState(HaltState):
 
 @attrs.frozen
 class DeclinesOnLabels(Mutant):
-    """Declines a query if `most` examples are labelled 1."""
+    """Declines a query if at least `most` examples are labelled 1."""
 
     name = "declines-on-labels"
     protocols = ("Figure1",)
@@ -110,7 +110,7 @@ class DeclinesOnLabels(Mutant):
 
 
 class CopyingState:
-    """Its hypothesis is the last label, now and then the other one."""
+    """Its hypothesis is the last label, or the opposite label with probability 0.1."""
 
     def __init__(self, games: int, rng: np.random.Generator) -> None:
         self.label, self.rng = np.zeros(games, bool), rng
@@ -139,7 +139,7 @@ class Copying(Learner):
 
 @attrs.frozen
 class OnePoint(Mutant):
-    """Vectors of two numbers; answers whether some example at the point that is asked is labelled 1."""
+    """Answers whether an example at the queried point is labelled 1; points are vectors of two numbers."""
 
     name = "one-point"
     protocols = ("Figure1",)

@@ -1,4 +1,4 @@
-"""The searches that mutants are found with and that correct learners pass: one small budget for both."""
+"""Searches with one small budget: mutants must be found with it, and correct learners must pass it."""
 
 from __future__ import annotations
 
@@ -10,7 +10,8 @@ from mutants.learners import MUTANTS
 
 from arena import Learner
 from arena.concepts import Halfspaces, Points, Thresholds
-from audits.search import SearchResult, search
+from audits.search import SearchResult
+from audits.search import search as run_search
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.halfspaces.dp_winnow import DpWinnow
@@ -20,7 +21,7 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable import Realizable
+from learners.online.realizable import RealizableLearner
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
@@ -34,12 +35,11 @@ from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.laplace import ZooLaplace
-from learners.zoo.noisy_hist_1 import NoisyHist1
-from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
-from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
+from learners.zoo.noisy_histograms import NoisyHist1
+from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
+from learners.zoo.zoo_laplace import ZooLaplace
 
 SMALL: dict[str, Any] = {"examples": 120, "pairs": 64}
 ERROR = 0.05  # of a search of a correct learner: large enough to be measured
@@ -47,7 +47,7 @@ ERROR = 0.05  # of a search of a correct learner: large enough to be measured
 
 @attrs.frozen
 class Correct:
-    """A learner whose claim holds, and the protocol before which it is searched."""
+    """A learner whose claim is true, and the protocol under which it is searched."""
 
     spec: Learner
     protocol: str
@@ -56,13 +56,13 @@ class Correct:
     def name(self) -> str:
         return self.spec.name
 
-    def searched(self, seed: int, *, error: float = ERROR) -> SearchResult:
-        """A search that may refute the claim with a chance of `error` at most."""
-        return search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
+    def search(self, seed: int, *, error: float = ERROR) -> SearchResult:
+        """A search that refutes the claim with probability at most `error`."""
+        return run_search(self.spec, protocol=self.protocol, seed=seed, error=error, **SMALL)
 
 
 # Updates come within about fifteen mistakes.
-_REALIZABLE = Realizable(
+_REALIZABLE = RealizableLearner(
     concepts=Thresholds(range(3)),
     rounds=40,
     epsilon=2,

@@ -1,4 +1,4 @@
-"""Ledgers: what a run has played, in one SQLite file that outlasts process, machine and program."""
+"""Ledgers: the plan and the finished blocks of a run in one SQLite file, by which it can be resumed."""
 
 from audits.runs.ledger.failures import LedgerFailed, LedgerFull
 from audits.runs.ledger.schema import APPLICATION_ID, SCHEMA_VERSION

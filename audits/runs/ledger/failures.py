@@ -1,4 +1,4 @@
-"""What SQLite's refusals mean for the user of a ledger, and what to do about them."""
+"""Errors of SQLite, translated for the user of a ledger."""
 
 from __future__ import annotations
 
@@ -9,83 +9,93 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.errors import ArenaError, InvalidArgument
-from audits.runs.stopped import Stopped
+from audits.runs.run_stopped import RunStopped
 
-OPENED, READ = "a ledger or a new file", "a ledger"  # what a path should have been of
+WRITABLE, READABLE = (
+    "a ledger or a new file",
+    "a ledger",
+)  # what a path must name to be opened, and to be read
 _UNREADABLE = "its text cannot be read"
-_RESUME = "do the same again: it goes on from there."
+_RESUME = "give the same command again: it resumes the run."
 
 
-class LedgerFailed(Stopped):
-    """The disk did not do what the ledger asked of it. The blocks added before are safe."""
+class LedgerFailed(RunStopped):
+    """The disk failed. The blocks that were added before are safe."""
 
 
 class LedgerFull(LedgerFailed):
-    """The disk is full. The blocks added before are safe."""
+    """The disk is full. The blocks that were added before are safe."""
 
 
 @contextmanager
-def explained(path: Path, *, lost: str, wanted: str = OPENED, begun: bool = False) -> Iterator[None]:
-    """Say what SQLite's refusals mean for the user of the ledger at `path`.
+def explain_errors(
+    path: Path, *, failure: str, expected: str = WRITABLE, was_writable: bool = False
+) -> Iterator[None]:
+    """Replace errors of SQLite by errors that tell the user of the ledger at `path` what to do.
 
-    lost: what was not done. wanted: what the path should have been of. begun: the ledger could be written
-    to before, so that a refusal is the disk's, not the user's.
+    failure: what could not be done. expected: what the path should name. was_writable: the ledger was written
+    before, so an error is a fault of the disk and not of the user.
     """
     try:
         yield
     except sqlite3.ProgrammingError:
         raise
     except sqlite3.Error as error:
-        raise _refusal(path, error, lost, wanted, begun) from error
-    except UnicodeDecodeError as error:  # sqlite3 could not even read SQLite's message, which quotes the file
-        raise damaged(path, _UNREADABLE) from error
+        raise _explain(path, error, failure, expected, was_writable) from error
+    except (
+        UnicodeDecodeError
+    ) as error:  # sqlite3 could not even decode SQLite's message, which quotes the file
+        raise damage_error(path, _UNREADABLE) from error
 
 
-def code(error: BaseException) -> int:
-    """SQLite's number for an error; 0 if it has none."""
-    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits only say where
+def error_code(error: BaseException) -> int:
+    """SQLite's primary code of an error; 0 if it has none."""
+    return getattr(error, "sqlite_errorcode", 0) & 0xFF  # the higher bits only say where it happened
 
 
-def damaged(path: Path, what: str) -> InvalidArgument:
-    """The refusal of a ledger that is not what it was."""
+def damage_error(path: Path, fault: str) -> InvalidArgument:
+    """The error for a ledger that has been altered."""
     return InvalidArgument(
-        f"the ledger {path} is damaged: {what}",
+        f"the ledger {path} is damaged: {fault}",
         remedy=f"Restore a copy, or remove it and any {path.name}-wal beside it to play every block again.",
     )
 
 
-def _refusal(path: Path, error: sqlite3.Error, lost: str, wanted: str, begun: bool) -> ArenaError:
-    kind, locks = code(error), getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_LOCK
-    safe = f"{lost}, every block added before is safe"
+def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_writable: bool) -> ArenaError:
+    kind = error_code(error)
+    cannot_lock = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_LOCK
+    loss = f"{failure}, but every block that was added before is safe"
     if kind == sqlite3.SQLITE_FULL:
-        return LedgerFull(f"the disk of the ledger {path} is full: {safe}. Free space and {_RESUME}")
-    if kind == sqlite3.SQLITE_IOERR and not locks:
-        return LedgerFailed(f"the disk of the ledger {path} failed ({error}): {safe}. Mend it and {_RESUME}")
+        return LedgerFull(f"the disk of the ledger {path} is full: {loss}. Free some space and {_RESUME}")
+    if kind == sqlite3.SQLITE_IOERR and not cannot_lock:
+        return LedgerFailed(
+            f"the disk of the ledger {path} failed ({error}): {loss}. Repair it and {_RESUME}"
+        )
     if kind == sqlite3.SQLITE_BUSY:
         return InvalidArgument(
             f"the ledger {path} is in use by another run", remedy="Wait until it ends, or give another path."
         )
-    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) or locks:
-        if begun:
+    if kind in (sqlite3.SQLITE_READONLY, sqlite3.SQLITE_CANTOPEN) or cannot_lock:
+        if was_writable:
             return LedgerFailed(
-                f"the ledger {path} can be written no longer ({error}): {safe}. Mend that and {_RESUME}"
+                f"the ledger {path} can no longer be written ({error}): {loss}. Repair that and {_RESUME}"
             )
         return InvalidArgument(
-            f"the ledger {path} cannot be written: {_obstacle(path)}",
+            f"the ledger {path} cannot be written: {_find_obstacle(path)}",
             remedy="Give a path that can be written.",
         )
     if kind == sqlite3.SQLITE_NOTADB:
         return InvalidArgument(
-            f"{path} is not a ledger, or the head of one that is damaged",
-            remedy=f"Give the path of {wanted}.",
+            f"{path} is not a ledger, or its header is damaged",
+            remedy=f"Give the path of {expected}.",
         )
-    what = str(error)
-    return damaged(path, what if what.isascii() and what.isprintable() else _UNREADABLE)
+    message = str(error)
+    return damage_error(path, message if message.isascii() and message.isprintable() else _UNREADABLE)
 
 
-def _obstacle(path: Path) -> str:
+def _find_obstacle(path: Path) -> str:
     if os.path.isdir(path):
         return "it is a directory"
     if not os.path.isdir(path.absolute().parent):
         return "its directory does not exist"
-    return "the file or its directory is read-only, or lies where files cannot be locked"
+    return "the file or its directory is read-only, or its file system cannot lock files"

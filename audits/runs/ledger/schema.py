@@ -1,7 +1,8 @@
-"""The tables of a ledger: made, checked, and brought from older schemas to the present one.
+"""The tables of a ledger: creating them, checking them, and migrating older schemas to the present one.
 
-Schema 1 had no notes. Its blocks are those of schema 2, so that reading needs no more than to do without
-notes. A ledger of an older schema is changed only when it is opened for a run, in one transaction.
+Schema 1 had no notes. Schema 2 has notes, and classes with their modules in the plan. Schema 3 has the names
+of the players instead. A ledger of an older schema can be read as it is; it is migrated, in one transaction,
+when it is opened for a run.
 """
 
 from __future__ import annotations
@@ -9,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -17,10 +18,13 @@ from typing import Any
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.runs.ledger.failures import OPENED, damaged
+from audits.runs.ledger.failures import WRITABLE, damage_error
+from audits.runs.ledger.migration import NAMES_SINCE, find_unnamed_players, migrate_notes, migrate_plan
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
-SCHEMA_VERSION = 2  # to be raised whenever the tables, the checksum or the encoding of the scores changes
+SCHEMA_VERSION = (
+    3  # to be raised whenever the tables, the checksums, the plan or the encoding of blocks changes
+)
 
 _BLOCKS = (
     "CREATE TABLE blocks (block INTEGER PRIMARY KEY, pairs INTEGER NOT NULL, scores BLOB NOT NULL,"
@@ -28,62 +32,101 @@ _BLOCKS = (
 )
 _NOTES = "CREATE TABLE notes (json TEXT NOT NULL, sha256 BLOB NOT NULL)"
 _PLAN = "CREATE TABLE plan (json TEXT NOT NULL, sha256 BLOB NOT NULL)"
-_TABLES = {
-    1: {"blocks": _BLOCKS, "plan": _PLAN},
-    2: {"blocks": _BLOCKS, "notes": _NOTES, "plan": _PLAN},
-}
+_WITH_NOTES = {"blocks": _BLOCKS, "notes": _NOTES, "plan": _PLAN}
+_TABLES = {1: {"blocks": _BLOCKS, "plan": _PLAN}, 2: _WITH_NOTES, 3: _WITH_NOTES}
 _NO_NOTES = b"{}"
+_PLAYERS = ("learner", "adversary")
+_IDENTITY = ("name", "class")  # entries of a player's description that are not settings
 
 
 @attrs.frozen
 class Head:
-    """What a ledger says beside its blocks. plan, notes: as JSON. version: of its schema."""
+    """What a ledger holds besides its blocks. plan, notes: JSON as stored. version: of the schema."""
 
     plan: bytes
     notes: bytes
     version: int
 
+    def read_plan(self) -> dict[str, Any]:
+        """The plan in the form of the present schema."""
+        plan = dict(json.loads(self.plan))
+        return plan if self.version >= NAMES_SINCE else migrate_plan(plan, json.loads(self.notes))
 
-def fresh(connection: sqlite3.Connection) -> bool:
+    def read_notes(self) -> dict[str, Any]:
+        """The notes in the form of the present schema."""
+        notes = dict(json.loads(self.notes))
+        return notes if self.version >= NAMES_SINCE else migrate_notes(notes)
+
+    def find_unnamed_players(self) -> list[str]:
+        """The classes of players whose names a ledger of an older schema lacks."""
+        return [] if self.version >= NAMES_SINCE else find_unnamed_players(self.read_plan())
+
+    def checksum_block(self, block: int, pairs: int, scores: bytes) -> bytes:
+        """The checksum of a block. It covers the plan, so that a block cannot be moved into another run's
+        ledger."""
+        head = f"{hashlib.sha256(self.plan).hexdigest()} {block} {pairs} ".encode()
+        return hashlib.sha256(head + scores).digest()
+
+
+def is_empty(connection: sqlite3.Connection) -> bool:
     """Whether nothing is in the file yet."""
-    tables = _one(connection, "SELECT count(*) FROM sqlite_master")
+    tables = _select_one(connection, "SELECT count(*) FROM sqlite_master")
     return not (
-        tables or _one(connection, "PRAGMA application_id") or _one(connection, "PRAGMA user_version")
+        tables
+        or _select_one(connection, "PRAGMA application_id")
+        or _select_one(connection, "PRAGMA user_version")
     )
 
 
 def create(connection: sqlite3.Connection, plan: str, notes: str) -> None:
-    """Make a ledger of an empty file."""
+    """Make an empty file a ledger."""
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection):
         connection.execute(f"PRAGMA application_id = {APPLICATION_ID}")
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         for table in _TABLES[SCHEMA_VERSION].values():
             connection.execute(table)
-        connection.execute("INSERT INTO plan VALUES (?, ?)", (plan, hashlib.sha256(plan.encode()).digest()))
-        _insert_notes(connection, plan.encode(), notes.encode())
+        _insert_head(connection, plan.encode(), notes.encode())
 
 
-def migrate(connection: sqlite3.Connection, head: Head) -> None:
-    """Bring a sound ledger of any older schema to the present one, at once and whole."""
-    if head.version == SCHEMA_VERSION:
-        return
-    with transaction(connection):
-        connection.execute(_NOTES)
-        _insert_notes(connection, head.plan, head.notes)
-        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+def migrate(
+    connection: sqlite3.Connection, head: Head, rows: Callable[[], Iterator[tuple[int, int, bytes]]]
+) -> Head:
+    """Bring an intact ledger of any older schema to the present one, in one transaction.
 
-
-def stored(connection: sqlite3.Connection, path: Path, wanted: str = OPENED, *, whole: bool = True) -> Head:
-    """The plan and the notes. A file that is not a sound ledger is refused.
-
-    whole: have SQLite check all of it, which takes as long as to read it.
+    rows: iterates over block, pairs and scores of every row.
     """
-    if _one(connection, "PRAGMA application_id") != APPLICATION_ID:
+    if head.version == SCHEMA_VERSION:
+        return head
+    present = Head(
+        canonical(head.read_plan()).encode(), canonical(head.read_notes()).encode(), SCHEMA_VERSION
+    )
+    with transaction(connection):
+        connection.execute("DELETE FROM plan")
+        connection.execute("DROP TABLE IF EXISTS notes")
+        connection.execute(_NOTES)
+        _insert_head(connection, present.plan, present.notes)
+        for block, pairs, scores in rows():
+            checksum = present.checksum_block(block, pairs, scores)
+            connection.execute("UPDATE blocks SET sha256 = ? WHERE block = ?", (checksum, block))
+        connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
+    return present
+
+
+def read_head(
+    connection: sqlite3.Connection, path: Path, expected: str = WRITABLE, *, check_all: bool = True
+) -> Head:
+    """The plan and the notes.
+
+    check_all: have SQLite check the whole file, which takes as long as reading it.
+
+    Raises: InvalidArgument if the file is not an intact ledger.
+    """
+    if _select_one(connection, "PRAGMA application_id") != APPLICATION_ID:
         raise InvalidArgument(
-            f"{path} is an SQLite database, but not a ledger", remedy=f"Give the path of {wanted}."
+            f"{path} is an SQLite database, but not a ledger", remedy=f"Give the path of {expected}."
         )
-    version = _one(connection, "PRAGMA user_version")
+    version = _select_one(connection, "PRAGMA user_version")
     if version > SCHEMA_VERSION:
         raise InvalidArgument(
             f"the ledger {path} has schema {version}; this dp-arena reads schemas up to {SCHEMA_VERSION}",
@@ -91,24 +134,24 @@ def stored(connection: sqlite3.Connection, path: Path, wanted: str = OPENED, *, 
         )
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
     if tables != _TABLES.get(version):
-        raise damaged(path, "its tables are not a ledger's")
-    fault = _one(connection, "PRAGMA quick_check(1)") if whole else "ok"
+        raise damage_error(path, "its tables are not those of a ledger")
+    fault = _select_one(connection, "PRAGMA quick_check(1)") if check_all else "ok"
     if fault != "ok":
-        raise damaged(path, " ".join(str(fault).split()))
-    plan, checksum = _only_row(connection, path, "plan")
+        raise damage_error(path, " ".join(str(fault).split()))
+    plan, checksum = _select_only_row(connection, path, "plan")
     if checksum != hashlib.sha256(plan).digest():
-        raise damaged(path, "its plan does not match its checksum")
+        raise damage_error(path, "its plan does not match its checksum")
     if "notes" not in tables:
         return Head(plan, _NO_NOTES, version)
-    notes, checksum = _only_row(connection, path, "notes")
-    if checksum != _checksum_of_notes(plan, notes):
-        raise damaged(path, "its notes do not match their checksum")
+    notes, checksum = _select_only_row(connection, path, "notes")
+    if checksum != _checksum_notes(plan, notes):
+        raise damage_error(path, "its notes do not match their checksum")
     return Head(plan, notes, version)
 
 
 @contextmanager
 def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
-    """All of what is done inside, or nothing of it."""
+    """Do all of what the block does, or nothing of it."""
     connection.execute("BEGIN IMMEDIATE")
     try:
         yield connection
@@ -119,55 +162,84 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
         raise
 
 
-def canonical(plan: Mapping[str, object]) -> str:
-    """Entries as text, equal for equal ones. Raises: InvalidArgument where JSON cannot hold one."""
-    for name, value in plan.items():
+def canonical(entries: Mapping[str, object]) -> str:
+    """Entries as text, equal for equal ones. Raises: InvalidArgument if JSON cannot hold one of them."""
+    for name, value in entries.items():
         try:
             json.dumps(value, sort_keys=True)
         except (TypeError, ValueError) as error:
             raise InvalidArgument(
-                f"entry {name!r} of a plan must be what JSON can hold ({error})",
+                f"JSON must be able to hold the entry {name!r} of a plan ({error})",
                 value=value,
                 remedy="Write it as text, numbers, lists and mappings.",
             ) from None
-    return json.dumps(dict(plan), sort_keys=True, separators=(",", ":"))
+    return json.dumps(dict(entries), sort_keys=True, separators=(",", ":"))
 
 
-def differences(old: str | bytes, new: str | bytes) -> str:
-    """Where two plans differ, in words; both as JSON."""
-    before, after = _leaves(json.loads(old)), _leaves(json.loads(new))
-    changed = sorted(name for name in before.keys() | after.keys() if before.get(name) != after.get(name))
+def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
+    """How two plans differ, in words; empty if they ask for the same games.
+
+    A setting of a player may have been renamed: settings that only one of the plans has are the same if their
+    values are the same.
+    """
+    before, after = (json.loads(canonical(plan)) for plan in (old, new))
+    for role in _PLAYERS:
+        if isinstance(before.get(role), dict) and isinstance(after.get(role), dict):
+            _drop_renamed(before[role], after[role])
+    old_leaves, new_leaves = _flatten(before), _flatten(after)
+    changed = sorted(
+        name for name in old_leaves.keys() | new_leaves.keys() if old_leaves.get(name) != new_leaves.get(name)
+    )
     return "; ".join(
-        f"{'.'.join(name)}: {before.get(name, 'absent')} -> {after.get(name, 'absent')}" for name in changed
+        f"{'.'.join(name)}: {old_leaves.get(name, 'absent')} -> {new_leaves.get(name, 'absent')}"
+        for name in changed
     )
 
 
-def _leaves(plan: dict[str, Any], above: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
+def _drop_renamed(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Delete settings that have one name in the old plan and another in the new one."""
+    only_old, only_new = (
+        [name for name in these if name not in others and name not in _IDENTITY]
+        for these, others in ((old, new), (new, old))
+    )
+    values = [
+        sorted(json.dumps(spec[name]) for name in names) for spec, names in ((old, only_old), (new, only_new))
+    ]
+    if values[0] == values[1]:
+        for spec, names in ((old, only_old), (new, only_new)):
+            for name in names:
+                del spec[name]
+    for name in old.keys() & new.keys():
+        if isinstance(old[name], dict) and isinstance(new[name], dict):
+            _drop_renamed(old[name], new[name])
+
+
+def _flatten(plan: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str, ...], str]:
     leaves: dict[tuple[str, ...], str] = {}
     for name, value in plan.items():
         if isinstance(value, dict) and value:
-            leaves |= _leaves(value, (*above, name))
+            leaves |= _flatten(value, (*path, name))
         else:
-            leaves[(*above, name)] = json.dumps(value, ensure_ascii=False)
+            leaves[(*path, name)] = json.dumps(value, ensure_ascii=False)
     return leaves
 
 
-def _insert_notes(connection: sqlite3.Connection, plan: bytes, notes: bytes) -> None:
-    row = (notes.decode(), _checksum_of_notes(plan, notes))
-    connection.execute("INSERT INTO notes VALUES (?, ?)", row)
+def _insert_head(connection: sqlite3.Connection, plan: bytes, notes: bytes) -> None:
+    connection.execute("INSERT INTO plan VALUES (?, ?)", (plan.decode(), hashlib.sha256(plan).digest()))
+    connection.execute("INSERT INTO notes VALUES (?, ?)", (notes.decode(), _checksum_notes(plan, notes)))
 
 
-def _only_row(connection: sqlite3.Connection, path: Path, table: str) -> tuple[bytes, bytes]:
+def _select_only_row(connection: sqlite3.Connection, path: Path, table: str) -> tuple[bytes, bytes]:
     rows = connection.execute(f"SELECT CAST(json AS BLOB), sha256 FROM {table}").fetchall()
     if len(rows) != 1:
-        raise damaged(path, f"it holds {len(rows)} rows of its {table}, not one")
+        raise damage_error(path, f"its table {table} has {len(rows)} rows instead of one")
     return rows[0][0], rows[0][1]
 
 
-def _checksum_of_notes(plan: bytes, notes: bytes) -> bytes:
-    # With the plan, so that notes cannot be carried into another run's ledger.
+def _checksum_notes(plan: bytes, notes: bytes) -> bytes:
+    # It covers the plan, so that notes cannot be moved into another run's ledger.
     return hashlib.sha256(hashlib.sha256(plan).digest() + notes).digest()
 
 
-def _one(connection: sqlite3.Connection, query: str) -> Any:
+def _select_one(connection: sqlite3.Connection, query: str) -> Any:
     return connection.execute(query).fetchone()[0]

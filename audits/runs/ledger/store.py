@@ -1,15 +1,13 @@
-"""The ledger of a run: its plan, notes on it, and the result of every block, in one SQLite file.
+"""The ledger of a run: its plan, notes, and the result of every finished block, in one SQLite file.
 
-A run may be killed at any moment. What it had added is kept; what it had not is played again from the plan,
-to the same counts. So a ledger needs no repair, only to notice when it is not what it should be.
+A run may be killed at any moment. The blocks that it had added are kept; the others are played again from the
+plan, to the same counts. So a ledger needs no repair; it only has to detect damage.
 
-The notes are for readers who do not have the players: what a report says of them. No figure depends on them.
+The notes are for readers who do not have the players, such as a report. No figure depends on them.
 """
 
 from __future__ import annotations
 
-import hashlib
-import json
 import operator
 import os
 import sqlite3
@@ -26,54 +24,54 @@ import attrs
 import numpy as np
 
 from arena.errors import InternalError, InvalidArgument
-from audits.distinguishers.view_features import Block, decoded
+from audits.distinguishers.view_features import Block, decode_block
 from audits.runs.ledger.copying import LOG_PAGES, copy_ledger
-from audits.runs.ledger.failures import READ, code, damaged, explained
+from audits.runs.ledger.failures import READABLE, damage_error, error_code, explain_errors
 from audits.runs.ledger.schema import (
     Head,
     canonical,
     create,
-    differences,
-    fresh,
+    describe_differences,
+    is_empty,
     migrate,
-    stored,
+    read_head,
     transaction,
 )
 
-_BATCH = 256
+_ROWS_AT_ONCE = 256
 
 
-class Result(Protocol):
-    """What a block left behind: an attrs record of arrays and numbers that is stored as bytes."""
+class Storable(Protocol):
+    """The result of a block: an attrs record of arrays and numbers that can be encoded."""
 
     @property
     def pairs(self) -> int:
-        """How many plays it counts."""
+        """The number of pairs of games."""
 
     def to_bytes(self) -> bytes:
-        """Its encoding."""
+        """The encoding."""
 
 
-Kept = TypeVar("Kept", bound=Result)
+BlockType = TypeVar("BlockType", bound=Storable)
 
 
-class Store(Generic[Kept]):
-    """The plan of one run and the results of its blocks. Open it with `open`; subclasses say what it keeps.
+class Store(Generic[BlockType]):
+    """The plan of a run and the results of its blocks. Open it with `open` or `read`; subclasses decode the
+    results.
 
-    One run at a time: the file is locked until `close`, or until the process ends, however it ends.
-    One thread at a time: the one that opened it.
+    Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
+    Only one thread: the one that opened it.
     """
 
     @staticmethod
     @abstractmethod
-    def decoded(blob: bytes) -> Kept:
-        """The result that `to_bytes` made; raises InvalidArgument on anything else."""
+    def decode(blob: bytes) -> BlockType:
+        """The inverse of `to_bytes` of a result. Raises InvalidArgument if `blob` is no encoding."""
 
     def __init__(self, path: Path, connection: sqlite3.Connection, head: Head) -> None:
         self.path = path
         self._connection: sqlite3.Connection | None = connection
         self._head = head
-        self._of_plan = hashlib.sha256(head.plan).hexdigest()
 
     @classmethod
     def open(
@@ -83,28 +81,27 @@ class Store(Generic[Kept]):
         *,
         notes: Callable[[], Mapping[str, object]] = dict,
     ) -> Self:
-        """The ledger at `path`, for `plan`; a missing or empty file becomes a new ledger, and one of an older
-        schema becomes one of the present schema.
+        """Open the ledger at `path` for `plan`. A missing or empty file becomes a new ledger, and a ledger of
+        an older schema is migrated to the present one.
 
-        plan: entries of whatever JSON can hold (a tuple counts as a list), mappings within mappings included.
-        notes: called where a ledger is new, for such entries; of one that is there, its own stay.
-        Every block is checked against its checksum before the ledger is handed out.
+        plan: entries that JSON can hold (a tuple counts as a list), nested mappings included.
+        notes: called for such entries if the ledger is new; an existing ledger keeps its notes.
+        Every block is compared with its checksum first.
 
         Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was written by a
         newer version, is not a ledger, or cannot be written; LedgerFull or LedgerFailed if the disk fails.
         """
-        where, text = Path(path), canonical(plan)
-        with explained(where, lost="the plan was not stored"):
-            connection = _claimed(where)
+        file, text = Path(path), canonical(plan)
+        with explain_errors(file, failure="the plan was not stored"):
+            connection = _connect_exclusively(file)
             try:
-                if fresh(connection):
+                if is_empty(connection):
                     create(connection, text, canonical(notes()))
-                head = stored(connection, where)
-                ledger = cls(where, connection, head)
+                ledger = cls(file, connection, read_head(connection, file))
                 ledger.check_plan(plan)
-                ledger.check()
-                migrate(connection, head)
-                # So that the file itself, without its log, says what it is.
+                ledger.check_blocks()
+                ledger._head = migrate(connection, ledger._head, ledger._rows)
+                # After this the file identifies itself as a ledger without its log.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 return ledger
             except BaseException:
@@ -113,107 +110,126 @@ class Store(Generic[Kept]):
 
     @classmethod
     @contextmanager
-    def read(cls, path: str | os.PathLike[str], *, whole: bool = True) -> Iterator[Self]:
-        """What the ledger at `path` holds now, whatever its plan: a copy, gone at the end of the block.
+    def read(cls, path: str | os.PathLike[str], *, check_all: bool = True) -> Iterator[Self]:
+        """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end of the
+        context.
 
-        The file and what lies beside it are only read, so that it may lie where nothing can be written, and
-        a run in another process may go on with it. (In the process that has it open, reading it would undo
-        its lock.)
+        The file and its log are only read, so they may be read-only, and a run in another process may go on.
+        (Do not
+        read a ledger in the process that has it open for a run: that would release the run's lock.)
 
-        whole: check every block before the ledger is handed out; else each is checked when it is asked for.
+        check_all: compare every block with its checksum first; otherwise each is checked when it is read.
 
         Raises: InvalidArgument if it cannot be read, is damaged, was written by a newer version, or is not a
         ledger; LedgerFull or LedgerFailed if there is no room for the copy.
         """
-        where = Path(path)
-        with TemporaryDirectory() as folder, explained(where, lost="nothing was read", wanted=READ):
+        file = Path(path)
+        with (
+            TemporaryDirectory() as folder,
+            explain_errors(file, failure="nothing was read", expected=READABLE),
+        ):
             copy = Path(folder, "copy")
-            copy_ledger(where, copy)
+            copy_ledger(file, copy)
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
-                if fresh(connection):
-                    raise InvalidArgument(f"{where} is empty", remedy=f"Give the path of {READ}.")
-                ledger = cls(where, connection, stored(connection, where, READ, whole=whole))
-                if whole:
-                    ledger.check()
+                if is_empty(connection):
+                    raise InvalidArgument(f"{file} is empty", remedy=f"Give the path of {READABLE}.")
+                ledger = cls(file, connection, read_head(connection, file, READABLE, check_all=check_all))
+                if check_all:
+                    ledger.check_blocks()
                 yield ledger
 
     def check_plan(self, plan: Mapping[str, object]) -> None:
         """Check that the ledger holds this plan. Raises: InvalidArgument, with the differences."""
-        text = canonical(plan)
-        if self._head.plan != text.encode():
+        unnamed = self._head.find_unnamed_players()
+        if unnamed:
             raise InvalidArgument(
-                f"the ledger {self.path} holds another plan: {differences(self._head.plan, text)}",
+                f"the ledger {self.path} of an older dp-arena does not name its players, only their classes "
+                f"({', '.join(unnamed)}), so its plan cannot be compared",
+                remedy="Finish the run with the dp-arena that wrote it; arena report and export read it.",
+            )
+        differences = describe_differences(self.plan, plan)
+        if differences:
+            raise InvalidArgument(
+                f"the ledger {self.path} holds another plan: {differences}",
                 remedy="Give the plan that the ledger holds, or the path of a new file.",
             )
 
-    def check(self) -> None:
-        """Check every block. Raises: InvalidArgument if one does not match its checksum."""
+    def check_blocks(self) -> None:
+        """Compare every block with its checksum. Raises: InvalidArgument if one does not match."""
         for _ in self._rows():
             pass
 
     @property
     def plan(self) -> dict[str, Any]:
-        """The entries of the plan, as JSON gives them back."""
-        return dict(json.loads(self._head.plan))
+        """The entries of the plan, as JSON returns them."""
+        return self._head.read_plan()
 
     @property
     def notes(self) -> dict[str, Any]:
-        """The entries of the notes, as JSON gives them back."""
-        return dict(json.loads(self._head.notes))
+        """The entries of the notes, as JSON returns them."""
+        return self._head.read_notes()
 
-    def blocks(self, *, start: int = 0) -> Iterator[tuple[int, Kept]]:
-        """Every block from `start` on with its index, in the order of the indices. Blocks may be added
-        meanwhile.
+    def blocks(self, *, start: int = 0) -> Iterator[tuple[int, BlockType]]:
+        """Index and result of every block from index `start` on, in the order of the indices. Blocks may be
+        added during the iteration.
 
         Raises: InvalidArgument if a block does not match its checksum.
         """
-        with explained(self.path, lost="the blocks were not read"):
-            for block, scores in self._rows(start):
-                yield block, self.decoded(scores)
+        with explain_errors(self.path, failure="the blocks were not read"):
+            for block, _, scores in self._rows(start):
+                yield block, self.decode(scores)
 
-    def block(self, index: int) -> Kept:
-        """Block `index`. Raises: KeyError if it is not there; InvalidArgument if its checksum is wrong."""
+    def block(self, index: int) -> BlockType:
+        """The result of block `index`.
+
+        Raises: KeyError if the ledger lacks it; InvalidArgument if it does not match its checksum.
+        """
         query = "SELECT block, pairs, scores, sha256 FROM blocks WHERE block = ?"
-        with explained(self.path, lost="the block was not read"):
+        with explain_errors(self.path, failure="the block was not read"):
             row = self._live.execute(query, (index,)).fetchone()
             if row is None:
                 raise KeyError(index)
-            return self.decoded(self._sound(*row))
+            return self.decode(self._check_row(*row)[2])
 
-    def have(self) -> set[int]:
-        """The indices of the blocks that need not be played again."""
-        with explained(self.path, lost="the blocks were not read"):
+    def block_indices(self) -> set[int]:
+        """The indices of the blocks in the ledger."""
+        with explain_errors(self.path, failure="the blocks were not read"):
             return {block for (block,) in self._live.execute("SELECT block FROM blocks")}
 
-    def pairs(self) -> int:
-        """How many plays all blocks together count."""
-        with explained(self.path, lost="the blocks were not read"):
+    def count_pairs(self) -> int:
+        """The number of pairs of games in all blocks together."""
+        with explain_errors(self.path, failure="the blocks were not read"):
             return int(self._live.execute("SELECT coalesce(sum(pairs), 0) FROM blocks").fetchone()[0])
 
-    def add(self, index: int, counts: Kept) -> None:
-        """Store block `index`, at once and whole; once this returns, killing the process does not lose it.
+    def add(self, index: int, result: BlockType) -> None:
+        """Store block `index` in one transaction; once this returns, killing the process does not lose it.
 
-        Adding a block again changes nothing. Raises: InternalError if it then differs from the one that is
-        there; LedgerFull or LedgerFailed if the disk did not take it.
+        Adding a block again changes nothing. Raises: InternalError if it then differs from the stored one;
+        LedgerFull or LedgerFailed if the disk fails.
         """
         block = operator.index(index)
         if not 0 <= block < 2**63:
             raise InvalidArgument("the index of a block must be at least 0 and less than 2^63", value=index)
-        lost = f"block {block} was not stored"
-        with explained(self.path, lost=lost, begun=True), transaction(self._live) as connection:
-            found = connection.execute("SELECT scores FROM blocks WHERE block = ?", (block,)).fetchone()
-            if found is None:
-                scores = counts.to_bytes()
-                row = (block, counts.pairs, scores, self._checksum(block, counts.pairs, scores))
-                connection.execute("INSERT INTO blocks VALUES (?, ?, ?, ?)", row)
-            elif not same(self.decoded(found[0]), counts):
+        failure = f"block {block} was not stored"
+        with (
+            explain_errors(self.path, failure=failure, was_writable=True),
+            transaction(self._live) as connection,
+        ):
+            stored = connection.execute("SELECT scores FROM blocks WHERE block = ?", (block,)).fetchone()
+            if stored is None:
+                scores = result.to_bytes()
+                checksum = self._head.checksum_block(block, result.pairs, scores)
+                connection.execute(
+                    "INSERT INTO blocks VALUES (?, ?, ?, ?)", (block, result.pairs, scores, checksum)
+                )
+            elif not equal_results(self.decode(stored[0]), result):
                 raise InternalError(
                     f"block {block} of the ledger {self.path} was played again and its scores differ: "
                     "something in it does not follow from the plan and its seed"
                 )
 
     def close(self) -> None:
-        """Fold the log into the file and let go of the lock. Closing again does nothing."""
+        """Move the log into the file and release the lock. Closing again does nothing."""
         if self._connection is not None:
             self._connection.close()
             self._connection = None
@@ -237,47 +253,43 @@ class Store(Generic[Kept]):
             )
         return self._connection
 
-    def _rows(self, start: int = -(2**63)) -> Iterator[tuple[int, bytes]]:
-        # In batches, because a cursor left open would keep the log from being folded into the file.
+    def _rows(self, start: int = -(2**63)) -> Iterator[tuple[int, int, bytes]]:
+        """Block, pairs and scores of every row, checked."""
+        # Some rows at a time, because an open cursor would keep the log from being moved into the file.
         query = "SELECT block, pairs, scores, sha256 FROM blocks WHERE block >= ? ORDER BY block LIMIT ?"
-        while rows := self._live.execute(query, (start, _BATCH)).fetchall():
+        while rows := self._live.execute(query, (start, _ROWS_AT_ONCE)).fetchall():
             for row in rows:
-                yield row[0], self._sound(*row)
-            if len(rows) < _BATCH:
+                yield self._check_row(*row)
+            if len(rows) < _ROWS_AT_ONCE:
                 return
             start = rows[-1][0] + 1
 
-    def _sound(self, block: int, pairs: int, scores: object, checksum: object) -> bytes:
-        """The scores of a row that is what it was."""
-        if not isinstance(scores, bytes) or checksum != self._checksum(block, pairs, scores):
-            raise damaged(self.path, f"block {block} does not match its checksum")
-        return scores
-
-    def _checksum(self, block: int, pairs: int, scores: bytes) -> bytes:
-        # With the plan, so that a block cannot be carried into another run's ledger.
-        head = f"{self._of_plan} {block} {pairs} ".encode()
-        return hashlib.sha256(head + scores).digest()
+    def _check_row(self, block: int, pairs: int, scores: object, checksum: object) -> tuple[int, int, bytes]:
+        if not isinstance(scores, bytes) or checksum != self._head.checksum_block(block, pairs, scores):
+            raise damage_error(self.path, f"block {block} does not match its checksum")
+        return block, pairs, scores
 
 
 class Ledger(Store[Block]):
     """The ledger of an audit: blocks of games."""
 
     @staticmethod
-    def decoded(blob: bytes) -> Block:
-        return decoded(blob)
+    def decode(blob: bytes) -> Block:
+        return decode_block(blob)
 
 
-def _claimed(path: Path, tries: int = 5) -> sqlite3.Connection:
-    """A connection that holds the file alone.
+def _connect_exclusively(path: Path, tries: int = 5) -> sqlite3.Connection:
+    """A connection that locks the file.
 
-    The lock is SQLite's own: it leaves no file behind, ends with the process, and no child inherits it. Two
-    that open the same file at the same instant can refuse each other, hence the tries, spaced by process.
+    The lock is SQLite's own: it leaves no file behind, ends with the process, and is not inherited by
+    children. Two processes that open the file at the same instant can refuse each other, so each tries again
+    after its own delay.
     """
     connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=0)
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
-        # A commit is written before `add` returns, so a killed process loses none. Only a power cut may take
-        # the latest, which are then played again: to wait for the disk each time would buy nothing.
+        # A commit is written before `add` returns, so a killed process loses no block. A power cut may lose
+        # the latest, which are then played again: waiting for the disk after each block would gain nothing.
         connection.execute("PRAGMA synchronous = NORMAL")
         connection.execute(f"PRAGMA wal_autocheckpoint = {LOG_PAGES}")
         connection.execute("BEGIN EXCLUSIVE")
@@ -285,16 +297,16 @@ def _claimed(path: Path, tries: int = 5) -> sqlite3.Connection:
         return connection
     except BaseException as error:
         connection.close()
-        if tries == 1 or code(error) != sqlite3.SQLITE_BUSY:
+        if tries == 1 or error_code(error) != sqlite3.SQLITE_BUSY:
             raise
     time.sleep(0.002 * (1 + os.getpid() % 16))
-    return _claimed(path, tries - 1)
+    return _connect_exclusively(path, tries - 1)
 
 
-def same(one: Any, other: Any) -> bool:
-    """Whether two results of a block are the same, to the bit."""
-    # Not by their bytes: those may differ between releases of zlib.
-    fields = [field.name for field in attrs.fields(type(one))]
+def equal_results(one: Any, other: Any) -> bool:
+    """Whether two results of a block are the same, bit for bit."""
+    # Encodings are not compared: releases of zlib may compress differently.
+    names = [field.name for field in attrs.fields(type(one))]
     return type(one) is type(other) and all(
-        np.array_equal(getattr(one, name), getattr(other, name)) for name in fields
+        np.array_equal(getattr(one, name), getattr(other, name)) for name in names
     )

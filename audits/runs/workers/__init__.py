@@ -1,6 +1,6 @@
-"""The same call on many things, by workers of this machine or of a cluster, with the results in order."""
+"""Applying one call to many tasks, on workers of this machine or of a cluster, with the results in order."""
 
-from audits.runs.workers.ordered import in_order
+from audits.runs.workers.ordered_map import map_in_order
 from audits.runs.workers.workers import BACKENDS, Workers, WorkersFailed
 
-__all__ = ["BACKENDS", "Workers", "WorkersFailed", "in_order"]
+__all__ = ["BACKENDS", "Workers", "WorkersFailed", "map_in_order"]

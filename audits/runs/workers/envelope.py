@@ -1,7 +1,7 @@
-"""What a worker sends back, what it is checked for, and how work is opened there.
+"""What a worker sends back, and how the client checks it.
 
-A worker may be another process, another machine, or a machine whose memory fails. So what it sends says whose
-block it is, what it was made with, and has a checksum; and it is checked before anything of it is used.
+A worker may be another process, another machine, or a machine with faulty memory. So each result carries the
+number of its task, the software that it was made with, and a checksum, and all are checked before it is used.
 """
 
 from __future__ import annotations
@@ -23,54 +23,54 @@ from arena.errors import describe_error
 from audits.runs.plan import versions
 
 RESULT, ERROR, UNOPENED = "result", "error", "unopened"
-_MOST_OPENED = 8  # plans of runs that share a worker
+_MAX_CALLS = 8  # of runs that share a worker
 
-_OPENED: dict[str, Callable[[Any], Any]] = {}
+_CALLS: dict[str, Callable[[Any], Any]] = {}
 
 
 @attrs.frozen(kw_only=True)
 class Envelope:
-    """What came of one task.
+    """The outcome of one task.
 
-    place: of the task among the tasks. kind: RESULT, the ERROR that the call raised, or UNOPENED where the
-    work could not be opened there. payload: what came, pickled. checksum: of these three.
-    made_with: see `made_with`. where: the worker.
+    place: of the task among the tasks. kind: RESULT, the ERROR that the call raised, or UNOPENED if the call
+    could not be unpickled. payload: the content, pickled. checksum: of these three. software: see `software`.
+    worker: its name.
     """
 
     place: int
     kind: str
     payload: bytes
     checksum: bytes
-    made_with: Mapping[str, str]
-    where: str
+    software: Mapping[str, str]
+    worker: str
 
     @classmethod
     def of(cls, place: int, kind: str, content: object) -> Envelope:
-        """One of this process."""
+        """An envelope of this process."""
         payload = pickle.dumps(content, protocol=pickle.HIGHEST_PROTOCOL)
         return cls(
             place=place,
             kind=kind,
             payload=payload,
             checksum=_checksum(place, kind, payload),
-            made_with=made_with(),
-            where=f"{socket.gethostname()} (process {os.getpid()})",
+            software=software(),
+            worker=f"{socket.gethostname()} (process {os.getpid()})",
         )
 
     @property
-    def whole(self) -> bool:
-        """Whether it is what was sent."""
+    def is_intact(self) -> bool:
+        """Whether it matches its checksum."""
         return self.checksum == _checksum(self.place, self.kind, self.payload)
 
     @property
     def content(self) -> Any:
-        """What it holds; look first whether it is whole."""
+        """The content, unpickled. Check first that the envelope is intact."""
         return pickle.loads(self.payload)
 
 
 @cache
-def made_with() -> dict[str, str]:
-    """What the bits of a block hang on beside its plan: client and workers must have it in common."""
+def software() -> dict[str, str]:
+    """What the bits of a block depend on besides its plan: client and workers must have the same."""
     return {
         **versions(),
         "Python": platform.python_version().rpartition(".")[0],
@@ -78,65 +78,63 @@ def made_with() -> dict[str, str]:
     }
 
 
-def played(parcel: Any, digest: str, place: int, task: Any) -> Envelope:
-    """Do one task where this process is: what every worker is asked.
+def perform(parcel: Any, digest: str, place: int, task: Any) -> Envelope:
+    """Do one task in this process: the function that every worker is asked to call.
 
-    parcel: the call; or, where it had to travel, its pickle as an array of bytes or as a reference to that in
-    the object store of ray. digest: of the pickle, by which it is opened once.
+    parcel: the call; or its pickle, as an array of bytes or a reference to one in the object store of ray.
+    digest: of the pickle, by which it is unpickled only once.
     """
     try:
-        call = _opened(parcel, digest)
+        call = _unpack(parcel, digest)
     except Exception as error:  # its modules may raise anything
         return Envelope.of(place, UNOPENED, describe_error(error))
     try:
         result = call(task)
         return Envelope.of(place, RESULT, result)
     except MemoryError:
-        raise  # as one that is ended for want of memory: elsewhere there may be room
+        raise  # as if the worker had been ended for want of memory: another may have enough
     except Exception as error:
-        return Envelope.of(place, ERROR, _portable(error))
+        return Envelope.of(place, ERROR, _make_portable(error))
 
 
-def _opened(parcel: Any, digest: str) -> Callable[[Any], Any]:
+def _unpack(parcel: Any, digest: str) -> Callable[[Any], Any]:
     if callable(parcel):
         return parcel
-    if digest not in _OPENED:
-        from cloudpickle import loads  # slow to import, and not needed where nothing travels
+    if digest not in _CALLS:
+        from cloudpickle import loads  # slow to import, and not needed by threads
 
-        call = loads(_fetched(parcel))
-        while len(_OPENED) >= _MOST_OPENED:
-            _OPENED.pop(next(iter(_OPENED)))
-        _OPENED[digest] = call
-    return _OPENED[digest]
-
-
-def _fetched(parcel: Any) -> Any:
-    ray = sys.modules.get("ray")  # it is there if it brought the parcel
-    return ray.get(parcel) if ray is not None and isinstance(parcel, ray.ObjectRef) else parcel
+        ray = sys.modules.get("ray")  # imported if it brought the parcel
+        if ray is not None and isinstance(parcel, ray.ObjectRef):
+            parcel = ray.get(parcel)
+        call = loads(parcel)
+        while len(_CALLS) >= _MAX_CALLS:
+            _CALLS.pop(next(iter(_CALLS)))
+        _CALLS[digest] = call
+    return _CALLS[digest]
 
 
-def _portable(error: Exception) -> Exception:
-    """The error, with where it came from; another that says the same where it cannot be pickled."""
-    where = "".join(traceback.format_exception(error))
+def _make_portable(error: Exception) -> Exception:
+    """The error with its traceback; if it cannot be pickled, another one with the same message."""
+    trace = "".join(traceback.format_exception(error))
     try:
-        again = pickle.loads(pickle.dumps(error))
+        copy = pickle.loads(pickle.dumps(error))
     except Exception:  # an error of a player's own may do anything
-        again = RuntimeError(describe_error(error))
-    return _Traced(again, where)
+        copy = RuntimeError(describe_error(error))
+    return _TracedError(copy, trace)
 
 
-class _Traced(Exception):
-    """An error and the traceback that it had in the worker."""
+class _TracedError(Exception):
+    """An error, and its traceback in the worker."""
 
-    def __init__(self, error: Exception, where: str) -> None:
-        self.error, self.where = error, where
-        super().__init__(error, where)
+    def __init__(self, error: Exception, trace: str) -> None:
+        self.error, self.trace = error, trace
+        super().__init__(error, trace)
 
 
-def raised(content: Any) -> Exception:
-    """The error of an envelope, ready to be raised here; `--debug` shows where it came from there."""
+def restore_error(content: Any) -> Exception:
+    """The error in an envelope, to be raised here; `--debug` shows its traceback in the worker."""
     error: Exception = content.error
-    error.add_note(f"In a worker:\n{content.where}")
+    error.add_note(f"In a worker:\n{content.trace}")
     return error
 
 

@@ -1,7 +1,7 @@
-"""Pools of workers, as joblib's backends make them; and the way in which each sends the work out once.
+"""Pools of workers, by joblib's backends, and how each sends the call to its workers once.
 
-loky maps a file into the memory of every process (joblib does so with arrays), dask scatters to every worker,
-ray has an object store, and threads share the object itself. What travels with a task is where to find it.
+Processes map the pickled call from a file, dask scatters it to every worker, ray has an object store, and
+threads share the call itself. A task carries only the number of its block and where to find the call.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ import numpy as np
 
 from audits.runs.workers.workers import DASK, LOKY, RAY, Workers, WorkersFailed
 
-_WAIT = 5.0  # seconds for a cluster to answer
+_TIMEOUT = 5.0  # seconds for a cluster to answer
 _RAY_SCHEME = "ray://"
-_STARTED = {DASK: "dask scheduler", RAY: "ray start --head"}
+_START_COMMANDS = {DASK: "dask scheduler", RAY: "ray start --head"}
 
-# What dask's workers watch themselves by takes some 5 % of a core from a block that keeps it busy.
+# By default the workers of dask use some 5 % of a core to watch themselves.
 DASK_UNWATCHED = {
     "distributed.worker.profile.enabled": False,
     "distributed.worker.memory.monitor-interval": "1s",
@@ -35,57 +35,55 @@ DASK_UNWATCHED = {
 
 
 class Pool(ABC):
-    """Workers that are there, and what they are to do.
+    """Workers and the call that they perform.
 
-    parcel: what reaches them once. digest: of it, by which they know it again.
+    parcel: what reaches them instead of the call. digest: of the pickled call, by which they recognise it.
     """
 
     def __init__(self, workers: Workers, call: Callable[[Any], Any]) -> None:
         self.workers = workers
-        self.parcel, self.digest = self._packed(call)
+        self.parcel, self.digest = self._pack(call)
 
     @property
-    @abstractmethod
     def size(self) -> int:
-        """How many tasks are done at a time."""
+        """The number of tasks that are done at a time."""
+        return self.workers.jobs or 1
 
     @abstractmethod
     def parallel(self, **options: Any) -> Any:
-        """A joblib.Parallel on them."""
+        """A joblib.Parallel on the workers."""
 
-    def end_hanging(self) -> None:  # noqa: B027 - most have nothing to do
-        """End workers that hang, where joblib has not done so."""
+    def end_hanging(self) -> None:  # noqa: B027 - the others are ended by joblib
+        """End workers that hang, if joblib has not done so."""
 
-    def _packed(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
-        from cloudpickle import dumps  # by value what plug-ins hold, which workers do not have
+    def _pack(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
+        from cloudpickle import (
+            dumps,
+        )  # pickles the classes of plug-ins by value, since workers lack their modules
 
-        blob = dumps(call)
-        return np.frombuffer(blob, np.uint8), sha256(blob).hexdigest()
+        pickled = dumps(call)
+        return np.frombuffer(pickled, np.uint8), sha256(pickled).hexdigest()
 
 
 class Processes(Pool):
-    """Processes of loky."""
-
-    @property
-    def size(self) -> int:
-        return self.workers.jobs or 1
+    """Processes of this machine, by loky."""
 
     def parallel(self, **options: Any) -> Any:
         from joblib import Parallel
 
-        # loky replaces a worker that has grown large, and its thread that does so warns of it. Where warnings
-        # are errors, as in many a suite of tests, that thread would end, and the run wait for ever.
+        # loky replaces a process that has grown large and warns of it, in a thread. If warnings are errors,
+        # as in many test suites, that thread would end and the run would wait for ever.
         warnings.filterwarnings("ignore", "A worker stopped while", module=r"joblib\.externals\.loky")
         _let_loky_kill()
-        # Every array is mapped from a file, so the parcel is, however small.
+        # Arrays larger than one byte are mapped from a file, so the parcel is, however small.
         return Parallel(n_jobs=self.size, backend=LOKY, max_nbytes=1, **options)
 
 
 def _let_loky_kill() -> None:
-    """Have loky able to end its processes where there is neither psutil nor pgrep.
+    """Let loky end its processes on machines that have neither psutil nor pgrep.
 
-    It warns there, and calls a method that its processes lack. Its thread would end of either, and at its end
-    this process would wait for ever for one that nobody ended.
+    There it warns and calls a method that its processes lack. Either could end its thread, and at exit this
+    process would wait for a worker that nobody ends.
     """
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", module=r"joblib\.externals\.loky")
     if os.name != "posix":
@@ -104,16 +102,12 @@ def _kill(process: Any) -> None:
 class Threads(Pool):
     """Threads of this process."""
 
-    @property
-    def size(self) -> int:
-        return self.workers.jobs or 1
-
     def parallel(self, **options: Any) -> Any:
         from joblib import Parallel
 
         return Parallel(n_jobs=self.size, backend="threading", **options)
 
-    def _packed(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
+    def _pack(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
         return call, ""
 
 
@@ -134,26 +128,26 @@ class Dask(Pool):
 
         class Backend(DaskDistributedBackend):
             def effective_n_jobs(self, n_jobs: int) -> int:
-                # joblib would do in this process what one worker could.
+                # For one worker joblib would do the tasks in this process.
                 return max(2, super().effective_n_jobs(n_jobs))
 
-        # A byte more, which no unpickling reads, makes another content, and so another name at the scheduler.
-        # Under the old one a worker that was still fetching it when all who had it ended would be taken to
-        # have it, and wait for it for ever.
+        # Another byte, which unpickling ignores, makes other content and so another name at the scheduler. A
+        # worker that was fetching the old one when all that had it ended would wait for it for ever.
         self.parcel = np.append(self.parcel, np.uint8(0))
         return Parallel(n_jobs=-1, backend=Backend(client=self.client, scatter=[self.parcel]), **options)
 
     def end_hanging(self) -> None:
-        """Restart those that have tasks of ours: had they not hung, these would have come."""
-        with suppress(Exception):  # one without a nanny is left alone
-            ours = set(self.client.futures)
-            doing = self.client.processing()
-            hanging = [worker for worker, tasks in doing.items() if ours.intersection(tasks)]
-            self.client.restart_workers(hanging, timeout=_WAIT, raise_for_error=False)
+        """Restart the workers that have tasks of this client: if they did not hang, the tasks were done."""
+        with suppress(Exception):  # a worker without a nanny cannot be restarted
+            own = set(self.client.futures)
+            hanging = [
+                worker for worker, tasks in self.client.processing().items() if own.intersection(tasks)
+            ]
+            self.client.restart_workers(hanging, timeout=_TIMEOUT, raise_for_error=False)
 
 
 class Ray(Pool):
-    """Actors on a ray cluster, one a CPU."""
+    """Actors on a ray cluster, one for each CPU."""
 
     @property
     def size(self) -> int:
@@ -166,42 +160,42 @@ class Ray(Pool):
         from ray.util.joblib.ray_backend import RayBackend
 
         class Backend(RayBackend):
-            # Inherited from multiprocessing's, whose pools do not bear being left early. Ray's do.
+            # The base class is for pools of multiprocessing, which cannot be left early. Those of ray can.
             supports_return_generator = True
 
         return Parallel(n_jobs=self.size, backend=Backend(), **options)
 
-    def _packed(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
+    def _pack(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
         import ray
 
-        content, digest = super()._packed(call)
+        content, digest = super()._pack(call)
         return ray.put(content), digest
 
 
 @contextmanager
-def opened(workers: Workers, call: Callable[[Any], Any]) -> Iterator[Pool]:
-    """The pool of such workers, for `call`; what was started for it ends with it.
+def open_pool(workers: Workers, call: Callable[[Any], Any]) -> Iterator[Pool]:
+    """The pool of such workers for `call`; what was started for it ends with it.
 
     Raises: WorkersFailed if no cluster answers.
     """
     with ExitStack() as stack:
         if workers.backend == DASK:
-            yield Dask(workers, call, stack.enter_context(_dask(workers)))
+            yield Dask(workers, call, stack.enter_context(_connect_dask(workers)))
         elif workers.backend == RAY:
-            stack.enter_context(_ray(workers))
+            stack.enter_context(_connect_ray(workers))
             yield Ray(workers, call)
         else:
             yield (Processes if workers.backend == LOKY else Threads)(workers, call)
 
 
 @contextmanager
-def _dask(workers: Workers) -> Iterator[Any]:
+def _connect_dask(workers: Workers) -> Iterator[Any]:
     from dask import config
     from distributed import Client, LocalCluster
     from distributed.comm.addressing import get_address_host_port
 
     with ExitStack() as stack:
-        stack.enter_context(_quiet("distributed"))
+        stack.enter_context(_silence("distributed"))
         address: Any = workers.cluster
         if workers.local:
             with config.set(DASK_UNWATCHED):
@@ -214,13 +208,13 @@ def _dask(workers: Workers) -> Iterator[Any]:
                     )
                 )
         else:
-            _check_listens(workers, get_address_host_port)
+            _check_listening(workers, get_address_host_port)
         try:
-            client = stack.enter_context(Client(address, timeout=_WAIT, set_as_default=False))
+            client = stack.enter_context(Client(address, timeout=_TIMEOUT, set_as_default=False))
         except (OSError, ValueError) as error:
             raise _no_cluster(workers) from error
         try:
-            client.wait_for_workers(1, timeout=_WAIT)
+            client.wait_for_workers(1, timeout=_TIMEOUT)
         except TimeoutError as error:
             raise WorkersFailed(
                 f"the dask scheduler at {address} has no workers",
@@ -230,16 +224,16 @@ def _dask(workers: Workers) -> Iterator[Any]:
 
 
 @contextmanager
-def _ray(workers: Workers) -> Iterator[None]:
-    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run tells nobody of itself
+def _connect_ray(workers: Workers) -> Iterator[None]:
+    os.environ.setdefault("RAY_USAGE_STATS_ENABLED", "0")  # a run reports to nobody
     import ray
 
-    if ray.is_initialized():  # by the program that runs this: its cluster, its end
+    if ray.is_initialized():  # by the program that calls this one, which also ends it
         yield
         return
     address = "local" if workers.local else workers.cluster
     options: dict[str, Any] = {"include_dashboard": False, "num_cpus": workers.jobs} if workers.local else {}
-    _check_ray(workers)
+    _check_ray_address(workers)
     try:
         ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False, **options)
     except (ConnectionError, OSError, ValueError, RuntimeError) as error:
@@ -250,7 +244,7 @@ def _ray(workers: Workers) -> Iterator[None]:
         ray.shutdown()
 
 
-def _check_ray(workers: Workers) -> None:
+def _check_ray_address(workers: Workers) -> None:
     address = workers.cluster or ""
     if address.startswith(_RAY_SCHEME):
         raise WorkersFailed(
@@ -260,18 +254,18 @@ def _check_ray(workers: Workers) -> None:
         )
     if workers.local or address == "auto":
         return
-    _check_listens(workers, _host_and_port)
+    _check_listening(workers, _parse_address)
 
 
-def _host_and_port(address: str) -> tuple[str, int]:
+def _parse_address(address: str) -> tuple[str, int]:
     host, _, port = address.rpartition(":")
     return host, int(port)
 
 
-def _check_listens(workers: Workers, parsed: Callable[[str], tuple[str, int]]) -> None:
-    """Whether anybody listens at the address: the packages themselves would try for long."""
+def _check_listening(workers: Workers, split: Callable[[str], tuple[str, int]]) -> None:
+    """Check that something listens at the address: the packages themselves would try for a long time."""
     try:
-        socket.create_connection(parsed(workers.cluster or ""), timeout=_WAIT).close()
+        socket.create_connection(split(workers.cluster or ""), timeout=_TIMEOUT).close()
     except (OSError, ValueError, OverflowError) as error:
         raise _no_cluster(workers) from error
 
@@ -280,17 +274,18 @@ def _no_cluster(workers: Workers) -> WorkersFailed:
     return WorkersFailed(
         f"no {workers.backend} cluster answers at the address",
         value=workers.cluster,
-        remedy=f"Start one ({_STARTED[workers.backend]}), mend the address, or let the cluster be local.",
+        remedy=f"Start one ({_START_COMMANDS[workers.backend]}), correct the address, or let the cluster be "
+        "local.",
     )
 
 
 @contextmanager
-def _quiet(name: str) -> Iterator[None]:
-    """What goes wrong is told once, by this package."""
+def _silence(name: str) -> Iterator[None]:
+    """Mute a logger: this package reports what goes wrong, once."""
     logger = logging.getLogger(name)
-    before = logger.level
+    level = logger.level
     logger.setLevel(logging.CRITICAL + 1)
     try:
         yield
     finally:
-        logger.setLevel(before)
+        logger.setLevel(level)

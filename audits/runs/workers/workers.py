@@ -1,4 +1,4 @@
-"""Which workers play: processes or threads of this machine, or those of a dask or ray cluster."""
+"""Which workers play: processes or threads of this machine, or the workers of a dask or ray cluster."""
 
 from __future__ import annotations
 
@@ -7,8 +7,9 @@ from importlib.util import find_spec
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.registry.settings_text import nearest
-from audits.runs.stopped import Stopped
+from arena.settings import at_least
+from audits.registry.suggestions import suggest
+from audits.runs.run_stopped import RunStopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
 LOCAL = "local"
@@ -17,21 +18,22 @@ _PACKAGES = {DASK: "distributed", RAY: "ray"}
 
 @attrs.frozen(kw_only=True)
 class Workers:
-    """Who plays. No figure depends on it.
+    """The workers that play. No figure depends on them.
 
-    backend: of joblib: "loky" (processes here), "threading" (threads of this process), "dask" or "ray".
-    jobs: how many workers of this machine; default 1, but of a local cluster as many as there are cores.
+    backend: of joblib: "loky" (processes of this machine), "threading" (threads of this process), "dask" or
+        "ray".
+    jobs: number of workers of this machine. Default: 1, or the number of cores for a local cluster.
     cluster: for dask the address of a scheduler, for ray that of a head node or "auto"; "local", the default,
-        starts one here, which ends with the run.
-    patience: seconds in which some block must come, or the workers are taken to hang; None waits for ever.
+        starts a cluster on this machine, which ends with the run.
+    patience: seconds after which the workers count as hanging if no block arrives; None waits for ever.
 
-    With one job of loky or threading all is played in this process.
+    With one job of loky or threading everything is played in this process.
 
     Raises: InvalidArgument if there are no such workers.
     """
 
     backend: str = LOKY
-    jobs: int | None = None
+    jobs: int | None = attrs.field(default=None, validator=attrs.validators.optional(at_least(1)))
     cluster: str | None = None
     patience: float | None = None
 
@@ -40,41 +42,39 @@ class Workers:
             raise InvalidArgument(
                 "there is no backend of that name",
                 value=self.backend,
-                remedy=f"{nearest(self.backend, BACKENDS)}There are: {', '.join(BACKENDS)}.",
+                remedy=f"{suggest(self.backend, BACKENDS)}There are: {', '.join(BACKENDS)}.",
             )
-        if self.jobs is not None and self.jobs < 1:
-            raise InvalidArgument("jobs must be at least 1", value=self.jobs)
         self._check_cluster()
         self._check_patience()
 
     @classmethod
-    def of(cls, jobs: int | Workers) -> Workers:
-        """So many processes, or the workers themselves."""
+    def from_jobs(cls, jobs: int | Workers) -> Workers:
+        """This number of processes, or the workers themselves."""
         return jobs if isinstance(jobs, Workers) else cls(jobs=jobs)
 
     @property
     def alone(self) -> bool:
-        """Whether this process plays itself."""
+        """Whether this process plays everything."""
         return self.backend in (LOKY, THREADING) and (self.jobs or 1) == 1
 
     @property
     def local(self) -> bool:
-        """Whether they live and end with this process."""
+        """Whether the workers end with this process."""
         return self.cluster in (None, LOCAL)
 
     def _check_cluster(self) -> None:
         package = _PACKAGES.get(self.backend)
         if package is None and self.cluster is not None:
             raise InvalidArgument(
-                f"{self.backend} reaches no cluster",
+                f"the backend {self.backend} has no cluster",
                 value=self.cluster,
-                remedy="Choose the backend dask or ray, or no cluster.",
+                remedy="Choose the backend dask or ray, or leave out the cluster.",
             )
         if self.jobs is not None and not self.local:
             raise InvalidArgument(
-                "jobs counts workers of this machine, and a cluster elsewhere has its own",
+                "jobs counts the workers of this machine, but a cluster elsewhere has its own",
                 value=self.jobs,
-                remedy="Leave jobs away.",
+                remedy="Leave out jobs.",
             )
         if package is not None and find_spec(package) is None:
             raise InvalidArgument(
@@ -86,14 +86,14 @@ class Workers:
         if self.patience is None:
             return
         if not self.patience > 0:
-            raise InvalidArgument("patience is a number of seconds above 0", value=self.patience)
+            raise InvalidArgument("patience must be more than 0 seconds", value=self.patience)
         if self.backend == THREADING or self.alone:
             raise InvalidArgument(
-                "patience ends workers that hang, and threads of this process cannot be ended",
+                "patience ends workers that hang, but threads of this process cannot be ended",
                 value=self.patience,
-                remedy="Have two jobs or more of loky, or a cluster.",
+                remedy="Use at least two jobs of loky, or a cluster.",
             )
 
 
-class WorkersFailed(InvalidArgument, Stopped):
-    """The workers did not do what they were asked. What they had done before is kept."""
+class WorkersFailed(InvalidArgument, RunStopped):
+    """The workers failed. The blocks that they had finished are kept."""

@@ -25,7 +25,7 @@ from arena import (
 )
 from arena.replies import list_answers
 from arena.testing import check_adversary
-from audits.distinguishers.view_features import features
+from audits.distinguishers.view_features import view_features
 
 GAMES = 4
 ASKED = (0.0, 1.0, 0.7, 3.0, 0.2, 1.0)  # 3.0 halts
@@ -71,8 +71,8 @@ def test_they_are_answered_as_they_are_one_by_one(learner: Echo) -> None:
         assert np.array_equal(one.halted, other.halted)
     assert together.rounds == apart.rounds == 8
     assert together.transcript.table(0, 1) == apart.transcript.table(0, 1)
-    assert features(together).names == features(apart).names
-    assert np.array_equal(features(together).rows, features(apart).rows)
+    assert view_features(together).names == view_features(apart).names
+    assert np.array_equal(view_features(together).rows, view_features(apart).rows)
     states = learner.states[-2:]
     assert np.array_equal(*(np.array(state.queries) for state in states))
 

@@ -15,7 +15,7 @@ from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import Thresholds
 from audits.attacks.attack_text import attack_json, attack_text
 from audits.attacks.poisoning import PoisoningPlan, PoisoningResult, plan_poisoning, run_poisoning
-from audits.statistics.means_and_shares import Middle, Share
+from audits.statistics.medians_and_proportions import MedianAndMean, Proportion
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.predictors.static_erm import StaticErm
@@ -110,8 +110,8 @@ def test_learners_without_rounds_are_refused() -> None:
 def test_limits_hold_as_often_as_they_say() -> None:
     rng = np.random.default_rng(7)
     median = 1 - 0.5 ** (1 / 3)
-    middles = [Middle.of(rng.beta(1, 3, 40), 0.01) for _ in range(1_200)]
-    shares = [Share.of(rng.random(40) < 0.1, 0.01) for _ in range(1_200)]
+    middles = [MedianAndMean.of(rng.beta(1, 3, 40), 0.01) for _ in range(1_200)]
+    shares = [Proportion.of(rng.random(40) < 0.1, 0.01) for _ in range(1_200)]
     missed = [not one.lower <= median <= one.upper for one in middles]
     wrong = [not one.lower <= 0.1 <= one.upper for one in shares]
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.18, "power": 1 - 1e-7}
@@ -122,8 +122,8 @@ def test_limits_hold_as_often_as_they_say() -> None:
 
 
 def test_limits_of_nothing_and_of_all() -> None:
-    assert math.isnan(Middle.of(np.zeros(0), 0.1).median)
-    assert str(Middle.of(np.zeros(0), 0.1)) == "?"
-    assert Share.of(np.ones(5, bool), 0.1).upper == 1.0
-    assert Share.of(np.zeros(5, bool), 0.1).lower == 0.0
-    assert Share.of(np.zeros(5, bool), 0.1).upper == pytest.approx(1 - 0.05 ** (1 / 5))
+    assert math.isnan(MedianAndMean.of(np.zeros(0), 0.1).median)
+    assert str(MedianAndMean.of(np.zeros(0), 0.1)) == "?"
+    assert Proportion.of(np.ones(5, bool), 0.1).upper == 1.0
+    assert Proportion.of(np.zeros(5, bool), 0.1).lower == 0.0
+    assert Proportion.of(np.zeros(5, bool), 0.1).upper == pytest.approx(1 - 0.05 ** (1 / 5))

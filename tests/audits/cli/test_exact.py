@@ -9,17 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from support import exact_players
+from support.command_line import Command
 from support.exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
 from support.players import script
 
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
-from audits import cli
-from audits.exact import Exact, exact, report
+from audits.exact import ExactAudit, exact
+from audits.reports.exact_text import format_exact
+from audits.reports.json_form import to_json
 
+arena = Command()
 FILE = exact_players.__file__
 LAPLACE = (f"{FILE}:LaplaceCounter", "--against", "count-swap")
 VOTES = (f"{FILE}:TableOfVotes", "--against", "training-swap", "--set-adversary", "point=0.5")
@@ -39,12 +41,8 @@ FIGURES = {
     "views",
     "error",
     "worst",
-    "telling",
+    "most_revealing",
 }
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
 
 
 def as_json(*arguments: str) -> tuple[int, dict]:
@@ -53,11 +51,11 @@ def as_json(*arguments: str) -> tuple[int, dict]:
     return done.exit_code, json.loads(done.stdout)
 
 
-def told(found: Exact) -> str:
-    return " ".join(report.text(found, learner=found.learner, adversary=found.adversary).split())
+def told(found: ExactAudit) -> str:
+    return " ".join(format_exact(found, learner=found.learner, adversary=found.adversary).split())
 
 
-def swapped(learner: Predicting, queries: int = 2) -> Exact:
+def swapped(learner: Predicting, queries: int = 2) -> ExactAudit:
     return exact(learner, TrainingSwap(queries=queries, point=0.5, sample=ZEROS), Figure1())
 
 
@@ -70,8 +68,8 @@ def test_a_tight_claim_stands() -> None:
     assert not found.refuted
     assert found.delta is not None
     assert found.delta.upper < 1e-12
-    assert found.deltas[0][1].middle == pytest.approx(1 - math.exp(-0.25), abs=1e-9)
-    assert (found.at, found.epsilon_at.middle) == (0, pytest.approx(1, abs=1e-12))
+    assert found.deltas[0].middle == pytest.approx(1 - math.exp(-0.25), abs=1e-9)
+    assert (found.epsilon_at.delta, found.epsilon_at.middle) == (0, pytest.approx(1, abs=1e-12))
 
 
 def test_a_claim_that_is_a_little_too_small_falls() -> None:
@@ -80,6 +78,7 @@ def test_a_claim_that_is_a_little_too_small_falls() -> None:
     assert not swapped(Predicting(telling_coin, epsilon=2 * math.log(1.5))).refuted
 
 
+@pytest.mark.thorough
 def test_a_pure_claim_falls_by_tails_that_no_delta_shows() -> None:
     found = exact(Releasing(gaussian, epsilon=30.0), CountSwap(), Release())
     assert found.delta is not None
@@ -103,9 +102,9 @@ def test_the_table_holds_the_views_in_order_and_the_tradeoff_curve() -> None:
 
 def test_what_tells_most_comes_first() -> None:
     found = swapped(Predicting(lambda count: Coin(0.9 if count else 0.5)), 1)
-    assert [view.text for view in found.telling] == ["0", "1"]
-    assert found.worst.text == "0"
-    assert found.worst.loss == pytest.approx(math.log(0.2))
+    assert [view.view for view in found.most_revealing] == ["0", "1"]
+    assert found.worst.view == "0"
+    assert found.worst.privacy_loss == pytest.approx(math.log(0.2))
 
 
 # --- for people ---------------------------------------------------------------------------------------
@@ -113,14 +112,14 @@ def test_what_tells_most_comes_first() -> None:
 
 def test_the_report_says_it_plainly_where_nothing_or_everything_leaks() -> None:
     blind = told(swapped(Predicting(lambda count: Coin(0.3))))
-    assert "The view has the same law in both worlds: this adversary learns nothing." in blind
-    assert "most telling" not in blind
+    assert "The view has the same distribution in both worlds: this adversary learns nothing." in blind
+    assert "most revealing" not in blind
     sure = told(swapped(Predicting(lambda count: Coin(float(count > 0)))))
     assert "pure ε infinite" in sure
     assert "Refuted" in sure
     assert "possible in one world only" in sure
     unbounded = told(exact(Releasing(gaussian), CountSwap(), Release()))
-    assert "The privacy loss has no bound" in unbounded
+    assert "The privacy loss is unbounded" in unbounded
 
 
 def test_the_report_says_where_it_gave_up_paths() -> None:
@@ -130,9 +129,9 @@ def test_the_report_says_where_it_gave_up_paths() -> None:
 
 def test_the_report_of_a_learner_that_claims_nothing() -> None:
     found = swapped(Predicting(telling_coin, epsilon=math.inf))
-    assert (found.delta, found.refuted, found.at) == (None, False, 0)
+    assert (found.delta, found.refuted, found.epsilon_at.delta) == (None, False, 0)
     assert "Nothing is claimed, so there is nothing to refute." in told(found)
-    assert json.loads(report.as_json(found))["claim"]["epsilon"] is None
+    assert json.loads(to_json(found))["claim"]["epsilon"] is None
 
 
 # --- the command --------------------------------------------------------------------------------------
@@ -143,13 +142,13 @@ def test_the_command_prints_the_figures() -> None:
     assert (done.exit_code, done.stderr) == (0, "")
     shown = done.stdout
     for line in (
-        "learner             laplace-counter",
-        "claim               (1, 0)-DP for a training example (replace one)",
-        "pure ε              1 nats",
-        "δ at ε = 1          at most 1e-13",
-        "δ at ε = 0.5        0.221199",
-        "ε at δ = 0.1        0.789279",
-        "by its score alone  not listed; no more than the view",
+        "learner               laplace-counter",
+        "claim                 (1, 0)-DP for a training example (replace one)",
+        "pure ε                1 nats",
+        "δ at ε = 1            at most 1e-13",
+        "δ at ε = 0.5          0.221199",
+        "ε at δ = 0.1          0.789279",
+        "ε of the score alone  unknown; at most that of the view",
         "Not refuted",
         "value from 1 to 41",
     ):
@@ -159,7 +158,7 @@ def test_the_command_prints_the_figures() -> None:
 def test_status_3_where_the_law_refutes_the_claim() -> None:
     done = arena("exact", *LAPLACE, "--set", "noise=2")
     assert done.exit_code == 3
-    assert "Refuted: the claim is false by the exact law of this adversary's view." in done.stdout
+    assert "Refuted: the claim is false by the exact distribution of this adversary's view." in done.stdout
 
 
 def test_json_has_every_figure() -> None:
@@ -182,7 +181,7 @@ def test_json_tells_infinity_from_what_is_not_known() -> None:
         "queries=2",
     )
     assert (status, found["epsilon"], found["epsilon_infinite"]) == (0, 0.0, False)
-    infinite = json.loads(report.as_json(swapped(Predicting(lambda count: Coin(float(count > 0))))))
+    infinite = json.loads(to_json(swapped(Predicting(lambda count: Coin(float(count > 0))))))
     assert (infinite["epsilon"], infinite["epsilon_infinite"]) == (None, True)
     assert infinite["epsilon_at"] == {"delta": 0, "lower": None, "upper": None}
     assert infinite["worst"]["privacy_loss"] is None
@@ -218,15 +217,15 @@ def test_shipped_learners_without_a_law_say_so() -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ((*LAPLACE, "--epsilon", "-1"), "δ is asked for at an ε of at least 0 nats and finite, got -1.0"),
-        ((*LAPLACE, "--delta", "2"), "δ is a probability, got 2.0"),
+        ((*LAPLACE, "--epsilon", "-1"), "epsilon must be at least 0, got -1.0"),
+        ((*LAPLACE, "--delta", "2"), "delta must be at most 1, got 2.0"),
         (
             (*LAPLACE, "--csv", "/no/such/file.csv"),
             "the directory of the CSV file /no/such/file.csv does not exist.",
         ),
         ((*LAPLACE, "--csv", "/"), "the CSV file / is a directory. Name a file in it."),
         ((*VOTES, "--protocol", "Release"), "learner table-of-votes does not play Release."),
-        (("noisy-majority", "--against", "contrarian"), "under Figure1, Voting, Release, not under"),
+        (("noisy-majority", "--against", "contrarian"), "under Figure1, Voting and Release, not under"),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:

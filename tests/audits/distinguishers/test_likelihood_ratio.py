@@ -23,9 +23,9 @@ from arena import (
     Unsupported,
     play,
 )
-from audits.distinguishers.likelihood_ratio import MOST_LEVELS, likelihood_ratios, ratio_of
-from audits.exact.result import exact
-from audits.exact.views import laws_of_values, view_law
+from audits.distinguishers.likelihood_ratio import MAX_LEVELS, build_likelihood_ratio, likelihood_ratios
+from audits.exact.exact_audit import exact
+from audits.exact.view_laws import value_laws, view_law
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
@@ -56,7 +56,7 @@ def ratios(learner: Learner, adversary: Adversary, referee: Referee, games: int 
     played = play(learner, adversary, referee, games=games, seed=1, record=True)
     found = likelihood_ratios(learner, adversary, referee, played)
     assert (np.diff(found.levels) > 0).all()
-    assert len(found.levels) <= MOST_LEVELS
+    assert len(found.levels) <= MAX_LEVELS
     return found.levels[found.of_game]
 
 
@@ -65,7 +65,7 @@ def test_levels_are_near_the_ratio_of_the_laws(learner: Learner, adversary: Adve
     played = play(learner, adversary, Release(), games=4_000, seed=1, record=True)
     assert played.view is not None
     values = played.view.replies[0].value
-    laws = laws_of_values(learner, adversary, Release())
+    laws = value_laws(learner, adversary, Release())
     with np.errstate(invalid="ignore"):
         true = np.nan_to_num(laws[1].log_density(values) - laws[0].log_density(values))
     found = np.nan_to_num(ratios(learner, adversary, Release()))
@@ -137,7 +137,7 @@ def test_what_is_certified_does_not_exceed_the_exact_loss() -> None:
 
 def test_where_there_is_none_it_is_said() -> None:
     with pytest.raises(Unsupported, match="under Figure1, Voting and Release, not under SpecialRound"):
-        ratio_of(LaplaceCount(), CountSwap(), SpecialRound(T=5))
+        build_likelihood_ratio(LaplaceCount(), CountSwap(), SpecialRound(T=5))
     learner = LEARNERS.find("everlasting-v1")()
     with pytest.raises(Unsupported, match="everlasting-v1 does not declare its output distribution"):
-        ratio_of(learner, HaltCounter(learner=learner), Figure1())
+        build_likelihood_ratio(learner, HaltCounter(learner=learner), Figure1())

@@ -1,6 +1,6 @@
-"""Whole runs of learners that lose just what they claim: with any distinguisher, and shared coins, few claim more.
+"""Audits with learned distinguishers keep their error.
 
-A distinguisher that learned from the block it scores, or pairs that hang together, would show here.
+A distinguisher that learned from the block it scores, or dependent pairs of games, would show here.
 """
 
 from __future__ import annotations
@@ -12,15 +12,15 @@ from support.statistical import Rejected, expect_rejection, statistical
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.statdp import StatDP
 from arena import Adversary, Learner, Release
-from audits.distinguishers.learned import Learning, learn
+from audits.distinguishers.learned_distinguisher import DistinguisherTraining, learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
-from audits.runs import estimation as course
+from audits.runs import audit_estimators
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.noisy_hist_1 import NoisyHist1
+from learners.zoo.noisy_histograms import NoisyHist1
 
 RATE = 1e-7
 LEVEL = 0.2
@@ -69,15 +69,15 @@ def test_few_runs_claim_more_than_is_lost(
     check(*match, distinguisher, games=400 if distinguisher == LEARNED and match is not RESPONSE else 1_000)
 
 
-class Cheating(Learning):
+class Cheating(DistinguisherTraining):
     """Scores a block by what it learned from that very block."""
 
-    def scored(self, block: ViewCounts) -> PairCounts:
-        return block.scored(learn([block])(block))
+    def score(self, block: ViewCounts) -> PairCounts:
+        return block.count_scores(learn_distinguisher([block])(block))
 
 
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(course, "Learning", Cheating)
+    monkeypatch.setattr(audit_estimators, "Learning", Cheating)
     with expect_rejection("claim too much"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

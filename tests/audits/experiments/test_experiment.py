@@ -16,7 +16,7 @@ from support.experiment_data import LINES, SimplePlayers, load
 
 from arena import InvalidArgument
 from audits import reports as report
-from audits.data.one_hot import OneHot
+from audits.data.one_hot import OneHotData
 from audits.experiments import METHODS, ExperimentResult, ExperimentRow, PateExperiment, run_experiment
 from audits.experiments.experiment_plan import ASQ, PSQ
 from audits.experiments.experiment_result import (
@@ -32,12 +32,12 @@ from audits.experiments.paper_table import find_paper_row
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory) -> OneHot:
+def data(tmp_path_factory) -> OneHotData:
     return load(tmp_path_factory.mktemp("data") / "d.csv")
 
 
 @pytest.fixture
-def planned(data: OneHot) -> PateExperiment:
+def planned(data: OneHotData) -> PateExperiment:
     return PateExperiment(
         data=data, players=SimplePlayers(), teacher_examples=20, shares=(0.8, 0.1), repeats=4, seed=3
     )
@@ -253,7 +253,7 @@ def test_other_data_are_another_plan(planned, tmp_path) -> None:
 
 def test_an_experiment_has_no_html_report(planned, tmp_path) -> None:
     run_experiment(planned, ledger=tmp_path / "run.ledger")
-    with pytest.raises(InvalidArgument, match=r"run\.ledger holds an experiment, not an audit"):
+    with pytest.raises(InvalidArgument, match=r"run\.ledger contains an experiment, not an audit"):
         report.write_html(tmp_path / "run.ledger", tmp_path / "run.html")
 
 

@@ -18,13 +18,13 @@ from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Figure1, InvalidArgument, Moves, Release, Sample, Train
 from audits import reports as report
 from audits.reports.run_charts import _choose_points
-from audits.runs import description as notes
+from audits.runs import ledger_notes as notes
+from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import play_block
-from audits.runs.estimation import Progress
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
-from audits.runs.replay import MOST_POINTS, replay
 from audits.runs.run import run
+from audits.runs.run_history import MAX_POINTS, read_history
 from audits.runs.verdict import Verdict
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.releases.laplace_count import LaplaceCount
@@ -238,7 +238,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 
     run(attrs.evolve(COUNT, adversary=Same(), games=1_000), ledger=ledger)
     page = page_of(ledger)
-    assert page.facts["betting"].startswith("ε ≥ 0 nats (these games certify none)")
+    assert page.facts["betting"].startswith("ε ≥ 0 nats (these games certify no privacy loss)")
     assert page.text["h2"] == HEADINGS
 
 
@@ -246,7 +246,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 
 
 def stopped(ledger: Path, at: int) -> None:
-    def stop(now: Progress) -> None:
+    def stop(now: RunProgress) -> None:
         if now.games >= at:
             raise KeyboardInterrupt
 
@@ -261,14 +261,17 @@ def test_an_interrupted_run(ledger: Path) -> None:
         in (prose(page, "p")[1])
     )
     assert prose(page, "figcaption")[2] == (
-        "There is no trade-off curve: it holds after 5,000 pairs, as fixed beforehand, and 2,000 were played."
+        "There is no trade-off curve: "
+        "it holds only after 5,000 pairs, as fixed beforehand; 2,000 were played."
     )
-    assert page.facts["held-out Clopper-Pearson"].startswith("no figure: ")
+    assert page.facts["held-out Clopper-Pearson"].startswith("not available: ")
     assert len(page.text["svg"]) == 2
 
 
 def test_a_killed_run_is_read_with_its_log_and_not_changed(ledger: Path, tmp_path: Path) -> None:
-    book = Ledger.open(ledger, COUNT.describe(), notes=lambda: attrs.asdict(notes.Notes.of(COUNT)))
+    book = Ledger.open(
+        ledger, COUNT.describe(), notes=lambda: attrs.asdict(notes.LedgerNotes.from_plan(COUNT))
+    )
     for index in range(3):
         book.add(index, play_block(COUNT, index))
     killed = tmp_path / "killed"
@@ -294,7 +297,7 @@ def test_blocks_after_a_missing_block_do_not_count(ledger: Path) -> None:
     with Ledger.open(ledger, COUNT.describe()) as book:
         for index in (0, 1, 3):
             book.add(index, play_block(COUNT, index))
-    assert replay(ledger).verdict.games == 1_000
+    assert read_history(ledger).verdict.games == 1_000
 
 
 def test_a_long_run_has_logarithmic_axes(ledger: Path) -> None:
@@ -305,11 +308,11 @@ def test_a_long_run_has_logarithmic_axes(ledger: Path) -> None:
 
 
 def test_long_curves_are_thinned_out_on_both_scales() -> None:
-    assert _choose_points(MOST_POINTS).tolist() == list(range(MOST_POINTS))
-    for points in (MOST_POINTS + 1, 10 * MOST_POINTS, 10**6):
+    assert _choose_points(MAX_POINTS).tolist() == list(range(MAX_POINTS))
+    for points in (MAX_POINTS + 1, 10 * MAX_POINTS, 10**6):
         shown = _choose_points(points)
         assert (shown[0], shown[-1]) == (0, points - 1)
-        assert MOST_POINTS / 2 <= len(shown) <= MOST_POINTS
+        assert MAX_POINTS / 2 <= len(shown) <= MAX_POINTS
         assert (np.diff(shown) > 0).all()
         assert shown[1] == 1
 
@@ -320,9 +323,9 @@ def test_long_curves_are_thinned_out_on_both_scales() -> None:
 @pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
 def test_a_replay_has_the_figures_of_the_run(ledger: Path, distinguisher: str) -> None:
     plan = attrs.evolve(COUNT, distinguisher=distinguisher, epsilon=0.6)
-    history: list[Progress] = []
+    history: list[RunProgress] = []
     verdict = run(plan, ledger=ledger, watch=history.append)
-    found = replay(ledger)
+    found = read_history(ledger)
     assert found.verdict == attrs.evolve(verdict, seconds=0.0, played_now=0)
     assert found.games.tolist() == [0, *(now.games for now in history)]
     assert found.epsilon_lower.tolist() == [0, *(now.epsilon_lower for now in history)]
@@ -334,13 +337,13 @@ def test_a_replay_has_the_figures_of_the_run(ledger: Path, distinguisher: str) -
 
 def test_the_games_after_a_distinguisher_was_learned_are_counted(ledger: Path) -> None:
     run(attrs.evolve(COUNT, distinguisher="learned", games=2_000), ledger=ledger)
-    estimates = replay(ledger).estimates
+    estimates = read_history(ledger).estimates
     assert estimates.pairs == estimates.games
     assert estimates.games < 2_000
 
 
 def test_the_ceiling_is_drawn_after_every_block(count: tuple[Path, Verdict]) -> None:
-    result = replay(count[0])
+    result = read_history(count[0])
     assert [games for games, _ in result.ceilings] == result.games[1:].tolist()
 
 
@@ -378,7 +381,7 @@ def test_a_ledger_without_notes_is_described_by_its_plan(ledger: Path) -> None:
         book.add(0, play_block(COUNT, 0))
         book.add(1, play_block(COUNT, 1))
     page = page_of(ledger)
-    assert page.text["h1"] == ["LaplaceCount against CountSwap"]
+    assert page.text["h1"] == ["laplace-count against count-swap"]
     assert "No pair of games was recorded." in prose(page, "p")
     assert "pre" not in page.text
 
@@ -387,15 +390,15 @@ def test_a_pair_that_cannot_be_recorded_is_left_out(ledger: Path, monkeypatch) -
     def fail(*players: object, **options: object) -> str:
         raise InvalidArgument("no")
 
-    monkeypatch.setattr(notes, "side_by_side", fail)
+    monkeypatch.setattr(notes, "write_example_games", fail)
     run(attrs.evolve(COUNT, games=500), ledger=ledger)
     assert "No pair of games was recorded." in prose(page_of(ledger), "p")
 
 
 def test_the_middle_of_a_long_pair_is_left_out(monkeypatch) -> None:
     lines = "\n".join(f"line {number}" for number in range(100))
-    monkeypatch.setattr(notes, "side_by_side", lambda *players, **options: lines)
-    kept = notes.Notes.of(COUNT).transcript.splitlines()
+    monkeypatch.setattr(notes, "write_example_games", lambda *players, **options: lines)
+    kept = notes.LedgerNotes.from_plan(COUNT).transcript.splitlines()
     assert kept[:28] == [f"line {number}" for number in range(28)]
     assert kept[28:31] == ["", "(60 lines left out)", ""]
     assert kept[31:] == [f"line {number}" for number in range(88, 100)]
@@ -459,6 +462,8 @@ def test_a_full_disk_leaves_the_old_page_alone(
 def test_a_ledger_of_something_else(ledger: Path, plan: dict) -> None:
     Ledger.open(ledger, plan).close()
     with pytest.raises(InvalidArgument) as refused:
-        replay(ledger)
-    assert str(refused.value).startswith(f"the ledger {ledger} holds no audit: the plan of an audit has ")
+        read_history(ledger)
+    assert str(refused.value).startswith(
+        f"the ledger {ledger} contains no audit: the plan of an audit must have "
+    )
     assert str(refused.value).endswith(" Give the ledger of an audit.")

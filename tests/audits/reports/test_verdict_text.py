@@ -11,6 +11,7 @@ import pytest
 from arena import Claim, PrivacyUnit, Release
 from audits import reports as report
 from audits.registry.players import ADVERSARIES, LEARNERS
+from audits.reports.json_form import to_data, to_json
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -107,11 +108,11 @@ def test_the_verdict_is_put_into_words(verdict: Verdict, meaning: str) -> None:
 
 
 def test_json_holds_what_the_verdict_holds() -> None:
-    assert json.loads(report.verdict_json(VERDICT)) == VERDICT.as_json()
+    assert json.loads(to_json(VERDICT)) == to_data(VERDICT)
 
 
 @pytest.mark.parametrize("odd", [math.inf, -math.inf, math.nan])
 def test_a_figure_that_json_cannot_hold_is_null(odd: float) -> None:
-    text = report.verdict_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
+    text = to_json(attrs.evolve(with_claim(math.inf), ceiling=odd))
     found = json.loads(text, parse_constant=pytest.fail)
     assert (found["ceiling"], found["claim"]["epsilon"], found["epsilon_lower"]) == (None, None, 0.5)

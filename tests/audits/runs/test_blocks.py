@@ -28,7 +28,8 @@ from arena import (
     Unsupported,
 )
 from audits.distinguishers.view_features import ViewCounts
-from audits.runs.blocks import choose_distinguisher, coupled, play_block
+from audits.reports.json_form import to_data
+from audits.runs.blocks import choose_distinguisher, play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
@@ -127,9 +128,9 @@ def test_the_games_of_a_pair_share_their_coins() -> None:
 
 
 def test_only_learners_in_step_share_coins_and_only_where_the_table_is_one() -> None:
-    assert coupled(plan(NoisyCount(), Giver()))
-    assert not coupled(plan(NoisyCount(), Giver(), faults=True))
-    assert not coupled(plan(Echo(), Giver()))
+    assert uses_common_random_numbers(plan(NoisyCount(), Giver()))
+    assert not uses_common_random_numbers(plan(NoisyCount(), Giver(), faults=True))
+    assert not uses_common_random_numbers(plan(Echo(), Giver()))
 
 
 def test_a_learner_that_is_out_of_step_is_refused() -> None:
@@ -149,7 +150,7 @@ def test_shared_coins_certify_more_and_not_too_much() -> None:
     assert found[1] < 0.092
 
 
-# --- distinguishers ------------------------------------------------------------------------------------------
+# --- distinguishers -----------------------------------------------------------------------------------------
 
 
 def test_the_likelihood_ratio_is_that_of_the_law() -> None:
@@ -182,7 +183,7 @@ def test_adversaries_with_coins_have_no_likelihood() -> None:
         yield Train(SAMPLE, SAMPLE.replace_one(0, 0.0, int(rng.integers(2))))
 
     adversary = Scripted(moves)
-    with pytest.raises(Unsupported, match="without coins, and scripted draws some"):
+    with pytest.raises(Unsupported, match="without randomness, and scripted draws random numbers"):
         play_block(plan(NoisyCount(), adversary, distinguisher=LIKELIHOOD), 0)
 
 
@@ -195,7 +196,7 @@ def test_a_learned_distinguisher_refutes_what_has_no_privacy() -> None:
 
 def test_a_learned_distinguisher_is_the_same_for_any_jobs_and_after_interruptions(tmp_path: Path) -> None:
     what = plan(NoisyCount(), Giver(), distinguisher=LEARNED, games=6_000, block=500)
-    alone = run(what).as_json()
+    alone = to_data(run(what))
     ledger = tmp_path / "run.ledger"
     stopped = 0
 
@@ -207,7 +208,7 @@ def test_a_learned_distinguisher_is_the_same_for_any_jobs_and_after_interruption
 
     assert run(what, ledger=ledger, watch=stop).interrupted
     for verdict in (run(what, jobs=2), run(what, ledger=ledger)):
-        again = verdict.as_json()
+        again = to_data(verdict)
         for name in ("seconds", "games_per_second"):
             again[name] = alone[name]
         assert again == alone

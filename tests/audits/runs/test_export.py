@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from arena import InvalidArgument
-from audits.distinguishers.view_features import Features, ViewCounts
+from audits.distinguishers.view_features import ViewCounts, ViewFeatures
 from audits.runs.export import CSV, PARQUET, export_blocks, export_figures
 from audits.runs.ledger import Ledger
-from audits.runs.replay import replay
+from audits.runs.run_history import read_history
 from audits.statistics.score_pairs import PairCounts
 
 PLAN = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 40, "until_refuted": False}
@@ -37,7 +37,7 @@ def block(index: int) -> PairCounts:
 def views(index: int) -> ViewCounts:
     draw = np.random.default_rng(index)
     names = ("answer 1", "halted") if index else ("answer 1",)
-    worlds = (Features(draw.integers(0, 2, (10, len(names))).astype(float), names) for _ in range(2))
+    worlds = (ViewFeatures(draw.integers(0, 2, (10, len(names))).astype(float), names) for _ in range(2))
     return ViewCounts.of(*worlds)
 
 
@@ -98,7 +98,7 @@ def test_figures_are_those_of_the_report(tmp_path: Path, kind: str) -> None:
     ledger = ledger_of(tmp_path / "run.ledger", [block(index) for index in range(4)])
     path = tmp_path / f"figures{kind}"
     assert export_figures(ledger, path) == 4
-    table, found = read(path), replay(ledger)
+    table, found = read(path), read_history(ledger)
     assert table["block"] == [0, 1, 2, 3]
     assert table["games"] == [10, 20, 30, 40]
     assert table["epsilon_lower"] == found.epsilon_lower[1:].tolist()
@@ -115,13 +115,10 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     ledger = ledger_of(tmp_path / "run.csv", [block(0)])
     before = ledger.read_bytes()
     assert refusal(ledger, tmp_path / "t.xls") == (
-        f"a table's file ends in .csv or .parquet, got '{tmp_path / 't.xls'}'. Name it so, for its kind."
+        f"the file of a table must end in .csv or .parquet, got '{tmp_path / 't.xls'}'. Choose one of them."
     )
-    assert (
-        refusal(ledger, ledger)
-        == f"the table {ledger} would take the place of the ledger. Name another file."
-    )
-    assert "does not exist. Make it first." in refusal(ledger, tmp_path / "none" / "t.csv")
+    assert refusal(ledger, ledger) == f"the table {ledger} would replace the ledger. Name another file."
+    assert "does not exist. Create it first." in refusal(ledger, tmp_path / "none" / "t.csv")
     assert ledger.read_bytes() == before
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert refusal(ledger, tmp_path / "t.parquet") == (
@@ -132,7 +129,7 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
 def test_a_ledger_without_games(tmp_path: Path) -> None:
     ledger = ledger_of(tmp_path / "run.ledger", [])
     assert refusal(ledger, tmp_path / "t.csv") == (
-        f"the ledger {ledger} holds no games yet. Let the run go on first."
+        f"the ledger {ledger} contains no games yet. Try again when the run has played some."
     )
 
 

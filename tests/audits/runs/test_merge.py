@@ -11,17 +11,18 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from support.foreign_mechanisms import of_the_system
+from support.foreign_mechanisms import with_system_generator
 from support.paths import ROOT
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Release
+from audits.reports.json_form import to_data
 from audits.runs.blocks import play_block
 from audits.runs.ledger import Ledger
 from audits.runs.merge import merge
 from audits.runs.plan import Plan, versions
 from audits.runs.run import run
-from audits.runs.shards import Part, play_part
+from audits.runs.run_parts import RunPart, play_part
 from audits.runs.verify import verify
 from audits.statistics.score_pairs import PairCounts
 from learners.foreign.function import Function
@@ -53,7 +54,7 @@ def contents(path: Path) -> Mapping[int, bytes]:
 
 
 def figures(ledger: Path) -> dict[str, object]:
-    verdict = run(PLAN, ledger=ledger).as_json()
+    verdict = to_data(run(PLAN, ledger=ledger))
     return {name: value for name, value in verdict.items() if name not in ("seconds", "games_per_second")}
 
 
@@ -61,22 +62,22 @@ def figures(ledger: Path) -> dict[str, object]:
 
 
 def test_a_part_is_read_from_text() -> None:
-    assert Part.read(" 2/5 ") == Part(2, 5)
-    assert str(Part.read("2/5")) == "2/5"
+    assert RunPart.parse(" 2/5 ") == RunPart(2, 5)
+    assert str(RunPart.parse("2/5")) == "2/5"
 
 
 @pytest.mark.parametrize("text", ["0/5", "6/5", "2", "2/", "-1/5", "1/0", "1.0/2", "٢/٥", "1/2/3"])
 def test_what_is_no_part(text: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        Part.read(text)
+        RunPart.parse(text)
     assert str(refused.value) == (
-        f"a part is K/M with 1 <= K <= M, got {text!r}. Say 2/5 for the second of five."
+        f"a part is K/M with 1 <= K <= M, got {text!r}. Write 2/5 for the second of five."
     )
 
 
 def test_every_block_is_in_one_part() -> None:
     for of in (1, 2, 3, 11, 20):
-        blocks = [index for number in range(1, of + 1) for index in Part(number, of).blocks(PLAN)]
+        blocks = [index for number in range(1, of + 1) for index in RunPart(number, of).block_indices(PLAN)]
         assert sorted(blocks) == list(range(PLAN.blocks))
 
 
@@ -85,14 +86,14 @@ def test_parts_merged_are_the_run(tmp_path: Path) -> None:
     for number, path in enumerate(parts, start=1):
         seen: list[int] = []
         played = play_part(
-            PLAN, Part(number, 3), ledger=path, jobs=1 + (number == 2), watch=seen.append, command="c"
+            PLAN, RunPart(number, 3), ledger=path, jobs=1 + (number == 2), watch=seen.append, command="c"
         )
-        assert (played.blocks, played.games) == (played.of_blocks, played.of_games)
+        assert (played.blocks, played.games) == (played.blocks_planned, played.games_planned)
         assert seen[-1] == played.games
         assert not played.interrupted
     merged = merge(parts, tmp_path / "whole.ledger")
-    assert [blocks for _, blocks in merged.came] == [4, 4, 3]
-    assert (merged.blocks, merged.games, merged.of) == (11, 1_050, 1_050)
+    assert [source.blocks for source in merged.sources] == [4, 4, 3]
+    assert (merged.blocks, merged.games, merged.games_planned) == (11, 1_050, 1_050)
     whole = tmp_path / "calm.ledger"
     assert figures(tmp_path / "whole.ledger") == figures(whole)
     assert contents(tmp_path / "whole.ledger") == contents(whole)
@@ -105,22 +106,22 @@ def test_a_part_goes_on_where_it_stopped(tmp_path: Path) -> None:
         if games >= 200:
             raise KeyboardInterrupt
 
-    first = play_part(PLAN, Part(1, 2), ledger=path, watch=interrupt)
-    assert (first.interrupted, first.blocks, first.of_blocks) == (True, 2, 6)
-    rest = play_part(PLAN, Part(1, 2), ledger=path)
-    assert rest.as_json() == {
+    first = play_part(PLAN, RunPart(1, 2), ledger=path, watch=interrupt)
+    assert (first.interrupted, first.blocks, first.blocks_planned) == (True, 2, 6)
+    rest = play_part(PLAN, RunPart(1, 2), ledger=path)
+    assert to_data(rest) == {
         "part": "1/2",
         "blocks": 6,
-        "of_blocks": 6,
+        "blocks_planned": 6,
         "games": 550,
-        "of_games": 550,
+        "games_planned": 550,
         "interrupted": False,
     }
 
 
 def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(InvalidArgument, match="a part cannot know when the claim falls"):
-        play_part(attrs.evolve(PLAN, until_refuted=True), Part(1, 2), ledger=tmp_path / "run.ledger")
+    with pytest.raises(InvalidArgument, match="a part of a run cannot know when the claim is refuted"):
+        play_part(attrs.evolve(PLAN, until_refuted=True), RunPart(1, 2), ledger=tmp_path / "run.ledger")
     assert not os.listdir(tmp_path)
 
 
@@ -130,12 +131,12 @@ def test_a_part_of_a_run_that_ends_when_its_claim_falls_is_refused(tmp_path: Pat
 def test_a_merge_may_go_into_one_of_them(tmp_path: Path) -> None:
     a, b = ledger_of(tmp_path / "a", range(4)), ledger_of(tmp_path / "b", range(3, 9))
     merged = merge([a, b], a)
-    assert merged.as_json() == {
+    assert to_data(merged) == {
         "into": str(a),
-        "came": [{"ledger": str(b), "blocks": 5}],
+        "sources": [{"ledger": str(b), "blocks": 5}],
         "blocks": 9,
         "games": 900,
-        "of": 1_050,
+        "games_planned": 1_050,
         "finished": False,
     }
     assert set(contents(a)) == set(range(9))
@@ -146,7 +147,7 @@ def test_a_file_named_twice_is_one(tmp_path: Path) -> None:
     a, b = ledger_of(tmp_path / "a", range(4)), ledger_of(tmp_path / "b", range(3, 9))
     again = tmp_path / "link"
     again.symlink_to(b)
-    assert [path for path, _ in merge([a, b, again, b], tmp_path / "c").came] == [a, b]
+    assert [source.ledger for source in merge([a, b, again, b], tmp_path / "c").sources] == [a, b]
 
 
 def test_notes_with_a_command_are_kept(tmp_path: Path) -> None:
@@ -159,7 +160,7 @@ def test_notes_with_a_command_are_kept(tmp_path: Path) -> None:
 def test_the_same_merge_again_changes_nothing(tmp_path: Path) -> None:
     a, b, c = ledger_of(tmp_path / "a", [0]), ledger_of(tmp_path / "b", [1]), tmp_path / "c"
     merge([a, b], c)
-    assert [blocks for _, blocks in merge([a, b], c).came] == [0, 0]
+    assert [source.blocks for source in merge([a, b], c).sources] == [0, 0]
     assert set(contents(c)) == {0, 1}
 
 
@@ -184,7 +185,7 @@ def test_different_versions_are_refused(tmp_path: Path, monkeypatch: pytest.Monk
     with pytest.raises(InvalidArgument) as refused:
         merge([a, b], tmp_path / "c")
     assert str(refused.value) == (
-        f'{a} and {b} are of different plans: versions.numpy: "{np.__version__}" -> "1.0". '
+        f'{a} and {b} have different plans: versions.numpy: "{np.__version__}" -> "1.0". '
         "Merge ledgers of one plan, played with the same versions."
     )
 
@@ -200,7 +201,7 @@ def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, 
     one, other = (b, a) if into == "b" else (a, b)
     assert str(refused.value) == (
         f"block 2 in {one} differs from that in {other}. "
-        "Let arena verify find out which one this plan gives, and leave the other out."
+        "Run arena verify to find out which one follows from the plan, and leave the other out."
     )
     assert (contents(a), contents(b)) == before
     assert not (tmp_path / "c").exists()
@@ -208,13 +209,13 @@ def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, 
 
 def test_two_runs_of_a_learner_with_coins_of_its_own_are_no_parts(tmp_path: Path) -> None:
     """Which block is right nobody can find out by playing it again."""
-    plan = attrs.evolve(PLAN, learner=Function(function=of_the_system, epsilon=1.0))
+    plan = attrs.evolve(PLAN, learner=Function(function=with_system_generator, epsilon=1.0))
     a, b = (ledger_of(tmp_path / name, [0], plan) for name in "ab")
     with pytest.raises(InvalidArgument) as refused:
         merge([a, b], tmp_path / "c")
     assert str(refused.value) == (
-        f"block 0 in {a} differs from that in {b}. They are two runs, whose coins no seed repeats: leave one "
-        "of them out."
+        f"block 0 in {a} differs from that in {b}. They are two runs whose random numbers no seed repeats: "
+        "leave one of them out."
     )
 
 
@@ -223,13 +224,13 @@ def test_one_ledger_is_no_merge(tmp_path: Path) -> None:
     for paths, into in (([a], a), ([a], tmp_path / "c"), ([], a)):
         with pytest.raises(InvalidArgument) as refused:
             merge(paths, into)
-        assert str(refused.value) == ("a merge needs two ledgers. Name those that hold parts of one run.")
+        assert str(refused.value) == ("a merge needs two ledgers. Name those that contain parts of one run.")
 
 
 def test_only_audits_are_merged(tmp_path: Path) -> None:
     for name in "ab":
         Ledger.open(tmp_path / name, {"experiment": "pate"}).close()
-    with pytest.raises(InvalidArgument, match="holds an experiment, not an audit"):
+    with pytest.raises(InvalidArgument, match="contains an experiment, not an audit"):
         merge([tmp_path / "a", tmp_path / "b"], tmp_path / "c")
 
 
@@ -249,7 +250,9 @@ def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
     ended = subprocess.run(
         [sys.executable, "-c", FULL, limit, str(a), str(b), str(c)], cwd=ROOT, capture_output=True, text=True
     )
-    assert "every block added before is safe. Mend it and do the same again" in ended.stderr
+    assert (
+        "every block that was added before is safe. Repair it and give the same command again" in ended.stderr
+    )
     there = contents(c)
     assert 0 < len(there) < 20
     merge([a, b], c)
@@ -262,7 +265,7 @@ def test_a_disk_that_fails_within_a_merge_loses_nothing(tmp_path: Path) -> None:
 def test_sound_blocks_are_the_same(tmp_path: Path) -> None:
     path = ledger_of(tmp_path / "run.ledger", [0, 3, 4, 10])
     found = verify(path, PLAN, blocks=None)
-    assert found.as_json() == {"played": [0, 3, 4, 10], "differing": [], "of": 4}
+    assert to_data(found) == {"played": [0, 3, 4, 10], "differing": [], "blocks": 4}
     assert verify(path, PLAN, blocks=9, jobs=2) == found
 
 
@@ -287,9 +290,9 @@ def test_a_block_that_differs_is_found(tmp_path: Path) -> None:
 
 def test_what_cannot_be_verified(tmp_path: Path) -> None:
     path = ledger_of(tmp_path / "run.ledger", [])
-    with pytest.raises(InvalidArgument, match="holds no games yet"):
+    with pytest.raises(InvalidArgument, match="contains no games yet"):
         verify(path, PLAN)
-    with pytest.raises(InvalidArgument, match="at least 1 block must be played, got 0"):
+    with pytest.raises(InvalidArgument, match="blocks must be at least 1, got 0"):
         verify(path, PLAN, blocks=0)
     with pytest.raises(InvalidArgument, match="holds another plan: seed: 5 -> 6"):
         verify(path, attrs.evolve(PLAN, seed=6))
@@ -297,5 +300,7 @@ def test_what_cannot_be_verified(tmp_path: Path) -> None:
 
 def test_games_that_nothing_repeats_are_not_played_again(tmp_path: Path) -> None:
     learner = Function(function=sum, coins="own", epsilon=1.0)
-    with pytest.raises(InvalidArgument, match="function draws coins of its own, so that no block"):
+    with pytest.raises(
+        InvalidArgument, match="function draws random numbers that no seed repeats, so no block"
+    ):
         verify(tmp_path / "run.ledger", attrs.evolve(PLAN, learner=learner))

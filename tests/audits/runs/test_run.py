@@ -33,8 +33,9 @@ from arena import (
     Train,
     Unsupported,
 )
+from audits.reports.json_form import to_data
+from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import play_block
-from audits.runs.estimation import Progress
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -56,7 +57,7 @@ def plan_of(learner: Learner, adversary: Adversary, **settings: object) -> Plan:
 
 def figures(verdict: Verdict) -> dict:
     """All of a verdict but the clock."""
-    return {k: v for k, v in verdict.as_json().items() if k not in ("seconds", "games_per_second")}
+    return {k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}
 
 
 NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000)
@@ -144,7 +145,7 @@ def test_figures_do_not_depend_on_a_ledger(tmp_path: Path) -> None:
 def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     ledger = tmp_path / "run.ledger"
 
-    def interrupt(progress: Progress) -> None:
+    def interrupt(progress: RunProgress) -> None:
         if progress.games >= 8_000:
             raise KeyboardInterrupt
 
@@ -174,7 +175,7 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
         signal.signal(signal.SIGINT, ignored)
         monkeypatch.undo()
 
-    def stop(progress: Progress) -> None:
+    def stop(progress: RunProgress) -> None:
         if progress.games == 6_000:
             raise KeyboardInterrupt
 
@@ -216,9 +217,10 @@ import sys
 sys.path[:0] = ["{root}", "{root}/tests"]
 from test_run_plan import plan
 from audits.runs.run import run
+from audits.reports.json_form import to_data
 import json
 verdict = run(plan(), jobs=int(sys.argv[2]), ledger=sys.argv[1])
-print(json.dumps({{k: v for k, v in verdict.as_json().items() if k not in ("seconds", "games_per_second")}}))
+print(json.dumps({{k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}}))
 """
 
 PLAN = """

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import subprocess
 import sys
-from pathlib import Path
 
 import pytest
+from support.paths import ROOT
 
-TORTURE = Path(__file__).parents[1] / "torture.py"
+TORTURE = ROOT / "tests" / "torture.py"
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="the hook for writes is SQLite's on Linux")

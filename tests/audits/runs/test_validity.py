@@ -16,7 +16,7 @@ from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
 from audits.statistics.betting import Betting
-from audits.statistics.clopper_pearson import HeldOut
+from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 
 AUDITS = 10_000
@@ -116,7 +116,7 @@ def audit(
     found = Errors()
     for _ in range(AUDITS):
         betting = Betting(**options, epsilon_claim=epsilon, epsilon_max=epsilon + 0.1)
-        held_out = HeldOut(**options, choose_pairs=100)
+        held_out = HeldOutEstimator(**options, choose_pairs=100)
         for scores in np.split(law.draw(rng, (1, sum(BLOCKS)))[:, 0], np.cumsum(BLOCKS)[:-1], axis=1):
             block = PairCounts.of(*scores)
             betting.update(block)

@@ -16,8 +16,8 @@ from adversaries.voting.small_margin import SmallMargin
 from arena import UNSTABLE, Adversary, Learner, Moves, Query, Sample, Train, Unsupported, Voting, play
 from audits import cli
 from audits.distinguishers.likelihood_ratio import likelihood_ratios
-from audits.distinguishers.view_features import ViewCounts, features
-from audits.exact.result import exact
+from audits.distinguishers.view_features import ViewCounts, view_features
+from audits.exact.exact_audit import exact
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -62,7 +62,7 @@ def audited(learner: Learner, adversary: Adversary, distinguisher: str, games: i
 def test_unstable_is_a_feature_of_its_own() -> None:
     played = play(SCREENED, Mute(), Voting(), games=300, seed=1, record=True)
     assert played.view is not None
-    found = features(played)
+    found = view_features(played)
     labels = np.stack([reply.label for reply in played.view.replies[1:]], axis=1)
     assert (labels == UNSTABLE).any()
     for t in range(5):
@@ -77,7 +77,7 @@ def test_scores_can_look_for_unstable_answers() -> None:
     assert played.view is not None
     found = Score("answer 2", "equal", float(UNSTABLE)).of(played.view.replies, 300)
     assert found.tolist() == (played.view.replies[2].label == UNSTABLE).astype(float).tolist()
-    seen = features(played)
+    seen = view_features(played)
     counts = ViewCounts.of(seen[~played.worlds], seen[played.worlds])
     assert {"answers", "answers 1", "halted", "answer 2"} <= {
         score.feature for score in simple_scores(counts)
@@ -146,7 +146,7 @@ def test_an_exact_audit_knows_halting_views_with_unstable_answers(adversary: typ
 
 def test_paths_that_were_given_up_are_not_taken_for_impossible_views() -> None:
     told = arena("exact", "pate-gaussian", "--against", "disagreement", "--set", "queries=10")
-    assert "pure ε              at least" in told.stdout
+    assert "pure ε                at least" in told.stdout
     assert "in one world only" not in told.stdout
 
 

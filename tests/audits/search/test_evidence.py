@@ -7,9 +7,9 @@ import pytest
 from support.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
 from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
-from audits.distinguishers.view_features import Features, ViewCounts
-from audits.search import Ask, Contest, Score, Script, referee_for, weigh
-from audits.search.evidence import weighed
+from audits.distinguishers.view_features import ViewCounts, ViewFeatures
+from audits.search import Ask, Score, Script, SearchTarget, referee_for, weigh_adversary
+from audits.search.evidence import weigh_halves
 from audits.search.score import simple_scores
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
@@ -21,44 +21,48 @@ CLAIM = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
 def views(world_0: np.ndarray, world_1: np.ndarray, *names: str) -> ViewCounts:
     columns = [np.reshape(world, (len(world), -1)).astype(float) for world in (world_0, world_1)]
-    return ViewCounts.of(*(Features(rows, names) for rows in columns))
+    return ViewCounts.of(*(ViewFeatures(rows, names) for rows in columns))
 
 
-def contest(learner=None, **changes) -> Contest:
+def search_target(learner=None, **changes) -> SearchTarget:
     given = {"learner": learner or HalfTheNoise(), "claim": CLAIM, "pairs": 256, "seed": 0}
-    return Contest(**{**given, **changes})
+    return SearchTarget(**{**given, **changes})
 
 
 def test_a_leak_speaks_and_a_promise_kept_does_not() -> None:
-    assert weigh(contest(), COUNT, Release()).nats > 10
-    assert weigh(contest(LaplaceCount()), COUNT, Release()).nats < 5
+    assert weigh_adversary(search_target(), COUNT, Release()).nats > 10
+    assert weigh_adversary(search_target(LaplaceCount()), COUNT, Release()).nats < 5
 
 
 def test_evidence_hangs_on_the_seed_and_the_adversary_alone() -> None:
-    assert weigh(contest(), COUNT, Release()) == weigh(contest(), COUNT, Release())
-    assert weigh(contest(), COUNT, Release()) != weigh(contest(seed=1), COUNT, Release())
+    assert weigh_adversary(search_target(), COUNT, Release()) == weigh_adversary(
+        search_target(), COUNT, Release()
+    )
+    assert weigh_adversary(search_target(), COUNT, Release()) != weigh_adversary(
+        search_target(seed=1), COUNT, Release()
+    )
 
 
 def test_perfect_separation_is_worth_what_it_can_win() -> None:
     half = views(np.zeros(100), np.ones(100), "value")
-    found = weighed((half, half), CLAIM)
+    found = weigh_halves((half, half), CLAIM)
     assert found.nats == pytest.approx(100 * np.log1p(np.exp(-1)), rel=0.1)
-    assert found.climb == pytest.approx(3 + found.nats)
-    assert weighed((half, half), Claim(epsilon=1, delta=0.999, protects=())).nats == 0
+    assert found.objective == pytest.approx(3 + found.nats)
+    assert weigh_halves((half, half), Claim(epsilon=1, delta=0.999, protects=())).nats == 0
 
 
 def test_worlds_alike_say_nothing() -> None:
     half = views(np.zeros(100), np.zeros(100), "value")
-    assert weighed((half, half), CLAIM).nats == 0
-    assert weighed((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).climb == 0
+    assert weigh_halves((half, half), CLAIM).nats == 0
+    assert weigh_halves((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).objective == 0
 
 
 def test_a_difference_below_the_claim_can_be_climbed() -> None:
     rng = np.random.default_rng(np.random.SFC64(1))
     halves = [views(rng.random(400) < 0.4, rng.random(400) < 0.6, "value") for _ in range(2)]
-    found = weighed((halves[0], halves[1]), CLAIM)
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
     assert found.nats == 0
-    assert 0.5 < found.climb < 3
+    assert 0.5 < found.objective < 3
 
 
 def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
@@ -74,7 +78,7 @@ def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
                 "answer 2",
             )
         )
-    found = weighed((halves[0], halves[1]), CLAIM)
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
     assert found.nats > 20
     assert found.score is None
 
@@ -84,7 +88,7 @@ def test_a_failure_of_the_learner_is_part_of_the_view() -> None:
     script = Script(
         protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
     )
-    found = weigh(contest(RaisesOnLabels(), pairs=512), script, referee_for(script))
+    found = weigh_adversary(search_target(RaisesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
@@ -95,7 +99,7 @@ def test_to_decline_in_one_world_is_part_of_the_view() -> None:
     script = Script(
         protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
     )
-    found = weigh(contest(DeclinesOnLabels(), pairs=512), script, referee_for(script))
+    found = weigh_adversary(search_target(DeclinesOnLabels(), pairs=512), script, referee_for(script))
     assert found.faults
     assert found.nats > 10
     assert found.score == Score("failed")
@@ -107,7 +111,7 @@ def test_to_decline_in_both_is_not() -> None:
         protocol="Figure1", world_0=sample, world_1=sample.replace_one(0, 0.0, 0), steps=(Ask(0.0),)
     )
     with pytest.raises(BudgetExceeded):
-        weigh(contest(DeclinesOnLabels(most=1)), script, referee_for(script))
+        weigh_adversary(search_target(DeclinesOnLabels(most=1)), script, referee_for(script))
 
 
 def test_noise_that_two_numbers_share_cancels() -> None:
@@ -117,9 +121,9 @@ def test_noise_that_two_numbers_share_cancels() -> None:
         noise = rng.laplace(scale=100.0, size=(2, 200, 1))
         exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
         halves.append(views(*(noise * [1.0, 1.0, 0.0] + exact), "value[0]", "value[1]", "value[2]"))
-    found = weighed((halves[0], halves[1]), CLAIM)
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
     assert found.nats > 20
-    assert found.score == Score("value", "weighed", weights=(1.0, -1.0, 0.0))
+    assert found.score == Score("value", "weighted", weights=(1.0, -1.0, 0.0))
 
 
 @pytest.mark.parametrize(
@@ -130,7 +134,7 @@ def test_columns_are_scores(score: Score) -> None:
     column = score.column(block)
     expected = {"as it is": [0, 1, 2, 3], "equal": [0, 1, 0, 0], "distance": [2, 1, 0, 1]}[score.form]
     assert column.tolist() == expected
-    assert isinstance(block.scored(column), PairCounts)
+    assert isinstance(block.count_scores(column), PairCounts)
 
 
 def test_the_easiest_scores_come_first() -> None:

@@ -8,10 +8,10 @@ from hypothesis import strategies as st
 
 from arena import BudgetExceeded, Figure1, PrivacyUnit, Sample, play
 from arena.concepts import Rectangles
-from audits.search.printing import script_source
+from audits.search.adversary_search import search
 from audits.search.script import Ask, Hand, Script
-from audits.search.search import search
-from audits.search.strategies import adversaries
+from audits.search.script_strategies import adversaries
+from audits.search.source_code import format_script
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v2 import EverlastingV2
 
@@ -30,7 +30,7 @@ SCRIPT = Script(
 @settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_is_drawn_keeps_the_protocol(data: st.DataObject) -> None:
-    script = data.draw(adversaries(FRESH, "Figure1", most_rounds=20))
+    script = data.draw(adversaries(FRESH, "Figure1", max_rounds=20))
     try:
         found = play(FRESH, script, Figure1(), games=2, seed=1)
     except BudgetExceeded:
@@ -54,7 +54,7 @@ def test_unlabelled_points_differ_in_some_and_never_before_other_learners() -> N
 
 def test_the_source_plays_the_same_games() -> None:
     space: dict = {}
-    exec(script_source(SCRIPT, about="Hands over points."), space)
+    exec(format_script(SCRIPT, about="Hands over points."), space)
     printed = space["Found"]()
     first, second = (play(FRESH, one, Figure1(), games=6, seed=1, record=True) for one in (SCRIPT, printed))
     assert first.challenges == second.challenges == {PrivacyUnit.UNLABELLED_EXAMPLE}
@@ -67,9 +67,11 @@ def test_the_source_plays_the_same_games() -> None:
 
 def test_vectors_are_printed_as_rows() -> None:
     script = Script(
-        protocol="Figure1", world_0=Sample([[0, 0]], [1], [4]), handed=(Hand([0, 1]), Hand([0, 0], [1, 1]))
+        protocol="Figure1",
+        world_0=Sample([[0, 0]], [1], [4]),
+        handed=(Hand([0, 1]), Hand([0, 0], [1, 1])),
     )
-    source = script_source(script, about="Vectors.")
+    source = format_script(script, about="Vectors.")
     assert "yield Unlabelled([[0.0, 1.0]] * 1)" in source
     assert "yield Unlabelled([[0.0, 0.0]], [[1.0, 1.0]])  # world 0, world 1" in source
     assert "import Adversary, Moves, Sample, Train, Unlabelled" in source

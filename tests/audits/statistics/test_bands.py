@@ -13,17 +13,26 @@ from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.bands import ALPHAS, DELTAS, EPSILONS, Band, Bands, allowed, separated
-from audits.statistics.confidence_limits import clopper_pearson, simultaneous
-from audits.statistics.events import Event
+from audits.reports.json_form import to_data
+from audits.statistics.bands import (
+    ALPHAS,
+    DELTAS,
+    EPSILONS,
+    Band,
+    BandEstimator,
+    separation_band,
+    trade_off_of_claim,
+)
+from audits.statistics.confidence_limits import clopper_pearson, simultaneous_limits
 from audits.statistics.score_pairs import PairCounts
-from audits.statistics.threshold_counts import Counts, Ranks
+from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
+from audits.statistics.threshold_events import Event
 
 RATE = 1e-7
 
 
 def band(scores0: np.ndarray, scores1: np.ndarray, confidence: float = 0.9) -> Band:
-    ranks = Ranks()
+    ranks = ThresholdCounter()
     ranks.add(PairCounts.of(scores0, scores1))
     return Band.of(ranks.counts(), confidence=confidence)
 
@@ -38,7 +47,7 @@ def laplace(rng: np.random.Generator) -> Band:
 
 def test_limits_are_those_of_each_world_at_half_the_error() -> None:
     found = band(np.repeat([0.0, 1.0], [70, 30]), np.repeat([0.0, 1.0], [40, 60]))
-    limits = simultaneous(100, 0.05)
+    limits = simultaneous_limits(100, 0.05)
     assert found.estimate.tolist() == [[0.3, 0.7], [0.6, 0.4]]
     assert found.lower.tolist() == [
         limits.below(np.array([30, 70])).tolist(),
@@ -52,8 +61,8 @@ def test_limits_are_those_of_each_world_at_half_the_error() -> None:
 
 def test_counts_that_are_not_known_are_read_at_their_worse_end() -> None:
     least, most = np.array([[40], [60]]), np.array([[45], [70]])
-    found = Band.of(Counts.between(100, np.array([0.0]), least, most), confidence=0.9)
-    limits = simultaneous(100, 0.05)
+    found = Band.of(CountBounds.between(100, np.array([0.0]), least, most), confidence=0.9)
+    limits = simultaneous_limits(100, 0.05)
     assert found.lower[:, 1].tolist() == limits.below(least[:, 0]).tolist()
     assert found.upper[:, 1].tolist() == limits.above(most[:, 0]).tolist()
     assert found.lower[:, 0].tolist() == limits.below(100 - most[:, 0]).tolist()
@@ -94,7 +103,7 @@ def test_the_region_shrinks_with_delta_and_with_epsilon(laplace: Band) -> None:
     assert (np.diff(region.certified_delta) <= 0).all()
     assert region.refuted_epsilon[0] > 0.7
     assert region.refuted_epsilon[-1] == 0.0
-    assert region.as_json()["deltas"][0] == 0.0
+    assert to_data(region)["deltas"][0] == 0.0
 
 
 def test_a_huge_epsilon_certifies_nothing(laplace: Band) -> None:
@@ -108,7 +117,7 @@ def test_event_and_direction_follow_the_scores(flip: bool, swap: bool) -> None:
     worlds = [np.zeros(500), np.repeat([0.0, 1.0], 250)]
     worlds = [1 - scores if flip else scores for scores in worlds]
     found = band(*(worlds[::-1] if swap else worlds))
-    assert found.witness(0.0) == (Event(1.0, upper=not flip), 0 if swap else 1)
+    assert found.best_event(0.0) == (Event(1.0, upper=not flip), 0 if swap else 1)
     assert found.epsilon(0.0) == band(*worlds).epsilon(0.0) > 3
 
 
@@ -124,7 +133,7 @@ def test_worlds_and_the_sense_of_scores_do_not_matter(pairs: list[tuple[float, f
 
 def test_equal_scores_certify_nothing() -> None:
     found = band(np.ones(100), np.ones(100))
-    assert (found.epsilon(0.0), found.witness(0.0), found.deltas(np.zeros(1))[0]) == (0.0, None, 0.0)
+    assert (found.epsilon(0.0), found.best_event(0.0), found.deltas(np.zeros(1))[0]) == (0.0, None, 0.0)
     assert found.trade_off().upper == pytest.approx(1 - ALPHAS)
 
 
@@ -137,9 +146,11 @@ def test_infinite_scores_are_events_like_others() -> None:
 
 def test_perfect_separation_is_the_ceiling() -> None:
     best = band(np.zeros(50), np.ones(50))
-    limits = simultaneous(50, 0.05)
+    limits = simultaneous_limits(50, 0.05)
     expected = math.log(float(limits.below(np.array(50)) / limits.above(np.array(0))))
-    assert separated(games=50, confidence=0.9).epsilon(0.0) == best.epsilon(0.0) == pytest.approx(expected)
+    assert (
+        separation_band(games=50, confidence=0.9).epsilon(0.0) == best.epsilon(0.0) == pytest.approx(expected)
+    )
 
 
 # --- the trade-off ------------------------------------------------------------------------------------------
@@ -179,23 +190,25 @@ def test_the_curve_dips_below_a_claim_just_where_the_band_refutes_it(laplace: Ba
 
 def test_the_claim_s_curve_is_that_of_the_definition() -> None:
     """f(α) is the least β with α and β errors of a test between (ε, δ)-indistinguishable worlds."""
-    assert allowed(np.array([0.0, 0.1, 0.5, 0.9, 1.0]), epsilon=math.log(2), delta=0.1) == pytest.approx(
-        [0.9, 0.7, 0.2, 0.0, 0.0]
+    assert trade_off_of_claim(
+        np.array([0.0, 0.1, 0.5, 0.9, 1.0]), epsilon=math.log(2), delta=0.1
+    ) == pytest.approx([0.9, 0.7, 0.2, 0.0, 0.0])
+    assert trade_off_of_claim(np.array([0.0, 0.3, 1.0]), epsilon=0.0, delta=0.0) == pytest.approx(
+        [1.0, 0.7, 0.0]
     )
-    assert allowed(np.array([0.0, 0.3, 1.0]), epsilon=0.0, delta=0.0) == pytest.approx([1.0, 0.7, 0.0])
-    assert allowed(np.array([0.0, 0.3]), epsilon=math.inf, delta=0.2) == pytest.approx([0.8, 0.0])
+    assert trade_off_of_claim(np.array([0.0, 0.3]), epsilon=math.inf, delta=0.2) == pytest.approx([0.8, 0.0])
 
 
 def test_without_a_claim_nothing_is_allowed_or_forbidden(laplace: Band) -> None:
     assert laplace.trade_off().allowed is None
-    assert laplace.trade_off().as_json()["allowed"] is None
+    assert to_data(laplace.trade_off())["allowed"] is None
 
 
 # --- blocks -------------------------------------------------------------------------------------------------
 
 
 def test_blocks_are_counted_together_and_only_the_stated_number_is_read() -> None:
-    bands = Bands(confidence=0.9, games=40)
+    bands = BandEstimator(confidence=0.9, games=40)
     worlds = np.tile([0.0, 1.0], 20), np.tile([1.0, 1.0, 0.0, 2.0], 10)
     for start in range(0, 40, 8):
         assert bands.result() is None
@@ -211,13 +224,13 @@ def test_blocks_are_counted_together_and_only_the_stated_number_is_read() -> Non
 @pytest.mark.parametrize(
     ("options", "rule"),
     [
-        ({"confidence": 1.0}, "confidence must lie between 0 and 1"),
+        ({"confidence": 1.0}, "confidence must be less than 1"),
         ({"games": 0}, "games must be at least 1"),
     ],
 )
 def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
-        Bands(**{"confidence": 0.9, "games": 10, **options})  # type: ignore[arg-type]
+        BandEstimator(**{"confidence": 0.9, "games": 10, **options})  # type: ignore[arg-type]
 
 
 # --- how often it is wrong ----------------------------------------------------------------------------------
@@ -225,29 +238,29 @@ def test_wrong_options_are_refused(options: dict[str, float], rule: str) -> None
 SEEDS, PAIRS, LEVEL = 4_000, 40, 0.1
 
 
-def honest(counts: Counts) -> Band:
+def honest(counts: CountBounds) -> Band:
     return Band.of(counts, confidence=1 - LEVEL)
 
 
-def one_world_s_error_in_each(counts: Counts) -> Band:
+def one_world_s_error_in_each(counts: CountBounds) -> Band:
     return Band.of(counts, confidence=1 - 2 * LEVEL)
 
 
 APART = clopper_pearson(np.arange(PAIRS + 1), PAIRS, LEVEL / 4)
 
 
-def one_event_at_a_time(counts: Counts) -> Band:
+def one_event_at_a_time(counts: CountBounds) -> Band:
     lower, upper = APART
     return Band(counts.pairs, counts.events, counts.least / PAIRS, lower[counts.least], upper[counts.most])
 
 
-def one_order_statistic_too_low(counts: Counts) -> Band:
+def one_order_statistic_too_low(counts: CountBounds) -> Band:
     found = honest(counts)
-    upper = simultaneous(counts.pairs, LEVEL / 2).above(np.maximum(counts.most - 1, 0))
+    upper = simultaneous_limits(counts.pairs, LEVEL / 2).above(np.maximum(counts.most - 1, 0))
     return Band(found.pairs, found.events, found.estimate, found.lower, upper)
 
 
-def check_coverage(make: Callable[[Counts], Band], rng: np.random.Generator) -> None:
+def check_coverage(make: Callable[[CountBounds], Band], rng: np.random.Generator) -> None:
     """Reject if so many bands or more miss a chance with probability RATE at most, were it at rate LEVEL.
 
     Of 4,000 bands, more than 0.126; a band that misses at rate 0.155 is let through with probability 1e-7.
@@ -258,7 +271,7 @@ def check_coverage(make: Callable[[Counts], Band], rng: np.random.Generator) -> 
         # Just above each score, where the limits are tightest from below, and at it.
         at = np.sort(np.concatenate([at, np.nextafter(at, np.inf)]))
         below = np.stack([np.searchsorted(np.sort(world), at, side="left") for world in scores])
-        found = make(Counts.exact(PAIRS, at, below))
+        found = make(CountBounds.exact(PAIRS, at, below))
         chance = np.concatenate([stats.norm.sf(at), stats.norm.cdf(at)])
         missed += bool(((chance < found.lower) | (chance > found.upper)).any())
     most = int(stats.binom.isf(RATE, SEEDS, LEVEL))
@@ -276,7 +289,7 @@ def test_the_band_misses_no_more_often_than_it_says(rng: np.random.Generator) ->
     "make", [one_world_s_error_in_each, one_event_at_a_time, one_order_statistic_too_low]
 )
 def test_bands_that_miss_more_often_are_caught(
-    make: Callable[[Counts], Band], rng: np.random.Generator
+    make: Callable[[CountBounds], Band], rng: np.random.Generator
 ) -> None:
     """They miss at rates of about 0.19, 0.7 and 0.3 or more."""
     with expect_rejection("bands missed"):

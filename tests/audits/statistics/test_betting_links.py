@@ -10,9 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from audits.statistics.betting import Betting, _cells, _double_cells, _double_returns, _overlap, _root
-from audits.statistics.events import Events
-from audits.statistics.score_pairs import PairCounts, joined
+from audits.statistics.bets import best_stake, double_cells, double_returns, overlap_chances, single_cells
+from audits.statistics.betting import Betting
+from audits.statistics.score_pairs import PairCounts, join_blocks
+from audits.statistics.threshold_events import Events
 
 LEVELS = st.sampled_from([-math.inf, -1.0, 0.0, 1.0, 2.0])
 BLOCKS = st.lists(st.lists(st.tuples(LEVELS, LEVELS), min_size=1, max_size=20), min_size=1, max_size=4)
@@ -22,7 +23,7 @@ def block_of(pairs: list[tuple[float, float]]) -> PairCounts:
     return PairCounts.of(*np.array(pairs, float).T)
 
 
-def refuted_after(rng: np.random.Generator, *, linked: bool, truth: float, claim: float) -> int:
+def pairs_until_refuted(rng: np.random.Generator, *, linked: bool, truth: float, claim: float) -> int:
     """The pairs after which Laplace scores of ε = truth refute a claim, with and without shared noise."""
     test = Betting(delta=0.0, confidence=0.99, epsilon_claim=claim)
     while not test.refuted:
@@ -33,8 +34,8 @@ def refuted_after(rng: np.random.Generator, *, linked: bool, truth: float, claim
 
 
 def test_a_small_loss_shows_in_fewer_pairs_where_noise_is_shared(rng: np.random.Generator) -> None:
-    linked = [refuted_after(rng, linked=True, truth=0.1, claim=0.095) for _ in range(5)]
-    apart = [refuted_after(rng, linked=False, truth=0.1, claim=0.095) for _ in range(5)]
+    linked = [pairs_until_refuted(rng, linked=True, truth=0.2, claim=0.19) for _ in range(3)]
+    apart = [pairs_until_refuted(rng, linked=False, truth=0.2, claim=0.19) for _ in range(3)]
     assert 2 * statistics.median(linked) < statistics.median(apart)
 
 
@@ -43,8 +44,8 @@ def test_every_cell_has_a_chance_whatever_was_seen(blocks: list[list[tuple[float
     seen = [block_of(pairs) for pairs in blocks]
     events = Events(np.array([-1.0, 0.0, 1.0, 2.0]))
     pairs = sum(one.pairs for one in seen)
-    loss = (sum(events.hits(one).world for one in seen) + 0.5) / (pairs + 1)
-    cells = _cells(loss, _overlap(events, seen, loss))
+    loss = (sum(events.count(one).world for one in seen) + 0.5) / (pairs + 1)
+    cells = single_cells(loss, overlap_chances(events, seen, loss))
     assert (cells > 0).all()
     assert cells.sum(axis=0) == pytest.approx(1.0)
     assert (cells[0] + cells[2])[::-1] == pytest.approx(loss)
@@ -55,9 +56,9 @@ def test_the_overlap_is_the_one_that_was_seen() -> None:
     events = Events(np.array([1.0]))
     scores = np.repeat([0.0, 1.0], 5_000)
     loss = np.full((2, 2), 0.5)
-    alike = _overlap(events, [PairCounts.of(scores, scores)], loss)
-    apart = _overlap(events, [PairCounts.of(scores, np.tile([0.0, 1.0], 5_000))], loss)
-    opposed = _overlap(events, [PairCounts.of(scores, 1 - scores)], loss)
+    alike = overlap_chances(events, [PairCounts.of(scores, scores)], loss)
+    apart = overlap_chances(events, [PairCounts.of(scores, np.tile([0.0, 1.0], 5_000))], loss)
+    opposed = overlap_chances(events, [PairCounts.of(scores, 1 - scores)], loss)
     assert alike == pytest.approx(0.5, abs=1e-3)
     assert apart == pytest.approx(0.25, abs=1e-3)
     assert opposed == pytest.approx(0.0, abs=1e-3)
@@ -65,7 +66,7 @@ def test_the_overlap_is_the_one_that_was_seen() -> None:
 
 @given(blocks=BLOCKS)
 def test_joined_blocks_count_what_each_counted(blocks: list[list[tuple[float, float]]]) -> None:
-    whole = joined(block_of(pairs) for pairs in blocks)
+    whole = join_blocks(block_of(pairs) for pairs in blocks)
     expected = block_of([pair for pairs in blocks for pair in pairs])
     assert np.array_equal(whole.scores, expected.scores)
     assert np.array_equal(whole.counts, expected.counts)
@@ -85,12 +86,12 @@ def test_cells_and_kinds_are_those_of_counting_one_by_one(blocks: list[list[tupl
     couples = np.array([[0, 4], [2, 3], [1, 1], [0, 5], [3, 5], [4, 1]])
     pairs = [pair for block in blocks for pair in block]
     whole = block_of(pairs)
-    cells, expected = events.cells(whole, couples), np.zeros((len(couples), 16))
+    cells, expected = events.count_cells(whole, couples), np.zeros((len(couples), 16))
     for row, couple in zip(expected, couples, strict=True):
         for v0, v1 in pairs:
             row[4 * kind(events, couple, v0) + kind(events, couple, v1)] += 1
     assert np.array_equal(cells, expected)
-    kinds = events.kinds(couples, events.hits(whole).world, whole.pairs)
+    kinds = events.count_kinds(couples, events.count(whole).world, whole.pairs)
     assert np.array_equal(kinds[0], expected.reshape(-1, 4, 4).sum(axis=2))
     assert np.array_equal(kinds[1], expected.reshape(-1, 4, 4).sum(axis=1))
 
@@ -101,19 +102,19 @@ def test_every_cell_of_a_couple_has_a_chance_and_the_margins_are_right(
 ) -> None:
     seen = [block_of(pairs) for pairs in blocks]
     events, couples = Events(np.array([-1.0, 0.5, 2.0])), np.array([[0, 4], [2, 3], [4, 1]])
-    counts = sum(events.hits(one).world for one in seen)
+    counts = sum(events.count(one).world for one in seen)
     pairs = sum(one.pairs for one in seen)
-    chances = _double_cells(events, couples, counts, pairs, seen)
+    chances = double_cells(events, couples, counts, pairs, seen)
     assert (chances > 0).all()
     assert chances.sum(axis=1) == pytest.approx(1.0)
-    margins = (events.kinds(couples, counts, pairs) + 0.5) / (pairs + 2)
+    margins = (events.count_kinds(couples, counts, pairs) + 0.5) / (pairs + 2)
     assert chances.reshape(-1, 4, 4).sum(axis=1) == pytest.approx(margins[1])
 
 
 def test_a_stake_on_both_directions_is_the_best_one(rng: np.random.Generator) -> None:
     chances = rng.dirichlet(np.ones(16), 50).T
-    returns = _double_returns(np.linspace(0, 5, 50), 1e-3)
-    stake = _root(chances, returns, 0.99)
+    returns = double_returns(np.linspace(0, 5, 50), 1e-3)
+    stake = best_stake(chances, returns, 0.99)
     stakes = np.linspace(0, 0.99, 2_001)[:, None, None]
     growth = (chances * np.log1p(stakes * returns)).sum(axis=1)
     assert (chances * np.log1p(stake * returns)).sum(axis=0) == pytest.approx(growth.max(axis=0), abs=1e-6)
@@ -131,7 +132,7 @@ def test_both_directions_tell_more_than_one(rng: np.random.Generator) -> None:
     assert both > max(alone, other)
 
 
-# --- another distinguisher ----------------------------------------------------------------------------------------
+# --- another distinguisher ------------------------------------------------------------------------------
 
 
 def test_the_wealth_survives_another_distinguisher_and_the_old_scores_do_not() -> None:

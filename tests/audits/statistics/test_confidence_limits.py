@@ -11,18 +11,23 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics import confidence_limits as limits
-from audits.statistics.confidence_limits import Limits, clopper_pearson, crossing, simultaneous
+from audits.statistics.confidence_limits import (
+    SimultaneousLimits,
+    clopper_pearson,
+    crossing_probability,
+    simultaneous_limits,
+)
 
 RATE = 1e-7
 
 
-def left(bounds: Limits, samples: np.ndarray) -> np.ndarray:
+def leaves_limits(bounds: SimultaneousLimits, samples: np.ndarray) -> np.ndarray:
     """Which rows of uniform numbers (m, n) leave the limits."""
     ordered = np.sort(samples, axis=1)[:, bounds.index - 1]
     return ((ordered < bounds.lower) | (ordered > bounds.upper)).any(axis=1)
 
 
-def steck(bounds: Limits) -> float:
+def steck(bounds: SimultaneousLimits) -> float:
     """The probability of staying within limits of every order statistic, as a determinant (Steck 1971)."""
     n = bounds.pairs
     matrix = np.zeros((n, n))
@@ -56,18 +61,23 @@ def test_no_hit_and_only_hits_have_limits_0_and_1() -> None:
 @pytest.mark.parametrize("pairs", [1, 2, 3, 5, 8])
 @pytest.mark.parametrize("error", [0.4, 0.05])
 def test_the_chance_of_leaving_agrees_with_a_determinant(pairs: int, error: float) -> None:
-    bounds = simultaneous(pairs, error)
-    assert crossing(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
+    bounds = simultaneous_limits(pairs, error)
+    assert crossing_probability(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
 
 
 def test_lopsided_limits_agree_with_a_determinant() -> None:
     lower, upper = np.array([0.0, 0.1, 0.1, 0.5]), np.array([0.3, 0.9, 0.95, 1.0])
-    bounds = Limits(4, np.arange(1, 5), lower, upper)
-    assert crossing(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
+    bounds = SimultaneousLimits(4, np.arange(1, 5), lower, upper)
+    assert crossing_probability(bounds) == pytest.approx(1 - steck(bounds), abs=1e-12)
 
 
 def test_limits_that_cannot_be_kept_are_always_left() -> None:
-    assert crossing(Limits(2, np.arange(1, 3), np.array([0.6, 0.7]), np.array([0.5, 0.8]))) == 1.0
+    assert (
+        crossing_probability(
+            SimultaneousLimits(2, np.arange(1, 3), np.array([0.6, 0.7]), np.array([0.5, 0.8]))
+        )
+        == 1.0
+    )
 
 
 @statistical(rate=RATE)
@@ -76,13 +86,13 @@ def test_uniform_numbers_leave_limits_as_often_as_is_computed(
     indices: int, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Of 250 order statistics, all or some; the band may leave a hundredth of the error unspent."""
-    monkeypatch.setattr(limits, "INDICES", indices)
-    bounds = simultaneous.__wrapped__(250, 0.2)
+    monkeypatch.setattr(limits, "MAX_INDICES", indices)
+    bounds = simultaneous_limits.__wrapped__(250, 0.2)
     assert (len(bounds.index) < 100) == (indices == 40)
-    out = int(left(bounds, rng.random((50_000, 250))).sum())
+    out = int(leaves_limits(bounds, rng.random((50_000, 250))).sum())
     check_counts(
         [out, 50_000 - out],
-        [crossing(bounds), 1 - crossing(bounds)],
+        [crossing_probability(bounds), 1 - crossing_probability(bounds)],
         rate=RATE,
         effect=0.02,
         power=1 - RATE,
@@ -94,7 +104,7 @@ def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
     index = np.arange(1, 251)
     lower, _ = clopper_pearson(index, 250, 0.1)
     _, upper = clopper_pearson(index - 1, 250, 0.1)
-    out = int(left(Limits(250, index, lower, upper), rng.random((50_000, 250))).sum())
+    out = int(leaves_limits(SimultaneousLimits(250, index, lower, upper), rng.random((50_000, 250))).sum())
     with expect_rejection():
         check_counts([out, 50_000 - out], [0.2, 0.8], rate=RATE, effect=0.02, power=1 - RATE)
 
@@ -102,27 +112,27 @@ def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
 @pytest.mark.parametrize("pairs", [1, 2, 17, 300, 4_001])
 @pytest.mark.parametrize("error", [0.45, 0.025, 1e-9])
 def test_the_error_is_spent_and_not_exceeded(pairs: int, error: float) -> None:
-    assert 0.99 * error <= crossing(simultaneous(pairs, error)) <= error * (1 + 1e-6)
+    assert 0.99 * error <= crossing_probability(simultaneous_limits(pairs, error)) <= error * (1 + 1e-6)
 
 
 def test_a_tiny_error_is_shared_out_among_the_limits() -> None:
-    bounds = simultaneous(100, 1e-12)
+    bounds = simultaneous_limits(100, 1e-12)
     assert bounds.lower[-1] == pytest.approx((1e-12 / 200) ** (1 / 100))
-    assert crossing(bounds) <= 1e-12
+    assert crossing_probability(bounds) <= 1e-12
 
 
 @pytest.mark.parametrize("pairs", [1, 10, 5_000, 20_000_000])
 def test_the_set_of_indices_is_the_same_from_above_and_dense_in_the_tails(pairs: int) -> None:
-    index = limits._indices(pairs)
+    index = limits._choose_indices(pairs)
     assert index[0] == 1
     assert (index == pairs + 1 - index[::-1]).all()
-    assert len(index) <= 1.2 * limits.INDICES
-    assert pairs <= limits.INDICES or (np.diff(index) <= np.maximum(1, index[:-1] / 8)).mean() > 0.95
+    assert len(index) <= 1.2 * limits.MAX_INDICES
+    assert pairs <= limits.MAX_INDICES or (np.diff(index) <= np.maximum(1, index[:-1] / 8)).mean() > 0.95
 
 
 @pytest.mark.parametrize("pairs", [1, 60, 5_000])
 def test_limits_are_monotone_and_the_same_from_above(pairs: int) -> None:
-    bounds = simultaneous(pairs, 0.05)
+    bounds = simultaneous_limits(pairs, 0.05)
     counts = np.arange(pairs + 1)
     below, above = bounds.below(counts), bounds.above(counts)
     assert (np.diff(below) >= 0).all()
@@ -136,20 +146,20 @@ def test_limits_are_monotone_and_the_same_from_above(pairs: int) -> None:
 
 
 def test_more_games_and_more_error_give_narrower_limits() -> None:
-    widths = [simultaneous(n, 0.05).above(np.array(n // 2)) - 0.5 for n in (10, 100, 1_000, 10_000)]
+    widths = [simultaneous_limits(n, 0.05).above(np.array(n // 2)) - 0.5 for n in (10, 100, 1_000, 10_000)]
     assert sorted(widths, reverse=True) == widths
-    widths = [simultaneous(100, a).above(np.array(50)) - 0.5 for a in (1e-6, 0.01, 0.1, 0.4)]
+    widths = [simultaneous_limits(100, a).above(np.array(50)) - 0.5 for a in (1e-6, 0.01, 0.1, 0.4)]
     assert sorted(widths, reverse=True) == widths
 
 
 @pytest.mark.parametrize(
     ("pairs", "error", "rule"),
     [
-        (0, 0.1, "limits need at least 1 pair, got 0"),
-        (5, 0.0, "error must lie between 0 and 1, got 0.0"),
-        (5, 1.0, "error must lie between 0 and 1, got 1.0"),
+        (0, 0.1, "pairs must be at least 1, got 0"),
+        (5, 0.0, "error must be more than 0, got 0.0"),
+        (5, 1.0, "error must be less than 1, got 1.0"),
     ],
 )
 def test_wrong_arguments_are_refused(pairs: int, error: float, rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
-        simultaneous(pairs, error)
+        simultaneous_limits(pairs, error)

@@ -17,7 +17,7 @@ from benchmarks.coverage import (
     RATE,
     audits,
     laplace,
-    most_false,
+    max_false,
     normal,
     response,
 )
@@ -32,7 +32,7 @@ def check(false: Counter[str], *, of: int = AUDITS, names: tuple[str, ...] = EST
 
     Of 1,000 audits, more than 0.153; an estimator that errs at rate 0.22 is missed with probability 7e-8.
     """
-    most = most_false(of)
+    most = max_false(of)
     over = [f"{name}: {false[name]} of {of}" for name in names if false[name] > most]
     if over:
         raise Rejected(f"false claims, more than {most}: {', '.join(over)}")

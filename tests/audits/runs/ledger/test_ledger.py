@@ -38,7 +38,7 @@ from audits.statistics.score_pairs import PairCounts
 def play(path):
     acks = os.open(path + ".acks", os.O_WRONLY | os.O_CREAT | os.O_APPEND)
     ledger = Ledger.open(path, {"seed": 1})
-    have = ledger.have()
+    have = ledger.block_indices()
     for block in count():
         if block not in have:
             ledger.add(block, PairCounts.of(np.arange(8.0), np.full(8, block % 97.0)))
@@ -144,14 +144,14 @@ def kill_player(process, child):
 class TestKeeping:
     def test_a_new_ledger_is_empty(self, path):
         with Ledger.open(path, PLAN) as ledger:
-            assert ledger.have() == set()
+            assert ledger.block_indices() == set()
             assert list(ledger.blocks()) == []
 
     def test_blocks_come_back_in_the_order_of_their_indices(self, path):
         with Ledger.open(path, PLAN) as ledger:
             for block in (700, 3, 10**12, 0):
                 ledger.add(block, scores(block))
-            assert ledger.have() == {0, 3, 700, 10**12}
+            assert ledger.block_indices() == {0, 3, 700, 10**12}
             assert contents(ledger) == expected([0, 3, 700, 10**12])
         with Ledger.open(path, PLAN) as ledger:
             assert contents(ledger) == expected([0, 3, 700, 10**12])
@@ -181,7 +181,7 @@ class TestKeeping:
     def test_an_index_may_be_a_numpy_integer(self, path):
         with Ledger.open(path, PLAN) as ledger:
             ledger.add(np.int64(3), scores(3))
-            assert ledger.have() == {3}
+            assert ledger.block_indices() == {3}
 
     def test_the_same_block_again_changes_nothing(self, filled):
         with Ledger.open(filled, PLAN) as ledger:
@@ -227,16 +227,17 @@ class TestKeeping:
         with Ledger.open(path, PLAN) as ledger:
             ledger.add(0, scores(0))
         with Ledger.open(path, PLAN) as ledger:
-            assert ledger.have() == {0}
+            assert ledger.block_indices() == {0}
 
     def test_a_log_left_by_a_removed_ledger_is_not_taken_up(self, filled):
         Path("run.ledger-wal").write_bytes(Path(filled).read_bytes())
         Path(filled).unlink()
         with Ledger.open(filled, {"seed": 2}) as ledger:
-            assert ledger.have() == set()
+            assert ledger.block_indices() == set()
 
     @pytest.mark.parametrize(
-        "use", [Ledger.have, lambda ledger: list(ledger.blocks()), lambda ledger: ledger.add(0, scores(0))]
+        "use",
+        [Ledger.block_indices, lambda ledger: list(ledger.blocks()), lambda ledger: ledger.add(0, scores(0))],
     )
     def test_closed(self, filled, use):
         ledger = Ledger.open(filled, PLAN)
@@ -261,7 +262,7 @@ class TestPlan:
             "seed": 1,
         }
         with Ledger.open(filled, again) as ledger:
-            assert len(ledger.have()) == 10
+            assert len(ledger.block_indices()) == 10
 
     def test_anything_json_holds(self, path):
         plan = {"ε": float("inf"), "none": None, "deep": {"a": {"b": [1, {"c": "\ud800"}]}}, "empty": {}}
@@ -284,7 +285,7 @@ class TestPlan:
 
     def test_an_entry_that_is_not_json(self, path):
         assert refusal(path, {"seed": 1, "scales": {"x": {1}}}) == (
-            "entry 'scales' of a plan must be what JSON can hold "
+            "JSON must be able to hold the entry 'scales' of a plan "
             "(Object of type set is not JSON serializable), got {'x': {1}}. "
             "Write it as text, numbers, lists and mappings."
         )
@@ -295,9 +296,7 @@ class TestDamage:
     def test_not_sqlite(self, path):
         for content in (b"hello", b"x,y\n" * 4000, bytes(8192)):
             Path(path).write_bytes(content)
-            assert refusal(path) == (
-                f"run.ledger is not a ledger, or the head of one that is damaged. {ELSEWHERE}"
-            )
+            assert refusal(path) == (f"run.ledger is not a ledger, or its header is damaged. {ELSEWHERE}")
             assert Path(path).read_bytes() == content
 
     @pytest.mark.parametrize("mode", ["delete", "wal"])
@@ -330,7 +329,10 @@ class TestDamage:
     def test_other_tables(self, filled, change):
         with edited(filled) as database:
             database.execute(change)
-        assert refusal(filled) == f"the ledger run.ledger is damaged: its tables are not a ledger's. {GONE}"
+        assert (
+            refusal(filled)
+            == f"the ledger run.ledger is damaged: its tables are not those of a ledger. {GONE}"
+        )
 
     @pytest.mark.parametrize("table", ["plan", "notes"])
     @pytest.mark.parametrize(
@@ -340,7 +342,7 @@ class TestDamage:
         with edited(filled) as database:
             database.execute(change.format(table))
         assert refusal(filled) == (
-            f"the ledger run.ledger is damaged: it holds {rows} rows of its {table}, not one. {GONE}"
+            f"the ledger run.ledger is damaged: its table {table} has {rows} rows instead of one. {GONE}"
         )
 
     @pytest.mark.parametrize(
@@ -461,8 +463,8 @@ class TestDamage:
             Path("run.ledger").write_bytes(files["run.ledger"])
             Path("run.ledger-wal").write_bytes(draw.choice([broken, log[:place]]))
             with Ledger.open(path, PLAN) as ledger:
-                left.add(len(ledger.have()))
-                assert contents(ledger) == expected(range(len(ledger.have())))
+                left.add(len(ledger.block_indices()))
+                assert contents(ledger) == expected(range(len(ledger.block_indices())))
         assert len(left) > 10
 
 
@@ -509,7 +511,7 @@ class TestPlaces:
             os.chmod(name, 0o777)
         assert message == (
             f"the ledger {path} cannot be written: the file or its directory is read-only, "
-            "or lies where files cannot be locked. Give a path that can be written."
+            "or its file system cannot lock files. Give a path that can be written."
         )
 
 
@@ -524,13 +526,14 @@ class TestDisk:
             ledger._live.execute("PRAGMA max_page_count = 5")
             with pytest.raises(LedgerFull) as caught:
                 add_until_refused(ledger)
-            full = len(ledger.have())
+            full = len(ledger.block_indices())
             assert contents(ledger) == expected(range(full))
             ledger._live.execute("PRAGMA max_page_count = 50")
             ledger.add(full, scores(full))
         assert str(caught.value) == (
             f"the disk of the ledger run.ledger is full: block {full} was not stored, "
-            "every block added before is safe. Free space and do the same again: it goes on from there."
+            "but every block that was added before is safe. Free some space and give the same command again: "
+            "it resumes the run."
         )
         with Ledger.open(path, PLAN) as ledger:
             assert contents(ledger) == expected(range(full + 1))
@@ -549,8 +552,8 @@ class TestDisk:
         assert ended.stderr.splitlines()[-1] == (
             f"audits.runs.ledger.failures.{LedgerFailed.__name__}: the disk of the ledger {full} failed "
             "(disk I/O error): "
-            f"block {acked} was not stored, every block added before is safe. "
-            "Mend it and do the same again: it goes on from there."
+            f"block {acked} was not stored, but every block that was added before is safe. "
+            "Repair it and give the same command again: it resumes the run."
         )
         with Ledger.open(path, {"seed": 1}) as ledger:
             assert contents(ledger) == expected(range(acked))
@@ -614,7 +617,7 @@ def test_killed_at_fifty_random_moments_it_loses_nothing(path):
             kill_player(process, child)
             acked = acknowledged(name)
             with Ledger.open(name, {"seed": 1}) as ledger:
-                have = ledger.have()
+                have = ledger.block_indices()
                 assert acked <= have
                 assert have == set(range(len(have)))
                 assert contents(ledger) == expected(have)

@@ -82,7 +82,7 @@ def test_a_ledger_may_be_read_where_nothing_can_be_written(filled: Path) -> None
     filled.chmod(0o444)
     filled.parent.chmod(0o555)
     with Ledger.read(filled) as ledger:
-        assert len(ledger.have()) == 3
+        assert len(ledger.block_indices()) == 3
     filled.parent.chmod(0o755)
 
 
@@ -96,7 +96,7 @@ def test_a_ledger_may_be_read_while_a_run_writes_to_it(tmp_path: Path) -> None:
             for _ in range(15):
                 written = int(writer.stdout.readline())
                 with Ledger.read(path) as ledger:
-                    have = ledger.have()
+                    have = ledger.block_indices()
                     assert have == set(range(len(have)))
                     assert len(have) > written
                 seen.append(len(have))
@@ -104,7 +104,7 @@ def test_a_ledger_may_be_read_while_a_run_writes_to_it(tmp_path: Path) -> None:
             writer.kill()
     assert seen == sorted(seen)
     with Ledger.open(path, {"seed": 1}) as ledger:
-        assert len(ledger.have()) >= seen[-1]
+        assert len(ledger.block_indices()) >= seen[-1]
 
 
 def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(filled: Path, monkeypatch) -> None:
@@ -122,7 +122,7 @@ def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(filled: Pat
 
     monkeypatch.setattr(shutil, "copyfile", copy)
     with Ledger.read(filled) as ledger:
-        assert len(ledger.have()) == 3
+        assert len(ledger.block_indices()) == 3
     assert len(copies) == 4
 
 
@@ -140,15 +140,15 @@ def test_a_log_begun_anew_while_it_is_copied_itself_is_copied_again(filled: Path
 
     monkeypatch.setattr(shutil, "copyfile", copy)
     with Ledger.read(filled) as ledger:
-        assert len(ledger.have()) == 3
+        assert len(ledger.block_indices()) == 3
     assert len(copies) == 3
 
 
 def test_a_ledger_that_cannot_be_copied_whole_is_refused(filled: Path, monkeypatch) -> None:
     heads = iter(range(1_000))
-    monkeypatch.setattr(copying, "_head", lambda log: bytes([next(heads) % 256]))
+    monkeypatch.setattr(copying, "_read_header", lambda log: bytes([next(heads) % 256]))
     assert refusal(filled) == (
-        f"the ledger {filled} is written to faster than it can be read. Read it again later."
+        f"the ledger {filled} is written faster than it can be read. Read it again later."
     )
 
 
@@ -162,7 +162,7 @@ def test_a_reader_keeps_up_with_a_writer_at_full_speed(tmp_path: Path) -> None:
             writer.stdout.readline()
             looks, seen, end = 0, 0, time.monotonic() + 3
             while time.monotonic() < end:
-                with Ledger.read(path, whole=False) as ledger:
+                with Ledger.read(path, check_all=False) as ledger:
                     new = [index for index, _ in ledger.blocks(start=seen)]
                 assert new == list(range(seen, seen + len(new)))
                 looks, seen = looks + 1, seen + len(new)
@@ -175,10 +175,10 @@ def test_a_reader_keeps_up_with_a_writer_at_full_speed(tmp_path: Path) -> None:
 def test_blocks_are_checked_when_they_are_asked_for(filled: Path) -> None:
     with closing(sqlite3.connect(filled, isolation_level=None)) as database:
         database.execute("UPDATE blocks SET pairs = 1 WHERE block = 1")
-    with Ledger.read(filled, whole=False) as ledger:
+    with Ledger.read(filled, check_all=False) as ledger:
         assert ledger.block(2).to_bytes() == scores(2).to_bytes()
         assert [index for index, _ in ledger.blocks(start=2)] == [2]
-        assert ledger.pairs() == 17
+        assert ledger.count_pairs() == 17
         with pytest.raises(KeyError):
             ledger.block(3)
         with pytest.raises(InvalidArgument, match="block 1 does not match its checksum"):
@@ -192,7 +192,7 @@ def test_blocks_are_checked_when_they_are_asked_for(filled: Path) -> None:
     [
         (None, "the ledger {} cannot be read: there is no such file. Give the path of a ledger."),
         (b"", "{} is empty. Give the path of a ledger."),
-        (b"hello", "{} is not a ledger, or the head of one that is damaged. Give the path of a ledger."),
+        (b"hello", "{} is not a ledger, or its header is damaged. Give the path of a ledger."),
     ],
 )
 def test_what_is_no_ledger(tmp_path: Path, content: bytes | None, message: str) -> None:
@@ -239,7 +239,7 @@ def test_no_room_for_the_copy(filled: Path, monkeypatch) -> None:
 
     monkeypatch.setattr(shutil, "copyfile", full)
     monkeypatch.setattr(tempfile, "tempdir", str(filled.parent))
-    assert refusal(filled, LedgerFull).startswith(f"there is no room to read the ledger {filled} by way of ")
+    assert refusal(filled, LedgerFull).startswith("there is no room in ")
 
 
 def test_a_file_that_may_not_be_read(filled: Path, monkeypatch) -> None:

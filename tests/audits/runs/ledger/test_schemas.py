@@ -75,7 +75,7 @@ def test_a_run_brings_it_to_the_present_schema(first: Path) -> None:
     with Ledger.open(first, PLAN) as ledger:
         assert contents(ledger) == [(block, scores(block).to_bytes()) for block in range(4)]
     with Ledger.read(first) as ledger:
-        assert ledger.have() == set(range(4))
+        assert ledger.block_indices() == set(range(4))
 
 
 def test_another_plan_leaves_it_as_it_is(first: Path) -> None:
@@ -96,17 +96,17 @@ def test_it_is_brought_whole_or_not_at_all(first: Path, monkeypatch: pytest.Monk
     def killed(*row: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(schema, "_insert_notes", killed)
+    monkeypatch.setattr(schema, "_insert_head", killed)
     with pytest.raises(KeyboardInterrupt):
         Ledger.open(first, PLAN)
     monkeypatch.undo()
     assert version(first) == 1
     with Ledger.open(first, PLAN) as ledger:
-        assert len(ledger.have()) == 3
+        assert len(ledger.block_indices()) == 3
 
 
 def test_a_version_that_never_was_is_damage(first: Path) -> None:
     with closing(sqlite3.connect(first, isolation_level=None)) as database:
         database.execute("PRAGMA user_version = 0")
-    with pytest.raises(InvalidArgument, match="damaged: its tables are not a ledger's"):
+    with pytest.raises(InvalidArgument, match="damaged: its tables are not those of a ledger"):
         Ledger.open(first, PLAN)

@@ -23,9 +23,9 @@ from audits.races import plan_online_race, run_race
 from audits.races.race_text import race_json
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
-from audits.runs.workers import Workers, WorkersFailed, in_order
-from audits.runs.workers.envelope import played
-from audits.runs.workers.pools import opened
+from audits.runs.workers import Workers, WorkersFailed, map_in_order
+from audits.runs.workers.envelope import perform
+from audits.runs.workers.pools import open_pool
 
 distributed = pytest.importorskip("distributed", reason="the extra dask is not installed")
 
@@ -70,7 +70,7 @@ def slow_square(task: int) -> int:
 def test_a_worker_that_leaves_dask_in_the_middle_changes_nothing(cluster: Any, dask: Workers) -> None:
     """And one that comes."""
     count = 150
-    results = in_order(slow_square, range(count), dask)
+    results = map_in_order(slow_square, range(count), dask)
     got = [next(results) for _ in range(20)]
     cluster.scale(1)
     got += [next(results) for _ in range(40)]
@@ -94,7 +94,7 @@ def test_the_work_is_scattered_once(dask: Workers, tmp_path: Path, monkeypatch: 
         return told
 
     monkeypatch.setattr(pickled, "dumps", counted)
-    results = list(in_order(RecordingCall(str(tmp_path)), range(60), dask))
+    results = list(map_in_order(RecordingCall(str(tmp_path)), range(60), dask))
     assert [square for square, _ in results] == [task * task for task in range(60)]
     assert len(read_lines(tmp_path, "pickled")) == 1
     assert len(read_lines(tmp_path, "opened")) <= 2
@@ -103,13 +103,13 @@ def test_the_work_is_scattered_once(dask: Workers, tmp_path: Path, monkeypatch: 
 
 def test_the_work_is_scattered_under_a_new_name_when_workers_were_lost(dask: Workers) -> None:
     """A worker that was fetching it under the old name may never get it."""
-    with opened(dask, slow_square) as pool:
+    with open_pool(dask, slow_square) as pool:
         names = []
         for _ in range(2):
             before = set(pool.client.futures)
             parallel = pool.parallel()
             names.append(set(pool.client.futures) - before)
-            (envelope,) = parallel([delayed(played)(pool.parcel, pool.digest, 3, 3)])
+            (envelope,) = parallel([delayed(perform)(pool.parcel, pool.digest, 3, 3)])
             assert envelope.content == 9
     assert len(names[0]) == len(names[1]) == 1
     assert names[0] != names[1]
@@ -123,12 +123,12 @@ def is_watched(task: int) -> bool:
 
 def test_workers_of_a_cluster_started_here_do_not_watch_themselves() -> None:
     """It takes some of their core; the settings of this process stay what they were."""
-    assert list(in_order(is_watched, range(4), Workers(backend="dask", jobs=2))) == [False] * 4
+    assert list(map_in_order(is_watched, range(4), Workers(backend="dask", jobs=2))) == [False] * 4
     assert is_watched(0)
 
 
 def test_a_stop_ends_what_dask_was_asked_for(dask: Workers, cluster: Any) -> None:
-    results = in_order(slow_square, range(10**6), dask)
+    results = map_in_order(slow_square, range(10**6), dask)
     next(results)
     started = time.monotonic()
     results.close()
@@ -156,7 +156,7 @@ def test_a_block_that_always_ends_its_worker_of_dask_is_named(tmp_path: Path) ->
         run(plan, jobs=Workers(backend="dask", jobs=2), ledger=ledger)
     assert refusal.value.verdict.games == 11 * 500
     with Ledger.read(ledger) as book:
-        assert set(range(11)) <= book.have()
+        assert set(range(11)) <= book.block_indices()
 
 
 # --- the command line -----------------------------------------------------------------------------------
@@ -191,23 +191,23 @@ def test_no_cluster_at_the_address() -> None:
     assert done.returncode == 2
     assert done.stderr == (
         "arena: no dask cluster answers at the address, got 'tcp://127.0.0.1:9'. Start one (dask scheduler), "
-        "mend the address, or let the cluster be local.\n"
+        "correct the address, or let the cluster be local.\n"
     )
 
 
 @pytest.mark.parametrize("address", ["nonsense", "xyz://127.0.0.1:9", "tcp://127.0.0.1:99999999"])
 def test_what_is_no_address(address: str) -> None:
     with pytest.raises(WorkersFailed, match="no dask cluster answers at the address, got"):
-        next(in_order(slow_square, range(3), Workers(backend="dask", cluster=address)))
+        next(map_in_order(slow_square, range(3), Workers(backend="dask", cluster=address)))
 
 
 def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("audits.runs.workers.pools._WAIT", 0.5)
+    monkeypatch.setattr("audits.runs.workers.pools._TIMEOUT", 0.5)
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50) as empty:
         address = empty.scheduler_address
         with (
             pytest.raises(WorkersFailed) as refusal,
-            opened(Workers(backend="dask", cluster=address), slow_square),
+            open_pool(Workers(backend="dask", cluster=address), slow_square),
         ):
             pass
     assert str(refusal.value) == (
@@ -220,7 +220,7 @@ def test_a_cluster_that_ends_in_the_middle(tmp_path: Path) -> None:
     with distributed.LocalCluster(
         n_workers=1, threads_per_worker=1, dashboard_address="127.0.0.1:0", silence_logs=50
     ) as brief:
-        results = in_order(
+        results = map_in_order(
             slow_square, range(10**4), Workers(backend="dask", cluster=brief.scheduler_address)
         )
         assert next(results) == 0
@@ -243,7 +243,7 @@ def test_ray_finds_the_same_figures_though_workers_are_killed(tmp_path: Path) ->
     try:
         assert figures(run(plan, jobs=workers)) == figures(run(plan))
         assert (tmp_path / "flag").exists()
-        results = list(in_order(RecordingCall(str(tmp_path)), range(60), workers))
+        results = list(map_in_order(RecordingCall(str(tmp_path)), range(60), workers))
     finally:
         ray.shutdown()
         unregister_pickle_by_value(rough_workers)

@@ -19,9 +19,10 @@ from support.rough_workers import GarblingCall, RecordingCall, figures, read_lin
 from arena import InvalidArgument, PlayerError
 from audits.runs.ledger import Ledger
 from audits.runs.run import run
-from audits.runs.workers import Workers, WorkersFailed, in_order
-from audits.runs.workers.envelope import Envelope, played
-from audits.runs.workers.pools import opened
+from audits.runs.workers import Workers, WorkersFailed, map_in_order
+from audits.runs.workers.envelope import Envelope, perform
+from audits.runs.workers.ordered_map import _Dispatcher
+from audits.runs.workers.pools import open_pool
 
 LOKY, THREADS = Workers(jobs=2), Workers(backend="threading", jobs=2)
 SQUARES = [task * task for task in range(100)]
@@ -37,7 +38,7 @@ def square(task: int) -> int:
 @pytest.mark.parametrize("workers", [1, LOKY, THREADS])
 def test_results_are_in_order_and_kept_as_they_come(workers) -> None:
     kept: dict[int, int] = {}
-    assert list(in_order(square, range(100), workers, keep=kept.__setitem__)) == SQUARES
+    assert list(map_in_order(square, range(100), workers, keep=kept.__setitem__)) == SQUARES
     assert kept == dict(enumerate(SQUARES))
 
 
@@ -58,26 +59,26 @@ def test_no_more_is_begun_ahead_than_can_be_kept() -> None:
             assert sorted(begun) == list(range(64))
             waiting.set()
 
-    assert list(in_order(call, range(1_000), THREADS, keep=keep)) == [task**2 for task in range(1_000)]
+    assert list(map_in_order(call, range(1_000), THREADS, keep=keep)) == [task**2 for task in range(1_000)]
     assert kept.index(0) == 63
 
 
 def test_a_reader_that_is_slower_than_the_workers_holds_them_up() -> None:
     begun: list[int] = []
-    with closing(in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
+    with closing(map_in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
         for number, _ in zip(range(20), results, strict=False):
             time.sleep(0.01)
             assert len(begun) <= number + 1 + 64
 
 
 def test_tasks_may_be_more_than_a_list_holds() -> None:
-    with closing(in_order(square, range(10**15), THREADS)) as results:
+    with closing(map_in_order(square, range(10**15), THREADS)) as results:
         assert [next(results) for _ in range(100)] == SQUARES
 
 
 def test_closed_early_no_task_is_begun_any_more() -> None:
     begun: list[int] = []
-    with closing(in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
+    with closing(map_in_order(lambda task: begun.append(task), range(1_000), THREADS)) as results:
         next(results)
     count = len(begun)
     time.sleep(0.05)
@@ -105,7 +106,7 @@ def breaks(task: int) -> int:
 
 @pytest.mark.parametrize("workers", [1, LOKY, THREADS])
 def test_an_error_is_raised_in_its_place_in_the_order(workers) -> None:
-    results = in_order(breaks, range(100), workers)
+    results = map_in_order(breaks, range(100), workers)
     assert [next(results) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(PlayerError, match="learner mine raised ValueError: no in round 1") as raised:
         next(results)
@@ -119,7 +120,7 @@ def raises_mine(task: int) -> int:
 
 def test_an_error_that_cannot_travel_is_told() -> None:
     with pytest.raises(RuntimeError, match="Mine: 0 and 0"):
-        list(in_order(raises_mine, range(4), LOKY))
+        list(map_in_order(raises_mine, range(4), LOKY))
 
 
 # --- what travels ---------------------------------------------------------------------------------------
@@ -127,7 +128,7 @@ def test_an_error_that_cannot_travel_is_told() -> None:
 
 def test_the_work_is_pickled_once_and_opened_once_by_a_process(tmp_path: Path) -> None:
     call = RecordingCall(str(tmp_path))
-    results = list(in_order(call, range(60), LOKY))
+    results = list(map_in_order(call, range(60), LOKY))
     assert [square for square, _ in results] == SQUARES[:60]
     assert len(read_lines(tmp_path, "pickled")) == 1
     processes = {process for _, process in results}
@@ -142,9 +143,9 @@ def kind_of(parcel: object) -> str:
 def test_processes_map_the_work_from_a_file_and_threads_share_it() -> None:
     from joblib import delayed
 
-    with opened(LOKY, square) as pool, pool.parallel() as parallel:
+    with open_pool(LOKY, square) as pool, pool.parallel() as parallel:
         assert parallel(delayed(kind_of)(pool.parcel) for _ in range(4)) == ["memmap"] * 4
-    with opened(THREADS, square) as pool:
+    with open_pool(THREADS, square) as pool:
         assert pool.parcel is square
 
 
@@ -154,7 +155,7 @@ def test_processes_map_the_work_from_a_file_and_threads_share_it() -> None:
 @pytest.mark.parametrize("how", ["type", "index", "checksum", "value"])
 def test_garbage_is_played_again(tmp_path: Path, how: str) -> None:
     call = GarblingCall(how, str(tmp_path / "flag"))
-    assert list(in_order(call, range(20), LOKY, fault=square_fault)) == SQUARES[:20]
+    assert list(map_in_order(call, range(20), LOKY, find_fault=square_fault)) == SQUARES[:20]
     assert (tmp_path / "flag").exists()
 
 
@@ -168,7 +169,7 @@ def test_garbage_is_played_again(tmp_path: Path, how: str) -> None:
     ],
 )
 def test_three_times_garbage_is_an_error_that_names_the_block(how: str, told: str) -> None:
-    results = in_order(GarblingCall(how), range(20), LOKY, fault=square_fault)
+    results = map_in_order(GarblingCall(how), range(20), LOKY, find_fault=square_fault)
     assert [next(results) for _ in range(5)] == SQUARES[:5]
     with pytest.raises(WorkersFailed) as refusal:
         next(results)
@@ -179,24 +180,40 @@ def test_three_times_garbage_is_an_error_that_names_the_block(how: str, told: st
     assert re.fullmatch(pattern, str(refusal.value))
 
 
+def test_the_last_try_is_made_while_no_other_task_is_under_way() -> None:
+    with open_pool(THREADS, square) as pool:
+        dispatcher = _Dispatcher(pool, range(100), None, "block", remaining=100, ahead=64)
+        assert [dispatcher._choose_task(0) for _ in range(2)] == [0, 1]
+        dispatcher.lone_retries.append(50)
+        assert dispatcher._choose_task(0) is None  # 0 and 1 are under way
+        dispatcher.under_way.clear()
+        assert [dispatcher._choose_task(0) for _ in range(2)] == [50, None]
+        dispatcher.under_way.clear()
+        assert dispatcher._choose_task(0) == 2
+
+
 def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None:
-    from audits.runs.blocks import fault, play_block
+    from audits.runs.blocks import find_fault, play_block
 
     plan = rough_plan(tmp_path, "never")
     block = play_block(plan, 0)
-    assert fault(plan, 0, block) == ""
-    assert fault(rough_plan(tmp_path, "never", block=400), 0, block) == "has 500 pairs of games, not 400"
-    assert fault(plan, 0, [1, 2]) == "is no block (list)"
+    assert find_fault(plan, 0, block) == ""
+    assert find_fault(rough_plan(tmp_path, "never", block=400), 0, block) == "has 500 pairs of games, not 400"
+    assert find_fault(plan, 0, [1, 2]) == "is no block (list)"
 
 
 def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> None:
     kept: list[int] = []
     with pytest.raises(WorkersFailed) as refusal:
-        list(in_order(GarblingCall("versions"), [5, 5, 5], LOKY, keep=lambda task, result: kept.append(task)))
+        list(
+            map_in_order(
+                GarblingCall("versions"), [5, 5, 5], LOKY, keep=lambda task, result: kept.append(task)
+            )
+        )
     assert kept == []
     assert re.fullmatch(
         rf"numpy is {re.escape(np.__version__)} here and 1\.0 on the worker \S+ \(process \d+\), and figures "
-        r"hang on it\. Install the same on every worker\.",
+        r"depend on it\. Install the same on every worker\.",
         str(refusal.value),
     )
 
@@ -208,7 +225,7 @@ def test_a_worker_that_cannot_import_a_plug_in_is_told() -> None:
     sys.modules["only_here"] = module
     try:
         with pytest.raises(WorkersFailed) as refusal:
-            list(in_order(vars(module)["call"], range(4), LOKY))
+            list(map_in_order(vars(module)["call"], range(4), LOKY))
     finally:
         del sys.modules["only_here"]
     assert re.fullmatch(
@@ -220,10 +237,10 @@ def test_a_worker_that_cannot_import_a_plug_in_is_told() -> None:
 
 
 def test_an_envelope_tells_when_it_was_changed() -> None:
-    sent = played(square, "", 3, 7)
-    assert (sent.whole, sent.place, sent.content) == (True, 3, 49)
+    sent = perform(square, "", 3, 7)
+    assert (sent.is_intact, sent.place, sent.content) == (True, 3, 49)
     other = Envelope.of(4, "result", 49)
-    assert other.whole
+    assert other.is_intact
     assert other.checksum != sent.checksum
 
 
@@ -285,7 +302,7 @@ def grows(task: int) -> int:
 def test_a_worker_that_grows_is_replaced_though_warnings_are_errors() -> None:
     """By loky, in a thread: with an error there, no more would come."""
     pytest.importorskip("psutil", reason="loky needs it to see how large a worker is")
-    assert list(in_order(grows, range(40), Workers(jobs=2, patience=60))) == list(range(40))
+    assert list(map_in_order(grows, range(40), Workers(jobs=2, patience=60))) == list(range(40))
 
 
 def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_path: Path) -> None:
@@ -301,7 +318,7 @@ def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_p
     assert verdict.interrupted
     assert verdict.games == 11 * 500
     with Ledger.read(ledger) as book:
-        assert set(range(11)) <= book.have()
+        assert set(range(11)) <= book.block_indices()
     # In this process it does no harm, so the run can be ended here.
     assert figures(run(plan, ledger=ledger)) == figures(run(plan))
 
@@ -320,18 +337,19 @@ def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_p
         ({"jobs": 0}, "jobs must be at least 1, got 0"),
         (
             {"cluster": "tcp://host:8786"},
-            "loky reaches no cluster, got 'tcp://host:8786'. Choose the backend dask or ray, or no cluster.",
+            "the backend loky has no cluster, got 'tcp://host:8786'. Choose the backend dask or ray, or "
+            "leave out the cluster.",
         ),
         (
             {"backend": "dask", "cluster": "tcp://host:8786", "jobs": 4},
-            "jobs counts workers of this machine, and a cluster elsewhere has its own, got 4. Leave jobs "
-            "away.",
+            "jobs counts the workers of this machine, but a cluster elsewhere has its own, got 4. Leave "
+            "out jobs.",
         ),
-        ({"jobs": 2, "patience": 0}, "patience is a number of seconds above 0, got 0"),
+        ({"jobs": 2, "patience": 0}, "patience must be more than 0 seconds, got 0"),
         (
             {"patience": 60},
-            "patience ends workers that hang, and threads of this process cannot be ended, got 60. Have two "
-            "jobs or more of loky, or a cluster.",
+            "patience ends workers that hang, but threads of this process cannot be ended, got 60. Use at "
+            "least two jobs of loky, or a cluster.",
         ),
     ],
 )

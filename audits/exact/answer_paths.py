@@ -1,0 +1,239 @@
+"""Learner state that follows a prescribed path of answers in each game, and records the branches it leaves.
+
+See docs/proofs/exact_privacy_loss.md.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+import attrs
+import numpy as np
+
+from arena import AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported
+
+MAX_ROUNDS = 10_000
+
+
+@attrs.frozen(eq=False, kw_only=True)
+class Path:
+    """A world and the outcomes of the queries so far.
+
+    mass: the probability of the path.
+    measure: (m,) joint probabilities of the path and each hidden state of the learner; None before the first
+        query and after a halt.
+    asked: a fingerprint of the queries so far.
+    """
+
+    world: bool
+    outcomes: tuple[int, ...] = ()
+    mass: float = 1.0
+    measure: np.ndarray | None = None
+    asked: int = 0
+
+
+@attrs.frozen(eq=False)
+class PrunedBranch:
+    """A branch too unlikely to be followed: outcome `outcome` of query `query` in game `game` of the
+    batch."""
+
+    game: int
+    query: int
+    outcome: int
+    mass: float
+
+
+class AnswerLaws:
+    """The answer distributions of a learner, one for each sample.
+
+    defects: (2,) by how much the masses of each world may fail to add up.
+    """
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+        self._laws: dict[Sample, AnswerLaw] = {}
+        self.defects = np.zeros(2)
+
+    def of(self, sample: Sample) -> AnswerLaw:
+        """The distribution for a sample.
+
+        Raises: Unsupported if the learner's output distribution is unknown or is not one of answers.
+        """
+        if sample not in self._laws:
+            law = self._learner.law(sample)
+            if not isinstance(law, AnswerLaw):
+                raise Unsupported(
+                    f"{self._learner.name} states no distribution of its answers",
+                    value=type(law).__name__,
+                    remedy="Under Figure1 and Voting, law(sample) returns an AnswerLaw.",
+                )
+            self._laws[sample] = law
+        return self._laws[sample]
+
+    def start(self, law: AnswerLaw, world: bool) -> np.ndarray:
+        """(m,): the probabilities of the hidden states after training."""
+        measure = np.asarray(law.start(), float)
+        if measure.ndim != 1 or not np.isfinite(measure).all():
+            raise self._invalid_law("start() returns the probabilities (m,) of the states", measure.shape)
+        measure = self._clip_rounding(measure[None], np.array([world]))[0]
+        self.defects[int(world)] += abs(measure.sum() - 1)
+        return np.asarray(measure)
+
+    def step(self, law: AnswerLaw, measure: np.ndarray, x: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """(k, n, m): as `AnswerLaw.step` returns it. worlds (n,): the world of each game, to record
+        defects."""
+        after = np.asarray(law.step(measure, x), float)
+        if after.shape != (len(law.outcomes), *measure.shape) or not np.isfinite(after).all():
+            raise self._invalid_law("step() returns the parts (outcomes, n, m) of the measures", after.shape)
+        after = self._clip_rounding(after, worlds[None, :])
+        off = np.abs(after.sum(axis=(0, 2)) - measure.sum(axis=1))
+        self.defects += np.bincount(worlds, weights=off, minlength=2)
+        return after
+
+    def _clip_rounding(self, measure: np.ndarray, worlds: np.ndarray) -> np.ndarray:
+        """The measure with negative rounding errors set to 0; these count as a defect."""
+        below = np.minimum(measure, 0).sum(axis=-1)
+        if not below.any():
+            return measure
+        if below.min() < -1e-9:
+            raise self._invalid_law("probabilities are at least 0", float(below.min()))
+        for world in range(2):
+            self.defects[world] -= below[np.broadcast_to(worlds == world, below.shape)].sum()
+        return np.maximum(measure, 0)
+
+    def _invalid_law(self, rule: str, value: object) -> InvalidArgument:
+        return InvalidArgument(f"invalid distribution of {self._learner.name}: {rule}", value=value)
+
+
+class PathState:
+    """State of a learner in n games, each of which follows a path of its own.
+
+    After its path, a game follows the most likely outcome of each query and leaves the others as branches.
+
+    outcomes: of each game, including those after its path. masses: probabilities of these outcomes.
+    alive: (n,) bool, the games that were not given up as too unlikely.
+    branches: the paths left for later batches. pruned: the branches that are too unlikely.
+    """
+
+    def __init__(self, paths: Sequence[Path], laws: AnswerLaws, prune: float) -> None:
+        self._paths = paths
+        self._laws = laws
+        self._prune = prune
+        self._worlds = np.array([path.world for path in paths], np.intp)
+        self._depth = np.array([len(path.outcomes) for path in paths])
+        self._measures = [path.measure for path in paths]
+        self._asked = np.zeros(len(paths), np.uint64)
+        self._round = 0
+        self._law: list[AnswerLaw] = []
+        self.halted = np.zeros(len(paths), bool)
+        self.alive = np.ones(len(paths), bool)
+        self.outcomes = [list(path.outcomes) for path in paths]
+        self.masses = np.array([path.mass for path in paths])
+        self.branches: list[Path] = []
+        self.pruned: list[PrunedBranch] = []
+
+    def train(self, training: Training) -> None:
+        law = [self._laws.of(sample) for sample in training.samples]
+        self._law = [law[which] for which in training.which]
+        for game, path in enumerate(self._paths):
+            if not path.outcomes:
+                self._measures[game] = self._laws.start(self._law[game], path.world)
+                self.masses[game] = self._measure(game).sum()
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        query, self._round = self._round, self._round + 1
+        if self._round > MAX_ROUNDS:
+            raise Unsupported(
+                f"an exact audit plays at most {MAX_ROUNDS:,} rounds",
+                remedy="Limit the adversary's queries, or --rounds.",
+            )
+        active = ~self.halted
+        self._asked[active] = _fingerprint(self._asked[active], x[active])
+        self._check_asked(active & (self._depth == self._round))
+        self._follow(np.flatnonzero(active & (self._depth <= query)).tolist(), query, x)
+        label = np.zeros(len(x), np.int8)
+        for game in np.flatnonzero(active).tolist():
+            label[game], halts = self.outcome(game, self.outcomes[game][query], query)
+            self.halted[game] = halts or not self.alive[game]
+        return label
+
+    def check_ended(self) -> None:
+        """Refuse an adversary that stopped before the prescribed paths ended."""
+        if (self._depth > self._round).any():
+            raise _not_reproducible()
+
+    def outcome(self, game: int, outcome: int, query: int) -> tuple[int, bool]:
+        """The label of an outcome of query `query` in a game, and whether the game halts with it."""
+        law = self._law[game]
+        label, halts = law.outcomes[outcome]
+        return label, halts or query + 1 == law.last
+
+    def _check_asked(self, ended: np.ndarray) -> None:
+        """The queries along a path must be those that were asked when the path was found."""
+        for game in np.flatnonzero(ended).tolist():
+            if int(self._asked[game]) != self._paths[game].asked:
+                raise _not_reproducible()
+
+    def _measure(self, game: int) -> np.ndarray:
+        measure = self._measures[game]
+        assert measure is not None  # every active game has one
+        return measure
+
+    def _follow(self, games: list[int], query: int, x: np.ndarray) -> None:
+        """Answer the query in the games whose paths have ended."""
+        by_law: dict[int, list[int]] = {}
+        for game in games:
+            by_law.setdefault(id(self._law[game]), []).append(game)
+        for group in by_law.values():
+            law = self._law[group[0]]
+            measure = np.stack([self._measure(game) for game in group])
+            after = self._laws.step(law, measure, x[group], self._worlds[group])
+            masses = after.sum(axis=2)
+            best = masses.argmax(axis=0)
+            for place, game in enumerate(group):
+                self._leave(law, game, query, masses[:, place], after[:, place], int(best[place]))
+
+    def _leave(
+        self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
+    ) -> None:
+        """Follow the most likely outcome of one game and record the others."""
+        for outcome in np.flatnonzero(masses):
+            if masses[outcome] < self._prune:
+                self.pruned.append(PrunedBranch(game, query, int(outcome), float(masses[outcome])))
+            elif outcome != best:
+                halts = self.outcome(game, int(outcome), query)[1]
+                self.branches.append(
+                    Path(
+                        world=self._paths[game].world,
+                        outcomes=(*self.outcomes[game], int(outcome)),
+                        mass=float(masses[outcome]),
+                        measure=None if halts else after[outcome].copy(),
+                        asked=int(self._asked[game]),
+                    )
+                )
+        self.alive[game] = masses[best] >= self._prune
+        self.outcomes[game].append(best)
+        self.masses[game] = masses[best]
+        self._measures[game] = None if self.outcome(game, best, query)[1] else after[best].copy()
+
+
+def _not_reproducible() -> Unsupported:
+    return Unsupported(
+        "exact audits need an adversary whose moves depend only on the replies of their own game, and this "
+        "one made other moves after the same replies",
+        remedy="`arena.testing.check_adversary` looks for the cause.",
+    )
+
+
+_FACTOR = np.uint64(0x9E3779B97F4A7C15)  # odd; 2**64 over the golden ratio
+
+
+def _fingerprint(before: np.ndarray, x: np.ndarray) -> np.ndarray:
+    """(n,) uint64: a hash of the earlier queries and x (n, ...)."""
+    rows = np.ascontiguousarray(x.reshape(len(x), math.prod(x.shape[1:])), np.float64)
+    fingerprint = before
+    for column in (rows + 0.0).view(np.uint64).T:  # -0 and 0 are the same point
+        fingerprint = (fingerprint ^ column) * _FACTOR
+        fingerprint ^= fingerprint >> np.uint64(29)
+    return fingerprint

@@ -1,0 +1,181 @@
+"""The test of a claim and its estimators, updated block by block, from games as they are played or from a
+ledger."""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Callable, Mapping
+from typing import TYPE_CHECKING, Any
+
+import attrs
+
+from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
+from audits.distinguishers.learned_distinguisher import DistinguisherTraining
+from audits.distinguishers.view_features import Block, ViewCounts
+from audits.runs.plan import Plan
+from audits.runs.verdict import Verdict
+from audits.statistics.betting import Betting
+from audits.statistics.ceilings import ceiling
+from audits.statistics.estimates import Estimates, FixedSizeEstimators
+from audits.statistics.held_out import HeldOutEstimator
+from audits.statistics.score_pairs import PairCounts
+
+if TYPE_CHECKING:
+    from audits.runs.ledger import Ledger
+
+_CHOOSING_SHARE = 5  # one game in five serves to choose an event or a distinguisher
+
+
+@attrs.frozen(kw_only=True)
+class EstimatorSettings:
+    """The entries of a plan that its estimators depend on; see `Plan`."""
+
+    epsilon: float
+    delta: float
+    confidence: float
+    games: int
+    until_refuted: bool
+
+    @classmethod
+    def from_plan(cls, plan: Plan) -> EstimatorSettings:
+        """The settings in a plan."""
+        return cls(**{field.name: getattr(plan, field.name) for field in attrs.fields(cls)})
+
+    @classmethod
+    def from_ledger(cls, plan: Mapping[str, Any]) -> EstimatorSettings:
+        """The settings in a plan as a ledger stores it. Raises: InvalidArgument if it is not that of an
+        audit."""
+        kinds = {"epsilon": float, "delta": float, "confidence": float, "games": int, "until_refuted": bool}
+        for name, kind in kinds.items():
+            if type(plan.get(name)) is not kind:
+                raise InvalidArgument(
+                    f"the plan of an audit must have a {kind.__name__} called {name}", value=plan.get(name)
+                )
+        return cls(**{name: plan[name] for name in kinds})
+
+
+@attrs.frozen(kw_only=True)
+class RunProgress:
+    """The state of a run: games tested in each world, of how many, and the certified bound so far (nats)."""
+
+    games: int
+    games_planned: int
+    epsilon_lower: float
+    refuted: bool
+
+
+class AuditEstimators:
+    """The estimators of one plan. Update them with the plan's blocks in order.
+
+    all_estimators: include those that a report shows and a verdict does not need; they take as long again.
+    """
+
+    def __init__(self, settings: EstimatorSettings, *, all_estimators: bool = False) -> None:
+        self.settings = settings
+        self._all = all_estimators
+        delta, confidence = settings.delta, settings.confidence
+        choosing_pairs = max(1, settings.games // _CHOOSING_SHARE)
+        self.betting = Betting(delta=delta, confidence=confidence, epsilon_claim=settings.epsilon)
+        self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
+        self._fixed_size: FixedSizeEstimators | None = None
+        self.learning = DistinguisherTraining(pairs=choosing_pairs)
+        self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
+        self.games = 0
+
+    @property
+    def done(self) -> bool:
+        """Whether a run until the claim is refuted has ended."""
+        return self.settings.until_refuted and self.betting.refuted
+
+    def update(self, block: Block) -> None:
+        """Use the next block."""
+        self.games += block.pairs
+        self.block_sizes.append(block.pairs)
+        if isinstance(block, ViewCounts):
+            self._learn(block)
+        else:
+            self.betting.update(block)
+            self._update_fixed_size([block])
+
+    def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
+        """Use the next blocks of a ledger, up to the first that is missing.
+
+        watch: called after every block.
+        """
+        for index, block in ledger.blocks(start=len(self.block_sizes)):
+            if index != len(self.block_sizes) or self.done:
+                return
+            self.update(block)
+            if watch is not None:
+                watch()
+
+    def _learn(self, views: ViewCounts) -> None:
+        """Bet on a block with the distinguisher learned from earlier blocks, then learn from the block."""
+        scores, final = self.learning.score(views), self.learning.done
+        if scores is not None:
+            self.betting.update(scores)
+        if final:
+            assert scores is not None
+            self._update_fixed_size([scores])
+        relearned = self.learning.learn(views)
+        if relearned is not None:
+            self.betting.start_again(relearned)
+            if self.learning.done:
+                self._update_fixed_size(relearned)
+
+    def _update_fixed_size(self, blocks: list[PairCounts]) -> None:
+        """Update the fixed-sample-size estimators, using only blocks scored by the final distinguisher.
+
+        The number of their games follows from the sizes of the blocks alone.
+        """
+        if self._all and self._fixed_size is None:
+            remaining = self.settings.games - self.games
+            self._fixed_size = self._make_fixed_size(sum(block.pairs for block in blocks) + remaining)
+        for block in blocks:
+            self.held_out.update(block)
+            if self._fixed_size is not None:
+                self._fixed_size.update(block)
+
+    def _make_fixed_size(self, games: int) -> FixedSizeEstimators:
+        settings = self.settings
+        return FixedSizeEstimators.of(
+            delta=settings.delta, confidence=settings.confidence, games=games, claim=settings.epsilon
+        )
+
+    def progress(self) -> RunProgress:
+        """The state of the run after the last block."""
+        return RunProgress(
+            games=self.games,
+            games_planned=self.settings.games,
+            epsilon_lower=self.betting.epsilon_lower,
+            refuted=self.betting.refuted,
+        )
+
+    def estimates(self) -> Estimates:
+        """All estimators side by side; requires `all_estimators`."""
+        fixed_size = self._fixed_size or self._make_fixed_size(self.settings.games)
+        complete = self.games == self.settings.games
+        return fixed_size.result(
+            betting=self.betting.epsilon_lower, held_out=self.held_out.epsilon_lower if complete else None
+        )
+
+    def make_verdict(
+        self, *, protects: tuple[PrivacyUnit, ...], neighbours: Neighbours, interrupted: bool, **details: Any
+    ) -> Verdict:
+        """The verdict after the last block. protects, neighbours: of the claim; details: other fields of
+        `Verdict`."""
+        settings = self.settings
+        return Verdict(
+            claim=Claim(
+                epsilon=settings.epsilon, delta=settings.delta, protects=protects, neighbours=neighbours
+            ),
+            refuted=self.betting.refuted,
+            epsilon_lower=self.betting.epsilon_lower,
+            confidence=settings.confidence,
+            ceiling=ceiling(self.block_sizes, delta=settings.delta, confidence=settings.confidence),
+            # This bound is valid only at a number of games fixed beforehand.
+            clopper_pearson=None if settings.until_refuted or interrupted else self.held_out.epsilon_lower,
+            games=self.games,
+            interrupted=interrupted,
+            **details,
+        )

@@ -1,0 +1,68 @@
+"""One pair of games of an audit, written side by side."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from arena import Adversary, Learner, Played, Referee, play
+from arena.randomness import block_seed
+
+
+def write_example_games(
+    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+) -> str:
+    """One game in each world as text, with the scores and with what differs between the worlds. If the
+    protocol has one world, one game.
+
+    Raises: whatever `arena.play` raises.
+    """
+    return format_games(play_example_games(learner, adversary, referee, seed=seed, faults=faults))
+
+
+def play_example_games(
+    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+) -> tuple[Played, ...]:
+    """The games of `write_example_games`, recorded: one batch with both games, or two batches of one game,
+    world 0 first, where every game is played alone.
+
+    faults: see `arena.play`.
+    """
+    games, random_seed = 2 if referee.two_worlds else 1, block_seed(seed, 0)
+    played = play(learner, adversary, referee, games=games, seed=random_seed, faults=faults, record=True)
+    return tuple(sorted(played.single_games, key=lambda game: bool(game.worlds[0]))) or (played,)
+
+
+def format_games(batches: Sequence[Played]) -> str:
+    """Recorded games as text."""
+    if len(batches) == len(batches[0].worlds) == 1:  # a protocol of one world
+        return _format_single_game(batches[0])
+    return "\n\n".join(_format_worlds(played) for played in batches)
+
+
+def _format_worlds(played: Played) -> str:
+    """All games of a batch, world 0 first."""
+    order = [int(game) for game in np.argsort(played.worlds)]
+    assert played.transcript is not None
+    outcomes = [f"world {int(played.worlds[game])}: {_describe_outcome(played, game)}" for game in order]
+    differences = " and ".join(sorted(played.challenges))
+    outcomes.append(f"The worlds differ in {differences}." if differences else "The worlds do not differ.")
+    return played.transcript.table(*order) + "\n\n" + "\n".join(outcomes)
+
+
+def _describe_outcome(played: Played, game: int) -> str:
+    parts = ["no score" if played.score is None else f"score {played.score[game]:.6g}"]
+    if played.failed is not None and played.failed[game]:
+        parts.append("the learner failed")
+    if played.halted is not None:
+        parts.append("the learner halted" if played.halted[game] else "the learner did not halt")
+    if played.mistakes is not None:
+        parts.append(f"{played.mistakes[game]} mistakes in {played.rounds} rounds")
+    return ", ".join(parts)
+
+
+def _format_single_game(played: Played) -> str:
+    assert played.transcript is not None
+    assert played.mistakes is not None
+    return f"{played.transcript.table(0)}\n\n{played.mistakes[0]} mistakes in {played.rounds} rounds"

@@ -1,0 +1,120 @@
+"""The figures of a run over its games, read from its ledger without the players."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import InvalidArgument
+from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
+from audits.runs.ledger import Ledger
+from audits.runs.ledger_notes import LedgerNotes
+from audits.runs.verdict import Verdict
+from audits.statistics.ceilings import ceilings
+from audits.statistics.estimates import Estimates
+
+MAX_POINTS = 400  # of a curve; more cannot be told apart on a page
+
+
+@attrs.frozen(kw_only=True, eq=False)
+class RunHistory:
+    """The verdict of a run and how it was reached.
+
+    plan: as the ledger stores it. verdict: with a duration of 0 seconds.
+    Shapes, after each of B blocks, preceded by the state before the first: games (B + 1,), in each world;
+    epsilon_lower, the certified bound; log_wealth, of the bets against the claim, and log_evidence, the
+    evidence that it amounts to, all in nats. threshold: the log_evidence at which the claim is refuted.
+    ceilings: (games, bound in nats) of an adversary that always tells the worlds apart.
+    """
+
+    plan: dict[str, Any]
+    settings: EstimatorSettings
+    notes: LedgerNotes
+    verdict: Verdict
+    estimates: Estimates
+    games: np.ndarray
+    epsilon_lower: np.ndarray
+    log_wealth: np.ndarray
+    log_evidence: np.ndarray
+    threshold: float
+    ceilings: list[tuple[int, float]]
+
+
+def read_audit(ledger: Ledger) -> tuple[EstimatorSettings, LedgerNotes]:
+    """The settings and notes of the audit in a ledger. Raises: InvalidArgument if it contains no audit."""
+    if "experiment" in ledger.plan:
+        raise InvalidArgument(
+            f"the ledger {ledger.path} contains an experiment, not an audit",
+            remedy="To resume it, give it to the same arena experiment again.",
+        )
+    try:
+        return EstimatorSettings.from_ledger(ledger.plan), LedgerNotes.from_ledger(ledger.notes, ledger.plan)
+    except ValueError as error:  # also of notes that no claim can have
+        raise InvalidArgument(
+            f"the ledger {ledger.path} contains no audit: {error}", remedy="Give the ledger of an audit."
+        ) from error
+
+
+def no_games_yet(path: str | os.PathLike[str]) -> InvalidArgument:
+    """The error for a ledger without blocks."""
+    return InvalidArgument(
+        f"the ledger {path} contains no games yet", remedy="Try again when the run has played some."
+    )
+
+
+def read_history(path: str | os.PathLike[str]) -> RunHistory:
+    """Read a run from the ledger at `path`, with all blocks up to the first that is missing.
+
+    Raises: InvalidArgument if the ledger cannot be read or contains no audit or no first block.
+    """
+    with Ledger.read(path) as ledger:
+        plan, (settings, notes) = ledger.plan, read_audit(ledger)
+        estimators = AuditEstimators(settings, all_estimators=True)
+        betting, rows = estimators.betting, [(0, 0.0, 0.0, 0.0)]
+        estimators.update_from_ledger(
+            ledger,
+            watch=lambda: rows.append(
+                (estimators.games, betting.epsilon_lower, betting.log_wealth_now, betting.log_evidence)
+            ),
+        )
+        if not estimators.games and ledger.block_indices():
+            raise InvalidArgument(
+                f"the ledger {path} lacks block 0, and the test uses the blocks in order",
+                remedy="Let the run go on, or merge the ledgers of the other parts.",
+            )
+    if not estimators.games:
+        raise no_games_yet(path)
+    games, epsilon_lower, log_wealth, log_evidence = np.array(rows).T
+    return RunHistory(
+        plan=plan,
+        settings=settings,
+        notes=notes,
+        verdict=make_verdict(estimators, notes, plan),
+        estimates=estimators.estimates(),
+        games=games,
+        epsilon_lower=epsilon_lower,
+        log_wealth=log_wealth,
+        log_evidence=log_evidence,
+        threshold=betting.threshold,
+        ceilings=ceilings(
+            estimators.block_sizes, delta=settings.delta, confidence=settings.confidence, points=MAX_POINTS
+        ),
+    )
+
+
+def make_verdict(estimators: AuditEstimators, notes: LedgerNotes, plan: dict[str, Any]) -> Verdict:
+    """The verdict of estimators that were updated from a ledger, with a duration of 0 seconds."""
+    return estimators.make_verdict(
+        learner=notes.learner,
+        adversary=notes.adversary,
+        protocol=notes.protocol,
+        protects=notes.protects,
+        neighbours=notes.neighbours,
+        interrupted=not estimators.done and estimators.games < estimators.settings.games,
+        played_now=0,
+        seconds=0.0,
+        seed=plan.get("seed", 0),
+    )

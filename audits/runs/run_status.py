@@ -1,0 +1,112 @@
+"""The status of a run, read from its ledger, whether another process is playing it or it has stopped."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import attrs
+
+from arena import InvalidArgument
+from audits.runs.audit_estimators import AuditEstimators
+from audits.runs.ledger import Ledger
+from audits.runs.ledger.discovery import is_running
+from audits.runs.ledger_notes import LedgerNotes
+from audits.runs.run_history import make_verdict, read_audit
+from audits.runs.verdict import Verdict
+
+
+@attrs.frozen(kw_only=True)
+class RunStatus:
+    """The status of a run.
+
+    learner, adversary: names. epsilon: of the claim under test, in nats.
+    games: in each world, in the ledger. games_planned: when the run is finished, or at most.
+    games_tested: up to the first missing block; refuted, epsilon_lower: the test on them. All three are None
+        before the first block, or if no test was asked for.
+    finished: nothing is left to play. running: another process has the ledger open; None if unknown.
+    bytes: size of the ledger and its log.
+    """
+
+    ledger: Path
+    learner: str
+    adversary: str
+    epsilon: float
+    games: int
+    games_planned: int
+    games_tested: int | None
+    refuted: bool | None
+    epsilon_lower: float | None
+    finished: bool
+    running: bool | None
+    bytes: int
+
+
+class RunFollower:
+    """Follows the run in the ledger at `path`. Each call of `read_status` uses the blocks added since the
+    last one.
+
+    Do not use it in the process that has the ledger open for a run: that would release the run's lock.
+    """
+
+    def __init__(self, path: str | os.PathLike[str]) -> None:
+        self.path = Path(path)
+        self._plan: dict[str, Any] | None = None
+        self._notes = LedgerNotes()
+        self._estimators: AuditEstimators | None = None
+
+    @property
+    def may_end_early(self) -> bool:
+        """Whether the run may end before all its games are played. Known after `read_status`."""
+        return self._estimators is not None and self._estimators.settings.until_refuted
+
+    def make_verdict(self) -> Verdict | None:
+        """The verdict on the blocks read so far; None if there were none. Slow after many blocks."""
+        if self._plan is None or self._estimators is None or not self._estimators.games:
+            return None
+        return make_verdict(self._estimators, self._notes, self._plan)
+
+    def read_status(self, *, test: bool = True, watch: Callable[[], None] | None = None) -> RunStatus:
+        """The present status of the run.
+
+        test: test the games, which takes as long as in the run. watch: called after every block.
+        Raises: InvalidArgument if the ledger cannot be read, contains no audit, or another one than before.
+        """
+        running = is_running(self.path)  # before reading: a run that ends meanwhile still counts as running
+        with Ledger.read(self.path, check_all=False) as ledger:
+            estimators, games = self._check_same_run(ledger), ledger.count_pairs()
+            if test:
+                estimators.update_from_ledger(ledger, watch)
+        tested = bool(estimators.games)
+        return RunStatus(
+            ledger=self.path,
+            learner=self._notes.learner,
+            adversary=self._notes.adversary,
+            epsilon=estimators.settings.epsilon,
+            games=games,
+            games_planned=estimators.settings.games,
+            games_tested=estimators.games if tested else None,
+            refuted=estimators.betting.refuted if tested else None,
+            epsilon_lower=estimators.betting.epsilon_lower if tested else None,
+            finished=estimators.done or games == estimators.settings.games,
+            running=running,
+            bytes=_measure_size(self.path),
+        )
+
+    def _check_same_run(self, ledger: Ledger) -> AuditEstimators:
+        """The estimators of the run that is followed, if this is its ledger."""
+        settings, notes = read_audit(ledger)
+        if self._estimators is None:
+            self._plan, self._estimators, self._notes = ledger.plan, AuditEstimators(settings), notes
+        if self._plan != ledger.plan:
+            raise InvalidArgument(
+                f"the ledger {self.path} was replaced by that of another run", remedy="Follow the new run."
+            )
+        return self._estimators
+
+
+def _measure_size(path: Path) -> int:
+    files = (path, path.with_name(f"{path.name}-wal"))
+    return sum(file.stat().st_size for file in files if file.exists())

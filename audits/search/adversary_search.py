@@ -1,0 +1,370 @@
+"""The search for an attack: explore, shrink, and confirm on games that no exploration used.
+
+Exploration may look at any number of adversaries, since nothing that it sees counts as evidence. Confirmation
+k has error error / (k (k + 1)). Why a search refutes a true claim with probability at most `error`:
+docs/proofs/search.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+from contextlib import closing
+from functools import partial
+from math import ceil, exp, inf, log, log1p
+
+import attrs
+
+from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from arena.settings import at_least, check_value, less_than, more_than, whole
+from audits.runs.plan import LEARNED, SCORE, Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
+from audits.runs.workers import Workers, map_in_order
+from audits.search.evidence import (
+    DECLINED,
+    Halves,
+    SearchTarget,
+    confirming_seed,
+    exploring_seed,
+    play_halves,
+    weigh_halves,
+)
+from audits.search.exploration import Exploration, explore, referee_for
+from audits.search.score import Score, simple_scores
+from audits.search.script import STEPS, Script
+from audits.search.script_strategies import adversaries
+
+ERROR = 1e-6
+EXAMPLES = 1_000
+_RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck in a local optimum
+_READABLE = 0.8  # a simple score is used if it gives this part of the evidence
+_CONFIRM_GAMES = 20_000
+_MAX_CONFIRM_GAMES = 2_000_000
+_FAULT_GAMES = 2_000  # with faults every game is played by itself
+
+
+@attrs.frozen(kw_only=True)
+class SearchProgress:
+    """Progress of a search: adversaries tried, the largest number of them, and the best evidence in nats."""
+
+    examples: int
+    of: int
+    best: float
+
+
+@attrs.frozen(kw_only=True)
+class SearchResult:
+    """The result of a search.
+
+    claim: under test. error: the probability, at most, that the whole search refutes a true claim.
+    refuted: the claim is false, with confidence 1 − error.
+    adversary: the smallest adversary that refutes it; None if nothing was confirmed.
+    plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
+    examples: adversaries that were played. rejected: adversaries that the learner declined.
+    games: played in each world to explore. confirmations: the number of attempts.
+    best: the largest evidence in nats.
+    """
+
+    learner: Learner
+    protocol: str
+    claim: Claim
+    error: float
+    seed: int
+    refuted: bool
+    adversary: Script | None
+    plan: Plan | None
+    verdict: Verdict | None
+    examples: int
+    rejected: int
+    games: int
+    confirmations: int
+    best: float
+    interrupted: bool = False
+
+
+def search(
+    learner: Learner,
+    *,
+    protocol: str | None = None,
+    claim: Claim | None = None,
+    error: float = ERROR,
+    examples: int = EXAMPLES,
+    pairs: int | None = None,
+    confirm_games: int | None = None,
+    seed: int = 0,
+    jobs: int | Workers = 1,
+    watch: Callable[[SearchProgress], None] | None = None,
+) -> SearchResult:
+    """Search for an adversary that refutes the learner's claim.
+
+    protocol: Figure1, Release, Voting or SpecialRound; default: the first of these that the learner plays.
+    claim: under test; default: the learner's own. Worlds differ in what the learner's own claim protects.
+    error: the probability, at most, of refuting a true claim.
+    examples: adversaries to draw before giving up, not counting those tried while shrinking.
+    pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
+    confirm_games: games in each world for a confirmation, at most.
+    seed: random seed. jobs: processes, or `Workers`; they do not change the result.
+    watch: called after every adversary, or with several jobs after every run of 250.
+
+    A keyboard interrupt ends the search; the result so far is marked `interrupted`.
+
+    Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game, except for games that the
+        learner declines.
+    """
+    protocol = _choose_protocol(learner, protocol)
+    claim = learner.claim if claim is None else claim
+    _check_claim(claim)
+    check_value("error", error, more_than(0), less_than(1))
+    check_value("examples", examples, whole, at_least(1))
+    check_value("seed", seed, whole, at_least(0))
+    if pairs is not None:
+        check_value("pairs", pairs, whole, at_least(2))
+    if confirm_games is not None:
+        check_value("confirm_games", confirm_games, whole, at_least(1))
+    adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
+    plan = _SearchPlan(
+        learner=learner,
+        protocol=protocol,
+        claim=claim,
+        error=error,
+        examples=examples,
+        pairs=SearchTarget.default_pairs(claim.epsilon) if pairs is None else pairs,
+        confirm_games=_default_games(claim.epsilon, error) if confirm_games is None else confirm_games,
+        seed=seed,
+    )
+    return plan.run(Workers.from_jobs(jobs), watch)
+
+
+def share_of_error(error: float, number: int) -> float:
+    """The error of confirmation `number` = 1, 2, …; all of them add up to at most `error`."""
+    return error / (number * (number + 1))
+
+
+@attrs.frozen(kw_only=True)
+class _SearchPlan:
+    """The arguments of a search with all defaults resolved; `run` performs it."""
+
+    learner: Learner
+    protocol: str
+    claim: Claim
+    error: float
+    examples: int
+    pairs: int
+    confirm_games: int
+    seed: int
+
+    def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
+        explorations: list[Exploration] = []
+        confirmations = 0
+        confirmed: tuple[Plan, Verdict] | None = None
+        interrupted = False
+        try:
+            with closing(self._explore_runs(workers, watch)) as runs:
+                for exploration in runs:
+                    explorations.append(exploration)
+                    if watch is not None:
+                        watch(self._progress(explorations))
+                    if exploration.adversary is not None:
+                        script, faults = self._choose_score(exploration)
+                        confirmations, confirmed = self._confirm(script, faults, confirmations)
+                    interrupted = exploration.interrupted
+                    if confirmed is not None or interrupted:
+                        break
+        except KeyboardInterrupt:
+            interrupted = True
+        plan, verdict = confirmed or (None, None)
+        return SearchResult(
+            learner=self.learner,
+            protocol=self.protocol,
+            claim=self.claim,
+            error=self.error,
+            seed=self.seed,
+            refuted=confirmed is not None,
+            adversary=None if plan is None else plan.adversary,  # type: ignore[arg-type]
+            plan=plan,
+            verdict=verdict,
+            examples=sum(each.examples for each in explorations),
+            rejected=sum(each.rejected for each in explorations),
+            games=sum(each.games for each in explorations),
+            confirmations=confirmations,
+            best=max((each.best for each in explorations), default=0.0),
+            interrupted=interrupted,
+        )
+
+    def _progress(self, explorations: list[Exploration]) -> SearchProgress:
+        examples = sum(each.examples for each in explorations)
+        best = max(each.best for each in explorations)
+        return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
+
+    # --- exploring --------------------------------------------------------------------------------
+
+    def _explore_runs(
+        self, workers: Workers, watch: Callable[[SearchProgress], None] | None
+    ) -> Generator[Exploration, None, None]:
+        """The explorations in order. Runs that ended early without a confirmation leave examples for
+        further runs."""
+        sizes = [
+            min(_RUN_EXAMPLES, self.examples - start) for start in range(0, self.examples, _RUN_EXAMPLES)
+        ]
+        before, best, unused, start = 0, 0.0, 0, 0
+        while start < len(sizes):
+            # No more runs than workers: when a run succeeds, all runs that have started after it are wasted.
+            at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
+            numbers = range(start, min(start + at_a_time, len(sizes)))
+            for exploration in self._wave(sizes, numbers, workers, self._add_progress(watch, before, best)):
+                before, best = before + exploration.examples, max(best, exploration.best)
+                if exploration.adversary is not None:
+                    unused += max(0, sizes[start] - exploration.examples - exploration.rejected)
+                start += 1
+                yield exploration
+            if start == len(sizes) and unused:
+                sizes.append(min(_RUN_EXAMPLES, unused))
+                unused -= sizes[-1]
+
+    def _wave(
+        self,
+        sizes: list[int],
+        numbers: range,
+        workers: Workers,
+        watch: Callable[[int, float], None] | None,
+    ) -> Generator[Exploration, None, None]:
+        tasks = [(number, sizes[number]) for number in numbers]
+        run = partial(self._run, watch=watch) if len(tasks) == 1 and workers.local else self._run
+        yield from map_in_order(run, tasks, workers, unit="run")
+
+    def _run(
+        self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None
+    ) -> Exploration:
+        """One exploration. task: its number, and its number of examples."""
+        return explore(
+            self.learner,
+            self.protocol,
+            self.claim,
+            examples=task[1],
+            pairs=self.pairs,
+            seed=self.seed,
+            number=task[0],
+            watch=watch,
+        )
+
+    def _add_progress(
+        self, watch: Callable[[SearchProgress], None] | None, before: int, best: float
+    ) -> Callable[[int, float], None] | None:
+        """`watch` for one exploration, which adds what earlier explorations did."""
+        if watch is None:
+            return None
+        return lambda now, best_now: watch(
+            SearchProgress(
+                examples=before + now, of=max(self.examples, before + now), best=max(best, best_now)
+            )
+        )
+
+    # --- confirming -------------------------------------------------------------------------------
+
+    def _choose_score(self, exploration: Exploration) -> tuple[Script, bool]:
+        """The adversary found, and whether the learner's failures are part of the view.
+
+        It gets a simple score if one gives nearly as much evidence as a learned distinguisher.
+        """
+        script, evidence = exploration.adversary, exploration.evidence
+        assert script is not None
+        assert evidence is not None
+        target = SearchTarget(
+            learner=self.learner,
+            claim=self.claim,
+            pairs=max(4 * self.pairs, evidence.games),  # as many games as it took to see the leak
+            seed=exploring_seed(self.seed, "hand over"),
+        )
+        halves, faults = play_halves(
+            target, script, referee_for(script), pairs=target.pairs, stage="hand over"
+        )
+        scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
+        single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
+        largest = max([weigh_halves(halves, self.claim).nats, *single])
+        for score, nats in zip(scores, single, strict=True):
+            if nats >= _READABLE * largest > 0:
+                sign = _choose_sign(score, halves)
+                return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults
+        return script, faults
+
+    def _confirm(self, script: Script, faults: bool, number: int) -> tuple[int, tuple[Plan, Verdict] | None]:
+        """Confirm an adversary with an error and games of its own; returns the number of attempts and the
+        success, if any.
+
+        If a game fails in a way that the plan did not foresee, it is tried once more with a plan that allows
+        it.
+        """
+        while True:
+            number += 1
+            plan = self._plan(script, faults, number)
+            try:
+                verdict = run(plan)
+            except (PlayerError, *DECLINED) as error:
+                if faults or (isinstance(error, PlayerError) and error.player != "learner"):
+                    raise
+                faults = True  # the learner failed for the first time
+            except ProtocolViolation:
+                if script.score is None:
+                    raise
+                script = attrs.evolve(script, score=None)  # a released value was not a number
+            else:
+                if verdict.interrupted and not verdict.refuted:
+                    raise KeyboardInterrupt
+                return number, (plan, verdict) if verdict.refuted else None
+
+    def _plan(self, script: Script, faults: bool, number: int) -> Plan:
+        return Plan(
+            learner=self.learner,
+            adversary=script,
+            referee=referee_for(script),
+            epsilon=self.claim.epsilon,
+            delta=self.claim.delta,
+            confidence=1.0 - share_of_error(self.error, number),
+            games=min(self.confirm_games, _FAULT_GAMES) if faults else self.confirm_games,
+            until_refuted=True,
+            seed=confirming_seed(self.seed, number),
+            distinguisher=LEARNED if script.score is None else SCORE,
+            faults=faults,
+        )
+
+
+def _choose_sign(score: Score, halves: Halves) -> int:
+    """1 if the score tends to be larger in world 1, otherwise −1."""
+    world_0, world_1 = (sum(half.counts @ score.column(half)[half.which] for half in halves)).tolist()
+    return -1 if world_1 < world_0 else 1
+
+
+def _default_games(epsilon: float, error: float) -> int:
+    """Eight times the games that an adversary needs which separates the worlds perfectly."""
+    enough = ceil(8 * log(2 / error) / log1p(exp(-epsilon)))
+    return min(max(_CONFIRM_GAMES, enough), _MAX_CONFIRM_GAMES)
+
+
+def _choose_protocol(learner: Learner, protocol: str | None) -> str:
+    if protocol is None:
+        playable = [name for name in STEPS if name in learner.protocols]
+        if not playable:
+            raise InvalidArgument(
+                f"{learner.name} plays no protocol with two worlds",
+                value=", ".join(learner.protocols),
+                remedy=f"A search needs one of {', '.join(STEPS)}.",
+            )
+        return playable[0]
+    if protocol not in STEPS:
+        reason = "has only one world" if protocol in REFEREES else "is not a protocol"
+        raise InvalidArgument(f"{protocol} {reason}", remedy=f"A search needs one of {', '.join(STEPS)}.")
+    if protocol not in learner.protocols:
+        raise InvalidArgument(
+            f"learner {learner.name} does not play {protocol}",
+            remedy=f"It plays {', '.join(learner.protocols) or 'no protocol'}.",
+        )
+    return protocol
+
+
+def _check_claim(claim: Claim) -> None:
+    if not 0 < claim.epsilon < inf or claim.delta >= 1:
+        raise InvalidArgument(
+            "the claim under test must have a finite ε above 0 and a δ below 1",
+            value=(claim.epsilon, claim.delta),
+            remedy="For a learner that claims nothing, give the claim to test.",
+        )

@@ -1,0 +1,159 @@
+"""One seeded exploration with Hypothesis: draw adversaries, maximise the evidence, shrink the first that
+passes."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import attrs
+from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
+from hypothesis.errors import Unsatisfiable
+
+from arena import REFEREES, Claim, Learner, Referee, SpecialRound
+from audits.search.evidence import DECLINED, Evidence, SearchTarget, exploring_seed, weigh_adversary
+from audits.search.script import Script
+from audits.search.script_strategies import adversaries
+
+# Nats. Chance exceeds it with probability exp(-10), so most confirmations succeed.
+EVIDENCE_THRESHOLD = 10.0
+MAX_GAME_ROUNDS = 2**18  # rounds of an adversary's first games, both worlds together
+_MAX_SHRINKS = 400
+
+
+@attrs.frozen(kw_only=True)
+class Exploration:
+    """The result of one exploration.
+
+    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence.
+    examples: adversaries that were played. rejected: adversaries that the learner declined.
+    games: played in each world. best: the largest evidence in nats. interrupted: by the keyboard.
+    """
+
+    adversary: Script | None
+    evidence: Evidence | None
+    examples: int
+    rejected: int
+    games: int
+    best: float
+    interrupted: bool = False
+
+
+class _ThresholdPassed(Exception):
+    """The evidence passes the threshold. Hypothesis takes this for a failure and shrinks the adversary."""
+
+
+class _ShrinksExhausted(BaseException):
+    """The limit on shrinking is reached. A BaseException passes through Hypothesis, whose own limit
+    depends on time."""
+
+
+def explore(
+    learner: Learner,
+    protocol: str,
+    claim: Claim,
+    *,
+    examples: int,
+    pairs: int,
+    seed: int,
+    number: int,
+    watch: Callable[[int, float], None] | None = None,
+) -> Exploration:
+    """Exploration `number` of a search: draw at most `examples` adversaries and shrink the first that passes.
+
+    The result depends on the arguments only.
+
+    watch: called after every adversary with their number and the best evidence in nats.
+
+    Raises: whatever a referee raises in a game, except for games that the learner declines.
+    """
+    search_target = SearchTarget(
+        learner=learner, claim=claim, pairs=pairs, seed=exploring_seed(seed, "run", number)
+    )
+    return _HypothesisRun(search_target, protocol, watch).run(examples)
+
+
+def referee_for(script: Script) -> Referee:
+    """The referee for the games of a script."""
+    if script.protocol == "SpecialRound":
+        return SpecialRound(T=script.rounds)
+    return REFEREES[script.protocol]()
+
+
+class _HypothesisRun:
+    def __init__(
+        self, search_target: SearchTarget, protocol: str, watch: Callable[[int, float], None] | None
+    ) -> None:
+        self._target = search_target
+        self._protocol = protocol
+        self._watch = watch
+        self._evidence: dict[Script, Evidence | None] = {}  # None: declined by the learner
+        self._smallest: Script | None = None
+        self._shrinks = 0
+        self._games = 0
+        self._best = 0.0
+
+    def run(self, examples: int) -> Exploration:
+        interrupted = False
+        max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
+        limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
+        scripts = adversaries(self._target.learner, self._protocol, **limits)
+        try:
+            self._decorate(examples)(given(scripts)(self._try_adversary))()
+        except (_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
+            pass  # Unsatisfiable: the learner declined every adversary
+        except KeyboardInterrupt:
+            interrupted = True
+        played = [evidence for evidence in self._evidence.values() if evidence is not None]
+        return Exploration(
+            adversary=self._smallest,
+            evidence=None if self._smallest is None else self._evidence[self._smallest],
+            examples=len(played),
+            rejected=len(self._evidence) - len(played),
+            games=self._games,
+            best=self._best,
+            interrupted=interrupted,
+        )
+
+    def _decorate(self, examples: int) -> Callable[[Callable[[], None]], Callable[[], None]]:
+        limits = settings(
+            max_examples=examples,
+            phases=(Phase.generate, Phase.target, Phase.shrink),
+            database=None,
+            deadline=None,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+            print_blob=False,
+        )
+        return lambda test: seed(self._target.seed)(limits(test))
+
+    def _try_adversary(self, script: Script) -> None:
+        evidence = self._weigh(script)
+        if evidence is None:
+            reject()
+        if self._smallest is None:
+            target(evidence.objective)
+        if evidence.nats >= EVIDENCE_THRESHOLD:
+            self._smallest = script  # while shrinking, Hypothesis tries only smaller scripts
+            raise _ThresholdPassed
+
+    def _weigh(self, script: Script) -> Evidence | None:
+        """The evidence of a script; None if the learner declines to play."""
+        if script not in self._evidence:
+            if self._smallest is not None:
+                self._shrinks += 1
+            if self._shrinks > _MAX_SHRINKS:
+                raise _ShrinksExhausted
+            self._evidence[script] = self._play(script)
+            if self._watch is not None:
+                self._watch(len(self._evidence), self._best)
+        return self._evidence[script]
+
+    def _play(self, script: Script) -> Evidence | None:
+        try:
+            evidence = weigh_adversary(self._target, script, referee_for(script))
+        except DECLINED:
+            return None
+        self._games += evidence.games
+        self._best = max(self._best, evidence.nats)
+        return evidence

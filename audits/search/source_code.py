@@ -1,0 +1,350 @@
+"""Source code of scripts: a Python file with an adversary that plays the same games."""
+
+from __future__ import annotations
+
+import math
+import shlex
+import textwrap
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena import InvalidArgument, Sample
+from audits.runs.plan import Plan
+from audits.search.adversary_search import SearchResult
+from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
+from audits.search.script import (
+    AGAINST,
+    WITH,
+    Ask,
+    Challenge,
+    Follow,
+    Hand,
+    Point,
+    Script,
+    Show,
+    Special,
+    Step,
+    as_point,
+)
+
+CLASS = "Found"
+_WIDTH = 110
+_INDENT = " " * 8
+
+
+def adversary_source(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
+    """The adversary that a search found, as a Python file.
+
+    learner: the learner with its settings as on the command line, e.g. `everlasting-v1 --set halts=4`;
+        default: its name. file: the name that the file will have.
+
+    Raises: InvalidArgument if the search found nothing.
+    """
+    if result.adversary is None:
+        raise InvalidArgument("the search found no adversary, so there is no source code")
+    return format_script(result.adversary, about=_docstring(result, learner or result.learner.name, file))
+
+
+def replay_command(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
+    """The command that repeats the confirmation of a search, game for game.
+
+    Raises: InvalidArgument if the search found nothing.
+    """
+    if result.plan is None:
+        raise InvalidArgument("the search found no adversary, so there is nothing to replay")
+    learner = learner or result.learner.name
+    return audit_command(result.plan, learner=learner, adversary=shlex.quote(f"{file}:{CLASS}"))
+
+
+def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
+    """The command that plays a plan.
+
+    learner, adversary: the players with their settings as on the command line.
+    """
+    until_refuted = " --until-refuted" if plan.until_refuted else ""
+    options = [
+        f"--against {adversary} --protocol {plan.referee.name}",
+        f"--epsilon {plan.epsilon!r} --delta {plan.delta!r} --confidence {plan.confidence!r}",
+        f"--games {plan.games}{until_refuted} --seed {plan.seed} --distinguisher {plan.distinguisher}",
+        *(["--faults"] if plan.faults else []),
+    ]
+    return " \\\n    ".join([f"arena audit {learner}", *options])
+
+
+def format_script(script: Script, *, about: str) -> str:
+    """A script as a Python file; `about`: the docstring of its class."""
+    body = textwrap.indent("\n".join(_body(script)), _INDENT)
+    used = [*_move_names(script), "Sample"] if script.world_0 is not None else _move_names(script)
+    settings = f'rounds: int = setting({script.rounds}, help="T, of the game below")'
+    online = script.protocol == "SpecialRound"
+    names = sorted({"Adversary", "Moves", *used, *(["setting"] if online else [])}, key=_import_order)
+    opening = 'r"""' if "\\" in about else '"""'
+    closing = '\n"""' if "\n" in about else '"""'
+    return "\n".join(
+        [
+            '"""An adversary found by `arena search`."""',
+            "",
+            "import attrs",
+            "import numpy as np",
+            "",
+            f"from arena import {', '.join(names)}",
+            "",
+            "",
+            "@attrs.frozen",
+            f"class {CLASS}(Adversary):",
+            textwrap.indent(f"{opening}{about}{closing}", " " * 4),
+            "",
+            '    name = "found"',
+            f'    protocols = ("{script.protocol}",)',
+            *(["", f"    {settings}"] if online else []),
+            "",
+            "    def play(self, games: int, rng: np.random.Generator) -> Moves:",
+            body,
+            "",
+        ]
+    )
+
+
+def _docstring(result: SearchResult, learner: str, file: str) -> str:
+    plan, verdict = result.plan, result.verdict
+    assert plan is not None
+    assert verdict is not None
+    summary = (
+        f"Found against {result.learner.name} under the claim {result.claim}: every ε below "
+        f"{verdict.epsilon_lower:.4g} at δ = {result.claim.delta:.3g} is refuted (error {result.error:g}, "
+        f"seed {result.seed})."
+    )
+    command = textwrap.indent(replay_command(result, learner=learner, file=file), " " * 4)
+    return "\n".join([*textwrap.wrap(summary, _WIDTH - 8), "", "Replay it:", "", command])
+
+
+def _import_order(name: str) -> tuple[bool, str]:
+    return name.islower(), name
+
+
+def _move_names(script: Script) -> list[str]:
+    if script.protocol == "SpecialRound":
+        return ["Ready", "Example"]
+    return ["Train", *["Query"] * bool(script.steps), *["Unlabelled"] * bool(script.handed)]
+
+
+# --- the game ---------------------------------------------------------------------------------------------
+
+
+def _body(script: Script) -> Iterator[str]:
+    """The lines of `play`."""
+    use = _ReplyUse.of(script)
+    yield from use.before
+    keeps = "reply = " if use.keeps(0) else ""
+    if script.world_0 is None:
+        yield f"{keeps}yield Ready()"
+    else:
+        yield from _training(script.world_0, script.world_1, keeps)
+        yield from (_hand_line(hand) for hand in script.handed)
+    yield from use.after(0)
+    before = 0
+    for step in script.steps:
+        for times in use.divide_rounds(before, step.rounds):
+            yield from _step_lines(step, times, before, use)
+            before += times
+    yield f"return {use.result}"
+
+
+def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]:
+    if other is None:
+        yield from _sample("sample", sample)
+        yield f"{keeps}yield Train(sample)  # the same in both worlds"
+    else:
+        yield from _sample("world_0", sample)
+        yield from _sample("world_1", other)
+        yield f"{keeps}yield Train(world_0, world_1)"
+
+
+def _hand_line(hand: Hand) -> str:
+    if hand.other is not None:
+        return f"yield Unlabelled([{_point(hand.point)}], [{_point(hand.other)}])  # world 0, world 1"
+    return f"yield Unlabelled([{_point(hand.point)}] * {hand.times})"
+
+
+def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator[str]:
+    """A step repeated `times` times, after `before` rounds."""
+    move, note = _move_expression(step, first=before == 0)
+    lines = [
+        f"{'reply = ' if use.keeps(before + times) else ''}yield {move}{note}",
+        *use.after(before + times),
+    ]
+    if times > 1:
+        yield f"for _ in range({times}):"
+    yield from (f"    {line}" if times > 1 else line for line in lines)
+
+
+def _move_expression(step: Step, *, first: bool) -> tuple[str, str]:
+    """The move, and a comment."""
+    if isinstance(step, Challenge):
+        query = f"Query({_point(step.world_0)}, {_point(step.world_1)})"
+        return query, "  # world 0, world 1: the label is withheld"
+    if isinstance(step, Special):
+        (x, y), (other_x, other_y) = step.world_0, step.world_1
+        return f"Example({_point(x)}, {y}, {_point(other_x)}, {other_y})", "  # world 0, world 1"
+    if isinstance(step, Follow):
+        # Before the first answer, the last answer was not 1.
+        return f"Query({_point(step.zero) if first else _follow_point(step)})", ""
+    if isinstance(step, Ask):
+        return f"Query({_point(step.point)})", ""
+    assert isinstance(step, Show)
+    point, predicted = _point(step.point), f"reply.hypothesis({_point(step.point)})"
+    label = predicted if step.label == WITH else f"~{predicted}" if step.label == AGAINST else str(step.label)
+    return f"Example({point}, {label})", ""
+
+
+def _follow_point(step: Follow) -> str:
+    dimensions = np.ndim(step.one)
+    condition = "reply.label == 1" if not dimensions else f"(reply.label == 1)[:{', None' * dimensions}]"
+    return f"np.where({condition}, {_point(step.one)}, {_point(step.zero)})"
+
+
+@attrs.frozen
+class _ReplyUse:
+    """Which replies the source code keeps, and how it uses them.
+
+    Replies are numbered by rounds; 0 is the reply to Train or Ready.
+
+    adaptive: whether moves depend on replies. last: the number of rounds. singles: rounds that must not be in
+        a loop with others.
+    before: the lines that open the body. counts: the line that follows every reply in `counted`.
+    scored: the reply that the score uses, and `assignment`, the line that reads it. result: what is returned.
+    """
+
+    adaptive: bool
+    last: int
+    singles: frozenset[int]
+    before: tuple[str, ...] = ()
+    counts: str = ""
+    counted: range = range(0)
+    scored: int = -1
+    assignment: str = ""
+    result: str = "None"
+
+    @classmethod
+    def of(cls, script: Script) -> _ReplyUse:
+        """What the score of a script requires."""
+        score, last = script.score, script.rounds
+        adaptive = any(
+            isinstance(step, Follow) or (isinstance(step, Show) and isinstance(step.label, str))
+            for step in script.steps
+        )
+        plain = cls(adaptive, last, frozenset({1} if adaptive else ()))
+        if score is None:
+            return plain
+        if score.feature == "failed":
+            return attrs.evolve(plain, result="np.zeros(games)")
+        counted = _counting_expression(score, last)
+        if counted is not None:
+            return attrs.evolve(
+                plain,
+                singles=plain.singles | {counted[1].stop},
+                before=("count = np.zeros(games)",),
+                counts=f"count += {counted[0]}",
+                counted=counted[1],
+                result=_form_expression("count", score),
+            )
+        scored, expression = _reply_expression(score, last)
+        direct = scored == last and score.feature in ("halted", f"answer {last}")
+        return attrs.evolve(
+            plain,
+            singles=plain.singles if direct else plain.singles | {scored},
+            before=tuple(_assignment("weights", "[", [repr(weight) for weight in score.weights], "]"))
+            if score.weights
+            else (),
+            scored=scored,
+            assignment="" if direct else f"seen = {expression}",
+            result=_form_expression(expression if direct else "seen", score),
+        )
+
+    def keeps(self, round: int) -> bool:
+        """Whether the reply of a round is used."""
+        later = self.adaptive and (round > 0 or self.last > 0) and round < self.last
+        return later or round == self.scored or round in self.counted
+
+    def after(self, round: int) -> list[str]:
+        """The lines that follow the move of a round."""
+        if round in self.counted:
+            return [self.counts]
+        return [self.assignment] if round == self.scored and self.assignment else []
+
+    def divide_rounds(self, before: int, rounds: int) -> list[int]:
+        """Divide `rounds` rounds after round `before` so that each of `singles` stands alone."""
+        ends = {before + rounds}
+        for single in self.singles:
+            ends |= {end for end in (single - 1, single) if before < end < before + rounds}
+        return np.diff([before, *sorted(ends)]).tolist()
+
+
+def _counting_expression(score: Score, last: int) -> tuple[str, range] | None:
+    """What is counted, and in which replies, if the score counts."""
+    if score.feature == "answers 1":
+        return "reply.label == 1", range(1, last + 1)
+    if score.feature == "answers":
+        return "np.isin(reply.label, (0, 1))", range(1, last + 1)
+    if score.feature == HYPOTHESES:  # the last example brings none
+        return f"reply.hypothesis.concepts <= {_number(score.centre)}", range(last)
+    return None
+
+
+def _reply_expression(score: Score, last: int) -> tuple[int, str]:
+    """The reply that the score uses, and the expression that reads it."""
+    number, place = score.part
+    of_these = " @ weights" if score.form == WEIGHTED else f"[:, {place}]"
+    if score.feature == "halted":
+        return last, "reply.halted"
+    if score.feature.startswith("answer "):
+        return number, "reply.label"
+    if score.feature.startswith("hypothesis "):
+        return number - 1, f"np.reshape(reply.hypothesis.concepts, (games, -1)){of_these}"
+    released = 'getattr(reply.value, "concepts", reply.value)'  # of a hypothesis, the concept
+    return 0, f"np.reshape({released}, (games, -1)){of_these}"
+
+
+def _form_expression(expression: str, score: Score) -> str:
+    text = expression
+    if score.form == DISTANCE:
+        text = f"np.abs({expression} - {_number(score.centre)})"
+    elif score.form == EQUAL:
+        text = f"{expression} == {_number(score.centre)}"
+        return f"-1.0 * ({text})" if score.sign < 0 else text
+    return f"-1.0 * {text}" if score.sign < 0 else text
+
+
+def _number(value: float) -> str:
+    if math.isinf(value):
+        return "np.inf" if value > 0 else "-np.inf"
+    return repr(float(value))
+
+
+def _point(point: Point) -> str:
+    return repr(_as_lists(point))
+
+
+def _as_lists(point: Point) -> Any:
+    return [_as_lists(part) for part in point] if isinstance(point, tuple) else point
+
+
+def _sample(name: str, sample: Sample) -> list[str]:
+    """The assignment of a sample to a variable."""
+    counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
+    points = ", ".join(_point(as_point(point)) for point in sample.points)
+    parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]
+    return _assignment(name, "Sample(", parts, ")")
+
+
+def _assignment(name: str, opening: str, parts: list[str], closing: str) -> list[str]:
+    """An assignment, on one line if it fits, otherwise broken as a formatter breaks it."""
+    inline = ", ".join(parts)
+    whole = f"{name} = {opening}{inline}{closing}"
+    if len(_INDENT) + len(whole) <= _WIDTH:
+        return [whole]
+    within = [inline] if len(_INDENT) + 4 + len(inline) <= _WIDTH else [f"{part}," for part in parts]
+    return [f"{name} = {opening}", *(f"    {line}" for line in within), closing]

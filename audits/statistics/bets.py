@@ -1,0 +1,246 @@
+"""Choice of the bets of the sequential test: which events to bet on, and how much.
+
+Notation and derivation: docs/proofs/betting.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import attrs
+import numpy as np
+
+from audits.statistics.score_histogram import ScoreHistogram
+from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import Events
+
+_NODE_SPACING = 10  # events are compared at every tenth ε of the grid
+_NODES_AT_ONCE = 16  # bounds the memory of one comparison
+_NEWTON_STEPS = 20
+_BISECTION_STEPS = 25  # enough for a stake to within 3e-8
+_RAKING_STEPS = 8
+
+
+def next_choice(pairs: int) -> int:
+    """The number of pairs at which bets are chosen again, if they were last chosen at `pairs`."""
+    return -(-11 * pairs // 10)  # a tenth more data hardly improves a bet
+
+
+def single_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
+    """Return r of a pair per unit of stake x = λ (e^ε + δ) in one direction; the pair multiplies the wealth
+    by 1 + x r.
+
+    Cells: only the game of the world that gains is in the event; only the other game; both; neither. The
+        formula uses 1 / (e^ε + δ), which does not overflow.
+
+    Shapes: epsilon (G,); result (4, G). Only the first row is positive; the second is −1.
+    """
+    shrink = np.exp(-epsilon)
+    unit = shrink / (1.0 + delta * shrink)
+    return np.stack([(1.0 - delta) * unit, np.full_like(unit, -1.0), unit - 1.0, -delta * unit])
+
+
+def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
+    """Return of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
+
+    Cells are those of `Events.count_cells`: the first event gains in world 1 and loses in world 0, the second
+    the other way round.
+
+    Shapes: epsilon (G,); result (16, G), at least −1.
+    """
+    shrink = np.exp(-epsilon)
+    in_0, in_1 = np.divmod(np.arange(16), 4)
+    gains = (in_1 & 1) + (in_0 >> 1)
+    losses = (in_0 & 1) + (in_1 >> 1)
+    return np.asarray(
+        ((gains[:, None] - 2 * delta) * shrink - losses[:, None]) / (2.0 * (1.0 + delta * shrink))
+    )
+
+
+@attrs.frozen(eq=False)
+class Bets:
+    """For every ε an event and a stake in each direction, and a stake on both directions at once.
+
+    Shapes: event (2, G), indices into `events`; log_factors (4, 2, G), by cell; couples (C, 2), the distinct
+        columns of `event` at which both directions are staked on; couple (G,), the index of the couple of
+        each ε; log_double (16, G), by cell.
+    """
+
+    events: Events
+    event: np.ndarray
+    log_factors: np.ndarray
+    couples: np.ndarray
+    couple: np.ndarray
+    log_double: np.ndarray
+
+    def log_growth(self, block: PairCounts) -> np.ndarray:
+        """(3, G): the increase of the three log wealths by a block."""
+        counts = self.events.count(block)
+        cells = single_cells(counts.world, counts.both, counts.pairs)
+        single = np.take_along_axis(cells, self.event[None], axis=2)
+        double = self.events.count_cells(block, self.couples)[self.couple].T
+        return np.vstack([(single * self.log_factors).sum(axis=0), (double * self.log_double).sum(axis=0)])
+
+
+def choose_bets(
+    returns: np.ndarray,
+    double: np.ndarray,
+    histogram: ScoreHistogram,
+    recent: Iterable[PairCounts],
+    rejected: int,
+) -> Bets | None:
+    """The bets with the largest expected log growth if future games resemble those so far; None if all scores
+    are equal.
+
+    Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
+    than that half game. The dependence between the games of a pair is estimated from the recent blocks.
+    Events are compared at every tenth ε and used up to the next; stakes are set at each ε. The first
+    `rejected` ε need no bets.
+
+    Shapes: returns (4, G) and double (16, G), as `single_returns` and `double_returns` give them.
+    """
+    events, counts = histogram.events()
+    if not len(events):
+        return None
+    pairs = histogram.pairs
+    max_stake = 1.0 - 0.5 / (pairs + 1)
+    loss = (counts + 0.5) / (pairs + 1)
+    cells = single_cells(loss, overlap_chances(events, recent, loss))
+    indices = np.arange(returns.shape[1])
+    start = min(rejected, indices[-1]) // _NODE_SPACING * _NODE_SPACING
+    best_events = []
+    for nodes in _batch_nodes(start, len(indices)):
+        _, growth = kelly_stakes(cells[:, :, None, :], returns[:, None, nodes, None], max_stake)
+        best_events.append(growth.argmax(axis=2))
+        if not (growth[:, -1] > 0).any():  # and none will pay at a larger ε
+            break
+    best = np.concatenate(best_events, axis=1)
+    event = best[:, np.clip((indices - start) // _NODE_SPACING, 0, best.shape[1] - 1)]
+    stake, _ = kelly_stakes(np.take_along_axis(cells, event[None], axis=2), returns[:, None, :], max_stake)
+    stake[:, :start] = 0.0
+    # Where neither direction pays by itself, both together do not pay either.
+    couples, couple, staked = _list_couples(event, np.any(stake > 0, axis=0))
+    chances = double_cells(events, couples, counts, pairs, recent)
+    log_double = np.zeros_like(double)
+    odds = double[:, staked]
+    log_double[:, staked] = np.log1p(best_stake(chances[couple[staked]].T, odds, max_stake) * odds)
+    return Bets(
+        events=events,
+        event=event,
+        log_factors=np.log1p(stake * returns[:, None, :]),
+        couples=couples,
+        couple=couple,
+        log_double=log_double,
+    )
+
+
+def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The distinct couples of events (C, 2) at which a direction pays, the couple of each ε (G,), and these
+    ε."""
+    staked = np.flatnonzero(pays)
+    couple = np.zeros(event.shape[1], np.intp)
+    couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)
+    couple[staked] = place.ravel()
+    return (couples if len(couples) else event[:, :1].T), couple, staked
+
+
+def _batch_nodes(start: int, end: int) -> Iterator[np.ndarray]:
+    nodes = np.arange(start, end, _NODE_SPACING)
+    return iter(np.split(nodes, range(_NODES_AT_ONCE, len(nodes), _NODES_AT_ONCE)))
+
+
+def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarray:
+    """Cell counts of `single_returns` in both directions; with pairs=1, cell probabilities.
+
+    Shapes: loss (2, K), the pairs in each event in the world that loses by it; both (K,), pairs with both
+        games in it; result (4, 2, K).
+    """
+    gain = loss[::-1]
+    return np.stack([gain - both, loss - both, np.broadcast_to(both, loss.shape), pairs - gain - loss + both])
+
+
+def overlap_chances(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:
+    """(K,): the estimated probability that both games of a pair are in an event, given its probabilities (2,
+    K).
+
+    It is estimated by the share of the rarer event that meets the other one among the recent pairs. One pair
+    is added in which both games are independent, so that no cell gets probability 0 or 1.
+    """
+    counts = [events.count(block) for block in recent]
+    each = np.sum([count.world for count in counts], axis=0).min(axis=0)
+    both = np.sum([count.both for count in counts], axis=0)
+    rare, common = chances.min(axis=0), chances.max(axis=0)
+    # The least possible overlap of two events of these probabilities.
+    least = np.maximum(rare + common - 1, 0.0)
+    return np.asarray(np.maximum(rare * (both + common) / (each + 1), least + (rare - least) / (each + 2)))
+
+
+def double_cells(
+    events: Events, couples: np.ndarray, counts: np.ndarray, pairs: int, recent: Iterable[PairCounts]
+) -> np.ndarray:
+    """(C, 16): the estimated probability of each cell of `Events.count_cells`, for each couple of events.
+
+    The table of recent pairs, plus one pair with independent games, is raked to the margins of all games.
+
+    Shapes: couples (C, 2); counts (2, K), games in each event by world.
+    """
+    margins = (events.count_kinds(couples, counts, pairs) + 0.5) / (pairs + 2)  # (2, C, 4)
+    table = (margins[0][:, :, None] * margins[1][:, None, :]).copy()
+    for block in recent:
+        table += events.count_cells(block, couples).reshape(-1, 4, 4)
+    for _ in range(_RAKING_STEPS):
+        table *= (margins[0] / table.sum(axis=2))[:, :, None]
+        table *= (margins[1] / table.sum(axis=1))[:, None, :]
+    return table.reshape(-1, 16)
+
+
+def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np.ndarray:
+    """The stake x in [0, max_stake] that maximises Σ_c p_c log(1 + x r_c), by bisection of the slope.
+
+    Shapes: chances and returns (c, ...); result (...).
+    """
+    gains = chances * returns
+    low = np.zeros(gains.shape[1:])
+    high = np.full_like(low, max_stake)
+    for _ in range(_BISECTION_STEPS):
+        middle = (low + high) / 2
+        rising = (gains / (1.0 + middle * returns)).sum(axis=0) > 0
+        low, high = np.where(rising, middle, low), np.where(rising, high, middle)
+    return low
+
+
+def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> tuple[np.ndarray, np.ndarray]:
+    """The stake x in [0, max_stake] that maximises the growth Σ_c p_c log(1 + x r_c), and that growth, by
+    Newton's method.
+
+    Only the first cell may have a positive return. Where no stake grows, the stake is 0 and the slope at 0 is
+    returned as the growth, so that the largest growth belongs to the event that comes closest to paying.
+
+    Shapes: chances and returns (4, ...), broadcast against each other; results (...).
+    """
+    chances, returns = np.broadcast_arrays(chances, returns)
+    growth = np.asarray((chances * returns).sum(axis=0))
+    stake = np.zeros_like(growth)
+    paying = growth > 0
+    chance, odds = chances[:, paying], returns[:, paying]
+    gain, gives, takes = chance[0], odds[0], -odds[1:]
+    loses = chance[1:] * takes
+    x = np.minimum(_stake_above(gain, gives, loses, chance[1:]), max_stake)
+    for _ in range(_NEWTON_STEPS):
+        rest = 1.0 - takes * x
+        terms = loses / rest
+        total, stretch = terms.sum(axis=0), 1.0 + gives * x
+        slope = gives * total + stretch * (terms * takes / rest).sum(axis=0)
+        before, x = x, np.clip(x - (stretch * total - gain * gives) / slope, 0.0, max_stake)
+        if (before - x <= 1e-12).all():
+            break
+    stake[paying] = x
+    growth[paying] = (chance * np.log1p(x * odds)).sum(axis=0)
+    return stake, growth
+
+
+def _stake_above(gain: np.ndarray, gives: np.ndarray, loses: np.ndarray, chance: np.ndarray) -> np.ndarray:
+    """A starting point above the optimal stake: the least of three, for the first loss, the first two, and
+    all losses."""
+    lost, total = np.cumsum(loses, axis=0), np.cumsum(chance, axis=0)
+    return np.asarray(((gain * gives - lost) * total / (lost * gives * (gain + total))).min(axis=0))

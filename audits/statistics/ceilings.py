@@ -1,0 +1,72 @@
+"""Ceiling of an audit: the bound that the betting test certifies if every pair of scores separates the
+worlds.
+
+Derivation: docs/proofs/betting.md.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+import numpy as np
+
+from audits.statistics.bets import next_choice
+from audits.statistics.betting import EPSILON_MAX, RECENT_PAIRS, Betting
+from audits.statistics.score_pairs import PairCounts
+
+
+def ceiling(
+    block_sizes: Iterable[int],
+    *,
+    delta: float,
+    confidence: float,
+    epsilon_max: float = EPSILON_MAX,
+) -> float:
+    """The bound in nats that `Betting` certifies from perfectly separated scores in blocks of these sizes."""
+    bounds = ceilings(block_sizes, delta=delta, confidence=confidence, epsilon_max=epsilon_max)
+    return bounds[-1][1] if bounds else 0.0
+
+
+def ceilings(
+    block_sizes: Iterable[int],
+    *,
+    delta: float,
+    confidence: float,
+    epsilon_max: float = EPSILON_MAX,
+    points: int = 0,
+) -> list[tuple[int, float]]:
+    """Growth of the ceiling with the number of pairs, as a list of (pairs, bound in nats).
+
+    It is reported after the blocks at which bets are chosen, after `points` other blocks evenly spaced, and
+    after the last block. Blocks between two choices of bets are delivered together, which may move a bound by
+    one step of the grid.
+    """
+    betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
+    ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
+    stops = np.cumsum(np.fromiter(_pairs_between_choices(ends), dtype=np.int64))
+    parts = np.union1d(stops, _recent_starts(ends, stops))
+    if len(ends):
+        stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
+    reported, bounds = set(stops.tolist()), []
+    for pairs in np.diff(np.union1d(stops, parts), prepend=0):
+        betting.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
+        if betting.pairs in reported:
+            bounds.append((betting.pairs, betting.epsilon_lower))
+    return bounds
+
+
+def _pairs_between_choices(ends: np.ndarray) -> Iterator[int]:
+    """The number of pairs between consecutive choices of bets; `ends` are the pairs seen after each block."""
+    pairs, total = 0, int(ends[-1]) if len(ends) else 0
+    while pairs < total:
+        due = max(next_choice(pairs), pairs + 1)
+        end = int(ends[min(int(np.searchsorted(ends, due)), len(ends) - 1)])
+        yield end - pairs
+        pairs = end
+
+
+def _recent_starts(ends: np.ndarray, choices: np.ndarray) -> np.ndarray:
+    """For each of `choices`, the start of the shortest run of blocks that ends there and holds `RECENT_PAIRS`
+    pairs, or 0."""
+    starts = np.concatenate([[0], ends])
+    return starts[np.searchsorted(starts, np.maximum(choices - RECENT_PAIRS, 0), side="right") - 1]

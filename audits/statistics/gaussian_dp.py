@@ -1,0 +1,153 @@
+"""A lower confidence bound on μ of Gaussian differential privacy, for any mechanism.
+
+What is certified, and what is not: docs/proofs/gaussian_dp.md.
+"""
+
+from __future__ import annotations
+
+import math
+
+import attrs
+import numpy as np
+
+from arena.settings import at_least, at_most, check_value, less_than, more_than
+from audits.statistics.bands import Band
+from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.score_histogram import ScoreHistogram
+from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import EVERYTHING, Event
+
+
+def gaussian_trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:
+    """The trade-off function G_μ of N(0, 1) against N(μ, 1) at type I errors alpha; any shape."""
+    from scipy.special import ndtr, ndtri  # slow to import
+
+    return np.asarray(ndtr(-ndtri(alpha) - mu))
+
+
+def mu_lower(upper0: np.ndarray, lower1: np.ndarray) -> np.ndarray:
+    """The least μ ≥ 0 of a mechanism with an event of probability at most `upper0` in world 0 and at least
+    `lower1` in world 1.
+
+    Any shape; `upper0` above 0 and `lower1` below 1.
+    """
+    from scipy.special import ndtri  # slow to import
+
+    return np.maximum(ndtri(lower1) - ndtri(upper0), 0.0)
+
+
+def mu_lower_of_band(band: Band) -> float:
+    """The certified lower bound on μ over all events of a band.
+
+    The events include their complements, so exchanging the worlds would not change the result.
+    """
+    return float(mu_lower(band.upper[0], band.lower[1]).max(initial=0.0))
+
+
+def delta_if_gaussian(epsilon: float, mu: float) -> float:
+    """δ(ε) of the Gaussian mechanism with this μ; ε in nats. Source: Balle and Wang (2018), Theorem 8."""
+    from scipy.special import log_ndtr  # slow to import
+
+    if not mu > 0:
+        return 0.0
+    near, far = mu / 2 - epsilon / mu, -mu / 2 - epsilon / mu
+    return float(max(0.0, math.exp(log_ndtr(near)) - math.exp(epsilon + log_ndtr(far))))
+
+
+def epsilon_if_gaussian(delta: float, mu: float) -> float:
+    """The ε in nats at δ of the Gaussian mechanism with this μ; infinite at δ = 0 unless μ = 0.
+
+    It says nothing about other mechanisms with this bound on μ.
+
+    Raises: InvalidArgument.
+    """
+    from scipy.optimize import brentq  # slow to import
+
+    check_value("delta", delta, at_least(0), at_most(1))
+    check_value("mu", mu, at_least(0), less_than(math.inf))
+    if delta_if_gaussian(0.0, mu) <= delta:
+        return 0.0
+    if delta == 0:
+        return math.inf
+    upper = 1.0
+    while delta_if_gaussian(upper, mu) > delta:
+        upper *= 2.0
+    return float(brentq(lambda epsilon: delta_if_gaussian(epsilon, mu) - delta, 0.0, upper, xtol=1e-12))
+
+
+@attrs.frozen
+class GaussianBound:
+    """A bound on μ, and the counts that it rests on.
+
+    mu_lower: certified, at least 0.
+    event: the event that was counted; it should occur more often in world 1.
+    pairs: the number of held-out pairs. hits: held-out games in the event, in world 0 and in world 1.
+    alpha_upper, beta_upper: upper limits on the errors of the test that decides for world 1 on the event.
+    """
+
+    mu_lower: float
+    event: Event
+    pairs: int
+    hits: tuple[int, int]
+    alpha_upper: float
+    beta_upper: float
+
+
+class HeldOutGaussianEstimator:
+    """A lower confidence bound on μ from one event, at a number of games fixed beforehand.
+
+    confidence: the probability, at least, that the bound does not exceed the true μ.
+    choose_pairs: the event is chosen on the first blocks that hold at least so many pairs; later blocks are
+        counted.
+    held_out_pairs: the expected number of pairs that follow; a wrong guess costs power, never validity.
+
+    Raises: InvalidArgument.
+    """
+
+    def __init__(self, *, confidence: float, choose_pairs: int, held_out_pairs: int) -> None:
+        check_value("confidence", confidence, more_than(0), less_than(1))
+        check_value("choose_pairs", choose_pairs, at_least(1))
+        check_value("held_out_pairs", held_out_pairs, at_least(1))
+        self._level = (1.0 - confidence) / 2
+        self._choose_pairs = choose_pairs
+        self._held_out_pairs = held_out_pairs
+        self._histogram = ScoreHistogram()
+        self._event: Event | None = None
+        self._pairs = 0
+        self._hits = np.zeros(2, dtype=np.int64)
+
+    def update(self, block: PairCounts) -> None:
+        """Learn from a block, or count it."""
+        if not block.pairs:
+            return
+        if self._event is None:
+            self._histogram.add(block)
+            if self._histogram.pairs >= self._choose_pairs:
+                self._event = self._choose()
+                self._histogram = ScoreHistogram()
+            return
+        self._hits += self._event.count(block)
+        self._pairs += block.pairs
+
+    def result(self) -> GaussianBound | None:
+        """The bound, or None until a block has followed those that chose the event."""
+        if self._event is None or not self._pairs:
+            return None
+        lower, upper = clopper_pearson(self._hits, self._pairs, self._level)
+        _, misses = clopper_pearson(self._pairs - self._hits, self._pairs, self._level)
+        return GaussianBound(
+            mu_lower=float(mu_lower(upper[0], lower[1])),
+            event=self._event,
+            pairs=self._pairs,
+            hits=(int(self._hits[0]), int(self._hits[1])),
+            alpha_upper=float(upper[0]),
+            beta_upper=float(misses[1]),
+        )
+
+    def _choose(self) -> Event:
+        """The event with the largest bound, if future games resemble those so far."""
+        events, expected = self._histogram.predict_counts(self._held_out_pairs)
+        if not len(events):
+            return EVERYTHING
+        lower, upper = clopper_pearson(expected, self._held_out_pairs, self._level)
+        return events[int(mu_lower(upper[0], lower[1]).argmax())]

@@ -1,0 +1,114 @@
+"""Histogram of the scores of both worlds, in memory that grows with the logarithm of their number."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import Events
+
+MAX_CANDIDATES = 128  # thresholds offered to a choice of events
+MAX_EXACT_EDGES = 256  # distinct scores up to which each of them is an edge
+_MAX_BIN_WEIGHT = 1 / 32
+
+
+class ScoreHistogram:
+    """A histogram that remembers the scores of earlier blocks, from which events are chosen.
+
+    Bin i holds the scores from edge i up to edge i + 1. While few distinct scores occur, every score is an
+    edge and the counts are exact. Afterwards the weight of a bin limits its width. The weight is the bin's
+    share of all scores at least as far out, summed over both worlds, so bins are narrow relative to the tail
+    beyond them. A score becomes an edge only where a bin has gathered too much weight, and an edge is removed
+    only where its two bins are light together.
+
+    An edge that stays has exact counts from then on. A new edge counts the earlier scores of its bin as below
+    it. Moving edges with every block would average that error out within a block but let it accumulate.
+    """
+
+    def __init__(self) -> None:
+        self._edges = np.empty(0)
+        self._mass = np.empty((2, 0), dtype=np.int64)
+
+    def __len__(self) -> int:
+        """The number of bins."""
+        return len(self._edges)
+
+    @property
+    def pairs(self) -> int:
+        """The number of pairs seen."""
+        return int(self._mass[0].sum())
+
+    def add(self, block: PairCounts) -> None:
+        """Count the scores of a block."""
+        values = np.concatenate([self._edges, *block.scores.T])
+        edges, place = np.unique(values, return_inverse=True)
+        old, new0, new1 = np.split(place, [len(self), len(self) + len(block.counts)])
+        mass = np.zeros((2, len(edges)), dtype=np.int64)
+        mass[:, old] = self._mass
+        np.add.at(mass[0], new0, block.counts)
+        np.add.at(mass[1], new1, block.counts)
+        if len(edges) > MAX_EXACT_EDGES:
+            kept = choose_edges(mass, old)
+            edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)
+        self._edges, self._mass = edges, mass
+
+    def events(self, *, candidates: int = MAX_CANDIDATES) -> tuple[Events, np.ndarray]:
+        """The events of at most `candidates` thresholds, and the number of games (2, 2k) of each world in
+        them.
+
+        There are no events if all scores are equal.
+        """
+        kept = np.arange(1, len(self))
+        if len(kept) > candidates:
+            kept = _choose_landmarks(self._mass, candidates)
+        below = np.cumsum(self._mass, axis=1)[:, kept - 1]
+        return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
+
+    def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
+        """The events, and the number of games (2, 2k) of each world to expect in them among `pairs` further
+        pairs.
+
+        Half a game is added to each count, so that an event that never occurred in one world is not taken to
+        be impossible.
+        """
+        events, counts = self.events()
+        return events, pairs * (counts + 0.5) / (self.pairs + 1)
+
+
+def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
+    """Indices of the edges to keep, existing or new; `old` are the indices of the existing ones."""
+    below = np.cumsum(mass, axis=1)
+    above = below[:, -1:] - below + mass
+    weight = (mass / (np.minimum(above, below) + 1)).sum(axis=0)
+    so_far = np.cumsum(weight)
+    kept = np.zeros(len(weight), dtype=bool)
+    kept[old] = True
+    gathered = so_far - np.maximum.accumulate(np.where(kept, so_far, 0.0))
+    kept |= np.diff(np.floor(gathered / _MAX_BIN_WEIGHT), prepend=0.0) > 0
+    kept[0] = True
+    bins = np.flatnonzero(kept)
+    weights = np.add.reduceat(weight, bins)
+    light = np.concatenate([[False], weights[:-1] + weights[1:] < _MAX_BIN_WEIGHT])
+    light[::2] = False  # so that no two neighbouring edges are removed at once
+    return bins[~light]
+
+
+def _choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
+    """Indices (at most `limit`, sorted, never 0) of the edges that are most useful as thresholds.
+
+    In each world these are the edges that cut off 1, 2, 4, ... scores (or a finer geometric sequence) from
+    either end, and edges evenly spaced in rank.
+    """
+    each = limit // (3 * len(mass))
+    last = mass.shape[1] - 1
+    marks = []
+    for row in mass:
+        total = int(row.sum())
+        below = np.cumsum(row)
+        above = total - below + row
+        tail = np.unique(np.geomspace(1, total, each).round())
+        even = np.linspace(0, total, each + 2)[1:-1]
+        marks.append(np.searchsorted(below, np.concatenate([tail, even]), side="left") + 1)
+        marks.append(last - np.searchsorted(above[::-1], tail, side="left"))
+    places = np.unique(np.concatenate(marks))
+    return np.asarray(places[(places >= 1) & (places <= last)])
