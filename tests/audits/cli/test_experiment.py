@@ -146,7 +146,7 @@ def test_numbers_can_be_cut(tmp_path) -> None:
         (("--jobs", "0"), "jobs must be at least 1, got 0"),
         (("--plot", "chart.pdf"), "a chart must be a PNG or an SVG, got 'chart.pdf'."),
         (("--active", "guessing"), "Invalid value for '--active': 'guessing' is not one of"),
-        (("--constant", "0"), "constant is more than 0, got 0.0"),
+        (("--constant", "0"), "constant must be more than 0, got 0.0"),
         (("--positive", "x"), "{data}, column 'y': there is no such label, got 'x'."),
         (("--quantiles", "1"), "quantiles must be at least 2, got 1"),
     ],
