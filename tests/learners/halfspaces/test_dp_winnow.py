@@ -26,7 +26,7 @@ from learners.halfspaces.base import update_bound
 from learners.halfspaces.constants import winnow_constants
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.mechanisms.accounting.bounded_range import renyi_composition
-from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.noise.laplace_noise import laplace
 
 RATE = 1e-7
@@ -268,12 +268,12 @@ def test_the_printed_constants_are_reconstructed() -> None:
     assert constants.draws == math.ceil(2 * math.log(2_000 / 0.05) / 0.01)
     assert constants.updates == math.ceil(2 * math.log(1024) / (constants.rate * 0.1))
     half = {"slack": 5e-7}
-    assert advanced_composition(
+    assert compose_advanced(
         int(constants.updates * constants.draws), 4 * constants.rate, **half
     ).epsilon == pytest.approx(0.5)
-    assert advanced_composition(
-        int(constants.updates), constants.watch_epsilon, **half
-    ).epsilon == pytest.approx(0.5)
+    assert compose_advanced(int(constants.updates), constants.watch_epsilon, **half).epsilon == pytest.approx(
+        0.5
+    )
     assert constants.mistakes > 1e20
     learner = DpWinnow(concepts=Halfspaces(1024, 0.2), c=0.5, rounds=1_000)
     assert learner.printed_constants == str(constants)
@@ -294,9 +294,7 @@ def test_the_claim_is_the_cost_of_the_parameters_in_use() -> None:
     assert learner.claim.epsilon == 0.4 + draws.epsilon
     assert learner.claim.delta == 1e-6
     assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
-    paper = (
-        advanced_composition(10, 0.4, slack=5e-7).epsilon + advanced_composition(70, 0.04, slack=5e-7).epsilon
-    )
+    paper = compose_advanced(10, 0.4, slack=5e-7).epsilon + compose_advanced(70, 0.04, slack=5e-7).epsilon
     assert learner.paper_epsilon == pytest.approx(paper)
     same = [{"rate": 1.0, "cached": 100}, {"threshold": 3.0}, {"rounds": 10}, {"beta": 0.5}, {"c": 0.9}]
     for others in same:

@@ -28,7 +28,7 @@ from support.voting_laws import (
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import advanced_composition, basic_composition, zcdp_guarantee
+from learners.mechanisms.accounting.composition import basic_composition, compose_advanced, zcdp_guarantee
 from learners.pate.ensemble.screening import distances
 from learners.pate.pate_svt import PateSvt, probability_above, threshold_for, tight_scale
 
@@ -124,7 +124,7 @@ def test_the_claim_is_at_most_that_of_other_compositions(
     assert slack > delta / 2
     ways = (
         basic_composition(spec.runs, run),
-        advanced_composition(spec.runs, run, slack=slack),
+        compose_advanced(spec.runs, run, slack=slack),
         zcdp_guarantee(spec.runs * run**2 / 2, slack=slack),
     )
     assert spec.claim.epsilon <= min(way.epsilon for way in ways) * (1 + 1e-9)
