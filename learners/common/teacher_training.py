@@ -2,12 +2,8 @@
 
 Steps 2, 3(a) and 3(b) of GenericBBL: a random subset of the sample is divided at random into T chunks of λ
 examples, and an empirical risk minimiser is trained on each. There are two routes with the same output
-distribution (docs/architecture.md):
-
-compositions: if the sample has few distinct examples, a chunk matters only by its composition: how often it
-    holds each of them. All T compositions are drawn at once from a multinomial distribution with replacement,
-    and accepted with the probability that makes them draws without replacement.
-rows: otherwise the examples of each game are drawn one by one, in random order.
+distribution (docs/architecture.md). If the sample has few distinct examples, all T *compositions* of chunks
+(how often each holds each example) are drawn at once. Otherwise the *rows* of each game are drawn one by one.
 """
 
 from __future__ import annotations

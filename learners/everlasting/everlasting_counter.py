@@ -89,10 +89,7 @@ class EverlastingCounter(GenericBBL):
         return self.halts * 2 ** (index - 1)
 
     def stopping_count(self, index: int) -> float:
-        """θ of a round: the private count at which it halts.
-
-        Raises: InvalidArgument if the lag of the count exceeds the hard stop.
-        """
+        """θ of a round, at which it halts. Raises: InvalidArgument if the count lags behind the hard stop."""
         beta, epsilon = _HARD_STOP_SHARE * self.delta, self.counter_epsilon_run
         if self.counter == CROSSING:
             lag = running_sum_lag(beta, epsilon=epsilon)
@@ -135,7 +132,6 @@ class EverlastingCounter(GenericBBL):
         return min(charged, compose(answers, noise, slack=slack), key=lambda cost: cost.epsilon)
 
     def _cost_of_query(self) -> Guarantee:
-        """The cost of a query, through the count and through the next round."""
         next_round = super()._cost_of_query()
         count = self.counter_epsilon_run
         hard_stop = (exp(count) + 1) * _HARD_STOP_SHARE * self.delta

@@ -121,8 +121,6 @@ class GenericBBL(Learner):
         if self.rounds is None or self.rounds > 1:
             self.round(2)
 
-    # --- parameters of rounds ---------------------------------------------------------------------
-
     @property
     def rate_run(self) -> float:
         """The rate of step 3(f)."""
@@ -210,8 +208,6 @@ class GenericBBL(Learner):
     def _cost_of_answers(self, round: BBLRound) -> tuple[float, float]:
         """(ε, δ) of all answers of a round together, if one teacher changes."""
 
-    # --- practical constants ----------------------------------------------------------------------
-
     _practical_answers: ClassVar[int | None] = None  # R_1; None: as many as round 2 needs
 
     @classmethod
@@ -266,8 +262,6 @@ class GenericBBL(Learner):
         distinct = self.concepts.domain if sample is None else sample.distinct().points
         self.concepts.check_growth(points if distinct is None else min(points, len(distinct)))
 
-    # --- utility ----------------------------------------------------------------------------------
-
     def bound(self, rounds: int) -> Bound | None:
         """The error bound of Theorem 6.2 (5.2 of the first version) for rounds 1 … `rounds`.
 
@@ -308,8 +302,6 @@ class GenericBBL(Learner):
         """Whether all noise of the round is below 1/16 except with probability β_i (Claim E.3 of v2)."""
         return run.teachers * run.noise >= 16 * log(run.answers / run.beta)
 
-    # --- explanations -----------------------------------------------------------------------------
-
     def explain(self) -> dict[str, str]:
         """The first two rounds, and the constants that the paper prints, as `arena show` prints them."""
         rounds = [self.round(index) for index in range(1, min(self.rounds or 2, 2) + 1)]
@@ -333,8 +325,6 @@ class GenericBBL(Learner):
         at = ", ".join(f"{letter} = {value:.3g}" for letter, value in values.items())
         limit = "" if valid == own else "; the theorem takes α, β and δ below 1/16"
         return f"demand {constants} ({at}{limit})"
-
-    # --- privacy ----------------------------------------------------------------------------------
 
     @property
     def claim(self) -> Claim:

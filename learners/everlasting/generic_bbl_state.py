@@ -23,12 +23,9 @@ class BBLState(ABC):
 
     A version defines `_open_round` and `_answer_many`. One that learns from other points than queries also
     defines `_open_pool`, `_add_queries` and `_draw_pool`.
-
-    answers_at_once: the number of answers computed together, in all games. Many would be wasted, since a halt
-    in one game ends them.
     """
 
-    answers_at_once: ClassVar[int] = 65_536
+    answers_at_once: ClassVar[int] = 65_536  # in all games together; a halt in one game wastes the rest
     _round: BBLRound
     _cuts: np.ndarray
 

@@ -46,10 +46,7 @@ class Electorate:
 
     @classmethod
     def train(cls, sample: Sample, concept_class: ConceptClass) -> Electorate:
-        """Train one teacher, an empirical risk minimiser, on each example of the sample.
-
-        Raises: InvalidArgument for points outside the domain.
-        """
+        """Train an empirical risk minimiser on each example. Raises: as `ConceptClass.check`."""
         concept_class.check(sample.points)
         minimisers = concept_class.erm(sample.points[:, None], sample.labels[:, None])
         concepts, place = np.unique(minimisers, axis=0, return_inverse=True)
@@ -122,10 +119,7 @@ class VotePredictor(FixedSizeLearner):
         return True
 
     def train_electorate(self, sample: Sample) -> Electorate:
-        """The teachers of one sample.
-
-        Raises: Unsupported for a sample of another size; InvalidArgument for points outside the domain.
-        """
+        """The teachers of a sample. Raises: Unsupported for another size; otherwise as `Electorate.train`."""
         self.check_sample_size(sample)
         return Electorate.train(sample, self.concepts)
 

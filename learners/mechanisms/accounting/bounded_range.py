@@ -36,8 +36,7 @@ def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
 
     The draws are ρ-zCDP with ρ = draws·width²/8 (Cesar and Rogers 2021). By Proposition 12 of Canonne,
     Kamath, Steinke (2020), ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
-    these, or (draws·width, 0) if that is less. Never above `hoeffding_composition`. With slack 0 it is pure
-    DP.
+    these, or (draws·width, 0) if that is less or slack is 0. Never above `hoeffding_composition`.
     """
     check_value("draws", draws, at_least(0))
     check_value("slack", slack, at_least(0), less_than(1))

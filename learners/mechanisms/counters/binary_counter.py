@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.settings import at_least, check_value, whole
-from learners.mechanisms.accounting.monotone_search import largest_affordable, least_sufficient
+from learners.mechanisms.accounting.monotone_search import least_sufficient
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.parameter_checks import check_positive, check_probability
 
@@ -101,11 +101,10 @@ def _error_of_unit_scale(horizon: int, beta: float) -> float:
     check_probability(beta=beta)
     rounds = _count_rounds_by_digits(horizon)
 
-    def minus_union_bound(error: float) -> float:  # increases with the error
-        return -math.fsum(2 * many * _tail_bound(nodes, error) for nodes, many in rounds.items())
+    def union_bound(error: float) -> float:
+        return math.fsum(2 * many * _tail_bound(nodes, error) for nodes, many in rounds.items())
 
-    # The number after the largest error at which the union bound still exceeds beta.
-    return math.nextafter(largest_affordable(minus_union_bound, -beta), math.inf)
+    return least_sufficient(lambda error: union_bound(error) < beta)
 
 
 def _tail_bound(nodes: int, error: float) -> float:

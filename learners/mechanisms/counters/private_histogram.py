@@ -76,10 +76,8 @@ class HistogramNoise:
     def guarantee(self) -> Guarantee:
         """ε = sensitivity/b, and the exact δ at this ε for integer counts."""
         full, rest = divmod(self.sensitivity, self.key_sensitivity)
-        log_rest = full * math.log1p(-self._mass_beyond(self.key_sensitivity)) + math.log1p(
-            -self._mass_beyond(rest)
-        )
-        return Guarantee(self.sensitivity / self.scale, -math.expm1(log_rest))
+        log_full, log_rest = (math.log1p(-self._mass_beyond(k)) for k in (self.key_sensitivity, rest))
+        return Guarantee(self.sensitivity / self.scale, -math.expm1(full * log_full + log_rest))
 
     def _mass_beyond(self, k: int) -> float:
         """The probability of the outcomes that are impossible for a count lower by k."""

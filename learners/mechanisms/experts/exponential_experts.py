@@ -41,10 +41,7 @@ class ExponentialExperts:
         self._scores[:] = prior / rate
 
     def observe(self, losses: np.ndarray) -> None:
-        """Add this round's losses (n, N).
-
-        Raises: InvalidArgument if they have another shape or are not in [0, 1].
-        """
+        """Add this round's losses (n, N). Raises: InvalidArgument for another shape, or outside [0, 1]."""
         losses = np.asarray(losses)
         if losses.shape != self._scores.shape:
             raise InvalidArgument(f"losses must have shape {self._scores.shape}", value=losses.shape)

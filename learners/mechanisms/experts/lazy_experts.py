@@ -63,10 +63,7 @@ class LazyExperts:
         return self._left.copy()
 
     def observe(self, losses: np.ndarray) -> None:
-        """Add this round's losses (n, N), then keep or redraw the experts of the next round.
-
-        Raises: InvalidArgument if they have another shape or are not in [0, 1].
-        """
+        """Add this round's losses as `ExponentialExperts.observe`, then keep or redraw the experts."""
         losses = np.asarray(losses)
         self._hedge.observe(losses)
         stay = self._stay * np.exp(-self._rate * losses[self._rows, self._expert])

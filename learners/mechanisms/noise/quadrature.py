@@ -17,7 +17,6 @@ def laplace_nodes(scale: float, kinks: Iterable[float] = ()) -> tuple[np.ndarray
     """Nodes t (m,) and weights w (m,) such that the sum of w·f(t) is E f(Lap(scale)), to about 1e-15.
 
     Gauss-Legendre rules on panels of at most half a scale, which end at 0 and at the kinks.
-
     kinks: where f or one of its derivatives jumps. Between kinks f must vary no faster than exp(t / scale).
 
     >>> t, w = laplace_nodes(2.0, [1.0])

@@ -65,14 +65,11 @@ class EMCover:
         self._rate = rate
         self._universal_set = universal_set
         self._round = 0
-        self.which = np.zeros(len(uniforms), np.intp)
-        """(n,): the state of each game, -1 if the game is finished."""
-        self.left = np.ones((1, len(covers)), bool)
-        """(m, U): the examples that are not covered yet."""
-        self.used = np.zeros((1, covers.shape[1]), bool)
-        """(m, G): the sets that have been chosen."""
+        self.which = np.zeros(len(uniforms), np.intp)  # (n,) the state of each game, -1 if it is finished
+        self.left = np.ones((1, len(covers)), bool)  # (m, U) the examples that are not covered yet
+        self.used = np.zeros((1, covers.shape[1]), bool)  # (m, G) the sets that have been chosen
+        # (m, G, O): the total weight of the remaining examples that each set covers
         self.sums = (self._covers.T @ self._weights)[None]
-        """(m, G, O): the total weight of the remaining examples that each set covers."""
 
     @property
     def finished(self) -> bool:
@@ -121,10 +118,7 @@ class EMCover:
 
 
 def choice_weights(scores: np.ndarray, used: np.ndarray, *, rate: float) -> np.ndarray:
-    """(m, G·O): numbers proportional to the probabilities of the candidates, 0 for those of used sets.
-
-    Shapes: scores (m, G, O); used (m, G) bool.
-    """
+    """(m, G·O): relative probabilities by scores (m, G, O), 0 for the candidates of used sets (m, G)."""
     usable = np.where(used[..., None], -np.inf, scores).reshape(len(scores), -1)
     return np.exp(rate / 2 * (usable - usable.max(axis=1, keepdims=True, initial=-np.inf)))
 
@@ -152,10 +146,7 @@ def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = Tr
 
 
 def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = True) -> float:
-    """The least ε at this δ: `cover_delta` solved for ε.
-
-    At δ = 0 it is (k + 1)·ε₀/2 for a replaced example, and k·ε₀/2 for an added one.
-    """
+    """The least ε at this δ; at δ = 0, (k + 1)·ε₀/2 for a replaced example and k·ε₀/2 for an added one."""
     _check(rounds, rate)
     check_value("delta", delta, at_least(0), at_most(1))
     a, j = rate / 2, rounds + 1
