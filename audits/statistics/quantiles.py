@@ -6,6 +6,7 @@ Derivation: docs/proofs/quantiles.md.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -24,6 +25,7 @@ class Quantile:
     upper: np.ndarray
 
 
+@lru_cache(maxsize=64)
 def limit_ranks(games: int, q: float, level: float) -> tuple[int, int]:
     """The ranks (r, s) of the order statistics that are limits at one-sided `level`; 0 and n + 1 where there
     is none."""

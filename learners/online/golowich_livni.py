@@ -237,6 +237,9 @@ class Forests:
         self._rng = rng
         self._state = np.full((rows, leaves), START, soa.state_type)
         self._height = np.zeros((rows, leaves), np.int8)
+        # The height up to which a leaf is the first of its block.
+        numbers = np.arange(leaves)
+        self._first = np.where(numbers, np.bitwise_count((numbers & -numbers) - 1), 127).astype(np.int8)
         self.function = np.full(rows, soa.function[START])
         self.count = np.full(rows, leaves)
 
@@ -252,10 +255,10 @@ class Forests:
 
     def counts(self, rows: np.ndarray) -> np.ndarray:
         """(k, F): how many pertinent nodes of the rows (k,) have each function."""
-        functions = self._soa.function[self._state[rows]].astype(np.intp)
-        inside = np.arange(self._state.shape[1]) & ((1 << self._height[rows].astype(np.intp)) - 1)
+        pertinent = self._height[rows] <= self._first
         width = self._soa.nothing + 1
-        cells = (functions + width * np.arange(len(rows))[:, None])[inside == 0]
+        functions = self._soa.function[self._state[rows][pertinent]]
+        cells = functions + width * np.repeat(np.arange(len(rows)), pertinent.sum(axis=1))
         return np.bincount(cells, minlength=width * len(rows)).reshape(-1, width)[:, :-1]
 
     def show(self, rows: np.ndarray, functions: np.ndarray, counts: np.ndarray) -> None:
