@@ -255,11 +255,11 @@ class Forests:
 
     def counts(self, rows: np.ndarray) -> np.ndarray:
         """(k, F): how many pertinent nodes of the rows (k,) have each function."""
-        pertinent = self._height[rows] <= self._first
-        width = self._soa.nothing + 1
-        functions = self._soa.function[self._state[rows][pertinent]]
-        cells = functions + width * np.repeat(np.arange(len(rows)), pertinent.sum(axis=1))
-        return np.bincount(cells, minlength=width * len(rows)).reshape(-1, width)[:, :-1]
+        soa, width = self._soa, self._soa.nothing + 1
+        counted = self._height[rows] <= self._first  # one leaf of each block
+        functions = np.where(counted, soa.function[self._state[rows]], soa.nothing)
+        cells = functions + width * np.arange(len(rows))[:, None]
+        return np.bincount(cells.ravel(), minlength=width * len(rows)).reshape(-1, width)[:, :-1]
 
     def show(self, rows: np.ndarray, functions: np.ndarray, counts: np.ndarray) -> None:
         """Show these functions (k,) from now on; `counts` are those of the rows."""

@@ -93,6 +93,7 @@ few = st.sampled_from([-math.inf, 0.0, 1.0, 2.0, math.inf])
 pair_lists = st.lists(st.tuples(few, few), max_size=12)
 
 
+@pytest.mark.thorough
 @given(blocks=st.lists(pair_lists, max_size=5), delta=st.sampled_from([0.0, 1e-5, 0.3]))
 def test_wealth_is_that_of_gamblers_who_bet_pair_by_pair(
     blocks: list[list[tuple[float, float]]], delta: float
@@ -327,6 +328,7 @@ def test_nothing_overflows_and_memory_is_flat() -> None:
 # --- the ceiling --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(sizes=st.lists(st.integers(0, 3_000), max_size=40), delta=st.sampled_from([0.0, 1e-5, 0.1]))
 def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: float) -> None:
@@ -571,6 +573,7 @@ def check_wealth(found: Errors) -> None:
             raise Rejected(f"the mean wealth of {found.audits} audits is {found.wealth:.3g}, too much for 1")
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("law", BY_SPEED)
 def test_a_true_claim_stands(law: str, rng: np.random.Generator) -> None:
@@ -604,6 +607,7 @@ def test_errors_alone_tell_too(rng: np.random.Generator) -> None:
         audit(LAWS["Laplace"], rng, kind=Peeking, seeds=500, ends=check_errors)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_a_test_that_forgets_delta_is_caught(rng: np.random.Generator) -> None:
     """Its mean wealth is about 3.5."""

@@ -33,6 +33,7 @@ def pairs_until_refuted(rng: np.random.Generator, *, linked: bool, truth: float,
     return test.pairs
 
 
+@pytest.mark.thorough
 def test_a_small_loss_shows_in_fewer_pairs_where_noise_is_shared(rng: np.random.Generator) -> None:
     linked = [pairs_until_refuted(rng, linked=True, truth=0.2, claim=0.18) for _ in range(5)]
     apart = [pairs_until_refuted(rng, linked=False, truth=0.2, claim=0.18) for _ in range(5)]

@@ -240,6 +240,7 @@ def check_coverage(
             raise Rejected(f"more than {most} bounds of {SEEDS} exceed the truth")
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize("mu", [0.0, 1.0])
 @pytest.mark.parametrize("estimate", [mu_on_fresh_games, at_all_thresholds])
@@ -249,6 +250,7 @@ def test_mu_is_exceeded_no_more_often_than_is_said(
     check_coverage(estimate, mu, rng)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize(
     "estimate", [plug_in_estimate, zeros_clipped, limits_one_at_a_time, mu_on_the_choosing_games]

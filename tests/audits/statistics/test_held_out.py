@@ -264,6 +264,7 @@ def check_errors(found: int, *, level: float) -> None:
         raise Rejected(f"{found} errors in {SEEDS} audits, more than {most(level)} at rate {level}")
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize("pairs", [4, 200])
 @pytest.mark.parametrize("law", LAWS)
