@@ -1,7 +1,7 @@
-"""The pytest plug-in: privacy tests state how often they may fail by chance, and spend no more.
+"""The pytest plug-in: every privacy test states its probability of a false alarm, and spends no more.
 
-pytest loads this module wherever dp-arena is installed, so it imports nothing of ours before a test asks for
-it. docs/testing.md shows how it is used.
+pytest loads this module wherever dp-arena is installed, so it imports nothing of dp-arena before a test
+needs it. docs/testing.md explains its use.
 """
 
 from __future__ import annotations
@@ -19,15 +19,15 @@ if TYPE_CHECKING:
 MARK = "privacy"
 FIXTURE = "assert_private"
 _DEFAULT, _TOTAL = "privacy_error", "privacy_error_total"
-_PROPERTY = "privacy"  # of a report: what JUnit files and workers of pytest-xdist pass on
-_ROUNDING = 1 + 1e-9
+_PROPERTY = "privacy"  # of a report; JUnit files and workers of pytest-xdist transmit it
+_ROUNDING = 1 + 1e-9  # tolerance for sums of errors in floating point
 
 
 class Account:
-    """What a test may spend on being wrong, and what it did.
+    """The error that a test may spend, and what it has spent.
 
-    granted, spent: chances that it fails though every claim is true. games: played in each world.
-    refuted: a line on every claim that was.
+    granted, spent: probabilities that it fails although every claim is true. games: played in each world.
+    refuted: one line for each refuted claim.
     """
 
     def __init__(self, granted: float) -> None:
@@ -37,33 +37,35 @@ class Account:
         self.refuted: list[str] = []
 
     def spend(self, error: float | None) -> float:
-        """Spend an error, or all that is left; the test fails if that is more than it was granted."""
-        left = self.granted - self.spent
-        wanted = left if error is None else error
-        if wanted <= 0 or wanted > left * _ROUNDING:
-            asked = "" if error is None else f" and asks for {error:g}"
+        """Spend an error, or all that remains; the test fails if the remainder does not suffice."""
+        remainder = self.granted - self.spent
+        amount = remainder if error is None else error
+        if amount <= 0 or amount > remainder * _ROUNDING:
+            request = "" if error is None else f" and requests {error:g}"
             pytest.fail(
-                f"this test was granted an error of {self.granted:g}, has spent {self.spent:g} of it{asked}. "
-                f"Grant more with @pytest.mark.{MARK}(error=...), or give each call its share, error=...",
+                f"this test was granted an error of {self.granted:g}, has spent {self.spent:g} of "
+                f"it{request}. Grant more with @pytest.mark.{MARK}(error=...), or give each call its "
+                "share, error=...",
                 pytrace=False,
             )
-        self.spent += wanted
-        return wanted
+        self.spent += amount
+        return amount
 
-    def enter(self, outcome: Outcome) -> None:
-        """Take note of what a test of a claim came to."""
+    def record(self, outcome: Outcome) -> None:
+        """Record the outcome of a test of a claim."""
         self.games += outcome.games
-        if outcome.finding is not None:
-            found = outcome.finding.verdict
-            by = found.adversary if outcome.finding.sought is None else "an adversary that a search found"
+        if outcome.refutation is not None:
+            verdict = outcome.refutation.verdict
+            searched = outcome.refutation.search is not None
+            adversary = "an adversary found by a search" if searched else verdict.adversary
             self.refuted.append(
-                f"{found.learner} against {by}: ε ≥ {found.epsilon_lower:.4g} certified, where "
-                f"{found.claim.epsilon:.4g} is claimed (δ = {found.claim.delta:.3g}, "
-                f"confidence {100 * found.confidence:.10g} %)"
+                f"{verdict.learner} against {adversary}: ε ≥ {verdict.epsilon_lower:.4g} certified, claimed "
+                f"{verdict.claim.epsilon:.4g} (δ = {verdict.claim.delta:.3g}, "
+                f"confidence {100 * verdict.confidence:.10g} %)"
             )
 
-    def told(self) -> dict[str, Any]:
-        """As plain data."""
+    def to_data(self) -> dict[str, Any]:
+        """The account as plain data."""
         return {
             "granted": self.granted,
             "spent": self.spent,
@@ -78,57 +80,59 @@ _errors = pytest.StashKey["tuple[float, float | None]"]()
 
 @pytest.fixture
 def assert_private(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
-    """`audits.testing.assert_private`, whose errors in one test sum to what its mark `privacy` grants."""
+    """`audits.testing.assert_private`, within the error that the mark `privacy` grants the test."""
     from audits.testing import NotPrivate
-    from audits.testing import assert_private as asserted
+    from audits.testing import assert_private as assert_without_account
 
     account = request.node.stash[_account]
 
-    def spending(learner: Any, *, error: float | None = None, **settings: Any) -> Outcome:
+    def assert_on_account(learner: Any, *, error: float | None = None, **settings: Any) -> Outcome:
         __tracebackhide__ = True
         try:
-            outcome = asserted(learner, error=account.spend(error), **settings)
-        except NotPrivate as refuted:
-            account.enter(refuted.outcome)
+            outcome = assert_without_account(learner, error=account.spend(error), **settings)
+        except NotPrivate as failure:
+            account.record(failure.outcome)
             raise
-        account.enter(outcome)
+        account.record(outcome)
         return outcome
 
-    return spending
+    return assert_on_account
 
 
-# --- what is granted ---------------------------------------------------------------------------------
+# --- granted errors ---------------------------------------------------------------------------------
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
     parser.addini(
-        _DEFAULT, "The error of a privacy test that does not state one (a probability).", default="1e-6"
+        _DEFAULT, "Error of a privacy test that does not state one (a probability).", default="1e-6"
     )
     parser.addini(
         _TOTAL,
-        "The most that the errors of all privacy tests of a run may sum to (a probability).",
+        "Maximum sum of the errors of all privacy tests of a run (a probability).",
         default="",
     )
 
 
 def pytest_configure(config: pytest.Config) -> None:
     config.addinivalue_line(
-        "markers", f"{MARK}(error): may fail though all claims are true, at most at this rate"
+        "markers", f"{MARK}(error): maximum probability that the test fails although all claims are true"
     )
     limit = config.getini(_TOTAL)
-    config.stash[_errors] = _of_ini(config, _DEFAULT), _of_ini(config, _TOTAL) if limit else None
+    total = _read_error(config, _TOTAL) if limit else None
+    config.stash[_errors] = _read_error(config, _DEFAULT), total
     config.pluginmanager.register(Summary(), f"{MARK}-summary")
 
 
-def _of_ini(config: pytest.Config, name: str) -> float:
+def _read_error(config: pytest.Config, name: str) -> float:
     text = config.getini(name)
-    error = _probability(text)
+    error = _parse_error(text)
     if error is None:
-        raise pytest.UsageError(f"{name} is a probability between 0 and 1, got {text!r}")
+        raise pytest.UsageError(f"{name} must be a probability between 0 and 1, got {text!r}")
     return error
 
 
-def _probability(value: object) -> float | None:
+def _parse_error(value: object) -> float | None:
+    """A probability strictly between 0 and 1; None if the value is none."""
     if isinstance(value, bool) or not isinstance(value, int | float | str):
         return None
     try:
@@ -138,16 +142,16 @@ def _probability(value: object) -> float | None:
     return number if 0 < number < 1 else None
 
 
-def granted_to(item: pytest.Item) -> float | None:
+def get_granted_error(item: pytest.Item) -> float | None:
     """The error that a test is granted; None if it is no privacy test.
 
-    Raises: ValueError if its mark makes no sense.
+    Raises: ValueError if its mark is invalid.
     """
     mark = item.get_closest_marker(MARK)
     default, _ = item.config.stash[_errors]
     if mark is None:
         return default if FIXTURE in getattr(item, "fixturenames", ()) else None
-    error = _probability(mark.kwargs.get("error", default))
+    error = _parse_error(mark.kwargs.get("error", default))
     if mark.args or set(mark.kwargs) - {"error"} or error is None:
         raise ValueError(
             f"{item.nodeid}: write @pytest.mark.{MARK}(error=...), a probability between 0 and 1, "
@@ -160,20 +164,21 @@ def granted_to(item: pytest.Item) -> float | None:
 def pytest_collection_modifyitems(
     session: pytest.Session, config: pytest.Config, items: list[pytest.Item]
 ) -> Generator[None, object, object]:
-    """Put one failure in the place of tests whose errors make no sense or sum to too much.
+    """Replace the tests by one failure if their errors are invalid or sum to too much.
 
-    An exception would say the same, but not from a worker of pytest-xdist.
+    An exception would not be reported by a worker of pytest-xdist.
     """
     outcome = yield
-    refusal = _refusal(items, config.stash[_errors][1])
+    refusal = _check_errors(items, config.stash[_errors][1])
     if refusal:
-        items[:] = [Refused.from_parent(session, name="errors of privacy tests", refusal=refusal)]
+        items[:] = [InvalidErrors.from_parent(session, name="errors of privacy tests", refusal=refusal)]
     return outcome
 
 
-def _refusal(items: Iterable[pytest.Item], limit: float | None) -> str:
+def _check_errors(items: Iterable[pytest.Item], limit: float | None) -> str:
+    """Why the errors of these tests are refused; empty if they are valid."""
     try:
-        granted = [error for item in items if (error := granted_to(item)) is not None]
+        granted = [error for item in items if (error := get_granted_error(item)) is not None]
     except ValueError as error:
         return str(error)
     if limit is None or fsum(granted) <= limit * _ROUNDING:
@@ -184,8 +189,8 @@ def _refusal(items: Iterable[pytest.Item], limit: float | None) -> str:
     )
 
 
-class Refused(pytest.Item):
-    """The failure of a run whose privacy tests are granted what they should not be."""
+class InvalidErrors(pytest.Item):
+    """The failure of a run whose privacy tests have invalid errors."""
 
     def __init__(self, *, refusal: str, **options: Any) -> None:
         super().__init__(**options)
@@ -195,12 +200,12 @@ class Refused(pytest.Item):
         pytest.fail(self.refusal, pytrace=False)
 
 
-# --- what came of it ---------------------------------------------------------------------------------
+# --- reports ----------------------------------------------------------------------------------------
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    granted = granted_to(item)
+    granted = get_granted_error(item)
     if granted is not None:
         item.stash[_account] = Account(granted)
 
@@ -209,26 +214,26 @@ def pytest_runtest_setup(item: pytest.Item) -> None:
 def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Add what the summary needs, and tell of a refuted claim below the traceback, not in it."""
-    refuted = _refuted(call)
-    if refuted is not None:
-        refuted.brief = True
+    """Add the account for the summary, and print a refutation below the traceback instead of in it."""
+    failure = _find_failure(call)
+    if failure is not None:
+        failure.brief = True
     report = yield
-    if refuted is not None:
-        refuted.brief = False
+    if failure is not None:
+        failure.brief = False
         add = getattr(report.longrepr, "addsection", None)
         if add is not None:
-            add("how the claim is refuted", refuted.finding.details)
+            add("how the claim is refuted", failure.refutation.details)
     account = item.stash.get(_account, None)
     if report.when == "call" and account is not None:
-        report.user_properties.append((_PROPERTY, account.told()))
+        report.user_properties.append((_PROPERTY, account.to_data()))
     return report
 
 
-def _refuted(call: pytest.CallInfo[None]) -> NotPrivate | None:
-    """The failure, if it is one of ours; where our module was never imported, none is."""
-    ours = sys.modules.get("audits.testing")
-    if ours is None or call.excinfo is None or not isinstance(call.excinfo.value, ours.NotPrivate):
+def _find_failure(call: pytest.CallInfo[None]) -> NotPrivate | None:
+    """The failure of a call, if it is a refuted claim; None also if `audits.testing` was never imported."""
+    module = sys.modules.get("audits.testing")
+    if module is None or call.excinfo is None or not isinstance(call.excinfo.value, module.NotPrivate):
         return None
     return call.excinfo.value
 
@@ -237,24 +242,24 @@ class Summary:
     """The section at the end of a run that has privacy tests."""
 
     def __init__(self) -> None:
-        self._ran: list[tuple[str, dict[str, Any]]] = []
+        self._accounts: list[tuple[str, dict[str, Any]]] = []
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        told = dict(report.user_properties).get(_PROPERTY)
-        if report.when == "call" and isinstance(told, dict):
-            self._ran.append((report.nodeid, told))
+        account = dict(report.user_properties).get(_PROPERTY)
+        if report.when == "call" and isinstance(account, dict):
+            self._accounts.append((report.nodeid, account))
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
-        if not self._ran:
+        if not self._accounts:
             return
         granted, spent, games = (
-            fsum(told[name] for _, told in self._ran) for name in ("granted", "spent", "games")
+            fsum(account[name] for _, account in self._accounts) for name in ("granted", "spent", "games")
         )
         terminalreporter.section("privacy claims")
         terminalreporter.write_line(
-            f"{len(self._ran)} test{'s' if len(self._ran) > 1 else ''}; errors granted {granted:.4g}, "
-            f"spent {spent:.4g}; {games:,.0f} games in each world"
+            f"{len(self._accounts)} test{'s' if len(self._accounts) > 1 else ''}; errors granted "
+            f"{granted:.4g}, spent {spent:.4g}; {games:,.0f} games in each world"
         )
-        for nodeid, told in self._ran:
-            for line in told["refuted"]:
+        for nodeid, account in self._accounts:
+            for line in account["refuted"]:
                 terminalreporter.write_line(f"REFUTED {nodeid}: {line}")

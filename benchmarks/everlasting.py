@@ -32,7 +32,7 @@ from arena.concepts import (
     Stumps,
     Thresholds,
 )
-from audits.data.csv import load_sample, positive_of, read_table
+from audits.data.csv_samples import load_sample, positive_of, read_table
 from audits.races import PredictorStanding, plan_predictor_race, run_race
 from audits.races.predictor_errors import EvaluationSet
 from learners.everlasting.everlasting_counter import EverlastingCounter

@@ -23,8 +23,8 @@ from tabulate import tabulate
 
 from arena import Learner, Sample, Training
 from arena.concepts import DecisionLists, Literals, Variables
-from audits.data.fit import Fitted, fit
-from audits.data.one_hot import OneHot, load_one_hot
+from audits.data.fitting import FitResult, fit
+from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 from learners.mechanisms.accounting.monotone_search import largest_affordable
@@ -61,16 +61,16 @@ def of_literals(variables: int, epsilon: float) -> PrivateDecisionList:
     return attrs.evolve(private(variables, epsilon), concepts=DecisionLists(Literals(variables)))
 
 
-def mushroom(learner: Learner, data: OneHot) -> Fitted:
+def mushroom(learner: Learner, data: OneHotData) -> FitResult:
     return fit(learner, data, holdout=0.1, splits=SPLITS, seed=0)
 
 
-def told(found: Fitted) -> str:
+def told(found: FitResult) -> str:
     low, high = found.limits or (0.0, 0.0)
     return f"{found.accuracies.mean():.2%} ({low:.2%} to {high:.2%})"
 
 
-def seconds(learner: Learner, data: OneHot) -> float:
+def seconds(learner: Learner, data: OneHotData) -> float:
     """The quickest of ten fits to all of the data."""
     sample = Sample(data.points, data.labels)
     training = Training.of([sample], np.zeros(1, int))
@@ -83,10 +83,10 @@ def seconds(learner: Learner, data: OneHot) -> float:
 
 
 KINDS = {"our bound": private, "Lemma A.1 twice": by_the_lemma, "our bound, literals": of_literals}
-Curves = dict[str, list[Fitted]]
+Curves = dict[str, list[FitResult]]
 
 
-def on_mushroom(data: OneHot) -> tuple[Curves, dict[str, float]]:
+def on_mushroom(data: OneHotData) -> tuple[Curves, dict[str, float]]:
     """Print the tables; the private lists at each ε, and the accuracy of what is not private."""
     variables = len(data.names)
     curves = {
@@ -94,7 +94,7 @@ def on_mushroom(data: OneHot) -> tuple[Curves, dict[str, float]]:
         for name, kind in KINDS.items()
     }
     rows = [
-        (f"{epsilon:g}", f"{private(variables, epsilon).chosen_rate:.4f}", *(told(found) for found in row))
+        (f"{epsilon:g}", f"{private(variables, epsilon).effective_rate:.4f}", *(told(found) for found in row))
         for epsilon, *row in zip(EPSILONS, *curves.values(), strict=True)
     ]
     print(tabulate(rows, ("ε", "ε₀ by our bound", *curves), disable_numparse=True))

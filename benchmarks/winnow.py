@@ -30,7 +30,7 @@ from arena import Adversary, Learner, Oblivious, Realizable, play
 from arena.concepts import Halfspaces
 from audits.races import plan_online_race, run_race
 from audits.registry.players import LEARNERS
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 
 DIMENSIONS = [2**k for k in range(4, 15, 2)]
 MARGINS = [1 / 3, 1 / 5, 1 / 9, 1 / 15, 1 / 25]
@@ -127,7 +127,7 @@ def seconds() -> str:
             start = time.perf_counter()
             play(learner, stream, referee, games=1_000, seed=1)
             told = "held to the margin" if isinstance(referee, Realizable) else "not held to it"
-            rows.append((summary(learner), told, f"{time.perf_counter() - start:.1f}"))
+            rows.append((summarize_player(learner), told, f"{time.perf_counter() - start:.1f}"))
     return tabulate(rows, ("learner", "1,000 games, d = 1,024, T = 1,000", "s"), disable_numparse=True)
 
 

@@ -1,4 +1,4 @@
-"""`arena audit`: many games, and what they say about a privacy claim."""
+"""`arena audit`: play many games and test a privacy claim."""
 
 from __future__ import annotations
 
@@ -7,98 +7,141 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any, NoReturn
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 from click.core import ParameterSource
 
-from audits import reports as report
+from arena.errors import InvalidArgument
+from audits import reports
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.options import DELTA, EPSILON, PART, REAL, WHOLE, WORKERS, takes_match, takes_workers
-from audits.cli.progress import bar, counted
-from audits.registry.match import Match
-from audits.registry.settings_text import under_test
-from audits.reports.json_form import to_json
+from audits.cli.option_groups import list_options, option, option_groups, option_record
+from audits.cli.options import (
+    INTEGER,
+    REAL,
+    ClaimOptions,
+    LedgerOption,
+    MatchOptions,
+    WorkerOptions,
+)
+from audits.cli.output import Output, Quiet, print_note
+from audits.registry.tested_claim import resolve_claim
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
-from audits.runs.run import run
-from audits.runs.run_parts import RunPart, play_part
+from audits.runs.run import run as run_plan
 from audits.runs.run_stopped import RunStopped
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
 
-# Options on which no figure hangs.
-BESIDE = ("quiet", "estimators", *WORKERS, "ledger", "part", "as_json", "html")
+if TYPE_CHECKING:
+    from audits.runs.run_parts import RunPart
+
 GAMES = 100_000
-MOST_GAMES = 10_000_000
-_WITHOUT_SCORE = {
+MAX_GAMES_UNTIL_REFUTED = 10_000_000
+_NOTES_WITHOUT_SCORE = {
     LEARNED: "{} returns no score, so a distinguisher is learned from the games",
-    LIKELIHOOD: "{} returns no score, so the worlds are told apart by the likelihood ratio",
+    LIKELIHOOD: "{} returns no score, so the likelihood ratio distinguishes the worlds",
 }
 
 
-@click.command()
-@takes_match
-@EPSILON
-@DELTA
-@click.option(
-    "--games",
-    type=WHOLE,
-    metavar="N",
-    help="Games in each world. Default: 100,000; with --until-refuted at most 10 million.",
-)
-@click.option(
-    "--until-refuted",
-    is_flag=True,
-    help="Stop as soon as the claim is refuted; the confidence stays what it is.",
-)
-@click.option(
-    "--confidence",
-    type=REAL,
-    default=0.95,
-    show_default=True,
-    help="The audit errs with a chance of at most 1 - this.",
-)
-@click.option(
-    "--distinguisher",
-    type=click.Choice(DISTINGUISHERS),
-    help="What tells the worlds apart: the adversary's score, a distinguisher learned from the games as they are "
-    "played, or the likelihood ratio. Default: the score if there is one, else the best of the others.",
-)
-@click.option(
-    "--faults",
-    is_flag=True,
-    help="The adversary sees it when the learner raises or declines; else that ends the audit.",
-)
-@click.option("--estimators", is_flag=True, help="Print every estimator beside the test, on the same games.")
-@takes_workers
-@click.option(
-    "--ledger",
-    metavar="FILE",
-    help="Keep every block of games here; the same command again, or arena resume FILE, goes on from there.",
-)
-@PART
-@click.option(
-    "--json", "as_json", is_flag=True, help="One JSON object; null stands for a figure that is not finite."
-)
-@click.option("--html", metavar="FILE", help="Also write the page that arena report writes.")
-def audit(
-    found: Match,
-    *,
-    quiet: bool,
-    estimators: bool,
-    jobs: Workers,
-    ledger: str | None,
-    part: RunPart | None,
-    as_json: bool,
-    html: str | None,
-    **asked: Any,
-) -> None:
-    """Play LEARNER in two neighbouring worlds and certify a lower bound on the ε that it loses.
+class PartType(click.ParamType):
+    """A part of a run, K/M."""
 
-    The bound, in nats, may be looked at and the audit stopped at any time. Exit status: 0 not refuted,
-    3 refuted, 2 bad use, or a disk that failed, 130 interrupted (of both, the figures so far are printed).
+    name = "part"
+
+    def convert(
+        self, value: object, parameter: click.Parameter | None, context: click.Context | None
+    ) -> object:
+        if not isinstance(value, str):
+            return value
+        from audits.runs.run_parts import RunPart  # few audits have parts
+
+        try:
+            return RunPart.parse(value)
+        except InvalidArgument as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
+
+@option_record
+class PlanOptions(ClaimOptions):
+    """What an audit plays and tests."""
+
+    games: int | None = option(
+        "--games",
+        type=INTEGER,
+        metavar="N",
+        help="Games in each world. Default: 100,000; with --until-refuted at most 10 million.",
+    )
+    until_refuted: bool = option(
+        "--until-refuted",
+        is_flag=True,
+        help="Stop as soon as the claim is refuted. The confidence is the same.",
+    )
+    confidence: float = option(
+        "--confidence",
+        type=REAL,
+        default=0.95,
+        show_default=True,
+        help="The probability of a false refutation is at most 1 - this.",
+    )
+    distinguisher: str | None = option(
+        "--distinguisher",
+        type=click.Choice(DISTINGUISHERS),
+        help="What distinguishes the worlds: the adversary's score, a distinguisher learned from earlier "
+        "games, or the likelihood ratio. Default: the score if there is one, otherwise the better of the "
+        "others.",
+    )
+    faults: bool = option(
+        "--faults",
+        is_flag=True,
+        help="Let the adversary see exceptions of the learner. By default an exception ends the audit.",
+    )
+
+
+@option_record
+class RunOptions:
+    """How much of a plan is played, and what is printed and written beside the verdict."""
+
+    estimators: bool = option(
+        "--estimators", is_flag=True, help="Also print every other estimator, on the same games."
+    )
+    part: RunPart | None = option(
+        "--part",
+        type=PartType(),
+        metavar="K/M",
+        help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
+        "share a run. arena merge combines their ledgers.",
+    )
+    html: str | None = option("--html", metavar="FILE", help="Also write the page that arena report writes.")
+
+
+# The parameters on which no figure depends; the recorded command leaves them out.
+UNRECORDED = list_options(RunOptions, LedgerOption, WorkerOptions, Output)
+
+
+@click.command("audit")
+@option_groups(
+    game=MatchOptions,
+    asked=PlanOptions,
+    workers=WorkerOptions,
+    storage=LedgerOption,
+    run=RunOptions,
+    output=Output,
+)
+def audit(
+    game: MatchOptions,
+    asked: PlanOptions,
+    workers: WorkerOptions,
+    storage: LedgerOption,
+    run: RunOptions,
+    output: Output,
+) -> None:
+    """Play LEARNER in two neighbouring worlds and certify a lower bound on its privacy loss ε.
+
+    The bound, in nats, is valid at any time, also if the audit is stopped early. Exit status: 0 not refuted,
+    3 refuted, 2 invalid usage or a disk failure, 130 interrupted. After a failure or an interruption the
+    figures so far are printed.
 
     \b
     Examples:
@@ -112,138 +155,117 @@ def audit(
       arena audit static-erm --against reconstruct --epsilon 1 --games 1e8 \\
           --ledger second.ledger --part 2/5
     """
-    plan = planned(found, quiet=quiet, **asked)
-    carry_out(
-        plan,
-        command=_command(),
-        quiet=quiet,
-        estimators=estimators,
-        jobs=jobs,
-        ledger=ledger,
-        part=part,
-        as_json=as_json,
-        html=html,
-    )
+    plan = make_plan(game, asked, output)
+    execute_plan(plan, run, workers.build(), output, ledger=storage.ledger, command=_format_command())
 
 
-def planned(
-    found: Match,
-    *,
-    seed: int,
-    quiet: bool,
-    epsilon: float | None,
-    delta: float | None,
-    games: int | None,
-    until_refuted: bool,
-    confidence: float,
-    distinguisher: str | None,
-    faults: bool,
-) -> Plan:
-    """The plan that the options of `arena audit` ask for."""
+def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet) -> Plan:
+    """The plan that the options of `arena audit` describe. Prints notes on how it was chosen."""
+    match = game.build()
+    output.print_notes(match.notes)
+    distinguisher = asked.distinguisher
     if distinguisher is None:
-        distinguisher = choose_distinguisher(found.learner, found.adversary, found.referee)
-        if distinguisher != SCORE and not quiet:
-            click.echo(f"arena: note: {_WITHOUT_SCORE[distinguisher].format(found.adversary.name)}", err=True)
-    epsilon, delta = under_test(found.learner, epsilon, delta)
+        distinguisher = choose_distinguisher(match.learner, match.adversary, match.referee)
+        if distinguisher != SCORE:
+            output.print_notes([_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name)])
+    epsilon, delta = resolve_claim(match.learner, asked.epsilon, asked.delta)
+    default_games = MAX_GAMES_UNTIL_REFUTED if asked.until_refuted else GAMES
     return Plan(
-        learner=found.learner,
-        adversary=found.adversary,
-        referee=found.referee,
+        learner=match.learner,
+        adversary=match.adversary,
+        referee=match.referee,
         epsilon=epsilon,
         delta=delta,
-        confidence=confidence,
-        games=(MOST_GAMES if until_refuted else GAMES) if games is None else games,
-        until_refuted=until_refuted,
-        seed=seed,
+        confidence=asked.confidence,
+        games=default_games if asked.games is None else asked.games,
+        until_refuted=asked.until_refuted,
+        seed=game.seed,
         distinguisher=distinguisher,
-        faults=faults,
+        faults=asked.faults,
     )
 
 
-def carry_out(
-    plan: Plan,
-    *,
-    command: str,
-    quiet: bool,
-    estimators: bool,
-    jobs: Workers,
-    ledger: str | None,
-    part: RunPart | None,
-    as_json: bool,
-    html: str | None,
+def execute_plan(
+    plan: Plan, run: RunOptions, workers: Workers, output: Output, *, ledger: str | None, command: str
 ) -> NoReturn:
-    """Play a plan, print what comes of it, and end with the status of the verdict.
+    """Play a plan, print the verdict, and exit with its status.
 
-    command: the command line that asks for the plan, for the notes of a new ledger.
+    command: the command line of the plan, for the notes of a new ledger.
     """
-    if part is not None:
-        _check_part(ledger, estimators=estimators, html=html)
-        _play_part(plan, part, command=command, quiet=quiet, jobs=jobs, ledger=str(ledger), as_json=as_json)
-    if html is not None:
-        report.check_html(html, ledger)
+    if run.part is not None:
+        _play_part(plan, run, workers, output, ledger=ledger, command=command)
+    if run.html is not None:
+        reports.check_html(run.html, ledger)
     with TemporaryDirectory() as folder:
-        if html is not None and ledger is None:
-            ledger = str(Path(folder, "run.ledger"))  # from which the page is written
+        if run.html is not None and ledger is None:
+            ledger = str(Path(folder, "run.ledger"))  # the page is written from it
         try:
-            with _bar(plan, hidden=quiet or as_json) as watch:
-                verdict = run(
-                    plan, jobs=jobs, ledger=ledger, watch=watch, command=command, all_estimators=estimators
+            with _show_progress(plan, output) as watch:
+                verdict = run_plan(
+                    plan,
+                    jobs=workers,
+                    ledger=ledger,
+                    watch=watch,
+                    command=command,
+                    all_estimators=run.estimators,
                 )
         except RunStopped as stopped:
             if stopped.verdict is not None and stopped.verdict.games:
-                _print(stopped.verdict, plan, as_json=as_json)
+                print_verdict(stopped.verdict, output, plan)
             raise
-        _print(verdict, plan, as_json=as_json)
-        if html is not None and ledger is not None:
+        print_verdict(verdict, output, plan)
+        if run.html is not None and ledger is not None:
             if verdict.games:
-                report.write_html(ledger, html)
+                reports.write_html(ledger, run.html)
             else:
-                click.echo("arena: note: no block of games was finished, so there is no page", err=True)
-    click.get_current_context().exit(status_of(verdict))
+                print_note("no block of games was finished, so there is no page")
+    click.get_current_context().exit(get_exit_status(verdict))
 
 
-def status_of(verdict: Verdict) -> int:
-    """The exit status that tells a verdict."""
+def get_exit_status(verdict: Verdict) -> int:
+    """The exit status of a verdict."""
     return INTERRUPTED if verdict.interrupted else REFUTED if verdict.refuted else 0
 
 
-def _print(verdict: Verdict, plan: Plan, *, as_json: bool) -> None:
-    click.echo(to_json(verdict) if as_json else report.verdict_text(verdict, plan=plan))
-
-
-def _check_part(ledger: str | None, *, estimators: bool, html: str | None) -> None:
-    if ledger is None:
-        raise click.UsageError("--part needs --ledger FILE, in which it leaves its games.")
-    if estimators or html is not None:
-        raise click.UsageError(
-            "A part has no verdict, so --part goes without --estimators and --html: merge the parts first."
-        )
+def print_verdict(verdict: Verdict, output: Output, plan: Plan | None = None) -> None:
+    """Print a verdict. The text also shows the players' settings if the plan is given."""
+    output.print_result(verdict, lambda verdict: reports.verdict_text(verdict, plan=plan))
 
 
 def _play_part(
-    plan: Plan, part: RunPart, *, command: str, quiet: bool, jobs: Workers, ledger: str, as_json: bool
+    plan: Plan, run: RunOptions, workers: Workers, output: Output, *, ledger: str | None, command: str
 ) -> NoReturn:
-    of = sum(plan.pairs(index) for index in part.block_indices(plan))
-    with counted(of, "games", hidden=quiet or as_json, scaled=True) as watch:
-        played = play_part(plan, part, ledger=ledger, jobs=jobs, watch=watch, command=command)
-    if as_json:
-        click.echo(to_json(played))
-    else:
-        click.echo(
-            f"Part {part}: {played.blocks:,} of {played.blocks_planned:,} blocks, {played.games:,} of "
-            f"{played.games_planned:,} games in each world, are in {ledger}.\n"
-            "A part has no verdict: arena merge the ledgers of all parts, then arena resume the whole."
+    from audits.runs.run_parts import play_part
+
+    assert run.part is not None
+    if ledger is None:
+        raise click.UsageError("--part needs --ledger FILE, which receives its games.")
+    if run.estimators or run.html is not None:
+        raise click.UsageError(
+            "A part has no verdict, so --part excludes --estimators and --html. Merge the parts first."
         )
+    games = sum(plan.pairs(index) for index in run.part.block_indices(plan))
+    with output.count_progress("games", games, scaled=True) as watch:
+        played = play_part(plan, run.part, ledger=ledger, jobs=workers, watch=watch, command=command)
+    output.print_result(
+        played,
+        lambda played: (
+            f"Part {run.part}: {played.blocks:,} of {played.blocks_planned:,} blocks, {played.games:,} of "
+            f"{played.games_planned:,} games in each world, are in {ledger}.\n"
+            "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests "
+            "them."
+        ),
+    )
     click.get_current_context().exit(INTERRUPTED if played.interrupted else 0)
 
 
-def _command() -> str:
-    """The command line, as far as figures hang on it, in the order of --help."""
+def _format_command() -> str:
+    """The command line without the options on which no figure depends, in the order of --help."""
     context = click.get_current_context()
     words = ["arena", "audit"]
     for parameter in context.command.params:
         name = parameter.name or ""
-        if name in BESIDE or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
+        if name in UNRECORDED or context.get_parameter_source(name) is not ParameterSource.COMMANDLINE:
             continue
         values = context.params[name] if parameter.multiple else [context.params[name]]
         for value in values:
@@ -253,15 +275,12 @@ def _command() -> str:
 
 
 @contextmanager
-def _bar(plan: Plan, *, hidden: bool) -> Iterator[Callable[[RunProgress], None]]:
-    """A progress bar on a terminal: games played in each world, and the bound so far."""
-    with bar(unit="games", total=plan.games, hidden=hidden, scaled=True) as shown:
+def _show_progress(plan: Plan, output: Output) -> Iterator[Callable[[RunProgress], None]]:
+    """A progress bar of the games in each world, with the certified bound so far."""
+    with output.progress_bar("games", plan.games, scaled=True) as bar:
 
-        def show(now: RunProgress) -> None:
-            shown.set_postfix_str(f"ε ≥ {now.epsilon_lower:.2f}", refresh=False)
-            shown.update(now.games - shown.n)
+        def update(progress: RunProgress) -> None:
+            bar.set_postfix_str(f"ε ≥ {progress.epsilon_lower:.2f}", refresh=False)
+            bar.update(progress.games - bar.n)
 
-        yield show
-
-
-COMMANDS = {"audit": audit}
+        yield update

@@ -1,25 +1,27 @@
-"""Options that commands share, and how their text is read."""
+"""The options that several commands share, and how their text is parsed."""
 
 from __future__ import annotations
 
-import functools
-from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from arena import Sample
 from arena.errors import InvalidArgument
-from audits.registry.match import Data, Settings, match
-from audits.registry.settings_text import parsed
+from audits.cli.option_groups import argument, option, option_record
+from audits.registry.match import DataSource, Match, PlayerSettings, build_match
+from audits.registry.settings_text import parse_value
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
 
-Command = Callable[..., None]
-Returned = TypeVar("Returned")
+if TYPE_CHECKING:
+    from audits.data.one_hot import OneHotData
+    from audits.registry.entrants import LabelledClass
 
 
-class Number(click.ParamType):
-    """A number as `--set` reads one: 20_001 and 1e5 are whole numbers."""
+class NumberType(click.ParamType):
+    """A number, written as for `--set`: 20_001 and 1e5 are integers."""
 
     def __init__(self, kind: type) -> None:
         self.name = "integer" if kind is int else "number"
@@ -30,260 +32,264 @@ class Number(click.ParamType):
             return value
         name = "a value" if parameter is None else parameter.opts[0]
         try:
-            return parsed(name, value, self._kind)
+            return parse_value(name, value, self._kind)
         except InvalidArgument as error:
             raise click.BadParameter(str(error), context, parameter) from error
 
 
-WHOLE, REAL = Number(int), Number(float)
+INTEGER, REAL = NumberType(int), NumberType(float)
 
 
-class PartOf(click.ParamType):
-    """A part of a run, K/M."""
-
-    name = "part"
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        from audits.runs.run_parts import RunPart  # with all that plays, which most commands do not need
-
-        try:
-            return RunPart.parse(value)
-        except InvalidArgument as error:
-            raise click.BadParameter(str(error), context, parameter) from error
+@option_record
+class SeedOption:
+    seed: int = option(
+        "--seed", type=INTEGER, default=0, show_default=True, help="Random seed, an integer ≥ 0."
+    )
 
 
-EPSILON = click.option(
-    "--epsilon",
-    type=REAL,
-    metavar="E",
-    help="ε of the claim under test, in nats. Default: the learner's own.",
-)
-DELTA = click.option(
-    "--delta",
-    type=REAL,
-    metavar="D",
-    help="δ of the claim under test, a probability. Default: the learner's own.",
-)
-SEED = click.option(
-    "--seed", type=WHOLE, default=0, show_default=True, help="Of every coin, a whole number of at least 0."
-)
-_COLUMNS = (
-    click.option(
-        "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
-    ),
-    click.option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values."),
-    click.option(
-        "--x",
-        metavar="COLUMN",
-        multiple=True,
-        help="Column to learn from; again for more. Default: all others. Each of its values becomes a "
-        "variable.",
-    ),
-    click.option(
-        "--positive",
-        metavar="VALUE",
-        help="The value of --y that is label 1. Default: 1 beside 0, else the later in the alphabet.",
-    ),
-    click.option(
-        "--quantiles",
-        type=WHOLE,
-        metavar="K",
-        help="Cut columns of numbers that take more than K values into K ranges of about as many examples "
-        "each.",
-    ),
-)
+@option_record
+class ClaimOptions:
+    """The claim under test."""
+
+    epsilon: float | None = option(
+        "--epsilon",
+        type=REAL,
+        metavar="E",
+        help="ε of the claim under test, in nats. Default: the learner's own.",
+    )
+    delta: float | None = option(
+        "--delta",
+        type=REAL,
+        metavar="D",
+        help="δ of the claim under test, a probability. Default: the learner's own.",
+    )
 
 
-def columns(command: Command) -> Command:
-    """The options of a command that learns from columns of a file: data, y, x, positive, quantiles."""
-    for option in reversed(_COLUMNS):
-        command = option(command)
-    return command
+@option_record
+class ConfidenceOption:
+    confidence: float = option(
+        "--confidence",
+        type=REAL,
+        default=0.95,
+        show_default=True,
+        help="Confidence of all limits together, and of all tests of bounds together.",
+    )
 
 
-SET_OF_EACH = click.option(
-    "--set",
-    "settings",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a field of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
-    "adversary.NAME=VALUE. May be given again.",
-)
-PART = click.option(
-    "--part",
-    type=PartOf(),
-    metavar="K/M",
-    help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
-    "share a run; arena merge puts their ledgers together.",
-)
-JSON = click.option("--json", "as_json", is_flag=True, help="One JSON object.")
-QUIET = click.option("--quiet", is_flag=True, help="No notes, no progress bar.")
+@option_record
+class PlotOption:
+    plot: str | None = option("--plot", metavar="FILE", help="Also draw a chart: FILE.png or FILE.svg.")
 
-_DATA = (
-    click.option(
-        "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."
-    ),
-    click.option("--x", metavar="COLUMN", multiple=True, help="Column of the points; again for vectors."),
-    click.option("--y", metavar="COLUMN", help="Column of the labels; it takes two values."),
-    click.option("--positive", metavar="VALUE", help="The value of --y that is label 1."),
-)
+    def __attrs_post_init__(self) -> None:
+        if self.plot is not None:
+            from audits.reports.plots import check_plot
+
+            check_plot(self.plot)
 
 
-def takes_data(command: Command) -> Command:
-    """Give a command the options of the user's data: data, x, y, positive, which `data_of` reads."""
-    for option in reversed(_DATA):
-        command = option(command)
-    return command
+@option_record
+class LedgerArgument:
+    run: str = argument(metavar="RUN")
 
 
-_OPTIONS = (
-    click.argument("learner", metavar="LEARNER"),
-    click.option("--against", metavar="ADVERSARY", required=True, help="The adversary."),
-    click.option(
-        "--set",
-        "settings",
-        metavar="NAME=VALUE",
-        multiple=True,
-        help="Set a field of the learner, or of the adversary as adversary.NAME=VALUE. May be given again.",
-    ),
-    click.option(
-        "--set-adversary", metavar="NAME=VALUE", multiple=True, help="Short for --set adversary.NAME=VALUE."
-    ),
-    click.option(
-        "--protocol", metavar="NAME", help="Default: the one that both play, Figure1 before others."
-    ),
-    click.option(
-        "--rounds",
-        type=WHOLE,
-        metavar="T",
-        help="T of an online game; the most queries of Figure 1 or Voting.",
-    ),
-    *_DATA,
-    SEED,
-    QUIET,
-)
+@option_record
+class WorkerOptions:
+    """The workers that play."""
 
-
-def takes_match(command: Command) -> Command:
-    """Give a command the options that say who plays; it is called with the `Match`, the seed and `quiet`."""
-    given = matched(command)
-    for option in reversed(_OPTIONS):
-        given = option(given)
-    return given
-
-
-def matched(command: Callable[..., Returned]) -> Callable[..., Returned]:
-    """What takes the values of the options of `takes_match`, and calls with the `Match` that they mean."""
-
-    @functools.wraps(command)
-    def called(
-        *,
-        learner: str,
-        against: str,
-        settings: tuple[str, ...],
-        set_adversary: tuple[str, ...],
-        protocol: str | None,
-        rounds: int | None,
-        data: str | None,
-        x: tuple[str, ...],
-        y: str | None,
-        positive: str | None,
-        quiet: bool,
-        **others: Any,
-    ) -> Returned:
-        found = match(
-            learner,
-            against,
-            settings=settings_of([*settings, *(f"adversary.{pair}" for pair in set_adversary)]),
-            data=data_of(data, x, y, positive),
-            protocol=protocol,
-            rounds=rounds,
-        )
-        if not quiet:
-            for note in found.notes:
-                click.echo(f"arena: note: {note}", err=True)
-        return command(found, quiet=quiet, **others)
-
-    return called
-
-
-_WORKERS = (
-    click.option(
+    jobs: int | None = option(
         "--jobs",
-        type=WHOLE,
+        type=INTEGER,
         metavar="N",
-        help="Workers of this machine; they do not change the figures. Default: 1, or with --backend dask or "
-        "ray one for every core.",
-    ),
-    click.option(
+        help="Number of workers on this machine; the figures do not depend on it. Default: 1, or with "
+        "--backend dask or ray one for every core.",
+    )
+    backend: str = option(
         "--backend",
         metavar="NAME",
         default=LOKY,
         show_default=True,
-        help="What the workers are: loky (processes), threading, dask, or ray.",
-    ),
-    click.option(
+        help="Kind of workers: loky (processes), threading, dask, or ray.",
+    )
+    cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Of a dask scheduler or a ray head node (or auto), whose workers play. Default: local, one that "
-        "ends with the run.",
-    ),
-    click.option(
+        help="Address of a dask scheduler or a ray head node (or auto) whose workers play. Default: local, a "
+        "cluster that ends with the run.",
+    )
+    patience: float | None = option(
         "--patience",
         type=REAL,
         metavar="SECONDS",
-        help="If no block comes for so long, workers hang, and what they had is played again. Twenty times "
-        "what a block takes is enough. Default: wait for ever.",
-    ),
-)
-WORKERS = ("jobs", "backend", "cluster", "patience")
+        help="Restart the workers, and replay their blocks, if no block is finished for so long. Twenty "
+        "times the duration of a block is enough. Default: wait for ever.",
+    )
+
+    def build(self) -> Workers:
+        """The workers. Raises: InvalidArgument if there are none such."""
+        return Workers(backend=self.backend, jobs=self.jobs, cluster=self.cluster, patience=self.patience)
 
 
-def takes_workers(command: Command) -> Command:
-    """Give a command the options that say who plays its games; it is called with `jobs`, the `Workers`."""
-
-    @functools.wraps(command)
-    def worked(
-        *arguments: Any,
-        jobs: int | None,
-        backend: str,
-        cluster: str | None,
-        patience: float | None,
-        **others: Any,
-    ) -> None:
-        workers = Workers(backend=backend, jobs=jobs, cluster=cluster, patience=patience)
-        command(*arguments, jobs=workers, **others)
-
-    for option in reversed(_WORKERS):
-        worked = option(worked)
-    return worked
+@option_record
+class LedgerOption:
+    ledger: str | None = option(
+        "--ledger",
+        metavar="FILE",
+        help="Store all finished work here. The same command, or for an audit arena resume FILE, continues "
+        "it.",
+    )
 
 
-def settings_of(pairs: Sequence[str], *, bare: str = "learner", others: Sequence[str] = ()) -> Settings:
-    """{"learner": {name: text}, "adversary": {name: text}}, and the same for `others` by their labels; a name
-    without a player is `bare`'s."""
-    found: Settings = {player: {} for player in ("learner", "adversary", *others)}
+# --- data --------------------------------------------------------------------------------------------------
+
+
+@option_record
+class DataOptions:
+    """The user's data, for the adversary and the sizes of the learner."""
+
+    data: str | None = option(
+        "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."
+    )
+    x: tuple[str, ...] = option(
+        "--x", metavar="COLUMN", multiple=True, help="Column of the points; repeat it for vectors."
+    )
+    y: str | None = option("--y", metavar="COLUMN", help="Column of the labels; it takes two values.")
+    positive: str | None = option("--positive", metavar="VALUE", help="The value of --y that is label 1.")
+
+    def get_source(self) -> DataSource | None:
+        """The data source, if one is given. Raises: UsageError if it is incomplete."""
+        if self.data is None:
+            if self.x or self.y or self.positive is not None:
+                raise click.UsageError("--x, --y and --positive need --data, which is missing.")
+            return None
+        if not self.x or self.y is None:
+            raise click.UsageError("--data needs --x COLUMN for the points and --y COLUMN for the labels.")
+        return DataSource(path=self.data, x=self.x, y=self.y, positive=self.positive)
+
+    def load_sample(self) -> Sample | None:
+        """The labelled examples, if data are given."""
+        source = self.get_source()
+        return None if source is None else source.load()
+
+
+@option_record
+class ColumnOptions:
+    """Data whose columns are one-hot encoded."""
+
+    data: str = option(
+        "--data", metavar="FILE", required=True, help="CSV with column names, gzipped if it ends in .gz."
+    )
+    y: str = option("--y", metavar="COLUMN", required=True, help="Column of the labels; it takes two values.")
+    x: tuple[str, ...] = option(
+        "--x",
+        metavar="COLUMN",
+        multiple=True,
+        help="Column to learn from; repeat it for more. Default: all others. Each of its values becomes a "
+        "variable.",
+    )
+    positive: str | None = option(
+        "--positive",
+        metavar="VALUE",
+        help="The value of --y that is label 1. Default: 1 beside 0, otherwise the later in the alphabet.",
+    )
+    quantiles: int | None = option(
+        "--quantiles",
+        type=INTEGER,
+        metavar="K",
+        help="Cut columns of numbers that take more than K values into K ranges of about equally many "
+        "examples.",
+    )
+
+    def load(self) -> OneHotData:
+        """The encoded data; raises InvalidArgument as `load_one_hot` does."""
+        from audits.data.one_hot import load_one_hot  # few commands need it
+
+        return load_one_hot(self.data, y=self.y, x=self.x, positive=self.positive, quantiles=self.quantiles)
+
+
+# --- players -----------------------------------------------------------------------------------------------
+
+
+@option_record
+class PlayerOptions:
+    """The players and the protocol."""
+
+    learner: str = argument(metavar="LEARNER")
+    against: str = option("--against", metavar="ADVERSARY", required=True, help="The adversary.")
+    settings: tuple[str, ...] = option(
+        "--set",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set a field of the learner, or of the adversary as adversary.NAME=VALUE. May be repeated.",
+    )
+    set_adversary: tuple[str, ...] = option(
+        "--set-adversary", metavar="NAME=VALUE", multiple=True, help="Short for --set adversary.NAME=VALUE."
+    )
+    protocol: str | None = option(
+        "--protocol", metavar="NAME", help="Default: one that both players play, Figure1 before others."
+    )
+    rounds: int | None = option(
+        "--rounds",
+        type=INTEGER,
+        metavar="T",
+        help="Rounds of an online game; maximum number of queries of Figure1 or Voting.",
+    )
+
+
+@option_record
+class MatchOptions(SeedOption, DataOptions, PlayerOptions):
+    """The players, the protocol, the user's data and the seed."""
+
+    def build(self) -> Match:
+        """The configured players and the referee; raises as `build_match` and `parse_settings` do."""
+        return build_match(
+            self.learner,
+            self.against,
+            settings=parse_settings([*self.settings, *(f"adversary.{pair}" for pair in self.set_adversary)]),
+            data=self.get_source(),
+            protocol=self.protocol,
+            rounds=self.rounds,
+        )
+
+
+@option_record
+class EntrantOptions:
+    """Several learners, each with a label."""
+
+    learners: tuple[str, ...] = argument(metavar="LEARNER...", nargs=-1, required=True)
+    settings: tuple[str, ...] = option(
+        "--set",
+        metavar="NAME=VALUE",
+        multiple=True,
+        help="Set a field of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
+        "adversary.NAME=VALUE. May be repeated.",
+    )
+
+    def find(self) -> tuple[list[LabelledClass], PlayerSettings]:
+        """The labels and classes of the learners, and the settings of all players."""
+        from audits.registry.entrants import find_entrants  # few commands need it
+
+        entrants = find_entrants(self.learners)
+        return entrants, parse_settings(self.settings, labels=[label for label, _ in entrants])
+
+
+def parse_settings(
+    pairs: Sequence[str], *, bare: str = "learner", labels: Sequence[str] = ()
+) -> PlayerSettings:
+    """The texts of settings by player, "learner", "adversary" or one of `labels`, and by name.
+
+    pairs: NAME=VALUE, which is a setting of the player `bare`, or PLAYER.NAME=VALUE.
+
+    Raises: UsageError if a pair is none, names no player, or sets something twice.
+    """
+    settings: PlayerSettings = {player: {} for player in ("learner", "adversary", *labels)}
     for pair in pairs:
         path, equals, text = pair.partition("=")
         player, dot, name = path.strip().rpartition(".")
         player = player if dot else bare
-        if not equals or not name or player not in found:
-            named = " or ".join(f"{player}.NAME=VALUE" for player in ("adversary", *others))
-            raise click.UsageError(f"A setting is NAME=VALUE or {named}, got {pair!r}.")
-        if name in found[player]:
+        if not equals or not name or player not in settings:
+            forms = " or ".join(f"{player}.NAME=VALUE" for player in ("adversary", *labels))
+            raise click.UsageError(f"A setting is NAME=VALUE or {forms}, got {pair!r}.")
+        if name in settings[player]:
             raise click.UsageError(f"{name} of the {player} is set twice.")
-        found[player][name] = text
-    return found
-
-
-def data_of(path: str | None, x: tuple[str, ...], y: str | None, positive: str | None) -> Data | None:
-    """The user's data, if they are given, and given whole."""
-    if path is None and (x or y or positive is not None):
-        raise click.UsageError("--x, --y and --positive speak of --data, which is missing.")
-    if path is None:
-        return None
-    if not x or y is None:
-        raise click.UsageError("--data needs --x COLUMN for the points and --y COLUMN for the labels.")
-    return Data(path=path, x=x, y=y, positive=positive)
+        settings[player][name] = text
+    return settings

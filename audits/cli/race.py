@@ -1,28 +1,23 @@
-"""`arena race`: learners before one adversary, by mistakes or regret; predictors, by the errors of their
-hypotheses."""
+"""`arena race`: learners against one adversary, compared by mistakes, regret, or errors of hypotheses."""
 
 from __future__ import annotations
 
-import re
+from collections.abc import Sequence
 
-import attrs
 import click
 
-from arena import Adversary, Learner
 from audits.cli import REFUTED
+from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
-    JSON,
-    QUIET,
-    REAL,
-    SEED,
-    SET_OF_EACH,
-    WHOLE,
-    data_of,
-    settings_of,
-    takes_data,
-    takes_workers,
+    INTEGER,
+    ConfidenceOption,
+    DataOptions,
+    EntrantOptions,
+    PlotOption,
+    SeedOption,
+    WorkerOptions,
 )
-from audits.cli.progress import counted
+from audits.cli.output import Output
 from audits.races import plan_online_race, run_race
 from audits.races.online_race import MARKS
 from audits.races.predictor_race import GAMES as PREDICTOR_GAMES
@@ -31,101 +26,109 @@ from audits.races.predictor_setup import setup_predictor_race
 from audits.races.race_chart import draw_race
 from audits.races.race_result import Race
 from audits.races.race_text import race_json, race_text
-from audits.registry.match import Settings
-from audits.registry.players import ADVERSARIES, LEARNERS
-from audits.registry.settings_text import build
-from audits.reports.plots import check_plot
-from audits.runs.workers import Workers
+from audits.registry.entrants import LabelledClass, build_online_entrants
 
 GAMES = 1_000
-_LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
-_TAKEN = ("learner", "adversary")
+
+
+@option_record
+class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
+    """What is raced, and how."""
+
+    against: str | None = option(
+        "--against",
+        metavar="ADVERSARY",
+        help="The adversary of every learner. Default for predictors: honest.",
+    )
+    rounds: int | None = option(
+        "--rounds",
+        type=INTEGER,
+        metavar="T",
+        help="Rounds of a game; for predictors, the number of their own rounds. Default: that of the "
+        f"adversary; {ROUNDS} for predictors.",
+    )
+    games: int | None = option(
+        "--games",
+        type=INTEGER,
+        metavar="N",
+        help=f"Games of each learner. Default: {GAMES:,}, for predictors {PREDICTOR_GAMES}.",
+    )
+    protocol: str | None = option(
+        "--protocol", metavar="NAME", help="Adaptive or Oblivious. Default: the first that all players play."
+    )
+    agnostic: bool = option(
+        "--agnostic",
+        is_flag=True,
+        help="Allow games that no concept explains, and count regret. Default: only if the adversary is not "
+        "realizable. Predictors first relabel their sample, for data that no concept explains.",
+    )
+    marks: int | None = option(
+        "--marks",
+        type=INTEGER,
+        metavar="K",
+        help="Maximum number of rounds at which figures are recorded, evenly spaced on a log scale up to T. "
+        f"Default: {MARKS}.",
+    )
+    as_set: bool = option(
+        "--as-set",
+        is_flag=True,
+        help="Keep the default sizes of predictors. Default: practical constants for small errors, except "
+        "those given by --set; the claim follows.",
+    )
+
+    def plan(self, output: Output) -> Race:
+        """The race of online learners, or of predictors."""
+        entrants, settings = self.find()
+        if _are_predictors(entrants):
+            self._check_predictor_options()
+            race, notes = setup_predictor_race(
+                entrants,
+                settings,
+                against=self.against,
+                rounds=self.rounds,
+                games=self.games,
+                data=self.get_source(),
+                as_set=self.as_set,
+                agnostic=self.agnostic,
+                confidence=self.confidence,
+                seed=self.seed,
+            )
+            output.print_notes(notes)
+            return race
+        if self.against is None:
+            raise click.UsageError("Missing option '--against'.")
+        if self.get_source() is not None or self.as_set:
+            raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
+        players, rounds = build_online_entrants(entrants, settings, against=self.against, rounds=self.rounds)
+        return plan_online_race(
+            players,
+            rounds=rounds,
+            games=GAMES if self.games is None else self.games,
+            protocol=self.protocol,
+            agnostic=self.agnostic,
+            marks=MARKS if self.marks is None else self.marks,
+            confidence=self.confidence,
+            seed=self.seed,
+        )
+
+    def _check_predictor_options(self) -> None:
+        if self.protocol not in (None, PROTOCOL):
+            raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {self.protocol}.")
+        if self.marks is not None:
+            raise click.UsageError("--marks is for online games; predictors are measured by their rounds.")
 
 
 @click.command("race")
-@click.argument("learners", metavar="LEARNER...", nargs=-1, required=True)
-@click.option(
-    "--against",
-    metavar="ADVERSARY",
-    help="The adversary that each of them meets. Default for predictors: honest.",
-)
-@click.option(
-    "--rounds",
-    type=WHOLE,
-    metavar="T",
-    help="The rounds of a game; of predictors, how many of their own. Default: as many as ADVERSARY plays by "
-    f"itself; {ROUNDS} of predictors.",
-)
-@click.option(
-    "--games",
-    type=WHOLE,
-    metavar="N",
-    help=f"Games of each learner. Default: {GAMES:,}, of predictors {PREDICTOR_GAMES}.",
-)
-@SET_OF_EACH
-@click.option("--protocol", metavar="NAME", help="Adaptive or Oblivious. Default: the first that all play.")
-@click.option(
-    "--agnostic",
-    is_flag=True,
-    help="Hold no game to a concept, and count regret. Default: only if the adversary is not realizable. Of "
-    "predictors: let them label their sample anew first, for data that no concept explains.",
-)
-@click.option(
-    "--confidence",
-    type=REAL,
-    default=0.95,
-    show_default=True,
-    help="Of all limits together, and of all tests of bounds together.",
-)
-@click.option(
-    "--marks",
-    type=WHOLE,
-    metavar="K",
-    help="Rounds at which figures are noted, at most, evenly spaced on a log scale up to T. Default: "
-    f"{MARKS}.",
-)
-@click.option(
-    "--as-set",
-    is_flag=True,
-    help="Keep the sizes that predictors have by default. Default: practical constants, for small errors, "
-    "wherever --set names no others; the claim follows.",
-)
-@takes_data
-@SEED
-@takes_workers
-@JSON
-@click.option("--plot", metavar="FILE", help="Also draw a chart: FILE.png or FILE.svg.")
-@QUIET
-def race(
-    learners: tuple[str, ...],
-    *,
-    against: str | None,
-    rounds: int | None,
-    games: int | None,
-    settings: tuple[str, ...],
-    protocol: str | None,
-    agnostic: bool,
-    confidence: float,
-    marks: int | None,
-    as_set: bool,
-    data: str | None,
-    x: tuple[str, ...],
-    y: str | None,
-    positive: str | None,
-    seed: int,
-    jobs: Workers,
-    as_json: bool,
-    plot: str | None,
-    quiet: bool,
-) -> None:
+@option_groups(asked=RaceOptions, chart=PlotOption, workers=WorkerOptions, output=Output)
+def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
     """Play each LEARNER many times against ADVERSARY, and count its mistakes, its regret, or its errors.
 
-    Before a realizable adversary mistakes are counted, and every game is held to the learner's concept class;
-    before others, regret against the best concept of that class. Of predictors, which play Figure1, the error
-    under D of every hypothesis is computed, round by round of the predictor; D is uniform, or your data.
-    Beside them stands what the learner's theorem promises. A LEARNER is a player, or LABEL=PLAYER so that one
-    player can run with several settings. Exit status: 0 no bound broken, 3 a bound broken or refuted that was
-    promised, 2 bad use, 130 interrupted.
+    Against a realizable adversary mistakes are counted, and every game is consistent with the learner's
+    concept class. Against other adversaries regret is counted, compared with the best concept of that class.
+    For predictors, which play Figure1, the error under D of every hypothesis is computed in each of their
+    rounds; D is uniform, or your data. The bound of the learner's theorem is printed beside the figures. A
+    LEARNER is a player, or LABEL=PLAYER so that one player can run with several settings. Exit status: 0 no
+    bound violated, 3 a promised bound violated or refuted, 2 invalid usage, 130 interrupted.
 
     \b
     Examples:
@@ -137,119 +140,20 @@ def race(
       arena race everlasting-v1 everlasting-v2 --rounds 3 --games 20 --plot errors.svg
       arena race everlasting-v2 --data adult.csv --x age --y income --positive '>50K' --agnostic
     """
-    if plot is not None:
-        check_plot(plot)
-    found = [labelled(text) for text in learners]
-    texts = settings_of(settings, others=labels_of(found))
-    brought = data_of(data, x, y, positive)
-    planned: Race
-    if _predictors(found):
-        if protocol not in (None, PROTOCOL):
-            raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {protocol}.")
-        if marks is not None:
-            raise click.UsageError("--marks is for online games; predictors are measured by their rounds.")
-        planned, notes = setup_predictor_race(
-            found,
-            texts,
-            against=against,
-            rounds=rounds,
-            games=games,
-            data=brought,
-            as_set=as_set,
-            agnostic=agnostic,
-            confidence=confidence,
-            seed=seed,
-        )
-        for note in () if quiet else notes:
-            click.echo(f"arena: note: {note}", err=True)
-    else:
-        if against is None:
-            raise click.UsageError("Missing option '--against'.")
-        if brought is not None or as_set:
-            raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
-        rounds = _usual_rounds(against) if rounds is None else rounds
-        planned = plan_online_race(
-            _players(found, texts, against, rounds),
-            rounds=rounds,
-            games=GAMES if games is None else games,
-            protocol=protocol,
-            agnostic=agnostic,
-            marks=MARKS if marks is None else marks,
-            confidence=confidence,
-            seed=seed,
-        )
-    _show(planned, jobs=jobs, as_json=as_json, plot=plot, quiet=quiet)
-
-
-def _show(race: Race, *, jobs: Workers, as_json: bool, plot: str | None, quiet: bool) -> None:
-    """Play the race, print it, draw it, and end with its status."""
-    total = race.games * len(race.entrants)
-    with counted(total, "games", hidden=quiet or as_json, scaled=True) as watch:
-        result = run_race(race, jobs=jobs, watch=watch)
-    click.echo(race_json(result) if as_json else race_text(result))
-    if plot is not None:
-        draw_race(result, plot)
+    plan = asked.plan(output)
+    with output.count_progress("games", plan.games * len(plan.entrants), scaled=True) as watch:
+        result = run_race(plan, jobs=workers.build(), watch=watch)
+    output.print_result(result, race_text, race_json)
+    if chart.plot is not None:
+        draw_race(result, chart.plot)
     click.get_current_context().exit(REFUTED if result.broken else 0)
 
 
-def _predictors(players: list[tuple[str, type[Learner]]]) -> bool:
-    """Whether the learners are predictors; none or all of them are."""
-    kinds = {PROTOCOL in player.protocols for _, player in players}
-    if len(kinds) > 1:
-        names = ", ".join(label for label, player in players if PROTOCOL in player.protocols)
+def _are_predictors(entrants: Sequence[LabelledClass]) -> bool:
+    """Whether the learners are predictors. Raises: UsageError if only some of them are."""
+    predictors = [label for label, player in entrants if PROTOCOL in player.protocols]
+    if predictors and len(predictors) < len(entrants):
         raise click.UsageError(
-            f"Predictors ({names}) and learners of online games are measured otherwise; race them apart."
+            f"Predictors ({', '.join(predictors)}) and learners of online games need separate races."
         )
-    return kinds.pop()
-
-
-def _usual_rounds(against: str) -> int:
-    """The default of the adversary's setting `rounds`."""
-    field = attrs.fields_dict(ADVERSARIES.find(against)).get("rounds")
-    if field is None or not isinstance(field.default, int):
-        raise click.UsageError("Missing option '--rounds'.")
-    return field.default
-
-
-def labels_of(players: list[tuple[str, type[Learner]]]) -> list[str]:
-    """The labels, checked."""
-    labels = [label for label, _ in players]
-    for label in labels:
-        if label in _TAKEN:
-            raise click.UsageError(f"{label} cannot be a label: --set uses it otherwise.")
-        if labels.count(label) > 1:
-            raise click.UsageError(f"Two learners are called {label}; label one, as in other={label}.")
-    return labels
-
-
-def _players(
-    found: list[tuple[str, type[Learner]]], texts: Settings, against: str, rounds: int
-) -> list[tuple[str, Learner, Adversary]]:
-    """The label, the learner and its adversary of every entrant."""
-    opponent = ADVERSARIES.find(against)
-    for label in ("adversary", "learner", *(label for label, _ in found)):
-        if "rounds" in texts[label]:
-            raise click.UsageError(f"The rounds of the {label} are those of the race, --rounds.")
-    players = []
-    for label, player in found:
-        learner: Learner = build(player, _with_rounds(player, {**texts["learner"], **texts[label]}, rounds))
-        adversary: Adversary = build(
-            opponent, _with_rounds(opponent, texts["adversary"], rounds), learner=learner
-        )
-        players.append((label, learner, adversary))
-    return players
-
-
-def labelled(text: str) -> tuple[str, type[Learner]]:
-    """The label and the class of a learner."""
-    found = _LABELLED.fullmatch(text)
-    player = LEARNERS.find(text if found is None else found[2])
-    return (player.name if found is None else found[1]), player
-
-
-def _with_rounds(player: type, texts: dict[str, str], rounds: int) -> dict[str, str]:
-    """The settings with the rounds of the race, where the player has such a setting."""
-    return {**texts, "rounds": str(rounds)} if "rounds" in attrs.fields_dict(player) else texts
-
-
-COMMANDS = {"race": race}
+    return bool(predictors)

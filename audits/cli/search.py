@@ -7,6 +7,7 @@ import shlex
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 
 import attrs
@@ -14,84 +15,91 @@ import click
 
 from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.options import DELTA, EPSILON, JSON, QUIET, REAL, SEED, WHOLE, settings_of, takes_workers
-from audits.cli.progress import bar
-from audits.registry.players import LEARNERS, as_learner
-from audits.registry.settings_text import build, claim_of, under_test
-from audits.runs.workers import Workers
+from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.cli.options import INTEGER, REAL, ClaimOptions, SeedOption, WorkerOptions, parse_settings
+from audits.cli.output import Output
+from audits.registry.players import LEARNERS, resolve_learner
+from audits.registry.settings_text import build_player
+from audits.registry.tested_claim import read_claim, resolve_claim
 
-# Hypothesis keeps notes on the modules that it meets; not where the user happens to be.
+# Hypothesis caches what it knows about modules; by default in the current folder, which is the user's.
 os.environ.setdefault("HYPOTHESIS_STORAGE_DIRECTORY", str(Path(tempfile.gettempdir(), "arena-hypothesis")))
 
-from audits.search.adversary_search import ERROR, EXAMPLES, SearchProgress, search
+from audits.search.adversary_search import ERROR, EXAMPLES, SearchProgress
+from audits.search.adversary_search import search as search_adversary
 from audits.search.search_text import format_search, search_json
 from audits.search.source_code import adversary_source
 
 
+@option_record
+class SearchOptions(SeedOption, ClaimOptions):
+    """The learner and the extent of the search."""
+
+    learner: str = argument(metavar="LEARNER")
+    settings: tuple[str, ...] = option(
+        "--set", metavar="NAME=VALUE", multiple=True, help="Set a field of the learner. May be repeated."
+    )
+    protocol: str | None = option(
+        "--protocol", metavar="NAME", help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
+    )
+    error: float = option(
+        "--error",
+        type=REAL,
+        default=ERROR,
+        show_default=True,
+        help="Maximum probability that the search refutes a true claim.",
+    )
+    examples: int = option(
+        "--examples",
+        type=INTEGER,
+        metavar="N",
+        default=EXAMPLES,
+        show_default=True,
+        help="Number of adversaries to try.",
+    )
+    games: int | None = option(
+        "--games",
+        type=INTEGER,
+        metavar="N",
+        help="Maximum number of games in each world to confirm an adversary. Default: 20,000, more for a "
+        "large ε.",
+    )
+    file: str | None = option(
+        "-o",
+        "--output",
+        metavar="FILE.py",
+        help="Write the adversary to this file, as a player for arena audit.",
+    )
+
+    def build_learner(self) -> Learner:
+        """The configured learner."""
+        settings = parse_settings(self.settings)
+        if settings["adversary"]:
+            raise click.UsageError("A search makes its own adversary, which has no settings.")
+        name, own_settings = resolve_learner(self.learner)
+        return build_player(LEARNERS.find(name), own_settings | settings["learner"])
+
+    def check_file(self) -> None:
+        """Refuse an output file that could not be written, or not be used as a player."""
+        if self.file is None:
+            return
+        if not self.file.endswith(".py"):
+            raise InvalidArgument(
+                "the adversary is written as Python source", value=self.file, remedy="Name a file FILE.py."
+            )
+        if not Path(self.file).resolve().parent.is_dir() or Path(self.file).is_dir():
+            raise InvalidArgument("the adversary's file must be in an existing folder", value=self.file)
+
+
 @click.command("search")
-@click.argument("learner", metavar="LEARNER")
-@click.option(
-    "--set",
-    "settings",
-    metavar="NAME=VALUE",
-    multiple=True,
-    help="Set a field of the learner. Again for more.",
-)
-@click.option(
-    "--protocol", metavar="NAME", help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
-)
-@EPSILON
-@DELTA
-@click.option(
-    "--error",
-    type=REAL,
-    default=ERROR,
-    show_default=True,
-    help="The chance, at most, that the search refutes a claim that is true.",
-)
-@click.option(
-    "--examples",
-    type=WHOLE,
-    metavar="N",
-    default=EXAMPLES,
-    show_default=True,
-    help="Adversaries to try before giving up.",
-)
-@click.option(
-    "--games",
-    type=WHOLE,
-    metavar="N",
-    help="Games in each world, at most, to confirm an adversary. Default: 20,000, more for a large ε.",
-)
-@SEED
-@takes_workers
-@click.option(
-    "-o", "--output", metavar="FILE.py", help="Write the adversary here, as a player to audit with."
-)
-@JSON
-@QUIET
-def find(
-    learner: str,
-    *,
-    settings: tuple[str, ...],
-    protocol: str | None,
-    epsilon: float | None,
-    delta: float | None,
-    error: float,
-    examples: int,
-    games: int | None,
-    seed: int,
-    jobs: Workers,
-    output: str | None,
-    as_json: bool,
-    quiet: bool,
-) -> None:
+@option_groups(asked=SearchOptions, workers=WorkerOptions, output=Output)
+def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None:
     """Search for an adversary that refutes LEARNER's claim of privacy.
 
-    Adversaries are drawn, the first whose games speak against the claim is made as small as it goes, and then
-    confirmed on fresh games. All tries together refute a true claim with a chance of at most --error.
-    Printed: the verdict, the smallest game side by side in both worlds, and its adversary as source. Exit
-    status: 0 nothing found, 3 refuted, 2 bad use, 130 interrupted.
+    Adversaries are generated at random. The first whose games are evidence against the claim is simplified
+    as far as possible, and then confirmed on fresh games. The whole search refutes a true claim with
+    probability at most --error. Printed are the verdict, the smallest game side by side in both worlds, and
+    its adversary as source. Exit status: 0 nothing found, 3 refuted, 2 invalid usage, 130 interrupted.
 
     \b
     Examples:
@@ -100,58 +108,41 @@ def find(
       arena search everlasting-v1 --set halts=4 --seed 7 --jobs 2
       arena search my_learner.py:Mine --examples 5_000 --json
     """
-    texts = settings_of(settings)
-    if texts["adversary"]:
-        raise click.UsageError("A search makes its own adversary, which has no settings.")
-    name, also = as_learner(learner)
-    running: Learner = build(LEARNERS.find(name), also | texts["learner"])
-    epsilon, delta = under_test(running, epsilon, delta, purpose="refute")
-    claim = attrs.evolve(claim_of(running), epsilon=epsilon, delta=delta)
-    _check_output(output)
-    with _bar(hidden=quiet or as_json) as watch:
-        result = search(
-            running,
-            protocol=protocol,
-            claim=claim,
-            error=error,
-            examples=examples,
-            confirm_games=games,
-            seed=seed,
-            jobs=jobs,
+    learner = asked.build_learner()
+    epsilon, delta = resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")
+    asked.check_file()
+    with _show_progress(output) as watch:
+        result = search_adversary(
+            learner,
+            protocol=asked.protocol,
+            claim=attrs.evolve(read_claim(learner), epsilon=epsilon, delta=delta),
+            error=asked.error,
+            examples=asked.examples,
+            confirm_games=asked.games,
+            seed=asked.seed,
+            jobs=workers.build(),
             watch=watch,
         )
-    named = shlex.join([learner, *(part for pair in settings for part in ("--set", pair))])
-    text = adversary_source(result, learner=named, file=output or "found.py") if result.refuted else None
-    if output is not None and text is not None:
-        Path(output).write_text(text, encoding="utf-8")
-    click.echo(
-        search_json(result, source=text) if as_json else format_search(result, source=text, output=output)
+    name = shlex.join([asked.learner, *(word for pair in asked.settings for word in ("--set", pair))])
+    code = adversary_source(result, learner=name, file=asked.file or "found.py") if result.refuted else None
+    if asked.file is not None and code is not None:
+        Path(asked.file).write_text(code, encoding="utf-8")
+    output.print_result(
+        result,
+        partial(format_search, source=code, output=asked.file),
+        partial(search_json, source=code),
     )
     click.get_current_context().exit(REFUTED if result.refuted else INTERRUPTED if result.interrupted else 0)
 
 
-def _check_output(path: str | None) -> None:
-    """Refuse a file that could not be written, or not be played, before anything is searched."""
-    if path is None:
-        return
-    if not path.endswith(".py"):
-        raise InvalidArgument("the adversary is Python source", value=path, remedy="Name a file FILE.py.")
-    folder = Path(path).resolve().parent
-    if not folder.is_dir() or Path(path).is_dir():
-        raise InvalidArgument("the adversary's file must lie in a folder that is there", value=path)
-
-
 @contextmanager
-def _bar(*, hidden: bool) -> Iterator[Callable[[SearchProgress], None]]:
-    """A progress bar on a terminal: adversaries tried, and the best evidence so far."""
-    with bar(unit="adversaries", hidden=hidden) as shown:
+def _show_progress(output: Output) -> Iterator[Callable[[SearchProgress], None]]:
+    """A progress bar of the adversaries tried, with the best evidence so far."""
+    with output.progress_bar("adversaries") as bar:
 
-        def show(now: SearchProgress) -> None:
-            shown.total = now.of
-            shown.set_postfix_str(f"{now.best:.1f} nats", refresh=False)
-            shown.update(now.examples - shown.n)
+        def update(progress: SearchProgress) -> None:
+            bar.total = progress.of
+            bar.set_postfix_str(f"{progress.best:.1f} nats", refresh=False)
+            bar.update(progress.examples - bar.n)
 
-        yield show
-
-
-COMMANDS = {"search": find}
+        yield update

@@ -1,4 +1,4 @@
-"""Files that a command writes when it is done."""
+"""Output files of commands: checked before the work, written when it is done."""
 
 from __future__ import annotations
 
@@ -10,32 +10,34 @@ from pathlib import Path
 from arena.errors import InvalidArgument
 
 
-def check_file(what: str, path: str | os.PathLike[str]) -> None:
+def check_output_file(kind: str, path: str | os.PathLike[str]) -> None:
     """Refuse, before any work is done, a file that could not be written.
 
-    what: what the file is called. Raises: InvalidArgument if the path is a directory, or lies in none.
+    kind: what error messages call the file, such as "chart".
+
+    Raises: InvalidArgument if the path is a directory, or its directory does not exist.
     """
-    where = Path(path)
-    if where.is_dir():
-        raise InvalidArgument(f"the {what} {path} is a directory", remedy="Name a file in it.")
-    if not where.absolute().parent.is_dir():
-        raise InvalidArgument(f"the directory of the {what} {path} does not exist", remedy="Make it first.")
+    location = Path(path)
+    if location.is_dir():
+        raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")
+    if not location.absolute().parent.is_dir():
+        raise InvalidArgument(f"the directory of the {kind} {path} does not exist", remedy="Create it first.")
 
 
 @contextmanager
-def replaced(what: str, path: str | os.PathLike[str]) -> Iterator[Path]:
-    """A file to write to, which becomes the one at `path` when the block ends well: whole or not at all.
+def write_atomically(kind: str, path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A temporary file to write to, which replaces the file at `path` if the block ends without an error.
 
-    what: what the file is called. Raises: InvalidArgument if it cannot be written.
+    kind: what error messages call the file. Raises: InvalidArgument if it cannot be written.
     """
-    where = Path(path)
-    unfinished = where.with_name(f".{where.name}.{os.getpid()}.tmp")
+    location = Path(path)
+    unfinished = location.with_name(f".{location.name}.{os.getpid()}.tmp")
     try:
         yield unfinished
-        unfinished.replace(where)
+        unfinished.replace(location)
     except OSError as error:
         raise InvalidArgument(
-            f"the {what} {path} cannot be written ({error.strerror})", remedy="Name another file."
+            f"the {kind} {path} cannot be written ({error.strerror})", remedy="Name another file."
         ) from error
     finally:
         unfinished.unlink(missing_ok=True)

@@ -15,7 +15,7 @@ from arena.settings import at_least, at_most, check_value, less_than
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
 from audits.exact.released_values import LabelledLoss
 from audits.exact.view_laws import ViewLaw, view_law
-from audits.registry.settings_text import claim_of
+from audits.registry.tested_claim import read_claim
 
 _MAX_REVEALING = 10  # views in the report
 
@@ -116,7 +116,7 @@ def exact(
         worlds differ in something that the learner does not promise to protect; otherwise as `view_law`.
     """
     check_protocol(learner, adversary, referee)
-    claim = claim_of(learner)
+    claim = read_claim(learner)
     if delta is None:
         delta = 0.0 if claim.empty else claim.delta
     for epsilon in epsilons:

@@ -10,9 +10,9 @@ import numpy as np
 
 from arena import InvalidArgument
 from arena.settings import at_least, at_most, less_than, more_than, whole
-from audits.data.one_hot import OneHot
+from audits.data.one_hot import OneHotData
 from audits.experiments.experiment_players import ExperimentPlayers
-from audits.registry.settings_text import nearest
+from audits.registry.suggestions import suggest
 from audits.runs.plan import versions
 
 PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")
@@ -44,7 +44,7 @@ class PateExperiment:
     examples; the rest is the test set. seed: random seed.
     """
 
-    data: OneHot
+    data: OneHotData
     players: ExperimentPlayers
     methods: tuple[str, ...] = METHODS
     epsilons: tuple[float, ...] = (0.5, 1.0, 2.0)
@@ -68,7 +68,7 @@ class PateExperiment:
                 raise InvalidArgument(
                     "there is no method of that name",
                     value=method,
-                    remedy=f"{nearest(method, METHODS)}{available}",
+                    remedy=f"{suggest(method, METHODS)}{available}",
                 )
         for epsilon in self.epsilons:
             if not 0 < epsilon < math.inf:
@@ -176,7 +176,7 @@ class PateExperiment:
         }
 
 
-def _hash_data(data: OneHot) -> str:
+def _hash_data(data: OneHotData) -> str:
     """A hash of the examples: names, points and labels, in their order; not of the file."""
     state = sha256("\n".join((*data.names, data.y, *data.values)).encode())
     for array in (data.points, data.labels):

@@ -16,7 +16,7 @@ from arena import Adversary, InvalidArgument, Learner, Referee
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.settings import at_least, less_than, more_than, whole
-from audits.registry.settings_text import claim_of
+from audits.registry.tested_claim import read_claim
 from audits.runs.workers import Workers, map_in_order
 
 Watch = Callable[[int], None]
@@ -40,7 +40,7 @@ class Entrant:
     @property
     def claim(self) -> str:
         """The learner's privacy claim as text."""
-        return str(claim_of(self.learner))
+        return str(read_claim(self.learner))
 
 
 @attrs.frozen(kw_only=True)

@@ -35,7 +35,7 @@ from audits.races.race_result import (
     read_bound,
     summarise,
 )
-from audits.registry.settings_text import nearest
+from audits.registry.suggestions import suggest
 
 PROTOCOLS = ("Adaptive", "Oblivious")  # one world, a fixed number of rounds; the stronger adversary first
 MARKS = 20
@@ -232,7 +232,7 @@ def _choose_protocol(players: Sequence[tuple[str, Learner, Adversary]], wanted: 
         raise InvalidArgument(
             "the protocol of a race must be Adaptive or Oblivious",
             value=wanted,
-            remedy=nearest(wanted, PROTOCOLS).strip(),
+            remedy=suggest(wanted, PROTOCOLS).strip(),
         )
     everyone = [player for _, learner, adversary in players for player in (learner, adversary)]
     preferred = getattr(players[0][2], "protocol", None)

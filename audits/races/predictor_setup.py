@@ -10,9 +10,9 @@ import attrs
 from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.races.game_plan import concepts_of
 from audits.races.predictor_race import GAMES, ROUNDS, PredictorRace, check_rounds, plan_predictor_race
-from audits.registry.match import Data, Settings
+from audits.registry.match import DataSource, PlayerSettings
 from audits.registry.players import ADVERSARIES
-from audits.registry.settings_text import build, summary
+from audits.registry.settings_text import build_player, summarize_player
 
 ADVERSARY = "honest"  # the default
 
@@ -34,12 +34,12 @@ class HasPracticalConstants(Protocol):
 
 def setup_predictor_race(
     players: list[tuple[str, type[Learner]]],
-    settings: Settings,
+    settings: PlayerSettings,
     *,
     against: str | None,
     rounds: int | None,
     games: int | None,
-    data: Data | None,
+    data: DataSource | None,
     as_set: bool,
     agnostic: bool,
     **others: Any,
@@ -64,7 +64,7 @@ def setup_predictor_race(
             texts.setdefault("agnostic", "true")
         learner, note = setup_predictor(label, player, texts, rounds, as_set=as_set, sample=sample)
         notes += note
-        adversary: Adversary = build(opponent, settings["adversary"], sample=sample, learner=learner)
+        adversary: Adversary = build_player(opponent, settings["adversary"], sample=sample, learner=learner)
         entrants.append((label, learner, adversary))
     race = plan_predictor_race(entrants, rounds=rounds, games=GAMES if games is None else games, **others)
     for entrant in race.entrants:
@@ -88,13 +88,13 @@ def setup_predictor(
     """
     notes = []
     if as_set or not issubclass(player, HasPracticalConstants):
-        learner: Any = build(player, texts)
+        learner: Any = build_player(player, texts)
     else:
-        start: Any = build(player, {**player.settings_before_fitting(), **texts})
+        start: Any = build_player(player, {**player.settings_before_fitting(), **texts})
         check_rounds(start, rounds)
         learner = start.with_practical_constants(rounds=rounds, keep=set(texts))
         if learner != start:
-            notes = [f"{label} has practical constants (--as-set keeps its own): {summary(learner)}"]
+            notes = [f"{label} has practical constants (--as-set keeps its own): {summarize_player(learner)}"]
     if sample is not None:
         _check_points(learner, sample)
     return learner, notes

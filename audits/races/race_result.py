@@ -10,7 +10,7 @@ import numpy as np
 
 from arena import Bound, InvalidArgument, Learner
 from audits.races.game_plan import Entrant, GamePlan, Watch, play_games
-from audits.registry.settings_text import blamed
+from audits.registry.settings_text import blame_player
 from audits.runs.workers import Workers
 from audits.statistics.quantiles import Quantile, lower_limit_of_mean, quantile
 
@@ -147,7 +147,7 @@ def read_bound(entrant: Entrant, rounds: int) -> Bound | None:
 
     Raises: InvalidArgument if it is not a Bound, or the learner raises an error.
     """
-    with blamed(entrant.learner.name, "asked for its bound"):
+    with blame_player(entrant.learner.name, "asked for its bound"):
         bound = entrant.learner.bound(rounds)
     if bound is not None and not isinstance(bound, Bound):
         raise InvalidArgument(f"the bound of {entrant.learner.name} must be a Bound or None", value=bound)

@@ -13,7 +13,7 @@ from audits.races.game_plan import Entrant
 from audits.races.online_race import OnlineRace
 from audits.races.predictor_race import PredictorStanding
 from audits.races.race_result import BoundTest, Race, RaceResult
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import WIDTH, column_table, join_paragraphs, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 from audits.statistics.quantiles import Quantile
@@ -30,7 +30,7 @@ def race_text(result: RaceResult) -> str:
     describe = _describe_online if isinstance(race, OnlineRace) else _describe_predictors
     protocol, tables, notes = describe(result)
     head = [
-        ("adversary", summary(race.adversary)),
+        ("adversary", summarize_player(race.adversary)),
         ("protocol", protocol),
         ("games", f"{race.games:,} of each learner, in batches of {race.block:,}; seed {race.seed}"),
     ]
@@ -52,7 +52,7 @@ def race_title(race: Race) -> str:
 
 def describe_learner(entrant: Entrant) -> str:
     """A learner with its settings, its class and its claim."""
-    return wrap(f"{summary(entrant.learner)}; class {entrant.concepts}; {entrant.claim}", WIDTH - 20)
+    return wrap(f"{summarize_player(entrant.learner)}; class {entrant.concepts}; {entrant.claim}", WIDTH - 20)
 
 
 def describe_bound(bound: Bound) -> str:

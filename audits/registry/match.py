@@ -1,21 +1,23 @@
-"""From the names on the command line to two players and a referee."""
+"""Two players and a referee, built from names and settings."""
 
 from __future__ import annotations
 
 import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee, Sample
-from audits.data.csv import load_sample
-from audits.registry.pairing import opened, protocol_between
-from audits.registry.players import ADVERSARIES, LEARNERS, as_learner
-from audits.registry.settings_text import blamed, build, claim_of, summary
+from audits.data.csv_samples import load_sample
+from audits.registry.pairing import choose_protocol, configure_game
+from audits.registry.players import ADVERSARIES, LEARNERS, resolve_learner
+from audits.registry.settings_text import blame_player, build_player, summarize_player
+from audits.registry.tested_claim import read_claim
 
-Settings = dict[str, dict[str, str]]
+# Texts of settings, by player: "learner", "adversary" or the label of an entrant.
+PlayerSettings = dict[str, dict[str, str]]
 
 
 @attrs.frozen(kw_only=True)
-class Data:
-    """The user's data: a CSV file, and its columns."""
+class DataSource:
+    """The user's data: a CSV file, the columns of the points and of the labels, and the value of label 1."""
 
     path: str
     x: tuple[str, ...]
@@ -23,14 +25,14 @@ class Data:
     positive: str | None
 
     def load(self) -> Sample:
-        return load_sample(
-            self.path, x=self.x[0] if len(self.x) == 1 else list(self.x), y=self.y, positive=self.positive
-        )
+        """The labelled examples; raises InvalidArgument as `load_sample` does."""
+        x = self.x[0] if len(self.x) == 1 else list(self.x)
+        return load_sample(self.path, x=x, y=self.y, positive=self.positive)
 
 
 @attrs.frozen(kw_only=True)
 class Match:
-    """Who plays what, and what the user should know about how it came about."""
+    """The players and the referee of a game. notes: what the user should know about how they were chosen."""
 
     learner: Learner
     adversary: Adversary
@@ -38,48 +40,57 @@ class Match:
     notes: tuple[str, ...]
 
 
-def match(
+def build_match(
     learner: str,
     against: str,
     *,
-    settings: Settings,
-    data: Data | None,
+    settings: PlayerSettings,
+    data: DataSource | None,
     protocol: str | None,
     rounds: int | None,
 ) -> Match:
-    """Find the players, give them their settings and the user's data, and choose the protocol.
+    """Find the players, configure them with their settings and the user's data, and choose the protocol.
 
-    settings: {"learner": {name: text}, "adversary": {name: text}}. protocol, rounds: None for the usual ones.
+    settings: of "learner" and of "adversary". protocol, rounds: None for the defaults.
+
+    Raises: InvalidArgument if a player, a setting or the data are refused, or the players cannot meet.
     """
-    learner, also = as_learner(learner)
-    settings = settings | {"learner": also | settings["learner"]}
-    learner_class, adversary_class = LEARNERS.find(learner), ADVERSARIES.find(against)
-    sample = None if data is None else data.load()
-    if sample is not None and "sample" not in attrs.fields_dict(adversary_class):
-        raise InvalidArgument(
-            f"{adversary_class.name} chooses its own training set and takes no data",
-            remedy="Leave out --data, or choose an adversary that has a setting `sample`.",
-        )
-    running: Learner = build(learner_class, settings["learner"], sample=sample)
+    name, own_settings = resolve_learner(learner)
+    texts = own_settings | settings["learner"]
+    learner_class, adversary_class = LEARNERS.find(name), ADVERSARIES.find(against)
+    sample = _load_data(data, adversary_class)
+    configured: Learner = build_player(learner_class, texts, sample=sample)
     notes: tuple[str, ...] = ()
     if sample is not None:
-        running, notes = _fitted(running, sample, set(settings["learner"]))
-    adversary: Adversary = build(adversary_class, settings["adversary"], sample=sample, learner=running)
-    if running.own_coins:
-        notes += (f"{running.name} draws coins of its own, so that no seed repeats these games",)
-    name = protocol_between(running, adversary, protocol)
-    adversary, referee = opened(REFEREES[name], adversary, rounds, chosen="rounds" in settings["adversary"])
-    return Match(learner=running, adversary=adversary, referee=referee, notes=notes)
+        configured, notes = _fit_sizes(configured, sample, set(texts))
+    adversary: Adversary = build_player(
+        adversary_class, settings["adversary"], sample=sample, learner=configured
+    )
+    if configured.own_coins:
+        notes += (f"{configured.name} draws random numbers of its own, so no seed repeats these games",)
+    referee_class = REFEREES[choose_protocol(configured, adversary, protocol)]
+    adversary, referee = configure_game(
+        referee_class, adversary, rounds, rounds_set="rounds" in settings["adversary"]
+    )
+    return Match(learner=configured, adversary=adversary, referee=referee, notes=notes)
 
 
-def _fitted(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner, tuple[str, ...]]:
-    """The learner sized for the sample, unless that would change what the user has chosen."""
-    with blamed(learner.name, "sized for a sample"):
-        fitted = learner.adapt_to(sample.size)
+def _load_data(data: DataSource | None, adversary: type[Adversary]) -> Sample | None:
+    if data is not None and "sample" not in attrs.fields_dict(adversary):
+        raise InvalidArgument(
+            f"{adversary.name} chooses its own training set and takes no data",
+            remedy="Leave out --data, or choose an adversary that has a setting `sample`.",
+        )
+    return None if data is None else data.load()
+
+
+def _fit_sizes(learner: Learner, sample: Sample, chosen: set[str]) -> tuple[Learner, tuple[str, ...]]:
+    """The learner with sizes that suit the sample, unless that would change a setting the user has chosen."""
+    with blame_player(learner.name, "sized for a sample"):
+        resized = learner.adapt_to(sample.size)
     fields = [field.name for field in attrs.fields(type(learner))]
-    changed = [name for name in fields if getattr(fitted, name) != getattr(learner, name)]
+    changed = [name for name in fields if getattr(resized, name) != getattr(learner, name)]
     if not changed or chosen.intersection(changed):
         return learner, ()
-    return fitted, (
-        f"sized for {sample.size:,} examples: {summary(fitted)}; its claim is {claim_of(fitted)}",
-    )
+    note = f"sized for {sample.size:,} examples: {summarize_player(resized)}"
+    return resized, (f"{note}; its claim is {read_claim(resized)}",)

@@ -1,4 +1,4 @@
-"""Where two players meet: the protocol that both play, and the referee of it."""
+"""The protocol that two players both play, and its referee."""
 
 from __future__ import annotations
 
@@ -6,47 +6,54 @@ import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee
 from arena.engine import check_protocol
-from audits.registry.settings_text import nearest
+from audits.registry.suggestions import suggest
 
 
-def protocol_between(learner: Learner, adversary: Adversary, wanted: str | None = None) -> str:
-    """The name of the protocol that is wanted, or of the usual one that both play: that of the adversary's
-    field `protocol`, if it has one; one of two worlds if there is one, and Figure1 before others.
+def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = None) -> str:
+    """The protocol called `name`, or by default one that both players play.
 
-    Raises: InvalidArgument if there is no such protocol, or they do not both play it, or none in common.
+    The default is the adversary's field `protocol` if it has one; otherwise a protocol of two worlds if there
+    is one, Figure1 first.
+
+    Raises: InvalidArgument if there is no protocol `name`, or if the players do not both play it, or have
+    none in common.
     """
-    if wanted is not None:
-        if wanted not in REFEREES:
+    if name is not None:
+        if name not in REFEREES:
             raise InvalidArgument(
                 "there is no protocol of that name",
-                value=wanted,
-                remedy=f"{nearest(wanted, REFEREES)}There are: {', '.join(REFEREES)}.",
+                value=name,
+                remedy=f"{suggest(name, REFEREES)}There are: {', '.join(REFEREES)}.",
             )
-        check_protocol(learner, adversary, REFEREES[wanted]())
-        return wanted
-    own = getattr(adversary, "protocol", None)  # of an adversary that plays several, by a setting
-    if own in learner.protocols and own in adversary.protocols:
-        return str(own)
-    # A game in two worlds says something about privacy too, so those come first.
-    known = sorted(REFEREES, key=lambda name: not REFEREES[name].two_worlds)
-    common = [name for name in known if name in learner.protocols and name in adversary.protocols]
+        check_protocol(learner, adversary, REFEREES[name]())
+        return name
+    preferred = getattr(adversary, "protocol", None)  # a setting of adversaries that play several
+    if preferred in learner.protocols and preferred in adversary.protocols:
+        return str(preferred)
+    # Only a game of two worlds tests privacy, so those come first.
+    names = sorted(REFEREES, key=lambda name: not REFEREES[name].two_worlds)
+    common = [name for name in names if name in learner.protocols and name in adversary.protocols]
     if not common:
         raise InvalidArgument(
             f"{learner.name} and {adversary.name} play no protocol in common",
-            remedy=f"{learner.name} plays {_listed(learner.protocols)}; {adversary.name} plays "
-            f"{_listed(adversary.protocols)}. `arena list` shows who plays what.",
+            remedy=f"{learner.name} plays {_format_names(learner.protocols)}; {adversary.name} plays "
+            f"{_format_names(adversary.protocols)}. `arena list` shows who plays what.",
         )
     return common[0]
 
 
-def opened(
-    referee: type[Referee], adversary: Adversary, rounds: int | None = None, *, chosen: bool = False
+def configure_game(
+    referee: type[Referee], adversary: Adversary, rounds: int | None = None, *, rounds_set: bool = False
 ) -> tuple[Adversary, Referee]:
-    """The referee, and the adversary that plays before it, with `rounds`: t of Figure 1, ℓ of Voting; T of an
-    online game, which is the adversary's own `rounds` where it has such a field. Its field `protocol`, if it
-    has one, is set to the referee's.
+    """The adversary and the referee of a game of so many rounds.
 
-    chosen: the adversary's `rounds` were set on purpose, so that setting them again is refused.
+    rounds: t of Figure 1, ℓ of Voting, or T of an online game. For an online game it is the adversary's own
+        setting `rounds` if the adversary has one. None: the default.
+    rounds_set: whether the user has set the adversary's `rounds`, so that another value is refused.
+
+    The adversary's setting `protocol`, if it has one, becomes that of the referee.
+
+    Raises: InvalidArgument if the protocol has no number of rounds, or if it is set twice.
     """
     if "protocol" in attrs.fields_dict(type(adversary)):
         adversary = attrs.evolve(adversary, protocol=referee.name)  # type: ignore[call-arg]
@@ -55,11 +62,11 @@ def opened(
             return adversary, referee(**{queries: rounds})
     if "T" not in attrs.fields_dict(referee):
         if rounds is not None:
-            raise InvalidArgument(f"{referee.name} has no set number of rounds", remedy="Leave out --rounds.")
+            raise InvalidArgument(f"{referee.name} has no number of rounds", remedy="Leave out --rounds.")
         return adversary, referee()
     if "rounds" in attrs.fields_dict(type(adversary)):
         if rounds is not None:
-            if chosen:
+            if rounds_set:
                 raise InvalidArgument(
                     "the rounds are set twice", remedy="Leave out --rounds, or adversary.rounds."
                 )
@@ -68,5 +75,5 @@ def opened(
     return adversary, referee() if rounds is None else referee(T=rounds)  # type: ignore[call-arg]
 
 
-def _listed(names: tuple[str, ...]) -> str:
-    return ", ".join(names) or "none that it names"
+def _format_names(names: tuple[str, ...]) -> str:
+    return ", ".join(names) or "no protocol"

@@ -1,10 +1,10 @@
-"""Who can play: shipped players, players of installed packages, and players in a file of yours.
+"""Finding players: shipped ones, those of installed packages, and those in a user's file.
 
-Nobody keeps a list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a `name`,
-in any module of `learners` or `adversaries`. A package announces its players as entry points in the groups
-`arena.learners` and `arena.adversaries`, each under the player's name. One in a file is named as
-`path/to/file.py:ClassName`; a function in a file, `path/to/file.py:function`, or what can be called as one,
-is a learner before Release.
+There is no central list. A shipped player is a concrete attrs subclass of `Learner` or `Adversary` with a
+`name`, in any module of `learners` or `adversaries`; as a rule the module is named as the player. A package
+announces its players as entry points in the groups `arena.learners` and `arena.adversaries`, each under the
+player's name. A player in a file is named `path/to/file.py:ClassName`. A function in a file, or another
+callable, `path/to/file.py:function`, is a learner under Release.
 """
 
 from __future__ import annotations
@@ -12,8 +12,9 @@ from __future__ import annotations
 import importlib
 import inspect
 import pkgutil
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from importlib import metadata
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -21,90 +22,121 @@ import attrs
 
 from arena.errors import RAISED, InvalidArgument
 from arena.players import Adversary, Learner
-from audits.registry.settings_text import build, nearest
-from audits.registry.user_files import fault_of, module_of
+from audits.registry.suggestions import suggest
+from audits.registry.user_files import describe_fault, load_module
 
-Kind = type[Learner] | type[Adversary]
-FUNCTION = "function"  # the learner that plays a function, and its setting that is the function
+PlayerClass = type[Learner] | type[Adversary]
+FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
 
 
 @attrs.frozen
 class Registry:
     """The players of one kind.
 
-    kind: "learner" or "adversary". base: what they subclass. package: where the shipped ones are.
-    group: of the entry points.
+    kind: "learner" or "adversary". base: their base class. package: the package of the shipped players.
+    group: the entry point group of installed packages.
     """
 
     kind: str
-    base: Kind
+    base: PlayerClass
     package: str
     group: str
 
     def find(self, text: str) -> Any:
-        """The class of the player called `text`, or at `path/to/file.py:ClassName`.
+        """The class of the player named `text`, or at `path/to/file.py:ClassName`.
 
-        Raises: InvalidArgument if there is none, or two, or it cannot be loaded or is no such player.
+        Raises: InvalidArgument if there is none or more than one, or if it cannot be loaded or is no player.
         """
-        if _names_file(text):
-            player = _class_in(text, self)
+        if _is_file(text):
+            player = _load_from_file(text, self)
             self._check(player, text)
             return player
-        shipped, points = self._shipped(), self._points(text)
-        if text not in shipped and not points:
-            names = self.names()
-            raise InvalidArgument(
-                f"there is no {self.kind} of that name",
-                value=text,
-                remedy=f"{nearest(text, names)}There are: {', '.join(names)}; or path/to/file.py:ClassName.",
-            )
-        if len(points) + (text in shipped) > 1:
-            homes = [_home(shipped[text])] if text in shipped else []
-            raise _two(self.kind, text, [*homes, *(point.value for point in points)])
-        return shipped[text] if text in shipped else self._load(points[0])
+        shipped, entry_points = self._find_shipped(text), self._list_entry_points(text)
+        if shipped is None and not entry_points:
+            raise _unknown_name(self.kind, text, self.list_names())
+        return self._choose(text, shipped, entry_points)
 
-    def names(self) -> list[str]:
-        """The names of all players, those of packages unloaded."""
-        return sorted({*self._shipped(), *(point.name for point in self._points())})
+    def list_names(self) -> list[str]:
+        """The names of all players. Players of installed packages are not loaded for it."""
+        return sorted({*self._load_shipped(), *(point.name for point in self._list_entry_points())})
 
-    def every(self) -> dict[str, Kind | InvalidArgument]:
-        """Every player by name; where one cannot be loaded, the refusal that says why."""
-        found: dict[str, Kind | InvalidArgument] = {}
-        for name in self.names():
+    def load_all(self) -> dict[str, PlayerClass | InvalidArgument]:
+        """Every player by name; for one that cannot be loaded, the error that says why."""
+        shipped, entry_points = self._load_shipped(), self._list_entry_points()
+        players: dict[str, PlayerClass | InvalidArgument] = {}
+        for name in sorted({*shipped, *(point.name for point in entry_points)}):
+            own_points = [point for point in entry_points if point.name == name]
             try:
-                found[name] = self.find(name)
-            except InvalidArgument as refusal:
-                found[name] = refusal
-        return found
+                players[name] = self._choose(name, shipped.get(name), own_points)
+            except InvalidArgument as error:
+                players[name] = error
+        return players
 
-    def defined_in(self, module: ModuleType) -> Iterator[Kind]:
+    def list_players_in(self, module: ModuleType) -> Iterator[PlayerClass]:
         """The players that a module defines."""
         for item in vars(module).values():
-            mine = inspect.isclass(item) and item.__module__ == module.__name__
-            if mine and issubclass(item, self.base) and item.name and self._fault(item) is None:
+            own = inspect.isclass(item) and item.__module__ == module.__name__
+            if own and issubclass(item, self.base) and item.name and self._find_fault(item) is None:
                 yield item
 
-    def _shipped(self) -> dict[str, Kind]:
-        found: dict[str, Kind] = {}
-        for module in _modules(self.package):
-            for player in self.defined_in(module):
-                if found.get(player.name, player) is not player:
-                    raise _two(self.kind, player.name, [_home(found[player.name]), _home(player)])
-                found[player.name] = player
-        return found
+    def has_file_or_entry_point(self, name: str) -> bool:
+        """Whether a file named as the player defines it, or an installed package announces it."""
+        return name in self._load_by_file_name(name) or bool(self._list_entry_points(name))
 
-    def _points(self, name: str | None = None) -> list[metadata.EntryPoint]:
-        if name is None:
-            return list(metadata.entry_points(group=self.group))
-        return list(metadata.entry_points(group=self.group, name=name))
+    def _choose(
+        self, name: str, shipped: PlayerClass | None, entry_points: list[metadata.EntryPoint]
+    ) -> PlayerClass:
+        """The one player of that name. Raises: InvalidArgument if there are several."""
+        if len(entry_points) + (shipped is not None) > 1:
+            locations = [] if shipped is None else [_format_location(shipped)]
+            raise _name_clash(self.kind, name, [*locations, *(point.value for point in entry_points)])
+        return self._load_entry_point(entry_points[0]) if shipped is None else shipped
 
-    def _load(self, point: metadata.EntryPoint) -> Kind:
-        source = f"the entry point {point.name} = {point.value} of {_distribution(point)}"
+    def _find_shipped(self, name: str) -> PlayerClass | None:
+        """The shipped player of that name. Unless a file is named as it, all modules are imported."""
+        player = self._load_by_file_name(name).get(name)
+        return self._load_shipped().get(name) if player is None else player
+
+    def _load_by_file_name(self, name: str) -> dict[str, PlayerClass]:
+        """The players in files named as the player: `laplace-count` in laplace_count.py."""
+        root, stem = importlib.import_module(self.package), name.replace("-", "_")
+        paths = (
+            path.relative_to(folder)
+            for folder in map(Path, root.__path__)
+            for path in sorted(folder.rglob("*.py"))
+            if path.stem == stem
+        )
+        return self._load_modules(".".join([self.package, *path.with_suffix("").parts]) for path in paths)
+
+    def _load_shipped(self) -> dict[str, PlayerClass]:
+        root = importlib.import_module(self.package)
+        return self._load_modules(
+            module.name for module in pkgutil.walk_packages(root.__path__, f"{self.package}.")
+        )
+
+    def _load_modules(self, modules: Iterable[str]) -> dict[str, PlayerClass]:
+        """The players that these modules define, by name."""
+        players: dict[str, PlayerClass] = {}
+        for module in modules:
+            for player in self.list_players_in(_import_module(module)):
+                if players.setdefault(player.name, player) is not player:
+                    locations = [_format_location(players[player.name]), _format_location(player)]
+                    raise _name_clash(self.kind, player.name, locations)
+        return players
+
+    def _list_entry_points(self, name: str | None = None) -> list[metadata.EntryPoint]:
+        points = metadata.entry_points(group=self.group)
+        return [point for point in points if name in (None, point.name)]
+
+    def _load_entry_point(self, point: metadata.EntryPoint) -> PlayerClass:
+        package = "an unknown package" if point.dist is None else point.dist.name
+        source = f"the entry point {point.name} = {point.value} of {package}"
         try:
             player = point.load()
-        except RAISED as error:  # somebody else's code may raise anything
+        except RAISED as error:  # the code of another package may raise anything
             raise InvalidArgument(
-                f"{source} cannot be loaded ({fault_of(error)})", remedy="Mend or uninstall that package."
+                f"{source} cannot be loaded ({describe_fault(error)})",
+                remedy="Fix or uninstall that package.",
             ) from error
         self._check(player, source)
         if player.name != point.name:
@@ -114,23 +146,20 @@ class Registry:
         return player
 
     def _check(self, player: Any, source: str) -> None:
-        fault = self._fault(player)
+        fault = self._find_fault(player)
         if fault is not None:
             raise InvalidArgument(f"{source} {fault[0]}", remedy=fault[1])
 
-    def _fault(self, player: Any) -> tuple[str, str] | None:
-        """Why this is no player of the kind, and the remedy."""
-        kind = self.base.__name__
+    def _find_fault(self, player: Any) -> tuple[str, str] | None:
+        """Why this is no player of the kind, and the remedy; None if it is one."""
+        base = f"arena.{self.base.__name__}"
         if not inspect.isclass(player) or not issubclass(player, self.base):
-            return (
-                f"is no {self.kind}: it is not a subclass of arena.{kind}",
-                f"Name a subclass of arena.{kind}.",
-            )
+            return f"is no {self.kind}: it is not a subclass of {base}", f"Name a subclass of {base}."
         if inspect.isabstract(player):
-            lacking = ", ".join(sorted(player.__abstractmethods__))
-            return f"is abstract: it does not define {lacking}", "Define what is missing, or name a subclass."
+            missing = ", ".join(sorted(player.__abstractmethods__))
+            return f"is abstract: it does not define {missing}", "Define what is missing, or name a subclass."
         if "__attrs_attrs__" not in vars(player):
-            return "is not a spec: it is not made by attrs", "Decorate it with @attrs.frozen."
+            return "is not an attrs class", "Decorate it with @attrs.frozen."
         if not isinstance(player.name, str) or not player.name:
             return "has no name", f'Give it one: name = "my-{self.kind}".'
         return None
@@ -140,82 +169,81 @@ LEARNERS = Registry("learner", Learner, "learners", "arena.learners")
 ADVERSARIES = Registry("adversary", Adversary, "adversaries", "arena.adversaries")
 
 
-def find_any(text: str) -> Any:
-    """The class of the learner or adversary called `text`; raises InvalidArgument as `Registry.find` does."""
-    if _names_file(text):
-        player = _class_in(text, LEARNERS, ADVERSARIES)
+def find_player(text: str) -> Any:
+    """The class of the learner or adversary named `text`; raises InvalidArgument as `Registry.find` does."""
+    if _is_file(text):
+        player = _load_from_file(text, LEARNERS, ADVERSARIES)
         if not inspect.isclass(player) or not issubclass(player, Learner | Adversary):
             raise InvalidArgument(
-                f"{text} is no player: it is a subclass neither of arena.Learner nor of arena.Adversary",
-                remedy="Name one that is.",
+                f"{text} is no player: it is neither a subclass of arena.Learner nor of arena.Adversary",
+                remedy="Name a subclass of one of them.",
             )
-        learns = issubclass(player, Learner)
-        return (LEARNERS if learns else ADVERSARIES).find(text)
-    kinds = [registry for registry in (LEARNERS, ADVERSARIES) if text in registry.names()]
-    if len(kinds) == 1:
-        return kinds[0].find(text)
-    if kinds:
-        raise _two("player", text, [_home(registry.find(text)) for registry in kinds])
-    names = [*LEARNERS.names(), *ADVERSARIES.names()]
-    raise InvalidArgument(
-        "there is no player of that name",
-        value=text,
-        remedy=f"{nearest(text, names)}There are: {', '.join(names)}; or path/to/file.py:ClassName.",
-    )
+        return (LEARNERS if issubclass(player, Learner) else ADVERSARIES).find(text)
+    registries = (LEARNERS, ADVERSARIES)
+    holders = [registry for registry in registries if registry.has_file_or_entry_point(text)]
+    if not holders:
+        holders = [registry for registry in registries if text in registry.list_names()]
+    if not holders:
+        raise _unknown_name("player", text, [*LEARNERS.list_names(), *ADVERSARIES.list_names()])
+    if len(holders) > 1:
+        raise _name_clash("player", text, [_format_location(registry.find(text)) for registry in holders])
+    return holders[0].find(text)
 
 
-def as_learner(text: str) -> tuple[str, dict[str, str]]:
-    """The learner that `text` names, and settings that go with it: a function in a file of yours is the
-    learner `function`."""
+def resolve_learner(text: str) -> tuple[str, dict[str, str]]:
+    """The name of the learner that `text` denotes, and settings that come with it.
+
+    A function at `path/to/file.py:function` denotes the learner `function` with that function as its setting.
+    """
     path, _, name = text.rpartition(":")
-    found = vars(module_of(path)).get(name) if path.endswith(".py") else None
-    if not callable(found) or inspect.isclass(found):
+    item = vars(load_module(path)).get(name) if path.endswith(".py") else None
+    if not callable(item) or inspect.isclass(item):
         return text, {}
-    return FUNCTION, {FUNCTION: text}
+    return FUNCTION_LEARNER, {FUNCTION_LEARNER: text}
 
 
-def _names_file(text: str) -> bool:
+def _is_file(text: str) -> bool:
     return ".py:" in text or text.endswith(".py")
 
 
-def _class_in(text: str, *kinds: Registry) -> Any:
-    """What `path/to/file.py:ClassName` names, whatever it is; the kinds are for the remedy."""
+def _load_from_file(text: str, *registries: Registry) -> Any:
+    """The object at `path/to/file.py:ClassName`, whatever it is; the registries are for the error message."""
     path, _, name = text.rpartition(":") if ".py:" in text else (text, "", "")
-    module = module_of(path)
+    module = load_module(path)
     if name in vars(module):
         return vars(module)[name]
-    there = [item.__name__ for kind in kinds for item in kind.defined_in(module)]
-    remedy = f"{nearest(name, there)}Name one of: {', '.join(f'{path}:{item}' for item in there)}."
+    names = [item.__name__ for registry in registries for item in registry.list_players_in(module)]
+    remedy = f"{suggest(name, names)}Name one of: {', '.join(f'{path}:{item}' for item in names)}."
+    kinds = " or ".join(registry.kind for registry in registries)
     raise InvalidArgument(
         f"{path} has no class {name!r}" if name else f"{path} needs the name of a class in it",
-        remedy=remedy if there else f"It holds no {' or '.join(kind.kind for kind in kinds)}.",
+        remedy=remedy if names else f"It contains no {kinds}.",
     )
 
 
-def _modules(package: str) -> Iterator[ModuleType]:
-    root = importlib.import_module(package)
-    for found in pkgutil.walk_packages(root.__path__, f"{package}."):
-        try:
-            yield importlib.import_module(found.name)
-        except RAISED as error:  # a file dropped into the package may hold anything
-            raise InvalidArgument(
-                f"the module {found.name} cannot be imported ({fault_of(error)})", remedy="Mend or remove it."
-            ) from error
+def _import_module(name: str) -> ModuleType:
+    try:
+        return importlib.import_module(name)
+    except RAISED as error:  # a file dropped into the package may contain anything
+        raise InvalidArgument(
+            f"the module {name} cannot be imported ({describe_fault(error)})", remedy="Fix or remove it."
+        ) from error
 
 
-def _two(kind: str, name: str, homes: list[str]) -> InvalidArgument:
+def _unknown_name(kind: str, name: str, names: list[str]) -> InvalidArgument:
     return InvalidArgument(
-        f"two players are called {name!r}: {' and '.join(homes)}",
+        f"there is no {kind} of that name",
+        value=name,
+        remedy=f"{suggest(name, names)}There are: {', '.join(names)}; or path/to/file.py:ClassName.",
+    )
+
+
+def _name_clash(kind: str, name: str, locations: list[str]) -> InvalidArgument:
+    return InvalidArgument(
+        f"two players are called {name!r}: {' and '.join(locations)}",
         remedy=f"Rename one {kind}, or uninstall its package.",
     )
 
 
-def _home(player: Kind) -> str:
+def _format_location(player: PlayerClass) -> str:
     return f"{player.__module__}:{player.__qualname__}"
-
-
-def _distribution(point: metadata.EntryPoint) -> str:
-    return point.dist.name if point.dist is not None else "an unknown package"
-
-
-__all__ = ["ADVERSARIES", "LEARNERS", "Registry", "as_learner", "build", "find_any"]

@@ -1,4 +1,4 @@
-"""Files of the user's: the modules in them, and the functions that they define."""
+"""Python files of the user: their modules, and the functions in them."""
 
 from __future__ import annotations
 
@@ -12,53 +12,55 @@ from typing import Any
 from arena.errors import InvalidArgument
 
 
-def function_at(text: str) -> Callable[..., Any]:
-    """The function at `path/to/file.py:name`; raises InvalidArgument if there is none."""
+def load_function(text: str) -> Callable[..., Any]:
+    """The function at `path/to/file.py:name`. Raises: InvalidArgument if there is none."""
     path, _, name = text.rpartition(":")
     if not path.endswith(".py"):
         raise InvalidArgument("a function is named as path/to/file.py:name", value=text)
-    found = vars(module_of(path)).get(name)
-    if not callable(found):
+    function = vars(load_module(path)).get(name)
+    if not callable(function):
         raise InvalidArgument(f"{path} has no function {name!r}", remedy="Name one that it defines.")
-    return found
+    return function
 
 
-def module_of(path: str) -> ModuleType:
-    """The module in a file, once for all players in it; worker processes are sent it by value."""
+def load_module(path: str) -> ModuleType:
+    """The module in a file. It is imported once, and again if the file has changed.
+
+    Worker processes receive its classes by value, so they need not be able to import it.
+    """
     try:
-        where = Path(path).resolve()
-        source = where.read_bytes()
+        location = Path(path).resolve()
+        source = location.read_bytes()
     except OSError as error:
         raise InvalidArgument(
             f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."
         ) from error
-    # The name tells versions of a file apart, and is the same wherever the file is.
-    name = f"arena_plugin_{where.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
+    # The name distinguishes versions of a file, and does not depend on its folder.
+    name = f"arena_plugin_{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
     if name not in sys.modules:
         from cloudpickle import register_pickle_by_value  # slow to import, and rarely needed
 
-        # Worker processes do not know the module by its name, so its classes must travel whole.
-        register_pickle_by_value(_imported(name, where, source, path))
+        register_pickle_by_value(_import_source(name, location, source, path))
     return sys.modules[name]
 
 
-def _imported(name: str, where: Path, source: bytes, path: str) -> ModuleType:
+def describe_fault(error: BaseException) -> str:
+    """The type and message of an exception, with the line of a syntax error."""
+    line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
+    return f"{type(error).__name__}: {error}" + ("" if "line" in str(error) else line)
+
+
+def _import_source(name: str, location: Path, source: bytes, path: str) -> ModuleType:
     module = ModuleType(name)
-    module.__file__ = str(where)
-    sys.modules[name] = module  # annotations are looked up there
+    module.__file__ = str(location)
+    sys.modules[name] = module  # attrs and typing look up annotations there
     try:
-        # Not by a loader, which may take yesterday's bytecode for a file edited twice in a second.
-        exec(compile(source, str(where), "exec"), vars(module))
+        # An import loader could use stale bytecode for a file that was edited twice within a second.
+        exec(compile(source, str(location), "exec"), vars(module))
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InvalidArgument(
-            f"the plug-in {path} cannot be imported ({fault_of(error)})",
-            remedy=f"Mend it; `python {path}` shows where it fails.",
+            f"the plug-in {path} cannot be imported ({describe_fault(error)})",
+            remedy=f"Fix it; `python {path}` shows where it fails.",
         ) from error
     return module
-
-
-def fault_of(error: BaseException) -> str:
-    """What went wrong, and in which line if it is one of syntax."""
-    where = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-    return f"{type(error).__name__}: {error}" + ("" if "line" in str(error) else where)

@@ -7,17 +7,15 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
-from importlib import resources
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arena.errors import InvalidArgument
-from audits.data.output_files import check_file, replaced
-from audits.registry.settings_text import text_of
+from audits.data.output_files import check_output_file, write_atomically
+from audits.registry.settings_text import format_value
 from audits.reports.formatting import percent
-from audits.reports.run_charts import draw_run
 from audits.reports.verdict_text import (
     describe_ceiling,
     describe_certificate,
@@ -26,7 +24,9 @@ from audits.reports.verdict_text import (
     name_outcome,
 )
 from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
-from audits.runs.run_history import RunHistory, read_history
+
+if TYPE_CHECKING:
+    from audits.runs.run_history import RunHistory
 
 _PACKAGES = ("jinja2", "matplotlib")
 _TRANSCRIPT_WIDTH = 90  # characters
@@ -66,7 +66,7 @@ def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | No
         raise InvalidArgument(
             f"the HTML report needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
         )
-    check_file("HTML report", path)
+    check_output_file("HTML report", path)
     if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
         raise InvalidArgument(
             f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
@@ -82,14 +82,20 @@ def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> 
     file cannot be written.
     """
     check_html(path, ledger)
+    from audits.runs.run_history import read_history  # only a report needs it, and not every audit
+
     page = render_html(read_history(ledger))
-    with replaced("HTML report", path) as unfinished:
+    with write_atomically("HTML report", path) as unfinished:
         unfinished.write_text(page, encoding="utf-8")
 
 
 def render_html(run: RunHistory) -> str:
     """The HTML page on a run."""
+    from importlib import resources
+
     from jinja2 import Environment  # an extra, and slow to import
+
+    from audits.reports.run_charts import draw_run
 
     template = resources.files("audits.reports").joinpath("html_report.html.j2").read_text(encoding="utf-8")
     environment = Environment(autoescape=True, trim_blocks=True, lstrip_blocks=True)
@@ -183,7 +189,7 @@ def _describe_spec(name: str, spec: dict[str, Any], learner: object) -> str:
                 if value == learner
                 else value.get("name") or value.get("class", "").rpartition(":")[2]
             )
-        parts.append(f"{field} = {text_of(value)}")
+        parts.append(f"{field} = {format_value(value)}")
     return f"{name}: {', '.join(parts)}" if parts else name
 
 

@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena import Adversary, Claim, Learner, Referee
-from audits.registry.settings_text import settings_text
+from audits.registry.settings_text import format_settings
 
 
 def to_json(record: object) -> str:
@@ -27,7 +27,7 @@ def to_data(value: object) -> Any:
     its name. None stands for a number that is not finite.
     """
     if isinstance(value, Learner | Adversary):
-        return {"name": value.name, "settings": settings_text(value)}
+        return {"name": value.name, "settings": format_settings(value)}
     if isinstance(value, Referee):
         return value.name
     if isinstance(value, Claim):

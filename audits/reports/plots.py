@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from arena import InvalidArgument
-from audits.data.output_files import check_file
+from audits.data.output_files import check_output_file
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -35,7 +35,7 @@ def check_plot(path: str | os.PathLike[str]) -> None:
         )
     if importlib.util.find_spec("matplotlib") is None:
         raise InvalidArgument("the chart needs matplotlib", remedy="Run pip install dp-arena[report].")
-    check_file("chart", path)
+    check_output_file("chart", path)
 
 
 def plot(path: str | os.PathLike[str], draw: Callable[[Axes], None], *, of: str, columns: int) -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import join_paragraphs, name_table, nats, percent, wrap
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
@@ -30,8 +30,8 @@ def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, 
         games += f", {verdict.games - verdict.played_now:,} of them from the ledger"
     speed = f"{verdict.games_per_second:,.0f} games a second, both worlds counted ({verdict.seconds:.1f} s)"
     return [
-        ("learner", verdict.learner if plan is None else summary(plan.learner)),
-        ("adversary", verdict.adversary if plan is None else summary(plan.adversary)),
+        ("learner", verdict.learner if plan is None else summarize_player(plan.learner)),
+        ("adversary", verdict.adversary if plan is None else summarize_player(plan.adversary)),
         ("protocol", verdict.protocol),
         ("claim under test", str(verdict.claim)),
         ("certified", describe_certificate(verdict)),

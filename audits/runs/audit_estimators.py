@@ -5,14 +5,13 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Callable, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import attrs
 
 from arena import Claim, InvalidArgument, Neighbours, PrivacyUnit
 from audits.distinguishers.learned_distinguisher import DistinguisherTraining
 from audits.distinguishers.view_features import Block, ViewCounts
-from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
@@ -20,6 +19,9 @@ from audits.statistics.ceilings import ceiling
 from audits.statistics.estimates import Estimates, FixedSizeEstimators
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
+
+if TYPE_CHECKING:
+    from audits.runs.ledger import Ledger
 
 _CHOOSING_SHARE = 5  # one game in five serves to choose an event or a distinguisher
 

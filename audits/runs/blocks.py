@@ -10,7 +10,6 @@ import numpy as np
 
 from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
-from audits.distinguishers.likelihood_ratio import build_likelihood_ratio, likelihood_ratios
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, map_in_order
@@ -97,6 +96,8 @@ def _evaluate(plan: Plan, played: Played) -> Any:
     if plan.distinguisher == LEARNED:
         return view_features(played)
     if plan.distinguisher == LIKELIHOOD:
+        from audits.distinguishers.likelihood_ratio import likelihood_ratios  # slow to import
+
         return likelihood_ratios(plan.learner, plan.adversary, plan.referee, played)
     return played.score
 
@@ -104,8 +105,13 @@ def _evaluate(plan: Plan, played: Played) -> Any:
 def choose_distinguisher(learner: Learner, adversary: Adversary, referee: Referee) -> str:
     """The adversary's score if it returns one, else the likelihood ratio if the learner's output distribution
     is known, else a learned distinguisher."""
-    if not referee.two_worlds or play(learner, adversary, referee, games=2, seed=0).score is not None:
+    returns_score = adversary.returns_score
+    if referee.two_worlds and returns_score is None:
+        returns_score = play(learner, adversary, referee, games=2, seed=0).score is not None
+    if returns_score or not referee.two_worlds:
         return SCORE
+    from audits.distinguishers.likelihood_ratio import build_likelihood_ratio  # slow to import
+
     try:
         build_likelihood_ratio(learner, adversary, referee)
     except Unsupported:

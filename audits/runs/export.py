@@ -13,7 +13,7 @@ from typing import Any, Protocol
 import numpy as np
 
 from arena import InvalidArgument
-from audits.data.output_files import check_file, replaced
+from audits.data.output_files import check_output_file, write_atomically
 from audits.distinguishers.view_features import Block
 from audits.runs.ledger import Ledger
 from audits.runs.run_history import no_games_yet, read_audit, read_history
@@ -49,7 +49,7 @@ def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) ->
         raise InvalidArgument(
             "a Parquet file needs pyarrow", remedy="Run pip install dp-arena[parquet], or export to .csv."
         )
-    check_file("table", path)
+    check_output_file("table", path)
     if Path(path).resolve() == Path(ledger).resolve():
         raise InvalidArgument(f"the table {path} would replace the ledger", remedy="Name another file.")
 
@@ -134,7 +134,7 @@ def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]
 def _open_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Iterator[TableWriter]:
     """A table that appears at `path` when it is complete."""
     writer = _ParquetWriter if Path(path).suffix.lower() == PARQUET else _CsvWriter
-    with replaced("table", path) as unfinished:
+    with write_atomically("table", path) as unfinished:
         table = writer(unfinished, columns)
         try:
             yield table

@@ -12,7 +12,7 @@ from typing import Any, Self
 import attrs
 
 from arena import ArenaError, Neighbours, PrivacyUnit
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 from audits.runs.example_games import write_example_games
 from audits.runs.plan import Plan
 
@@ -54,8 +54,8 @@ class LedgerNotes:
             learner=plan.learner.name,
             adversary=plan.adversary.name,
             protocol=plan.referee.name,
-            learner_set=summary(plan.learner),
-            adversary_set=summary(plan.adversary),
+            learner_set=summarize_player(plan.learner),
+            adversary_set=summarize_player(plan.adversary),
             claim=str(claim),
             protects=claim.protects,
             neighbours=claim.neighbours,

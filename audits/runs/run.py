@@ -6,6 +6,7 @@ import time
 from collections.abc import Callable, Generator
 from contextlib import closing, nullcontext
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import attrs
 
@@ -16,12 +17,13 @@ from audits.distinguishers.view_features import Block
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
 from audits.runs.blocks import play_blocks, uses_common_random_numbers
 from audits.runs.interrupts import defer_interrupts
-from audits.runs.ledger import Ledger
-from audits.runs.ledger_notes import LedgerNotes
 from audits.runs.plan import Plan
 from audits.runs.run_stopped import RunStopped
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers
+
+if TYPE_CHECKING:
+    from audits.runs.ledger import Ledger
 
 
 def run(
@@ -109,6 +111,9 @@ def check_players(plan: Plan) -> None:
 
 def open_ledger(path: str | Path, plan: Plan, command: str | None) -> Ledger:
     """The ledger of a plan; a new ledger gets notes."""
+    from audits.runs.ledger import Ledger  # with sqlite3, which only runs with a ledger need
+    from audits.runs.ledger_notes import LedgerNotes
+
     return Ledger.open(
         path, plan.describe(), notes=lambda: attrs.asdict(LedgerNotes.from_plan(plan, command))
     )

@@ -8,7 +8,7 @@ import textwrap
 import attrs
 from tabulate import tabulate
 
-from audits.registry.settings_text import summary
+from audits.registry.settings_text import summarize_player
 from audits.reports.json_form import to_data
 from audits.runs.example_games import write_example_games
 from audits.search.adversary_search import SearchResult
@@ -65,7 +65,7 @@ def _describe_script(script: Script) -> list[str]:
 
 def _rows(result: SearchResult) -> list[tuple[str, str]]:
     rows = [
-        ("learner", summary(result.learner)),
+        ("learner", summarize_player(result.learner)),
         ("protocol", result.protocol),
         ("claim under test", str(result.claim)),
         ("tried", f"{result.examples:,} adversaries, {result.games:,} games in each world"),

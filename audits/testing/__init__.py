@@ -1,21 +1,21 @@
-"""Tests of privacy claims, for people who write private learners. docs/testing.md shows how."""
+"""Tests of privacy claims, for authors of private learners. docs/testing.md explains them."""
 
 from arena.testing import check_adversary, check_learner
 from audits.search import referee_for
-from audits.testing.asserting import ERROR, assert_private, assert_refuted
+from audits.testing.assertions import ERROR, assert_private, assert_refuted
 from audits.testing.budget import BUDGETS, Budget, Underpowered, games_needed
-from audits.testing.finding import Finding
 from audits.testing.outcome import NotPrivate, NotRefuted, Outcome
+from audits.testing.refutation import Refutation
 from audits.testing.strategies import adversaries, neighbouring_samples, streams
 
 __all__ = [
     "BUDGETS",
     "ERROR",
     "Budget",
-    "Finding",
     "NotPrivate",
     "NotRefuted",
     "Outcome",
+    "Refutation",
     "Underpowered",
     "adversaries",
     "assert_private",

@@ -1,4 +1,4 @@
-"""How much a test plays, and whether that is enough to find anything."""
+"""How many games a test plays, and whether they can refute a claim."""
 
 from __future__ import annotations
 
@@ -13,16 +13,15 @@ from audits.runs.plan import default_block
 from audits.statistics.betting import EPSILON_MAX
 from audits.statistics.ceilings import ceiling
 
-LEAST_ERROR = 1e-12  # below it a confidence in floating point no longer says what it should
-_MOST_GAMES = 10**10
+MIN_ERROR = 1e-12  # below it 1 - error has too few significant digits in floating point
+_MAX_GAMES = 10**10  # in each world; more cannot be played
 
 
 @attrs.frozen
 class Budget:
-    """How much to play. Numbers, never a clock: the same test plays the same games everywhere.
+    """How much to play. Budgets are numbers and not durations: a test plays the same games on every machine.
 
-    games: in each world, against one adversary.
-    examples: adversaries that a search draws before it gives up.
+    games: in each world, against one adversary. examples: adversaries that a search tries.
     """
 
     games: int = attrs.field(validator=[whole, at_least(1)])
@@ -33,24 +32,24 @@ BUDGETS = {"quick": Budget(4_000, 100), "usual": Budget(20_000, 500), "long": Bu
 
 
 class Underpowered(InvalidArgument):
-    """Too few games to refute the claim, even of a learner without privacy.
+    """Too few games to refute the claim, even for a learner without privacy.
 
-    Attributes: `games`, those that were to be played in each world; `needed`, those that would do, None where
-    nobody could play so many.
+    Attributes: `games`, the planned number in each world; `needed`, a sufficient number, or None if it is too
+    large to play.
     """
 
     def __init__(self, claim: Claim, *, error: float, games: int, needed: int | None) -> None:
         self.games, self.needed = games, needed
-        enough = "no number of games would do" if needed is None else f"games={needed:_} would do"
+        sufficient = "no number of games is enough" if needed is None else f"games={needed:_} are enough"
         super().__init__(
-            f"{games:,} games in each world cannot refute {claim}: at error {error:g} not even a learner "
-            "without privacy would be",
-            remedy=f"At this error {enough}; or allow_underpowered=True.",
+            f"{games:,} games in each world cannot refute {claim} at error {error:g}, not even for a learner "
+            "without privacy",
+            remedy=f"At this error {sufficient}; or set allow_underpowered=True.",
         )
 
 
-def budget_of(budget: str | Budget) -> Budget:
-    """The budget of a name, or itself. Raises: InvalidArgument if it is neither."""
+def get_budget(budget: str | Budget) -> Budget:
+    """The budget of that name, or the budget itself. Raises: InvalidArgument if there is none."""
     if isinstance(budget, Budget):
         return budget
     if budget not in BUDGETS:
@@ -62,14 +61,14 @@ def budget_of(budget: str | Budget) -> Budget:
     return BUDGETS[budget]
 
 
-def confidence_at(error: float) -> float:
-    """The confidence of an audit that may err with a chance of `error`; rounded up.
+def compute_confidence(error: float) -> float:
+    """The confidence 1 - error of an audit, rounded up.
 
     Raises: InvalidArgument unless the error is a probability of at least 1e-12 and below 1.
     """
-    if not LEAST_ERROR <= error < 1:
+    if not MIN_ERROR <= error < 1:
         raise InvalidArgument(
-            f"the error of an audit is a probability of at least {LEAST_ERROR:g} and below 1", value=error
+            f"the error of an audit must be a probability of at least {MIN_ERROR:g} and below 1", value=error
         )
     confidence = 1.0 - error
     return confidence if 1.0 - confidence <= error else nextafter(confidence, 1.0)
@@ -77,30 +76,31 @@ def confidence_at(error: float) -> float:
 
 @lru_cache(maxsize=256)
 def games_needed(claim: Claim, *, error: float) -> int | None:
-    """The games in each world that refute the claim of a learner whose worlds can be told apart every time.
+    """The games in each world that refute the claim of a learner whose worlds can always be distinguished.
 
-    error: the chance, at most, that a true claim is refuted. None where nobody could play so many. A learner
-    that keeps some privacy takes more games.
+    A learner that keeps some privacy needs more games. None if the number is too large to play.
+
+    error: the maximum probability that a true claim is refuted.
     """
     if claim.epsilon > EPSILON_MAX or claim.delta >= 1:
         return None
     games = ceil(log(1 / error) / log1p(exp(-claim.epsilon)))
-    while games <= _MOST_GAMES:
-        if ceiling_of(games, claim=claim, error=error) >= claim.epsilon:
+    while games <= _MAX_GAMES:
+        if compute_ceiling(games, claim=claim, error=error) >= claim.epsilon:
             return games
         games += games // 10 + 1
     return None
 
 
 @lru_cache(maxsize=256)
-def ceiling_of(games: int, *, claim: Claim, error: float) -> float:
-    """The ε in nats that an adversary which tells the worlds apart every time certifies in so many games."""
+def compute_ceiling(games: int, *, claim: Claim, error: float) -> float:
+    """The largest ε in nats that so many games can certify: that of an adversary that is always right."""
     block = default_block(games)
     sizes = [block] * (games // block) + [games % block]
-    return ceiling(sizes, delta=claim.delta, confidence=confidence_at(error))
+    return ceiling(sizes, delta=claim.delta, confidence=compute_confidence(error))
 
 
 def check_power(games: int, *, claim: Claim, error: float) -> None:
     """Refuse a test that cannot fail. Raises: Underpowered."""
-    if ceiling_of(games, claim=claim, error=error) < claim.epsilon:
+    if compute_ceiling(games, claim=claim, error=error) < claim.epsilon:
         raise Underpowered(claim, error=error, games=games, needed=games_needed(claim, error=error))

@@ -1,4 +1,4 @@
-"""What a test of a claim came to, and the failures that say so."""
+"""The outcome of a test of a claim, and the failures that report it."""
 
 from __future__ import annotations
 
@@ -6,19 +6,18 @@ import attrs
 
 from arena import Adversary, Claim
 from audits.runs.verdict import Verdict
-from audits.testing.finding import Finding
+from audits.testing.refutation import Refutation
 
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """What a test of a claim came to.
+    """The outcome of a test of a claim.
 
-    claim: under test. error: the chance, at most, that it is refuted though it is true.
-    verdicts: one for every adversary that was audited; of a search, of the adversary that it confirmed.
-    ceiling: ε in nats that an adversary which tells the worlds apart every time would have certified: what
-        "not refuted" should be held against.
-    games: played in each world, those of a search included.
-    finding: what refutes the claim, or None.
+    claim: the claim under test. error: the maximum probability that it is refuted although it is true.
+    verdicts: one for each adversary that was audited; for a search, that of the confirmed adversary.
+    ceiling: the largest ε in nats that the games could have certified, to compare with if nothing is refuted.
+    games: played in each world, including those of a search.
+    refutation: how the claim is refuted, or None.
     """
 
     learner: str
@@ -27,23 +26,23 @@ class Outcome:
     verdicts: tuple[Verdict, ...]
     ceiling: float
     games: int
-    finding: Finding | None
+    refutation: Refutation | None
 
     @property
     def refuted(self) -> bool:
         """Whether the claim is false, with confidence 1 - error."""
-        return self.finding is not None
+        return self.refutation is not None
 
     @property
     def epsilon_lower(self) -> float:
-        """The largest ε that was certified, in nats: with confidence 1 - error, no smaller one is true."""
+        """The largest certified ε in nats: with confidence 1 - error, every claim of a smaller ε is false."""
         return max((verdict.epsilon_lower for verdict in self.verdicts), default=0.0)
 
 
 class NotPrivate(AssertionError):
-    """A claim of privacy is refuted. `outcome` has everything; what matters most is here by name.
+    """A claim of privacy is refuted. Attributes: `outcome`, and its main parts by name.
 
-    brief: whether it says so in one line only.
+    brief: whether the message is only one line.
     """
 
     def __init__(self, outcome: Outcome) -> None:
@@ -52,41 +51,41 @@ class NotPrivate(AssertionError):
         self.brief = False
 
     def __str__(self) -> str:
-        return self.finding.headline if self.brief else str(self.finding)
+        return self.refutation.headline if self.brief else str(self.refutation)
 
     @property
-    def finding(self) -> Finding:
-        """What refutes the claim."""
-        assert self.outcome.finding is not None
-        return self.outcome.finding
+    def refutation(self) -> Refutation:
+        """How the claim is refuted."""
+        assert self.outcome.refutation is not None
+        return self.outcome.refutation
 
     @property
     def verdict(self) -> Verdict:
         """The verdict that refutes it."""
-        return self.finding.verdict
+        return self.refutation.verdict
 
     @property
     def adversary(self) -> Adversary:
         """The adversary that refutes it."""
-        return self.finding.adversary
+        return self.refutation.adversary
 
     @property
     def replay(self) -> str:
-        """The line that plays the audit again."""
-        return self.finding.replay
+        """The command line that replays the audit."""
+        return self.refutation.replay
 
 
 class NotRefuted(AssertionError):
-    """A claim that a test expects to be refuted stands. Attribute: `outcome`."""
+    """A claim that a test expects to be refuted is not. Attribute: `outcome`."""
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
         self.outcome = outcome
 
     def __str__(self) -> str:
-        told = self.outcome
+        outcome = self.outcome
         return (
-            f"{told.learner}: the claim {told.claim} is not refuted at error {told.error:g}; certified "
-            f"ε ≥ {told.epsilon_lower:.4g} nats in {told.games:,} games in each world, of at most "
-            f"{told.ceiling:.4g}"
+            f"{outcome.learner}: the claim {outcome.claim} is not refuted at error {outcome.error:g}; "
+            f"certified ε ≥ {outcome.epsilon_lower:.4g} nats in {outcome.games:,} games in each world, "
+            f"which could have certified {outcome.ceiling:.4g}"
         )

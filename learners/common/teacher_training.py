@@ -224,7 +224,7 @@ def _draw_compositions(plan: _Plan, games: int, rng: np.random.Generator) -> _Dr
 
 
 def _draw_rows(plan: _Plan, games: int, rng: np.random.Generator, relabel: Relabel | None) -> _Drawn:
-    """Draw S_1 example by example. Concepts too many to count are returned one by one, (games, T, ...)."""
+    """Draw S_1 example by example. Teachers with too many possible concepts are returned one by one."""
     kinds, size = len(plan.available), plan.size
     totals = np.empty((games, kinds), np.int32)
     candidates = _candidates(plan)

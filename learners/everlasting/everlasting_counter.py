@@ -172,7 +172,7 @@ class CounterState(HaltingBBLState):
         )
 
     def _build_counter(self, round: BBLRound) -> Callable[[np.ndarray], np.ndarray]:
-        """A private count of this round's ⊤s (n, k) bool, which returns the games that it halts, (n, j)."""
+        """The private count of this round's ⊤s: a function from which answers are ⊤ to which games halt."""
         stop, epsilon = self._learner.stopping_count(round.index), self._learner.counter_epsilon_run
         if self._learner.counter == CROSSING:
             return RunningSum(self._games, self._rng, thresholds=stop, epsilon=epsilon).observe_many

@@ -18,9 +18,10 @@ from learners.mechanisms.accounting.composition import Guarantee
 
 @attrs.frozen
 class EverlastingFresh(EverlastingV2):
-    """GenericBBL with fresh unlabelled points in place of queries: Remark 3 in section 1.3 of the paper, v2.
+    """GenericBBL with fresh unlabelled points in place of queries: Remark 3 of section 1.3.
 
-    It answers as everlasting-v2 does. D_i is made of F_i points of the stream that the move `Unlabelled`
+    The source is Private Everlasting Prediction, v2. It answers as everlasting-v2 does. D_i is made of F_i
+    points of the stream that the move `Unlabelled`
     provides: D_1 of the first F_1 points, D_2 of the next F_2, however queries fall among them. Points that
     come early wait (of which only D̂ is stored). If the answers of a round are used up before its points have
     come, the next query is refused.

@@ -66,13 +66,13 @@ class EverlastingV1(GenericBBL):
         return run.teachers >= 8 / (run.alpha * run.noise) * (log(run.answers + 1) - log(run.beta))
 
     def adapt_to(self, sample_size: int) -> Self:
-        """If the sample is too small: one halt, ε′ near 1, S_1 at the rate ε/(3 + exp(ε + 1)) of Claim E.5.
+        """This learner, or for a small sample one with one halt, ε′ near 1 and S_1 at the rate of Claim E.5.
 
         ε′ near 1 is Lemma 4.3 without composition; the teachers are as many as its gap condition needs.
         """
         if sample_size >= self.sample_size:
             return self
-        rate = self._fitting_rate
+        rate = self._small_sample_rate
         teachers = _teachers_for_gap(0.99, 2.0 * self.alpha_1, self.delta / 2)
         chunk = int(sample_size * rate) // teachers
         if chunk < 1:

@@ -71,7 +71,7 @@ class GenericBBL(Learner):
     version: ClassVar[str] = V2
     in_paper: ClassVar[bool] = False  # whether the paper prints constants for exactly this algorithm
     utility_theorem: ClassVar[str] = "Theorem 6.2 of Private Everlasting Prediction, v2"
-    error_factor: ClassVar[int] = 4
+    error_factor: ClassVar[int] = 4  # of α, in that theorem
     training_source: ClassVar[str] = "answers"  # what the next round is trained on, for messages
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
@@ -134,7 +134,7 @@ class GenericBBL(Learner):
         return bbl_subsampling_rate(self.epsilon) if self.training_rate is None else self.training_rate
 
     @property
-    def _fitting_rate(self) -> float:
+    def _small_sample_rate(self) -> float:
         """The rate of step 2 for samples that are too small for the printed rate: ε/(3 + exp(ε + 1)).
 
         It is the rate in the proof of Claim E.5.
@@ -173,7 +173,7 @@ class GenericBBL(Learner):
         """The least |D_i| with which D̂_i is large enough to train all teachers of the next round."""
         examples = self.chunk * self.teachers * 4**index
         points = ceil(examples / self.rate_run)
-        # The quotient may have been rounded down to an integer.
+        # The floating-point quotient may have been rounded down to an integer.
         return points if floor(self.rate_run * points) >= examples else points + 1
 
     def _teachers(self, index: int) -> int:
@@ -192,10 +192,10 @@ class GenericBBL(Learner):
         return min(doubled, trainable)
 
     def adapt_to(self, sample_size: int) -> Self:
-        """If the sample is too small: S_1 at the rate ε/(3 + exp(ε + 1)) of Claim E.5, and fewer teachers."""
+        """This learner, or for a smaller sample one with S_1 at the rate of Claim E.5 and fewer teachers."""
         if sample_size >= self.sample_size:
             return self
-        rate = self._fitting_rate
+        rate = self._small_sample_rate
         teachers = int(sample_size * rate) // self.chunk
         if teachers < 1:
             raise InvalidArgument(
@@ -257,13 +257,13 @@ class GenericBBL(Learner):
         return max(16 * log(run.answers / run.beta) for run in runs)
 
     def _round_of_halts(self, rounds: int) -> int:
-        """The round whose halts the setting `halts` is."""
+        """The round to which the setting `halts` refers."""
         return 1
 
     def check_labellings(self, rounds: int, sample: Sample | None = None) -> None:
         """Raises: Unsupported if LabelBoost could have too many labellings to choose from in so many rounds.
 
-        sample: the data of which all points are, if they are not from the whole domain.
+        sample: the data from which all points come; default: the whole domain.
         """
         points = self.round(1).examples if self.agnostic else 0
         if rounds > 1:

@@ -47,12 +47,12 @@ class BBLState(ABC):
 
     def train(self, training: Training) -> None:
         """Steps 1 and 2, and the beginning of round 1."""
-        first = self._learner.round(1)
+        learner, first = self._learner, self._learner.round(1)
         for sample in training.samples:
-            if sample.size < self._learner.sample_size:
+            if sample.size < learner.sample_size:
                 raise Unsupported(
-                    f"{self._learner.name} with {first.teachers:,} teachers of {first.chunk} examples and "
-                    f"rate {self._learner.training_rate_run:.4g} needs a sample of {self._learner.sample_size:,}",
+                    f"{learner.name} with {first.teachers:,} teachers of {first.chunk} examples and rate "
+                    f"{learner.training_rate_run:.4g} needs a sample of {learner.sample_size:,}",
                     value=sample.size,
                     remedy="Lower teachers or chunk, or raise training_rate; the claim changes accordingly.",
                 )

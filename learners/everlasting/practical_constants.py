@@ -16,7 +16,7 @@ _BAD_TEACHERS = 1 / 16  # the fraction of teachers that may err by more than α_
 
 
 def practical_chunk(alpha: float, vc: int) -> int:
-    """λ, with which a teacher errs by more than `alpha` with probability at most 1/16."""
+    """The chunk size λ at which a teacher errs by more than `alpha` with probability at most 1/16."""
     from scipy.stats import gamma  # slow to import
 
     return ceil(float(gamma.isf(_BAD_TEACHERS, max(1, vc))) / alpha)

@@ -8,18 +8,16 @@ output distribution of those that compare noisy votes with hidden noisy threshol
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Self
 
 import attrs
 import numpy as np
 
 from arena.concepts import ConceptClass, Thresholds
 from arena.laws import AnswerLaw
-from arena.players import Learner
 from arena.points import is_shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
-from learners.common.sample_size import check_sample_size
+from learners.common.fixed_size import FixedSizeLearner
 from learners.common.teacher_ensembles import TeacherEnsembles
 from learners.mechanisms.noise.quadrature import laplace_nodes
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
@@ -46,13 +44,11 @@ class Electorate:
     counts: np.ndarray
 
     @classmethod
-    def train(cls, name: str, sample: Sample, concept_class: ConceptClass, size: int) -> Electorate:
+    def train(cls, sample: Sample, concept_class: ConceptClass) -> Electorate:
         """Train one teacher, an empirical risk minimiser, on each example of the sample.
 
-        name, size: of the learner, and of the sample for which it is configured.
-        Raises: Unsupported for a sample of another size; InvalidArgument for points outside the domain.
+        Raises: InvalidArgument for points outside the domain.
         """
-        check_sample_size(name, sample, size)
         concept_class.check(sample.points)
         minimisers = concept_class.erm(sample.points[:, None], sample.labels[:, None])
         concepts, place = np.unique(minimisers, axis=0, return_inverse=True)
@@ -99,25 +95,21 @@ class Electorate:
 
 
 @attrs.frozen
-class VotePredictor(Learner):
-    """Base of the configurations. Each of `size` examples trains one teacher."""
+class VotePredictor(FixedSizeLearner):
+    """Base of the predictors whose teachers are trained on one example each, `size` in all."""
 
     protocols = ("Figure1",)
 
     concepts: ConceptClass = setting(Thresholds(), help="the concept class C")
     size: int = setting(1_000, help="n, the number of training examples", check=[whole, at_least(1)])
 
-    @property
-    def sample_size(self) -> int:
-        return self.size
-
-    def adapt_to(self, sample_size: int) -> Self:
-        """The learner configured for exactly this many examples."""
-        return attrs.evolve(self, size=sample_size)
-
     def train_electorate(self, sample: Sample) -> Electorate:
-        """The teachers of one sample. Raises: as `Electorate.train`."""
-        return Electorate.train(self.name, sample, self.concepts, self.size)
+        """The teachers of one sample.
+
+        Raises: Unsupported for a sample of another size; InvalidArgument for points outside the domain.
+        """
+        self.check_sample_size(sample)
+        return Electorate.train(sample, self.concepts)
 
 
 class VotePredictorState:
@@ -128,7 +120,7 @@ class VotePredictorState:
         self._games = games
 
     def train(self, training: Training) -> None:
-        """Train one teacher on each example of every game. Raises: as `Electorate.train`."""
+        """Train one teacher on each example of every game. Raises: as `VotePredictor.train_electorate`."""
         electorates = [self._learner.train_electorate(sample) for sample in training.samples]
         all_concepts = np.concatenate([electorate.concepts for electorate in electorates])
         concepts, columns = np.unique(all_concepts, axis=0, return_inverse=True)

@@ -9,17 +9,17 @@ from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.players import Learner
 from arena.points import finite_domain
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
+from learners.releases.base import ValueRelease
 
 _MOST_POINTS = 4_096  # concepts are distinguished by their labels at all points of the domain
 
 
 @attrs.frozen
-class ExponentialChoice(Learner):
+class ExponentialChoice(ValueRelease):
     """Releases concept c with probability proportional to exp(−ε·m(c)/2), where c mislabels m(c) examples.
 
     The private learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011) for finite classes: the
@@ -31,7 +31,6 @@ class ExponentialChoice(Learner):
     """
 
     name = "exponential-choice"
-    protocols = ("Release",)
     theorem = "the exponential mechanism (McSherry and Talwar 2007)"
 
     concepts: ConceptClass = setting(
@@ -53,11 +52,6 @@ class ExponentialChoice(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one number per concept."""
-        return True
-
     def law(self, sample: Sample) -> Finite:
         options, mistakes = self.count_mistakes((sample,))
         weights = np.exp(-self.epsilon * (mistakes[0] - mistakes[0].min()) / 2)
@@ -73,20 +67,7 @@ class ExponentialChoice(Learner):
         ]
         return options, np.stack(mistakes)
 
-    def start(self, games: int, rng: np.random.Generator) -> ExponentialChoiceState:
-        return ExponentialChoiceState(self, rng)
-
-
-@attrs.frozen(eq=False)
-class ExponentialChoiceState:
-    """exponential-choice in a batch of games."""
-
-    learner: ExponentialChoice
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> np.ndarray:
-        options, mistakes = self.learner.count_mistakes(training.samples)
-        chosen = exponential_mechanism(
-            self.rng, -mistakes[training.which], epsilon=self.learner.epsilon, sensitivity=1
-        )
-        return options[chosen]
+    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        options, mistakes = self.count_mistakes(training.samples)
+        scores = -mistakes[training.which]
+        return options[exponential_mechanism(rng, scores, epsilon=self.epsilon, sensitivity=1)]

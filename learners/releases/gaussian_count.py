@@ -9,16 +9,16 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.laws import Density
-from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
+from learners.releases.base import ValueRelease, count_ones, count_ones_by_game
 
 _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 
 
 @attrs.frozen
-class GaussianCount(Learner):
+class GaussianCount(ValueRelease):
     """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count of sensitivity 1.
 
     By default σ is the least that gives (ε, δ), by the analytic calibration of Balle and Wang (2018). If σ is
@@ -27,7 +27,6 @@ class GaussianCount(Learner):
     """
 
     name = "gaussian-count"
-    protocols = ("Release",)
     theorem = "Theorem 8 of Balle and Wang, Improving the Gaussian Mechanism for DP (2018); tight"
 
     epsilon: float = setting(1.0, unit="nats", help="the ε of the claim", check=more_than(0))
@@ -50,13 +49,8 @@ class GaussianCount(Learner):
         delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run)
         return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one number."""
-        return True
-
     def law(self, sample: Sample) -> Density:
-        count, sigma = float(sample.counts @ sample.labels), self.sigma_run
+        count, sigma = float(count_ones(sample)), self.sigma_run
         return Density(
             log=lambda x: -(((x - count) / sigma) ** 2) / 2 - log(sigma * sqrt(2 * pi)),
             kinks=(),
@@ -65,17 +59,5 @@ class GaussianCount(Learner):
             scale=sigma,
         )
 
-    def start(self, games: int, rng: np.random.Generator) -> GaussianCountState:
-        return GaussianCountState(self, rng)
-
-
-@attrs.frozen(eq=False)
-class GaussianCountState:
-    """gaussian-count in a batch of games."""
-
-    learner: GaussianCount
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> np.ndarray:
-        counts = np.array([float(sample.counts @ sample.labels) for sample in training.samples])
-        return counts[training.which] + self.learner.sigma_run * self.rng.standard_normal(training.games)
+    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        return count_ones_by_game(training) + self.sigma_run * rng.standard_normal(training.games)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from functools import lru_cache
 from math import exp, inf
-from typing import Self
 
 import attrs
 import numpy as np
@@ -12,16 +11,16 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.common.sample_size import check_sample_size
+from learners.common.fixed_size import FixedSizeLearner
+from learners.releases.base import ValueRelease, count_ones
 
 _ALL = 2**63  # the number of equally likely random integers, each of which leads to one answer
 
 
 @attrs.frozen
-class GeometricCount(Learner):
+class GeometricCount(FixedSizeLearner, ValueRelease):
     """Releases #{i : y_i = 1} + noise, clipped to 0..n; noise k has probability proportional to e^(-ε|k|).
 
     The truncated geometric mechanism of Ghosh, Roughgarden, Sundararajan, Universally Utility-Maximizing
@@ -34,7 +33,6 @@ class GeometricCount(Learner):
     """
 
     name = "geometric-count"
-    protocols = ("Release",)
     theorem = "the truncated geometric mechanism (Ghosh, Roughgarden, Sundararajan 2009); tight"
 
     size: int = setting(10, help="n, the number of examples", check=[whole, at_least(1), at_most(1_000)])
@@ -44,47 +42,24 @@ class GeometricCount(Learner):
         answer_weights(self.size, self.epsilon)
 
     @property
-    def sample_size(self) -> int:
-        return self.size
-
-    def adapt_to(self, sample_size: int) -> Self:
-        """The learner configured for exactly this many examples."""
-        return attrs.evolve(self, size=sample_size)
-
-    @property
     def claim(self) -> Claim:
         ratios = np.diff(np.log(answer_weights(self.size, self.epsilon).astype(float)), axis=0)
         return Claim(epsilon=float(np.abs(ratios).max()), delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one number."""
-        return True
-
     def law(self, sample: Sample) -> Finite:
-        check_sample_size(self.name, sample, self.size)
-        row = answer_weights(self.size, self.epsilon)[sample.counts @ sample.labels]
-        return Finite(np.arange(self.size + 1), row / _ALL)
+        return Finite(np.arange(self.size + 1), self._weights_of(sample) / _ALL)
 
-    def start(self, games: int, rng: np.random.Generator) -> GeometricCountState:
-        return GeometricCountState(self, rng)
-
-
-@attrs.frozen(eq=False)
-class GeometricCountState:
-    """geometric-count in a batch of games."""
-
-    learner: GeometricCount
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> np.ndarray:
-        coins = self.rng.integers(_ALL, size=training.games, dtype=np.uint64)
+    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        numbers = rng.integers(_ALL, size=training.games, dtype=np.uint64)
         released = np.empty(training.games, np.int64)
         for sample, games in training.groups():
-            check_sample_size(self.learner.name, sample, self.learner.size)
-            row = answer_weights(self.learner.size, self.learner.epsilon)[sample.counts @ sample.labels]
-            released[games] = np.searchsorted(np.cumsum(row), coins[games], side="right")
+            cumulative = np.cumsum(self._weights_of(sample))
+            released[games] = np.searchsorted(cumulative, numbers[games], side="right")
         return released
+
+    def _weights_of(self, sample: Sample) -> np.ndarray:
+        self.check_sample_size(sample)
+        return answer_weights(self.size, self.epsilon)[count_ones(sample)]
 
 
 @lru_cache(maxsize=16)

@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 from math import exp
-from typing import Self
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.laws import Finite, Independent
-from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, more_than, setting, whole
-from learners.common.sample_size import check_sample_size
+from learners.common.fixed_size import FixedSizeLearner
+from learners.releases.base import ValueRelease
 
 _MOST_EPSILON = 30  # beyond, a double is too coarse for the probability of a flip
 _MOST_LISTED = 12  # labels up to which all 2^n outcomes are listed
 
 
 @attrs.frozen
-class RandomisedResponse(Learner):
+class RandomisedResponse(FixedSizeLearner, ValueRelease):
     """Releases the labels (n,) of the sample in order, each flipped with probability 1/(1 + e^ε).
 
     Warner's randomised response (1965). Replacing an example changes one label, and with it the probabilities
@@ -28,7 +27,6 @@ class RandomisedResponse(Learner):
     """
 
     name = "randomised-response"
-    protocols = ("Release",)
     theorem = "randomised response (Warner 1965); tight"
 
     size: int = setting(1, help="n, the number of examples", check=[whole, at_least(1)])
@@ -40,21 +38,8 @@ class RandomisedResponse(Learner):
     )
 
     @property
-    def sample_size(self) -> int:
-        return self.size
-
-    @property
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    def adapt_to(self, sample_size: int) -> Self:
-        """The learner configured for exactly this many examples."""
-        return attrs.evolve(self, size=sample_size)
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one number per example."""
-        return True
 
     @property
     def flip(self) -> float:
@@ -63,7 +48,7 @@ class RandomisedResponse(Learner):
 
     def law(self, sample: Sample) -> Finite | Independent:
         """`Finite` for up to 12 labels, otherwise `Independent`."""
-        check_sample_size(self.name, sample, self.size)
+        self.check_sample_size(sample)
         _, labels = sample.rows()
         ones = np.where(labels == 1, 1 - self.flip, self.flip)
         if self.size > _MOST_LISTED:
@@ -71,20 +56,8 @@ class RandomisedResponse(Learner):
         answers = (np.arange(2**self.size)[:, None] >> np.arange(self.size)) & 1
         return Finite(answers, np.where(answers == 1, ones, 1 - ones).prod(axis=1))
 
-    def start(self, games: int, rng: np.random.Generator) -> RandomisedResponseState:
-        return RandomisedResponseState(self, rng)
-
-
-@attrs.frozen(eq=False)
-class RandomisedResponseState:
-    """randomised-response in a batch of games."""
-
-    learner: RandomisedResponse
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> np.ndarray:
+    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         for sample in training.samples:
-            check_sample_size(self.learner.name, sample, self.learner.size)
+            self.check_sample_size(sample)
         labels = np.stack([sample.rows()[1] for sample in training.samples])[training.which]
-        flips = self.rng.random(labels.shape) < self.learner.flip
-        return labels ^ flips
+        return labels ^ (rng.random(labels.shape) < self.flip)

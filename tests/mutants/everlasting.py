@@ -23,7 +23,7 @@ STEADY = SteadyThresholdsPredictor(size=200, epsilon=0.1, alpha=0.4)
 
 
 class RefreshesState(CounterState):
-    """counter-refreshes at a table."""
+    """counter-refreshes in a batch of games."""
 
     def _open_round(self, round: BBLRound) -> None:
         self._between = BetweenThresholds(
@@ -85,7 +85,7 @@ class CountsHalf(EverlastingCounter):
 
 
 class NeverHaltsState(SteadyThresholdsState):
-    """never-halts at a table."""
+    """never-halts in a batch of games."""
 
     def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
         super().__init__(attrs.evolve(spec, halts=10**9), games, rng)
@@ -105,7 +105,7 @@ class NeverHalts(SteadyThresholdsPredictor):
 
 
 class TrueTops(SteadyThresholds):
-    """Which answers are ⊤ is told by the values as they are."""
+    """Decides by the exact values which answers are "between"."""
 
     def respond(self, values: np.ndarray) -> np.ndarray:
         answers = super().respond(values)
@@ -115,7 +115,7 @@ class TrueTops(SteadyThresholds):
 
 
 class TrueTopsState(SteadyThresholdsState):
-    """true-tops at a table."""
+    """true-tops in a batch of games."""
 
     def __init__(self, spec: SteadyThresholdsPredictor, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)

@@ -1,4 +1,4 @@
-"""Broken learners before Figure 1, each with one slip that people make, and the correct ones they come from.
+"""Broken learners under Figure 1, each with one common slip, and the correct ones behind them.
 
 None but `WholeSample` learns from queries. Sizes and budgets are small, so that a game is over soon.
 """
@@ -26,7 +26,7 @@ from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 
 
 class VotesState:
-    """Point votes at a table."""
+    """Point votes in a batch of games."""
 
     def __init__(self, spec: PointVotes, games: int, rng: np.random.Generator) -> None:
         self.spec, self.games, self.rng = spec, games, rng
@@ -286,7 +286,7 @@ class FreeRepeats(PointVotes):
 
 
 class SparseState:
-    """Sparse count at a table."""
+    """Sparse count in a batch of games."""
 
     def __init__(self, spec: SparseCount, games: int, rng: np.random.Generator) -> None:
         self.spec, self.games, self.rng = spec, games, rng
@@ -373,7 +373,7 @@ class HaltsOnTrueCount(SparseCount):
 
 
 class TeachersState:
-    """Teachers at a table. A teacher holds a threshold: the first point with a one among its examples."""
+    """Teachers of a batch of games. Each holds a threshold: the first point with label 1 in its chunk."""
 
     def __init__(self, spec: Disjoint, games: int, rng: np.random.Generator) -> None:
         self.spec, self.games, self.rng = spec, games, rng

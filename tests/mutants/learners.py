@@ -108,7 +108,7 @@ MUTANTS = (
     BrokenLearner(release.UnclippedSum(), release.ClippedSum(), loses=inf),
     BrokenLearner(release.VarianceForDeviation(), release.GaussianMean(), loses=1.8015),
     BrokenLearner(release.ChoiceWithoutTheTwo(), release.CommonPoint(), loses=2.0),
-    BrokenLearner(release.CoinForFlip(), release.RandomisedResponse(), loses=log(1 + 2 * exp(1))),
+    BrokenLearner(release.CoinForFlip(), release.IndependentFlips(), loses=log(1 + 2 * exp(1))),
     *(BrokenLearner(mutant, mutant.twin, loses, **more) for mutant, loses, more in LISTS),
     BrokenLearner(figure1.StaleNoise(), figure1.PointVotes(answers=8), loses=inf, protocol="Figure1"),
     BrokenLearner(figure1.PaysForOneAnswer(), figure1.PointVotes(answers=8), loses=8.0, protocol="Figure1"),

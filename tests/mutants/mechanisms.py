@@ -98,7 +98,7 @@ class BetweenSameSign(BetweenThresholds):
 
 
 class BetweenNotRedrawn(BetweenThresholds):
-    """An instance after TOP keeps the μ of the one before."""
+    """An instance after "between" keeps the μ of the one before."""
 
     _started = False
 
@@ -109,14 +109,14 @@ class BetweenNotRedrawn(BetweenThresholds):
 
 
 class BetweenRedrawnForAll(BetweenThresholds):
-    """A TOP in any game starts a fresh instance in every game."""
+    """An outcome "between" in any game starts a fresh instance in every game."""
 
     def _start(self, rows: np.ndarray) -> None:
         super()._start(np.arange(len(self._lowers)))
 
 
 class BetweenRedrawnForTheNext(BetweenThresholds):
-    """The fresh μ goes to the game after the one that said TOP."""
+    """The fresh μ goes to the game after the one that answered "between"."""
 
     def _start(self, rows: np.ndarray) -> None:
         super()._start((rows + 1) % len(self._lowers))
@@ -139,7 +139,7 @@ class BetweenNoiseTooSmall(BetweenThresholds):
 
 
 class BetweenCrossedIsTop(BetweenThresholds):
-    """Where the thresholds have crossed, TOP lies between them still."""
+    """Crossed thresholds still have an outcome "between"."""
 
     def _start(self, rows: np.ndarray) -> None:
         super()._start(rows)
@@ -148,7 +148,7 @@ class BetweenCrossedIsTop(BetweenThresholds):
 
 
 class BetweenOneHaltMore(BetweenThresholds):
-    """It stops one TOP late."""
+    """It halts one outcome "between" too late."""
 
     def __init__(self, games: int, rng: np.random.Generator, *, halts: int = 1, **options: Any) -> None:
         super().__init__(games, rng, halts=halts + 1, **options)
@@ -222,7 +222,7 @@ class AboveNoiseOfPairs(AboveThreshold):
 
 
 class AboveOneHaltMore(AboveThreshold):
-    """It stops one "above" late."""
+    """It halts one "above" too late."""
 
     def __init__(self, games: int, rng: np.random.Generator, *, halts: int = 1, **options: Any) -> None:
         super().__init__(games, rng, halts=halts + 1, **options)

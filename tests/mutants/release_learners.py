@@ -1,4 +1,4 @@
-"""Broken learners before Release, each with one slip that people make, and the correct ones they come from.
+"""Broken learners under Release, each with one common slip, and the correct ones behind them.
 
 A correct learner says how it is private; a broken one names its slip, and what it loses in truth. Examples at
 points other than 0, 0.5 and 1 are left out wherever counts by point are released.
@@ -28,7 +28,7 @@ def laplace_noise(rng: np.random.Generator, shape: tuple[int, ...], scale: float
 
 
 def for_each_game(training: Training, statistic: Callable[[Sample], Any]) -> np.ndarray:
-    """(n, ...): the statistic of each game's sample. Samples that no game was given are not looked at."""
+    """(n, ...): the statistic of each game's sample. Samples of no game are ignored."""
     parts = [(games, np.asarray(statistic(sample), float)) for sample, games in training.groups()]
     found = np.empty((training.games, *parts[0][1].shape))
     for games, value in parts:
@@ -38,7 +38,7 @@ def for_each_game(training: Training, statistic: Callable[[Sample], Any]) -> np.
 
 @attrs.frozen
 class Releaser(Learner):
-    """Releases a statistic of the sample, made noisy. Every game draws the same coins."""
+    """Releases a statistic of the sample, with noise. Every game draws the same random numbers."""
 
     protocols = ("Release",)
 
@@ -66,7 +66,7 @@ class Releaser(Learner):
 
 @attrs.frozen(eq=False)
 class ReleaseState:
-    """A releaser at a table."""
+    """A releaser in a batch of games."""
 
     spec: Releaser
     rng: np.random.Generator
@@ -469,14 +469,14 @@ class ChoiceWithoutTheTwo(CommonPoint):
 
 
 @attrs.frozen
-class RandomisedResponse(Releaser):
-    """All labels in order, each flipped with chance 1/(1 + e^ε)."""
+class IndependentFlips(Releaser):
+    """All labels in order, each flipped with probability 1/(1 + e^ε)."""
 
     name = "randomised-response"
 
     @property
     def flips(self) -> float:
-        """How likely a label is flipped."""
+        """The probability that a label is flipped."""
         return 1 / (1 + math.exp(self.epsilon))
 
     def statistic(self, sample: Sample) -> np.ndarray:
@@ -487,7 +487,7 @@ class RandomisedResponse(Releaser):
 
 
 @attrs.frozen
-class CoinForFlip(RandomisedResponse):
+class CoinForFlip(IndependentFlips):
     """The slip: where a label should be flipped a fair coin is thrown. Loses ln(1 + 2e^ε)."""
 
     name = "coin-for-flip"

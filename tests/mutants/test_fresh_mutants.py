@@ -7,7 +7,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from mutants.everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
+from mutants.broken_everlasting_fresh import EVERY, QUIET, RARE, CountsKinds, FirstShare, LeaksQueries
 
 from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.unlabelled_swap import UnlabelledSwap

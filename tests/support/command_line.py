@@ -1,4 +1,4 @@
-"""A command of `arena`, run in this process."""
+"""Commands of `arena`, run in this process."""
 
 from __future__ import annotations
 
@@ -10,27 +10,45 @@ from click.testing import CliRunner, Result
 
 from audits import cli
 
+TIMES = ("seconds", "games_per_second")
 
-@attrs.frozen
+
+@attrs.frozen(init=False)
 class Command:
-    """`arena NAME`: call it with the arguments that follow."""
+    """`arena` and words that follow it: call it with more of them."""
 
-    name: str
+    words: tuple[str, ...]
 
-    def __call__(self, *arguments: str) -> Result:
-        return CliRunner().invoke(cli.arena, [self.name, *arguments])
+    def __init__(self, *words: str) -> None:
+        self.__attrs_init__(words)  # type: ignore[attr-defined]
 
-    def found(self, *arguments: str) -> dict[str, Any]:
-        """What it prints with --json, which is one line and nothing else."""
-        done = self(*arguments, "--json")
-        assert (done.exit_code, done.stderr) == (0, "")
-        assert done.stdout.count("\n") == 1
-        return json.loads(done.stdout)  # type: ignore[no-any-return]
+    def __call__(self, *arguments: object) -> Result:
+        return CliRunner().invoke(cli.arena, [*self.words, *map(str, arguments)])
 
-    def refusal(self, *arguments: str) -> str:
-        """The one line with which it refuses, status 2."""
+    def text(self, *arguments: object, status: int = 0) -> str:
+        """What it prints on standard output, with that exit status."""
+        result = self(*arguments)
+        assert result.exit_code == status, result.stderr
+        return result.stdout
+
+    def json(self, *arguments: object, status: int = 0, notes: bool = False) -> dict[str, Any]:
+        """What it prints with --json, which is one line. notes: whether it may print notes."""
+        result = self(*arguments, "--json")
+        assert result.exit_code == status, result.stderr
+        assert notes or result.stderr == ""
+        assert result.stdout.count("\n") == 1
+        return json.loads(result.stdout)  # type: ignore[no-any-return]
+
+    def refusal(self, *arguments: object) -> str:
+        """The one line of an error, with status 2. There may be notes before it."""
         refused = self(*arguments)
         assert (refused.exit_code, refused.stdout) == (2, "")
-        assert refused.stderr.startswith("arena: ")
-        assert refused.stderr.count("\n") == 1
-        return refused.stderr.removeprefix("arena: ").rstrip("\n")
+        lines = [line for line in refused.stderr.splitlines() if not line.startswith("arena: note: ")]
+        assert len(lines) == 1
+        assert lines[0].startswith("arena: ")
+        return lines[0].removeprefix("arena: ")
+
+
+def without_times(result: dict[str, Any]) -> dict[str, Any]:
+    """The figures of a JSON result that do not depend on the clock."""
+    return {name: value for name, value in result.items() if name not in TIMES}

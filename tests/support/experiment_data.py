@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena import Sample
-from audits.data.one_hot import OneHot, load_one_hot
+from audits.data.one_hot import OneHotData, load_one_hot
 from audits.experiments.experiment_players import StudentTask
 
 LINES = 600
@@ -25,7 +25,7 @@ def write(path: Path, lines: int = LINES, *, wrong: int = 20) -> str:
     return str(path)
 
 
-def load(path: Path, **options: int) -> OneHot:
+def load(path: Path, **options: int) -> OneHotData:
     return load_one_hot(write(path, **options), y="y")
 
 

@@ -1,4 +1,4 @@
-"""The laws that learners tell, against what they do: views and their laws, and δ(ε) between two laws.
+"""Output distributions that learners declare, compared with their views; and δ(ε) of two distributions.
 
 A *view* before Figure1 is a string with a letter an answer: 0, 1, or h or H for an answer 0 or 1 with which
 the learner halts, which is the last.
@@ -19,7 +19,7 @@ LETTERS = {(0, False): "0", (1, False): "1", (0, True): "h", (1, True): "H"}
 
 
 def view_law(law: AnswerLaw, queries: Sequence[float]) -> Views:
-    """The law of the view when the queries are asked of a learner that follows `law`."""
+    """The distribution of the view if a learner with the output distribution `law` receives these queries."""
     found: Views = {}
 
     def ask(view: str, measure: np.ndarray) -> None:
@@ -35,7 +35,7 @@ def view_law(law: AnswerLaw, queries: Sequence[float]) -> Views:
 
 
 def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: int) -> np.ndarray:
-    """(games,) of strings: what the seated learner answers."""
+    """(games,) of strings: the answers of the running learner."""
     asked = script(Train(sample), *[Query(x) for x in queries])
     played = play(learner, asked, Figure1(), games=games, seed=1, record=True)
     assert played.view is not None
@@ -54,7 +54,7 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
 
 
 def views_of(transcripts: Mapping[str, float], halts: int) -> Views:
-    """The law of the view, from that of the transcripts of `mechanism_laws`."""
+    """The distribution of the view, from that of the transcripts of `mechanism_laws`."""
     found: Views = {}
     for transcript, probability in transcripts.items():
         view = transcript.replace("L", "0").replace(".", "0").replace("R", "1").replace("T", "1")
@@ -65,18 +65,18 @@ def views_of(transcripts: Mapping[str, float], halts: int) -> Views:
 
 
 def delta_of_views(one: Views, other: Views, epsilon: float) -> float:
-    """δ(ε) of two laws of the view: by how much `one` exceeds e^ε times `other`."""
+    """δ(ε) of two distributions of the view: by how much `one` exceeds e^ε times `other`."""
     return sum(max(0.0, one.get(view, 0.0) - exp(epsilon) * other.get(view, 0.0)) for view in {*one, *other})
 
 
 def delta_of_finite(one: Finite, other: Finite, epsilon: float) -> float:
-    """δ(ε) of two finite laws over the same values."""
+    """δ(ε) of two finite distributions over the same values."""
     p, q = np.exp(one.log_density(one.values)), np.exp(other.log_density(one.values))
     return float(np.maximum(p - exp(epsilon) * q, 0).sum())
 
 
 def integral(law: Density, other: Density | None = None, epsilon: float = 0.0) -> float:
-    """The mass of a law; with another, δ(ε): by how much it exceeds e^ε times the other.
+    """The mass of a distribution; with another, δ(ε): by how much it exceeds e^ε times the other.
 
     Gauss-Legendre rules between the kinks of both, and where the two meet, by bisection.
     """

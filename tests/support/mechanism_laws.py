@@ -1,4 +1,4 @@
-"""Exact laws of the mechanisms, naive one-game references, and the checks that hold a mechanism to them.
+"""Exact output distributions of the mechanisms, naive references for one game, and checks against them.
 
 The checks take the mechanism as an argument: tests/learners/mechanisms gives them ours, tests/mutants broken
 ones. A *transcript* is the string of a game's answers, a letter for each query; it ends where the game halts.
@@ -36,7 +36,7 @@ ABOVE: dict[str, Any] = {"threshold": 3.0, "epsilon": 2.0, "sensitivity": 0.5}
 def sparse_vector_law(
     queries: Sequence[float], answers: Answers, *, scale: float, kinks: Sequence[float], halts: int
 ) -> Law:
-    """The law of the transcript, given the law of one answer when the hidden noise Lap(scale) is known.
+    """The distribution of the transcript, given that of one answer when the hidden noise Lap(scale) is known.
 
     Halting is the letter T; after each but the last the hidden noise is drawn afresh.
     """
@@ -96,7 +96,7 @@ def above_law(
 
 
 def halting_law(law: Law, halts: int) -> Law:
-    """The law of the number of answers at which a game halts, "on" if it goes on."""
+    """The distribution of the number of answers at which a game halts, "on" if it continues."""
     times: Law = {}
     for transcript, probability in law.items():
         time = str(len(transcript)) if transcript.count("T") == halts else "on"
@@ -204,7 +204,7 @@ def _joined(letters: list[np.ndarray]) -> np.ndarray:
 
 
 def check_transcripts(transcripts: Sequence[str] | np.ndarray, law: Law, *, effect: float) -> None:
-    """Do the transcripts (or any other strings) follow the law?"""
+    """Check that transcripts, or other strings, follow a distribution."""
     seen, counts = np.unique(np.asarray(transcripts), return_counts=True)
     names = sorted({*law, *seen.tolist()})
     observed = dict(zip(seen.tolist(), counts.tolist(), strict=True))

@@ -11,7 +11,7 @@ from learners.everlasting.generic_bbl import GenericBBL
 
 
 class Reference:
-    """GenericBBL read off the listing, rows shuffled and thresholds compared one by one."""
+    """GenericBBL as printed, with shuffled rows, comparing thresholds one by one."""
 
     def __init__(self, spec: GenericBBL, rng: np.random.Generator) -> None:
         self.spec, self.rng, self.halted = spec, rng, False

@@ -2,52 +2,52 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import click
 
 from arena.errors import InvalidArgument
-from audits.cli.options import JSON, QUIET
-from audits.cli.progress import bar
+from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.cli.options import LedgerArgument
+from audits.cli.output import Output
 from audits.runs.export import check_table, export_blocks, export_figures
 
 
+@option_record
+class ExportOptions(LedgerArgument):
+    """The ledger and the tables to write."""
+
+    file: str = argument(metavar="FILE")
+    figures: str | None = option(
+        "--figures", metavar="FILE2", help="Also write the figures after each block to this table."
+    )
+
+
 @click.command("export")
-@click.argument("run", metavar="RUN")
-@click.argument("file", metavar="FILE")
-@click.option("--figures", metavar="FILE2", help="Also write the figures after each block to this table.")
-@JSON
-@QUIET
-def export_run(run: str, file: str, *, figures: str | None, as_json: bool, quiet: bool) -> None:
+@option_groups(files=ExportOptions, output=Output)
+def export(files: ExportOptions, output: Output) -> None:
     """Write the games of RUN, the ledger of an audit, to FILE, a table that ends in .csv or .parquet.
 
-    A row stands for the pairs of games of one block that scored alike: block, count, score_0 and score_1, in
-    world 0 and in world 1; where a distinguisher is learned, what was seen in each world instead. CSV keeps every
-    bit. With --figures: block, games, epsilon_lower, log_wealth, log_evidence.
+    A row stands for the pairs of games of one block with equal scores: block, count, score_0 and score_1, in
+    world 0 and in world 1. If a distinguisher is learned, it has the features of both views instead. CSV
+    keeps every bit. With --figures: block, games, epsilon_lower, log_wealth, log_evidence.
 
     \b
     Examples:
       arena export run.ledger games.csv
       arena export run.ledger games.parquet --figures figures.parquet
     """
-    if figures is not None:
-        check_table(figures, run)
-        if Path(figures).resolve() == Path(file).resolve():
+    if files.figures is not None:
+        check_table(files.figures, files.run)
+        if Path(files.figures).resolve() == Path(files.file).resolve():
             raise InvalidArgument(
-                "the games and the figures are two tables",
-                value=figures,
+                "the games and the figures need two tables",
+                value=files.figures,
                 remedy="Name another for --figures.",
             )
-    with bar(unit="blocks", hidden=quiet or as_json) as shown:
-        rows = {file: export_blocks(run, file, watch=shown.update)}
-    if figures is not None:
-        rows[figures] = export_figures(run, figures)
-    if as_json:
-        click.echo(json.dumps({"rows": rows}))
-        return
-    for path, count in rows.items():
-        click.echo(f"{path} has {count:,} rows.")
-
-
-COMMANDS = {"export": export_run}
+    with output.progress_bar("blocks") as bar:
+        rows = {files.file: export_blocks(files.run, files.file, watch=bar.update)}
+    if files.figures is not None:
+        rows[files.figures] = export_figures(files.run, files.figures)
+    text = "\n".join(f"{path} has {count:,} rows." for path, count in rows.items())
+    output.print_result({"rows": rows}, lambda result: text)

@@ -1,28 +1,36 @@
-"""`arena merge`: ledgers of one plan, played on several machines, made one."""
+"""`arena merge`: combine ledgers of one plan that several machines played."""
 
 from __future__ import annotations
 
 import click
 from tabulate import tabulate
 
-from audits.cli.options import JSON, QUIET
-from audits.cli.progress import bar
-from audits.reports.json_form import to_json
-from audits.runs.merge import merge
+from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.cli.output import Output
+from audits.runs.merge import MergeResult
+from audits.runs.merge import merge as merge_ledgers
+
+
+@option_record
+class MergeOptions:
+    """The ledgers to merge, and the ledger that receives their blocks."""
+
+    ledgers: tuple[str, ...] = argument(metavar="LEDGER...", nargs=-1, required=True)
+    into: str = option(
+        "--into",
+        metavar="FILE",
+        required=True,
+        help="A new file, or a ledger of the same run, such as one of them.",
+    )
 
 
 @click.command("merge")
-@click.argument("ledgers", metavar="LEDGER...", nargs=-1, required=True)
-@click.option(
-    "--into", metavar="FILE", required=True, help="A new file, or a ledger of the same run: one of them, say."
-)
-@JSON
-@QUIET
-def merge_ledgers(ledgers: tuple[str, ...], *, into: str, as_json: bool, quiet: bool) -> None:
-    """Bring the blocks of every LEDGER, of one plan played with the same versions, into one.
+@option_groups(files=MergeOptions, output=Output)
+def merge(files: MergeOptions, output: Output) -> None:
+    """Copy the blocks of every LEDGER, of one plan played with the same versions, into one ledger.
 
-    The others are only read. A block that two of them hold must be the same; if one is not, nothing is
-    written. A merge that was killed, or that ran out of space, is gone on with by the same command.
+    The others are only read. A block that two of them contain must be the same in both; otherwise nothing is
+    written. If a merge is killed or runs out of disk space, the same command completes it.
 
     \b
     Example: a run shared by two machines
@@ -31,18 +39,15 @@ def merge_ledgers(ledgers: tuple[str, ...], *, into: str, as_json: bool, quiet: 
       arena merge a.ledger b.ledger --into whole.ledger
       arena resume whole.ledger
     """
-    with bar(unit="blocks", hidden=quiet or as_json) as shown:
-        merged = merge(ledgers, into, watch=shown.update)
-    if as_json:
-        click.echo(to_json(merged))
-        return
+    with output.progress_bar("blocks") as bar:
+        result = merge_ledgers(files.ledgers, files.into, watch=bar.update)
+    output.print_result(result, _format_text)
+
+
+def _format_text(merged: MergeResult) -> str:
     rows = [(str(source.ledger), f"{source.blocks:,} blocks") for source in merged.sources]
-    rows.append(
-        (f"in {merged.into}", f"{merged.blocks:,} blocks, {merged.games:,} of {merged.games_planned:,} games")
-    )
-    click.echo(tabulate(rows, tablefmt="plain", disable_numparse=True))
-    todo = "prints the verdict" if merged.finished else "plays what is missing"
-    click.echo(f"\narena resume {merged.into} {todo}.")
-
-
-COMMANDS = {"merge": merge_ledgers}
+    games = f"{merged.games:,} of {merged.games_planned:,} games"
+    rows.append((f"in {merged.into}", f"{merged.blocks:,} blocks, {games}"))
+    table = tabulate(rows, tablefmt="plain", disable_numparse=True)
+    next_step = "prints the verdict" if merged.finished else "plays the missing blocks"
+    return f"{table}\n\narena resume {merged.into} {next_step}."

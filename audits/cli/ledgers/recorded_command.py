@@ -1,4 +1,4 @@
-"""The plan of a run, from the command line that the notes of its ledger hold."""
+"""The plan of a run, rebuilt from the command line that its ledger records."""
 
 from __future__ import annotations
 
@@ -9,52 +9,54 @@ import click
 from click.core import ParameterSource
 
 from arena.errors import ArenaError, InvalidArgument
-from audits.cli.audit import BESIDE, audit, planned
-from audits.cli.options import matched
+from audits.cli.audit import UNRECORDED, PlanOptions, audit, make_plan
+from audits.cli.option_groups import fill_record
+from audits.cli.options import MatchOptions
+from audits.cli.output import Quiet
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 
-_BEGUN = ["arena", "audit"]
+_COMMAND = ["arena", "audit"]
 
 
-def recalled(path: str | os.PathLike[str], *, quiet: bool) -> tuple[Plan, str]:
-    """The plan of the run in the ledger at `path`, made anew, and the command line that asks for it.
+def rebuild_plan(path: str | os.PathLike[str], output: Quiet) -> tuple[Plan, str]:
+    """The plan of the run in the ledger at `path`, and the command line that describes it.
 
-    The command is read by the options of `arena audit`, as if it were typed again, and the plan that comes of
-    it must be the ledger's. Nothing is unpickled: a ledger may come from anywhere, and bytes that become
-    objects can run whatever their writer liked. A command can name no more than shipped players, and files
-    of the reader's own.
+    The recorded command is parsed by the options of `arena audit` as if it were typed again, and the
+    resulting plan must be the ledger's. Nothing is unpickled, because a ledger may come from anywhere and
+    unpickling can execute arbitrary code. A command can only name shipped players and files of the reader.
 
-    Raises: InvalidArgument if the ledger cannot be read, holds no such command, or holds another plan than
-    comes of it today; if a player or a file that it names is not found.
+    Raises: InvalidArgument if the ledger cannot be read or records no such command, if the command now
+    describes another plan, or if a player or a file is not found.
     """
     with Ledger.read(path, check_all=False) as ledger:
         command = str(ledger.notes.get("command", ""))
-        plan = _plan_of(command, path, quiet=quiet)
+        plan = _parse_command(command, path, output)
         ledger.check_plan(plan.describe())
     return plan, command
 
 
-def _plan_of(command: str, path: str | os.PathLike[str], *, quiet: bool) -> Plan:
+def _parse_command(command: str, path: str | os.PathLike[str], output: Quiet) -> Plan:
     try:
         words = shlex.split(command)
     except ValueError:
         words = []
-    if words[:2] != _BEGUN:
+    if words[:2] != _COMMAND:
         raise InvalidArgument(
-            f"the ledger {path} holds no command of arena audit by which its plan could be made again",
-            remedy="Give the same ledger to what began the run: it goes on from there.",
+            f"the ledger {path} records no arena audit command from which its plan could be rebuilt",
+            remedy="Give the ledger to the program that began the run, which continues it.",
         )
     try:
         context = audit.make_context("arena audit", words[2:])
-        for name in BESIDE:
+        for name in UNRECORDED:
             if context.get_parameter_source(name) is ParameterSource.COMMANDLINE:
-                raise click.UsageError(f"{name} is none of its options.")
-            context.params.pop(name)
-        return matched(planned)(**context.params, quiet=quiet)
+                raise click.UsageError(f"A recorded command does not contain {name}.")
+        params = context.params
+        return make_plan(fill_record(MatchOptions, params), fill_record(PlanOptions, params), output)
     except (click.ClickException, click.exceptions.Exit, ArenaError) as error:
-        told = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        reason = error.format_message() if isinstance(error, click.ClickException) else str(error)
+        reason = reason.rstrip(".")
         raise InvalidArgument(
-            f"the plan in the ledger {path} cannot be made again by its command, {command}: {told}",
-            remedy="Paths in it start from the folder in which it was begun: go there, and try again.",
+            f"the plan in the ledger {path} cannot be rebuilt from its command, {command}: {reason}",
+            remedy="Relative paths start from the folder in which the run was begun: try again from there.",
         ) from error

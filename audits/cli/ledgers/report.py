@@ -1,4 +1,4 @@
-"""`arena report`: a run, read back from its ledger, as a page."""
+"""`arena report`: an HTML page on a run, from its ledger."""
 
 from __future__ import annotations
 
@@ -6,18 +6,18 @@ from pathlib import Path
 
 import click
 
-from audits import reports as report
+from audits import reports
 
 
 @click.command("report")
 @click.argument("run", metavar="RUN")
 @click.option("-o", "--output", metavar="FILE", help="Default: RUN with the suffix .html.")
-def report_on(run: str, output: str | None) -> None:
-    """Write a report on RUN, the ledger of an audit: finished, interrupted, killed, or still under way.
+def report(run: str, output: str | None) -> None:
+    """Write a report on RUN, the ledger of an audit that is finished, interrupted or still running.
 
-    It is one HTML file: the verdict, the evidence and the certified ε against the games played, the trade-off
-    of the errors, all estimators, one pair of games, every setting. The ledger is only read, and the
-    players need not be there.
+    It is one HTML file with the verdict, the evidence and the certified ε by games played, the trade-off
+    curve of the errors, all estimators, one pair of games, and every setting. The ledger is only read, and
+    the players are not needed.
 
     \b
     Example:
@@ -25,8 +25,5 @@ def report_on(run: str, output: str | None) -> None:
       arena report run.ledger -o report.html
     """
     path = str(Path(run).parent / f"{Path(run).stem}.html") if output is None else output
-    report.write_html(run, path)
+    reports.write_html(run, path)
     click.echo(f"The report is in {path}.")
-
-
-COMMANDS = {"report": report_on}

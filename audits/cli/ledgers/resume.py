@@ -1,79 +1,49 @@
-"""`arena resume`: a run goes on, by the command that its ledger holds."""
+"""`arena resume`: continue a run from the command line that its ledger records."""
 
 from __future__ import annotations
 
 import click
 
-from audits import reports as report
-from audits.cli.audit import carry_out, status_of
-from audits.cli.ledgers.recorded_command import recalled
-from audits.cli.options import PART, QUIET, takes_workers
-from audits.reports.json_form import to_json
-from audits.runs.run_parts import RunPart
+from audits.cli.audit import RunOptions, execute_plan, get_exit_status, print_verdict
+from audits.cli.ledgers.recorded_command import rebuild_plan
+from audits.cli.option_groups import option_groups
+from audits.cli.options import LedgerArgument, WorkerOptions
+from audits.cli.output import Output
 from audits.runs.run_status import RunFollower
 from audits.runs.verdict import Verdict
-from audits.runs.workers import Workers
 
 
-@click.command()
-@click.argument("run", metavar="RUN")
-@takes_workers
-@PART
-@click.option("--estimators", is_flag=True, help="Print every estimator beside the test, on the same games.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object, as of arena audit.")
-@click.option("--html", metavar="FILE", help="Also write the page that arena report writes.")
-@QUIET
-def resume(
-    run: str,
-    *,
-    jobs: Workers,
-    part: RunPart | None,
-    estimators: bool,
-    as_json: bool,
-    html: str | None,
-    quiet: bool,
-) -> None:
-    """Go on with RUN, the ledger of an audit, by the command line that it holds.
+@click.command("resume")
+@option_groups(source=LedgerArgument, workers=WorkerOptions, run=RunOptions, output=Output)
+def resume(source: LedgerArgument, workers: WorkerOptions, run: RunOptions, output: Output) -> None:
+    """Continue RUN, the ledger of an audit, by the command line that it records.
 
-    The figures are those of a run that was never interrupted. Of a run that is finished the verdict is
-    printed, and no player need be there. Plug-ins and data are looked for where the command says, from the
-    folder in which it stands now. Exit status: as of arena audit.
+    The figures are those of a run without interruption. If the run is finished, its verdict is printed, and
+    the players are not needed. Plug-ins and data are looked up as the command names them, from the current
+    folder. Exit status: as for arena audit.
 
-    A ledger holds the command line and no objects: those would have to be unpickled, and so could run
-    whatever their writer liked.
+    A ledger records the command line instead of pickled objects, because unpickling can execute arbitrary
+    code.
 
     \b
     Examples:
       arena resume run.ledger --jobs 8
       arena resume run.ledger --html report.html
     """
-    verdict = None if estimators or html is not None else _found(run)
+    verdict = None if run.estimators or run.html is not None else _read_final_verdict(source.run)
     if verdict is not None:
-        click.echo(to_json(verdict) if as_json else report.verdict_text(verdict))
-        click.get_current_context().exit(status_of(verdict))
-    plan, command = recalled(run, quiet=quiet)
-    if not quiet and not as_json:
-        click.echo(f"arena: note: {command}", err=True)
-    carry_out(
-        plan,
-        command=command,
-        quiet=quiet,
-        estimators=estimators,
-        jobs=jobs,
-        ledger=run,
-        part=part,
-        as_json=as_json,
-        html=html,
-    )
+        print_verdict(verdict, output)
+        click.get_current_context().exit(get_exit_status(verdict))
+    plan, command = rebuild_plan(source.run, output)
+    if not output.as_json:
+        output.print_notes([command])
+    execute_plan(plan, run, workers.build(), output, ledger=source.run, command=command)
 
 
-def _found(run: str) -> Verdict | None:
-    """The verdict of a run that is finished; None of one that is not, or that another process has."""
-    follower = RunFollower(run)
-    standing = follower.read_status(test=False)
-    if standing.running or not (standing.finished or follower.may_end_early):
+def _read_final_verdict(path: str) -> Verdict | None:
+    """The verdict of a finished run; None if it is unfinished, or another process is playing it."""
+    follower = RunFollower(path)
+    status = follower.read_status(test=False)
+    if status.running or not (status.finished or follower.may_end_early):
         return None
     return follower.make_verdict() if follower.read_status().finished else None
-
-
-COMMANDS = {"resume": resume}

@@ -1,95 +1,98 @@
-"""`arena runs`: the ledgers in a folder, and how their runs stand."""
+"""`arena runs`: the ledgers in a folder, and the state of their runs."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 from typing import Any
 
+import attrs
 import click
 from tabulate import tabulate
 from tqdm import tqdm
 
 from arena.errors import ArenaError
-from audits.cli.options import JSON, QUIET
-from audits.cli.progress import bar
+from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.cli.output import Output, print_note
 from audits.reports.formatting import nats
-from audits.reports.json_form import to_data
 from audits.runs.ledger.discovery import find_ledgers
 from audits.runs.run_status import RunFollower, RunStatus
 
-_HEAD = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
-Found = RunStatus | tuple[Path, str]  # how a run stands, or what is wrong with its ledger
+_HEADERS = ("ledger", "learner", "adversary", "games", "verdict", "state", "size")
 
 
-@click.command()
-@click.argument("folders", metavar="[FOLDER]...", nargs=-1)
-@click.option("-r", "--recursive", is_flag=True, help="Look into the folders below, too.")
-@click.option("--fast", is_flag=True, help="No verdicts, which take as long as the tests of the games.")
-@JSON
-@QUIET
-def runs(folders: tuple[str, ...], *, recursive: bool, fast: bool, as_json: bool, quiet: bool) -> None:
+@attrs.frozen
+class UnreadableLedger:
+    """A ledger that cannot be read, and why."""
+
+    ledger: Path
+    error: str
+
+
+@option_record
+class SearchOptions:
+    """Where to look for ledgers, and whether to test their games."""
+
+    folders: tuple[str, ...] = argument(metavar="[FOLDER]...", nargs=-1)
+    recursive: bool = option("-r", "--recursive", is_flag=True, help="Also search the folders below.")
+    fast: bool = option(
+        "--fast", is_flag=True, help="Without verdicts, which take as long as testing the games."
+    )
+
+
+@click.command("runs")
+@option_groups(searched=SearchOptions, output=Output)
+def runs(searched: SearchOptions, output: Output) -> None:
     """List the runs whose ledgers are in each FOLDER, which may also be a ledger. Default: this folder.
 
-    Ledgers are told by what is in them, not by their names; they are only read, and runs may go on meanwhile.
-    A verdict is that on the games up to the first block that is missing. One that is damaged is listed with
-    what is wrong with it.
+    Ledgers are recognised by their content, not by their names. They are only read, and may be in use. A
+    verdict covers the games before the first missing block. A damaged ledger is listed with its error.
 
     \b
     Examples:
       arena runs
       arena runs results /mnt/cluster -r --json
     """
-    paths = [path for folder in folders or (".",) for path in _ledgers(folder, recursive=recursive)]
-    with bar(unit="blocks", hidden=quiet or as_json) as shown:
-        found = [_look(path, test=not fast, shown=shown) for path in paths]
-    if as_json:
-        told = [_wrong(one) if isinstance(one, tuple) else to_data(one) for one in found]
-        click.echo(json.dumps({"runs": told}))
+    paths = [
+        path for folder in searched.folders or (".",) for path in _list_ledgers(folder, searched.recursive)
+    ]
+    with output.progress_bar("blocks") as bar:
+        results = [_read_status(path, test=not searched.fast, watch=bar.update) for path in paths]
+    if output.as_json or not results:
+        output.print_result({"runs": results}, lambda result: "There are no ledgers.")
         return
-    if not found:
-        click.echo("There are no ledgers.")
-        return
-    sound = [_row(one) for one in found if isinstance(one, RunStatus)]
-    if sound:
-        click.echo(tabulate(sound, _HEAD, tablefmt="plain", disable_numparse=True))
-    for one in found:
-        if isinstance(one, tuple):
-            click.echo(f"arena: note: {one[1]}", err=True)
+    rows = [_format_row(status) for status in results if isinstance(status, RunStatus)]
+    if rows:
+        click.echo(tabulate(rows, _HEADERS, tablefmt="plain", disable_numparse=True))
+    for result in results:
+        if isinstance(result, UnreadableLedger):
+            print_note(result.error)
 
 
-def _ledgers(folder: str, *, recursive: bool) -> list[Path]:
+def _list_ledgers(folder: str, recursive: bool) -> list[Path]:
     return [Path(folder)] if Path(folder).is_file() else list(find_ledgers(folder, recursive=recursive))
 
 
-def _look(path: Path, *, test: bool, shown: Any) -> Found:
+def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | UnreadableLedger:
     try:
-        return RunFollower(path).read_status(test=test, watch=shown.update)
+        return RunFollower(path).read_status(test=test, watch=watch)
     except ArenaError as error:
-        return path, str(error)
+        return UnreadableLedger(path, str(error))
 
 
-def _wrong(found: tuple[Path, str]) -> dict[str, str]:
-    return {"ledger": str(found[0]), "error": found[1]}
-
-
-def _row(standing: RunStatus) -> tuple[str, ...]:
+def _format_row(status: RunStatus) -> tuple[str, ...]:
     return (
-        str(standing.ledger),
-        standing.learner,
-        standing.adversary,
-        f"{standing.games:,} of {standing.games_planned:,}",
-        _verdict(standing),
-        "running" if standing.running else "finished" if standing.finished else "to be resumed",
-        tqdm.format_sizeof(standing.bytes, "B"),
+        str(status.ledger),
+        status.learner,
+        status.adversary,
+        f"{status.games:,} of {status.games_planned:,}",
+        _format_verdict(status),
+        "running" if status.running else "finished" if status.finished else "unfinished",
+        tqdm.format_sizeof(status.bytes, "B"),
     )
 
 
-def _verdict(standing: RunStatus) -> str:
-    if standing.epsilon_lower is None:
+def _format_verdict(status: RunStatus) -> str:
+    if status.epsilon_lower is None:
         return ""
-    bound = f"ε ≥ {nats(standing.epsilon_lower)}"
-    return f"refuted, {bound}" if standing.refuted else f"{bound}, claimed {nats(standing.epsilon)}"
-
-
-COMMANDS = {"runs": runs}
+    bound = f"ε ≥ {nats(status.epsilon_lower)}"
+    return f"refuted, {bound}" if status.refuted else f"{bound}, claimed {nats(status.epsilon)}"

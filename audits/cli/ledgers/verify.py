@@ -1,65 +1,64 @@
-"""`arena verify`: blocks of a ledger, played again and compared to the bit."""
+"""`arena verify`: replay blocks of a ledger and compare them bit for bit."""
 
 from __future__ import annotations
 
 import click
 
 from audits.cli import REFUTED
-from audits.cli.ledgers.recorded_command import recalled
-from audits.cli.options import JSON, QUIET, SEED, WHOLE, takes_workers
-from audits.cli.progress import bar
-from audits.reports.json_form import to_json
-from audits.runs.verify import DEFAULT_BLOCKS, verify
-from audits.runs.workers import Workers
+from audits.cli.ledgers.recorded_command import rebuild_plan
+from audits.cli.option_groups import option, option_groups, option_record
+from audits.cli.options import INTEGER, LedgerArgument, SeedOption, WorkerOptions
+from audits.cli.output import Output
+from audits.runs import verify as verification
+
+
+@option_record
+class VerifyOptions(SeedOption):
+    """The blocks to replay."""
+
+    blocks: int = option(
+        "--blocks",
+        type=INTEGER,
+        default=verification.DEFAULT_BLOCKS,
+        show_default=True,
+        metavar="K",
+        help="Replay K blocks, chosen at random.",
+    )
+    all_blocks: bool = option("--all", is_flag=True, help="Replay all blocks.")
 
 
 @click.command("verify")
-@click.argument("run", metavar="RUN")
-@click.option(
-    "--blocks",
-    type=WHOLE,
-    default=DEFAULT_BLOCKS,
-    show_default=True,
-    metavar="K",
-    help="Play K blocks again, chosen at random.",
-)
-@click.option("--all", "everything", is_flag=True, help="Play all blocks again.")
-@SEED
-@takes_workers
-@JSON
-@QUIET
-def verify_ledger(
-    run: str, *, blocks: int, everything: bool, seed: int, jobs: Workers, as_json: bool, quiet: bool
-) -> None:
-    """Check RUN, the ledger of an audit: every checksum, and some blocks by playing them again.
+@option_groups(source=LedgerArgument, chosen=VerifyOptions, workers=WorkerOptions, output=Output)
+def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions, output: Output) -> None:
+    """Check RUN, the ledger of an audit: every checksum, and some blocks by replaying them.
 
-    The plan is made again by the command that the ledger holds. --seed chooses the blocks, and nothing else.
-    Exit status: 0 all that was played is the same, bit for bit; 3 a block differs; 2 the ledger is damaged,
-    or cannot be played again.
+    The plan is rebuilt from the command that the ledger records. --seed only chooses the blocks. Exit
+    status: 0 all replayed blocks are equal bit for bit, 3 a block differs, 2 the ledger is damaged or cannot
+    be replayed.
 
     \b
     Examples:
       arena verify run.ledger
       arena verify run.ledger --all --jobs 8
     """
-    plan, _ = recalled(run, quiet=quiet)
-    number = None if everything else blocks
-    with bar(unit="blocks", total=number, hidden=quiet or as_json) as shown:
-        found = verify(run, plan, blocks=number, seed=seed, jobs=jobs, watch=shown.update)
-    if as_json:
-        click.echo(to_json(found))
-    elif found.differing:
-        click.echo(
-            f"{len(found.differing):,} of {len(found.played):,} blocks differ from what the plan gives here: "
-            f"{', '.join(map(str, found.differing))}.\n"
-            "Either they were played by a player, a library or a machine that draws otherwise, or altered."
+    plan, _ = rebuild_plan(source.run, output)
+    blocks = None if chosen.all_blocks else chosen.blocks
+    with output.progress_bar("blocks", blocks) as bar:
+        result = verification.verify(
+            source.run, plan, blocks=blocks, seed=chosen.seed, jobs=workers.build(), watch=bar.update
         )
-    else:
-        click.echo(
-            f"All checksums of {found.blocks:,} blocks are right, and {len(found.played):,} blocks played again "
-            "are the same, bit for bit."
-        )
-    click.get_current_context().exit(REFUTED if found.differing else 0)
+    output.print_result(result, _format_text)
+    click.get_current_context().exit(REFUTED if result.differing else 0)
 
 
-COMMANDS = {"verify": verify_ledger}
+def _format_text(result: verification.Verification) -> str:
+    if result.differing:
+        return (
+            f"{len(result.differing):,} of {len(result.played):,} replayed blocks differ from the ledger: "
+            f"{', '.join(map(str, result.differing))}.\n"
+            "They were altered, or played by a player, a library or a machine that computes other values."
+        )
+    return (
+        f"All checksums of {result.blocks:,} blocks are correct, and {len(result.played):,} replayed blocks "
+        "are equal bit for bit."
+    )

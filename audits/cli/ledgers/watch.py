@@ -1,94 +1,90 @@
-"""`arena watch`: a run that another process plays, as it goes on."""
+"""`arena watch`: follow a run that another process plays."""
 
 from __future__ import annotations
 
 import time
 from contextlib import suppress
-from typing import Any
 
 import click
 
 from arena.errors import InvalidArgument
-from audits import reports as report
+from audits import reports
 from audits.cli import INTERRUPTED
-from audits.cli.audit import status_of
-from audits.cli.options import JSON, QUIET, REAL
-from audits.cli.progress import bar
-from audits.reports.json_form import to_json
+from audits.cli.audit import get_exit_status
+from audits.cli.option_groups import option, option_groups, option_record
+from audits.cli.options import REAL, LedgerArgument
+from audits.cli.output import Output, print_note, progress_bar
 from audits.runs.run_status import RunFollower, RunStatus
 from audits.runs.verdict import Verdict
 
-_LONGEST = 86_400.0
-_NONE = "no block of games is finished yet"
-_SHARE = 9  # pauses are at least so many times as long as looks: the machine is the run's
+_MAX_SECONDS = 86_400.0
+_PAUSE_FACTOR = 9  # a pause is at least this many times as long as a look, to leave the machine to the run
 
 
-@click.command()
-@click.argument("run", metavar="RUN")
-@click.option(
-    "--every",
-    type=REAL,
-    default=2.0,
-    show_default=True,
-    metavar="SECONDS",
-    help="Look so often; less often where looking would take more than a tenth of the time.",
-)
-@click.option("--html", metavar="FILE", help="Write the page of arena report at every look, whole each time.")
-@JSON
-@QUIET
-def watch(run: str, *, every: float, html: str | None, as_json: bool, quiet: bool) -> None:
+@option_record
+class WatchOptions:
+    """How often to look, and the page to update."""
+
+    every: float = option(
+        "--every",
+        type=REAL,
+        default=2.0,
+        show_default=True,
+        metavar="SECONDS",
+        help="Time between looks. It grows if looking would take more than a tenth of the time.",
+    )
+    html: str | None = option("--html", metavar="FILE", help="Write the page of arena report at every look.")
+
+
+@click.command("watch")
+@option_groups(source=LedgerArgument, options=WatchOptions, output=Output)
+def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None:
     """Watch RUN, the ledger of an audit that another process plays, until it ends or Ctrl-C.
 
-    The ledger is only read. At the end the figures are printed, as arena audit prints them, with its exit
-    status: 130 where the run was not finished. With --json there is an object for every look, one a line.
+    The ledger is only read. At the end the figures are printed as arena audit prints them, with its exit
+    status; it is 130 if the run is not finished. With --json every look prints one object on one line.
 
     \b
     Examples:
       arena watch run.ledger
       arena watch run.ledger --every 60 --html report.html
     """
-    if not 0 < every <= _LONGEST:
-        raise InvalidArgument("--every must be more than 0 seconds, and at most a day of them", value=every)
-    if html is not None:
-        report.check_html(html, run)
-    began, follower = time.monotonic(), RunFollower(run)
-    standing = follower.read_status()
+    if not 0 < options.every <= _MAX_SECONDS:
+        raise InvalidArgument("--every must be more than 0 seconds and at most a day", value=options.every)
+    if options.html is not None:
+        reports.check_html(options.html, source.run)
+    started, follower = time.monotonic(), RunFollower(source.run)
+    status = follower.read_status()
     with (
-        bar(unit="games", total=standing.games_planned, hidden=quiet, scaled=True) as shown,
+        progress_bar("games", status.games_planned, hidden=output.quiet, scaled=True) as bar,
         suppress(KeyboardInterrupt),
     ):
         while True:
-            _show(standing, shown, as_json=as_json)
-            if html is not None and standing.epsilon_lower is not None:
-                report.write_html(run, html)
-            if standing.finished or standing.running is False:
+            if output.as_json:
+                output.print_result(status, str)
+            if status.epsilon_lower is not None:
+                bar.set_postfix_str(f"ε ≥ {status.epsilon_lower:.2f}", refresh=False)
+            bar.update(status.games - bar.n)
+            bar.refresh()
+            if options.html is not None and status.epsilon_lower is not None:
+                reports.write_html(source.run, options.html)
+            if status.finished or status.running is False:
                 break
-            time.sleep(max(every, _SHARE * (time.monotonic() - began)))
-            began = time.monotonic()
-            standing = follower.read_status()
+            time.sleep(max(options.every, _PAUSE_FACTOR * (time.monotonic() - started)))
+            started = time.monotonic()
+            status = follower.read_status()
     verdict = follower.make_verdict()
-    if not as_json:
-        _conclude(standing, verdict)
-    click.get_current_context().exit(INTERRUPTED if verdict is None else status_of(verdict))
+    if not output.as_json:
+        _print_end(status, verdict)
+    click.get_current_context().exit(INTERRUPTED if verdict is None else get_exit_status(verdict))
 
 
-def _show(standing: RunStatus, shown: Any, *, as_json: bool) -> None:
-    if as_json:
-        click.echo(to_json(standing))
-    if standing.epsilon_lower is not None:
-        shown.set_postfix_str(f"ε ≥ {standing.epsilon_lower:.2f}", refresh=False)
-    shown.update(standing.games - shown.n)
-    shown.refresh()
-
-
-def _conclude(standing: RunStatus, verdict: Verdict | None) -> None:
-    if verdict is None:
-        lacks = "block 0, which the test reads first, is missing" if standing.games else _NONE
-        click.echo(f"arena: note: {lacks}", err=True)
+def _print_end(status: RunStatus, verdict: Verdict | None) -> None:
+    if verdict is not None:
+        click.echo(reports.verdict_text(verdict))
+    elif status.games:
+        print_note("block 0, which the test reads first, is missing")
     else:
-        click.echo(report.verdict_text(verdict))
-    if standing.running is False and not standing.finished:
-        click.echo(f"arena: note: no process plays it; arena resume {standing.ledger} goes on", err=True)
-
-
-COMMANDS = {"watch": watch}
+        print_note("no block of games is finished yet")
+    if status.running is False and not status.finished:
+        print_note(f"no process plays it; arena resume {status.ledger} continues it")

@@ -8,7 +8,7 @@ import attrs
 
 from arena.errors import InvalidArgument
 from arena.settings import at_least
-from audits.registry.settings_text import nearest
+from audits.registry.suggestions import suggest
 from audits.runs.run_stopped import RunStopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
@@ -42,7 +42,7 @@ class Workers:
             raise InvalidArgument(
                 "there is no backend of that name",
                 value=self.backend,
-                remedy=f"{nearest(self.backend, BACKENDS)}There are: {', '.join(BACKENDS)}.",
+                remedy=f"{suggest(self.backend, BACKENDS)}There are: {', '.join(BACKENDS)}.",
             )
         self._check_cluster()
         self._check_patience()

@@ -2,6 +2,8 @@
 
 A draw has *range* `width` if the log ratio of the probabilities of its outcomes in the two worlds always lies
 in one interval of that length (nats). Proofs: docs/proofs/bounded_range.md.
+
+Functions raise InvalidArgument if a parameter is out of range.
 """
 
 from __future__ import annotations
@@ -23,8 +25,6 @@ def hoeffding_composition(draws: int, width: float, *, slack: float) -> Guarante
 
     (draws·width²/8 + width·√(draws·ln(1/slack)/2), slack), or (draws·width, 0) if that is less. With slack 0
     or 1 it is the latter. Source: Dong, Durfee, Rogers (2020).
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     pure = _pure_composition(draws, width)
     if not 0 < slack < 1:
@@ -40,8 +40,6 @@ def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
     Kamath, Steinke (2020), ε = αρ + ln(1 − 1/α) + (ln(1/slack) − ln α)/(α − 1) for every α > 1; the least of
     these, or (draws·width, 0) if that is less. Never above `hoeffding_composition`. With slack 0 it is pure
     DP.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_value("draws", draws, at_least(0))
     check_value("slack", slack, at_least(0), less_than(1))
@@ -58,10 +56,7 @@ def renyi_composition(draws: int, width: float, *, slack: float) -> Guarantee:
 
 
 def largest_width(draws: int, *, epsilon: float, slack: float) -> float:
-    """The largest range at which `draws` draws cost at most (epsilon, slack) by `renyi_composition`, in nats.
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
+    """The largest range, in nats, at which `draws` draws cost at most (epsilon, slack)."""
     return largest_affordable(lambda width: renyi_composition(draws, width, slack=slack).epsilon, epsilon)
 
 

@@ -74,7 +74,7 @@ def optimal_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: fl
 def _log_tails_of_responses(k: int, epsilon: float) -> tuple[np.ndarray, np.ndarray]:
     """The log probabilities, in either world, that at most i of k responses lie, for i = 0 … (k − 1)/2.
 
-    A response tells the first world with probability e^ε/(1 + e^ε) in that world, and 1/(1 + e^ε) in the
+    A response names the first world with probability e^ε/(1 + e^ε) in that world, and 1/(1 + e^ε) in the
     other.
     """
     from scipy.special import gammaln  # slow to import

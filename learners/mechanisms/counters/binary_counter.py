@@ -1,4 +1,7 @@
-"""The binary mechanism: it publishes the noisy count of a stream after every round."""
+"""The binary mechanism: it publishes the noisy count of a stream after every round.
+
+Functions raise InvalidArgument if a parameter is out of range.
+"""
 
 from __future__ import annotations
 
@@ -87,10 +90,7 @@ def tree_levels(horizon: int) -> int:
 
 
 def binary_counter_error(horizon: int, beta: float, *, epsilon: float, sensitivity: float = 1.0) -> float:
-    """`BinaryCounter.error_bound` of a counter with these parameters: O(log^1.5 T·log(T/β)/ε).
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
+    """`BinaryCounter.error_bound` of a counter with these parameters: O(log^1.5 T·log(T/β)/ε)."""
     check_positive(epsilon=epsilon, sensitivity=sensitivity)
     return tree_levels(horizon) * sensitivity / epsilon * _error_of_unit_scale(horizon, beta)
 
@@ -99,8 +99,6 @@ def binary_counter_lag(horizon: int, beta: float, *, epsilon: float) -> float:
     """A one-sided error that the count of one round exceeds with probability at most `beta`.
 
     The round must be fixed before the noise is drawn.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_positive(epsilon=epsilon)
     check_probability(beta=beta)

@@ -1,4 +1,7 @@
-"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round."""
+"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round.
+
+Functions raise InvalidArgument if a parameter is out of range.
+"""
 
 from __future__ import annotations
 
@@ -84,18 +87,13 @@ def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
 
     The vectors differ by Δ in [−1, 1], so a draw has range rate·(max Δ − min Δ) ≤ 2·rate (see
     `accounting.bounded_range`). The first draw does not depend on losses. slack = 0 asks for pure DP.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_positive(rate=rate)
     return hoeffding_composition(rounds - 1, 2 * rate, slack=slack)
 
 
 def largest_rate(rounds: int, *, epsilon: float, delta: float) -> float:
-    """The largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta).
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
+    """The largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta)."""
     check_positive(epsilon=epsilon)
     check_rounds(rounds)
     return largest_affordable(lambda rate: cost(rounds, rate, slack=delta).epsilon, epsilon)

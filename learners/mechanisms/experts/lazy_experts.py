@@ -1,4 +1,7 @@
-"""Private prediction from expert advice that draws rarely, for oblivious adversaries."""
+"""Private prediction from expert advice that draws rarely, for oblivious adversaries.
+
+Functions raise InvalidArgument if a parameter is out of range.
+"""
 
 from __future__ import annotations
 
@@ -91,8 +94,6 @@ def cost(rounds: int, parameters: LazyParameters, *, slack: float) -> Guarantee:
 
     slack = 0 asks for pure DP. With redraw = 0 a redraw may reveal a loss, and ε is infinite. Proof:
     docs/proofs/lazy_experts.md.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_positive(rate=parameters.rate)
     _check_redraw(parameters.redraw)
@@ -120,8 +121,6 @@ def largest_rate(rounds: int, *, epsilon: float, delta: float) -> LazyParameters
     """The parameters of the largest rate at which `rounds` ≥ 2 rounds cost at most (epsilon, delta).
 
     Games run out of draws with probability at most 1/T², and `redraw` is a power of 1/2.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_positive(epsilon=epsilon)
     check_rounds(rounds)

@@ -3,6 +3,8 @@
 Lemma A.1 of Bun and Fang, after Gupta, Ligett, McSherry, Roth, Talwar (2010). Each round draws a *candidate*,
 a set of examples with an option, with probability proportional to exp(ε₀·score/2), and removes the examples
 that its set covers. Conditions on the scores, the exact cost and its proof: docs/proofs/em_cover.md.
+
+Functions raise InvalidArgument if a parameter is out of range.
 """
 
 from __future__ import annotations
@@ -32,7 +34,7 @@ class EMCover:
     once.
 
     Shapes: covers (U, G) bool, which of U examples each of G sets covers; weights (U, O) numbers, one per
-    example and option; coins (n, rounds) uniform in [0, 1), the only random numbers; m states, which change
+    example and option; uniforms (n, rounds) in [0, 1), the only random numbers; m states, which change
     with every round.
 
     rate: ε₀, nats. universal_set: a set that covers every possible example, if there is one. A game that has
@@ -51,25 +53,25 @@ class EMCover:
         self,
         covers: np.ndarray,
         weights: np.ndarray,
-        coins: np.ndarray,
+        uniforms: np.ndarray,
         *,
         rate: float,
         universal_set: int | None = None,
     ) -> None:
         """Raises: InvalidArgument if the shapes do not match, or the rate is not positive and finite."""
         check_positive(rate=rate)
-        if covers.shape[0] != len(weights) or weights.ndim != 2 or coins.ndim != 2:
+        if covers.shape[0] != len(weights) or weights.ndim != 2 or uniforms.ndim != 2:
             raise InvalidArgument(
-                "shapes must be (U, G) for covers, (U, O) for weights and (n, rounds) for coins",
-                value=(covers.shape, weights.shape, coins.shape),
+                "shapes must be (U, G) for covers, (U, O) for weights and (n, rounds) for uniforms",
+                value=(covers.shape, weights.shape, uniforms.shape),
             )
         self._covers = covers.astype(np.float64)
         self._weights = weights.astype(np.float64)
-        self._coins = coins
+        self._uniforms = uniforms
         self._rate = rate
         self._universal_set = universal_set
         self._round = 0
-        self.which = np.zeros(len(coins), np.intp)
+        self.which = np.zeros(len(uniforms), np.intp)
         """(n,): the state of each game, -1 if the game is finished."""
         self.left = np.ones((1, len(covers)), bool)
         """(m, U): the examples that are not covered yet."""
@@ -90,14 +92,14 @@ class EMCover:
 
         Raises: InvalidArgument if all rounds or all sets are used up, or scores have another shape.
         """
-        if self._round == self._coins.shape[1] or self.used.all(axis=1).any():
+        if self._round == self._uniforms.shape[1] or self.used.all(axis=1).any():
             raise InvalidArgument("all rounds or all sets of this cover are used up", value=self._round)
         if scores.shape != self.sums.shape:
             raise InvalidArgument(f"scores must have shape {self.sums.shape}", value=scores.shape)
         games = np.flatnonzero(self.which >= 0)
         chosen = np.full(len(self.which), -1)
         weights = choice_weights(scores, self.used, rate=self._rate)
-        chosen[games] = _draw_columns(weights, self.which[games], self._coins[games, self._round])
+        chosen[games] = _draw_columns(weights, self.which[games], self._uniforms[games, self._round])
         self._round += 1
         self._move(games, chosen[games] // scores.shape[2])
         return chosen
@@ -134,10 +136,10 @@ def choice_weights(scores: np.ndarray, used: np.ndarray, *, rate: float) -> np.n
     return np.exp(rate / 2 * (usable - usable.max(axis=1, keepdims=True, initial=-np.inf)))
 
 
-def _draw_columns(weights: np.ndarray, which: np.ndarray, coins: np.ndarray) -> np.ndarray:
+def _draw_columns(weights: np.ndarray, which: np.ndarray, uniforms: np.ndarray) -> np.ndarray:
     """(n,): for each i a column of row which[i], with probability proportional to its weight.
 
-    coins: one uniform number in [0, 1) each. They have 53 bits, so a probability is off by about 2^-53 at
+    uniforms: one number in [0, 1) each. They have 53 bits, so a probability is off by about 2^-53 at
     most.
     """
     cumulative = np.cumsum(weights, axis=1)
@@ -145,7 +147,7 @@ def _draw_columns(weights: np.ndarray, which: np.ndarray, coins: np.ndarray) -> 
     step = max(1, 2**20 // max(1, weights.shape[1]))
     for start in range(0, len(which), step):
         rows = cumulative[which[start : start + step]]
-        part = coins[start : start + step, None] * rows[:, -1:]
+        part = uniforms[start : start + step, None] * rows[:, -1:]
         columns[start : start + step] = (rows > part).argmax(axis=1)
     return columns
 
@@ -157,7 +159,6 @@ def cover_delta(epsilon: float, rate: float, *, rounds: int, replaced: bool = Tr
     """The exact δ of `rounds` rounds at ε, for a replaced example, or for an added or removed one.
 
     Units: epsilon and rate (ε₀) in nats.
-    Raises: InvalidArgument if a parameter is out of range.
     """
     _check(rounds, rate)
     check_value("epsilon", epsilon, at_least(0))
@@ -174,7 +175,6 @@ def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = Tr
     is (k + 1)·ε₀/2 for a replaced example, and k·ε₀/2 for an added one.
 
     Units: rate (ε₀) and the result in nats.
-    Raises: InvalidArgument if a parameter is out of range.
     """
     _check(rounds, rate)
     check_value("delta", delta, at_least(0), at_most(1))
@@ -186,20 +186,14 @@ def cover_epsilon(delta: float, rate: float, *, rounds: int, replaced: bool = Tr
 
 
 def lemma_epsilon(delta: float, rate: float) -> float:
-    """The ε of Lemma A.1 for an added or removed example: (e^{ε₀/2} − 1)·ln(e/δ), in nats.
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
+    """The ε of Lemma A.1 for an added or removed example: (e^{ε₀/2} − 1)·ln(e/δ), in nats."""
     _check(1, rate)
     check_value("delta", delta, at_least(0), at_most(1))
     return math.inf if delta == 0 or rate > 1_000 else math.expm1(rate / 2) * (1 - math.log(delta))
 
 
 def cover_cost(rounds: int, rate: float, *, delta: float) -> Guarantee:
-    """The cost of `rounds` rounds for one replaced example: (`cover_epsilon`, delta).
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
+    """The cost of `rounds` rounds for one replaced example: (`cover_epsilon`, delta)."""
     return Guarantee(cover_epsilon(delta, rate, rounds=rounds), delta)
 
 
@@ -221,10 +215,7 @@ def other_costs(rounds: int, rate: float, *, delta: float) -> dict[str, float]:
 
 @lru_cache(maxsize=1_024)
 def largest_cover_rate(rounds: int, *, epsilon: float, delta: float) -> float:
-    """The largest ε₀ at which `rounds` rounds cost at most (epsilon, delta) for a replaced example.
-
-    Raises: InvalidArgument if a parameter is out of range.
-    """
+    """The largest ε₀ at which `rounds` rounds cost at most (epsilon, delta) for a replaced example."""
     check_positive(epsilon=epsilon)
     check_value("delta", delta, at_least(0), less_than(1))
     return largest_affordable(lambda rate: cover_cost(rounds, rate, delta=delta).epsilon, epsilon)

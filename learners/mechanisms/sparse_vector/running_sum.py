@@ -1,4 +1,7 @@
-"""AboveThreshold on the running sums of a stream, for batches of games: private counts of mistakes."""
+"""AboveThreshold on the running sums of a stream, for batches of games: private counts of mistakes.
+
+Functions raise InvalidArgument if a parameter is out of range.
+"""
 
 from __future__ import annotations
 
@@ -95,8 +98,6 @@ def running_sum_error(rounds: int, beta: float, *, epsilon: float) -> float:
     it although the sum exceeds the threshold by more than α. α = (ln T + 2 ln(2/β))/ε: the noise of the
     threshold exceeds ln(2/β)/ε, and that of some sum ln(2T/β)/ε, with probability at most β/2 each. This is
     an eighth to a quarter of the bound in Theorem 2.5 of Li, Wang, Ye.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_positive(epsilon=epsilon, rounds=rounds)
     check_value("beta", beta, more_than(0), at_most(1))
@@ -108,8 +109,6 @@ def running_sum_lag(beta: float, *, epsilon: float) -> float:
 
     For one round that is fixed before the noise is drawn: P[X + Y > α] = (2 + αε)/4·e^{−αε} for independent
     X, Y ~ Lap(1/ε). It does not depend on the number of rounds.
-
-    Raises: InvalidArgument if a parameter is out of range.
     """
     check_positive(epsilon=epsilon)
     check_value("beta", beta, more_than(0), less_than(0.5))

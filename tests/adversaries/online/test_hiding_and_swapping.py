@@ -29,7 +29,7 @@ from arena import (
 )
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable import Realizable
+from learners.online.realizable import RealizableLearner
 from learners.online.soa import Soa
 
 CLASSES: list[ConceptClass] = [
@@ -116,9 +116,9 @@ SHORT, LONG = 200, 2_000
 MOST = 200  # mistakes that the law goes up to
 
 
-def private(rounds: int) -> Realizable:
+def private(rounds: int) -> RealizableLearner:
     """Its AboveThreshold has ε/4 = 1. It misses the right function with a chance below 1e-9."""
-    return Realizable(concepts=Points(range(6)), rounds=rounds, epsilon=4.0, nodes=64)
+    return RealizableLearner(concepts=Points(range(6)), rounds=rounds, epsilon=4.0, nodes=64)
 
 
 def law_of_mistakes(rounds: int, threshold: float) -> np.ndarray:
@@ -146,7 +146,7 @@ def forced(rounds: int) -> np.ndarray:
 
 
 def check_mistakes(mistakes: np.ndarray, rounds: int, threshold: float) -> None:
-    middle = round(private(rounds).threshold(0))
+    middle = round(private(rounds).mistake_threshold(0))
     edges = [0, middle - 1, middle + 1, middle + 3, MOST + 1]
     law = law_of_mistakes(rounds, threshold)
     cells = [law[low:high].sum() for low, high in pairwise(edges)]
@@ -157,7 +157,7 @@ def check_mistakes(mistakes: np.ndarray, rounds: int, threshold: float) -> None:
 def test_mistakes_that_are_forced_on_a_private_learner_grow_with_the_logarithm_of_the_rounds() -> None:
     """By 3 ln 10 from 200 rounds to 2,000, as does what its noise asks for. One and a half mistakes fewer
     would be noticed, and so would mistakes that did not grow."""
-    short, long = private(SHORT).threshold(0), private(LONG).threshold(0)
+    short, long = private(SHORT).mistake_threshold(0), private(LONG).mistake_threshold(0)
     assert long - short == pytest.approx(3 * np.log(10))
     check_mistakes(forced(SHORT), SHORT, short)
     mistakes = forced(LONG)

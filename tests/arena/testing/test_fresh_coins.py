@@ -15,9 +15,9 @@ import pytest
 from support.foreign_mechanisms import (
     SYSTEM,
     at_home_only,
-    carried,
-    of_the_process,
-    of_the_system,
+    with_global_generators,
+    with_module_generator,
+    with_system_generator,
     without_coins,
 )
 
@@ -38,14 +38,16 @@ def check(function: Any, **settings: Any) -> None:
 
 
 def test_coins_of_the_system_pass() -> None:
-    check(of_the_system)
+    check(with_system_generator)
 
 
 def test_a_learner_without_coins_passes() -> None:
     check(without_coins)
 
 
-@pytest.mark.parametrize("function", [carried, carried_bits(3)], ids=["a default", "an enclosed one"])
+@pytest.mark.parametrize(
+    "function", [with_module_generator, carried_bits(3)], ids=["a default", "an enclosed one"]
+)
 def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> None:
     with pytest.raises(NotConforming) as refused:
         check(function)
@@ -57,7 +59,7 @@ def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> No
 
 def test_generators_of_the_process_are_refused() -> None:
     with pytest.raises(NotConforming) as refused:
-        check(of_the_process)
+        check(with_global_generators)
     assert str(refused.value) == (
         "function does not conform: every coin comes from the generator it was given, none from a global "
         "one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
@@ -83,7 +85,7 @@ def test_what_fails_in_a_new_process_is_refused() -> None:
 def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.testing.fresh_coins._SECONDS", 0.01)
     with pytest.raises(NotConforming) as refused:
-        check(lambda data: of_the_system(data) + 1)
+        check(lambda data: with_system_generator(data) + 1)
     assert str(refused.value) == (
         "function does not conform: a new process plays 512 games with it within 0.01 s; it was "
         "still playing: make it faster"
@@ -104,13 +106,13 @@ def test_a_mechanism_may_print() -> None:
         if os.getpid() != here:
             os.write(1, b"\xff")
             atexit.register(print, "at its end")
-        return of_the_system(data)
+        return with_system_generator(data)
 
     check(loud)
 
 
 def test_such_a_learner_conforms() -> None:
-    check_learner(Function(function=of_the_system))
+    check_learner(Function(function=with_system_generator))
 
 
 @attrs.frozen
@@ -129,7 +131,7 @@ class Fickle(Adversary):
 
 @pytest.mark.parametrize("what", ["moves", "scores"])
 def test_an_adversary_is_held_to_what_it_is_told(what: str) -> None:
-    learner = Function(function=of_the_system)
+    learner = Function(function=with_system_generator)
     check_adversary(CountSwap(), learner, Release())
     with pytest.raises(NotConforming, match=f"the same coins and replies give the same game; {what} differ"):
         check_adversary(Fickle(moves=what == "moves"), learner, Release())

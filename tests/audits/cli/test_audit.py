@@ -8,14 +8,15 @@ from functools import partial
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from support.command_line import Command, without_times
+from tqdm import tqdm
 
 from arena import PlayerError
-from audits import cli
 from audits.cli import audit as auditing
-from audits.cli import progress
-from audits.registry.match import match
+from audits.cli.output import Output
+from audits.registry.match import build_match
 from audits.runs.audit_estimators import RunProgress
+from audits.runs.plan import Plan
 
 COUNT = ("laplace-count", "--against", "count-swap")
 KEYS = {
@@ -34,6 +35,8 @@ KEYS = {
     "seed",
 }
 
+arena = Command()
+
 PLUGIN = """
 import attrs
 from arena import Adversary, Sample, Train
@@ -51,19 +54,10 @@ class Mine(Adversary):
 """
 
 
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
-
-
 def audit(*arguments: str) -> tuple[int, dict]:
     done = arena("audit", *arguments, "--json")
     assert done.stdout.count("\n") == 1
     return done.exit_code, json.loads(done.stdout)
-
-
-def figures(found: dict) -> dict:
-    """All but what the clock says."""
-    return {name: value for name, value in found.items() if name not in ("seconds", "games_per_second")}
 
 
 # --- verdicts -----------------------------------------------------------------------------------------
@@ -129,7 +123,7 @@ def test_games_default_to_a_hundred_thousand_and_to_ten_million_until_refuted(mo
         plans.append(plan)
         raise PlayerError("learner", plan.learner.name, 1, "enough")
 
-    monkeypatch.setattr(auditing, "run", stop)
+    monkeypatch.setattr(auditing, "run_plan", stop)
     arena("audit", *COUNT)
     arena("audit", *COUNT, "--until-refuted")
     arena("audit", *COUNT, "--until-refuted", "--games", "7")
@@ -161,22 +155,24 @@ def test_every_adversary_is_checked_before_it_plays(monkeypatch) -> None:
 
 def test_the_seed_decides_the_figures() -> None:
     first, second, other = (
-        figures(audit(*COUNT, "--games", "3000", "--seed", seed)[1]) for seed in ("1", "1", "2")
+        without_times(audit(*COUNT, "--games", "3000", "--seed", seed)[1]) for seed in ("1", "1", "2")
     )
     assert first == second
     assert first["epsilon_lower"] != other["epsilon_lower"]
 
 
+@pytest.mark.thorough
 def test_processes_do_not_change_the_figures() -> None:
-    alone, together = (figures(audit(*COUNT, "--games", "3000", "--jobs", jobs)[1]) for jobs in "12")
+    alone, together = (without_times(audit(*COUNT, "--games", "3000", "--jobs", jobs)[1]) for jobs in "12")
     assert alone == together
 
 
+@pytest.mark.thorough
 def test_a_player_in_a_file_plays_in_other_processes_too(tmp_path: Path) -> None:
     path = tmp_path / "mine.py"
     path.write_text(PLUGIN)
     players = ("laplace-count", "--against", f"{path}:Mine", "--games", "3000")
-    alone, together = (figures(audit(*players, "--jobs", jobs)[1]) for jobs in "12")
+    alone, together = (without_times(audit(*players, "--jobs", jobs)[1]) for jobs in "12")
     assert alone == together
     assert alone["epsilon_lower"] > 0.5
 
@@ -186,7 +182,7 @@ def test_a_ledger_is_resumed(tmp_path: Path) -> None:
     _, first = audit(*COUNT, "--games", "3000", *ledger)
     resumed = arena("audit", *COUNT, "--games", "3000", *ledger)
     assert "3,000 in each world, 3,000 of them from the ledger" in resumed.stdout
-    assert figures(audit(*COUNT, "--games", "3000", *ledger)[1]) == figures(first)
+    assert without_times(audit(*COUNT, "--games", "3000", *ledger)[1]) == without_times(first)
 
 
 # --- interruption and progress ------------------------------------------------------------------------
@@ -197,10 +193,10 @@ def test_an_interruption_prints_the_figures_so_far(monkeypatch) -> None:
         def stop(now: RunProgress) -> None:
             raise KeyboardInterrupt
 
-        return run(plan, **{**options, "watch": stop})
+        return run_plan(plan, **{**options, "watch": stop})
 
-    run = auditing.run
-    monkeypatch.setattr(auditing, "run", interrupt)
+    run_plan = auditing.run_plan
+    monkeypatch.setattr(auditing, "run_plan", interrupt)
     status, found = audit(*COUNT, "--games", "1000")
     assert status == 130
     assert (found["interrupted"], found["games"]) == (True, 100)
@@ -212,35 +208,39 @@ class Terminal(io.StringIO):
         return True
 
 
-@pytest.mark.parametrize("hidden", [False, True])
-def test_a_terminal_shows_progress_unless_told_not_to(monkeypatch, hidden: bool) -> None:
+@pytest.mark.parametrize("quiet", [False, True])
+def test_a_terminal_shows_progress_unless_quiet(monkeypatch: pytest.MonkeyPatch, quiet: bool) -> None:
     terminal = Terminal()
     monkeypatch.setattr("sys.stderr", terminal)
-    monkeypatch.setattr(progress, "tqdm", partial(progress.tqdm, mininterval=0))
-    settings = {"learner": {}, "adversary": {}}
-    found = match("laplace-count", "count-swap", settings=settings, data=None, protocol=None, rounds=None)
-    plan = auditing.planned(
-        found,
-        seed=0,
-        quiet=True,
-        epsilon=None,
-        delta=None,
-        games=200,
-        until_refuted=False,
-        confidence=0.95,
-        distinguisher=None,
-        faults=False,
+    monkeypatch.setattr("tqdm.tqdm", partial(tqdm, mininterval=0))
+    players = build_match(
+        "laplace-count",
+        "count-swap",
+        settings={"learner": {}, "adversary": {}},
+        data=None,
+        protocol=None,
+        rounds=None,
     )
-    with auditing._bar(plan, hidden=hidden) as show:
-        show(RunProgress(games=100, games_planned=200, epsilon_lower=0.25, refuted=False))
-        show(RunProgress(games=200, games_planned=200, epsilon_lower=0.5, refuted=False))
+    plan = Plan(
+        learner=players.learner,
+        adversary=players.adversary,
+        referee=players.referee,
+        epsilon=1.0,
+        delta=0.0,
+        confidence=0.95,
+        games=200,
+    )
+    with auditing._show_progress(plan, Output(as_json=False, quiet=quiet)) as update:
+        update(RunProgress(games=100, games_planned=200, epsilon_lower=0.25, refuted=False))
+        update(RunProgress(games=200, games_planned=200, epsilon_lower=0.5, refuted=False))
     shown = terminal.getvalue()
-    assert ("100/200" in shown and "ε ≥ 0.50" in shown) is not hidden
+    assert ("100/200" in shown and "ε ≥ 0.50" in shown) is not quiet
 
 
 # --- files --------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_html_is_written_beside_the_report(tmp_path: Path) -> None:
     path = tmp_path / "report.html"
     done = arena("audit", *COUNT, "--games", "1000", "--html", str(path))
@@ -251,6 +251,7 @@ def test_html_is_written_beside_the_report(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
+@pytest.mark.thorough
 def test_data_size_the_learner(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,rich\n" + "30,no\n30,yes\n" * 15_000 + "50,yes\n" * 3_000)
@@ -267,9 +268,10 @@ def test_training_swap_plays_every_predictor(name: str) -> None:
     assert status == (3 if found["refuted"] else 0)
 
 
-# --- distinguishers and estimators -------------------------------------------------------------------------------
+# --- distinguishers and estimators --------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_every_estimator_speaks_on_the_same_games() -> None:
     done = arena("audit", *COUNT, "--epsilon", "0.5", "--games", "20000", "--estimators")
     assert done.exit_code == 3
@@ -286,10 +288,12 @@ def test_every_estimator_speaks_on_the_same_games() -> None:
 
 def test_without_a_score_the_likelihood_ratio_is_used_and_said() -> None:
     done = arena("audit", "report-noisy-max-3", "--against", "statdp", "--games", "5000")
-    assert "statdp returns no score, so the worlds are told apart by the likelihood ratio" in done.stderr
+    assert "statdp returns no score, so the likelihood ratio distinguishes the worlds" in done.stderr
 
 
-@pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
+@pytest.mark.parametrize(
+    "distinguisher", ["score", pytest.param("learned", marks=pytest.mark.thorough), "likelihood"]
+)
 def test_any_distinguisher_may_be_asked_for(distinguisher: str) -> None:
     status, figures = audit(*COUNT, "--games", "20000", "--epsilon", "0.3", "--distinguisher", distinguisher)
     assert status == 3

@@ -6,25 +6,12 @@ import sqlite3
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
-
-from audits import cli
+from support.command_line import Command
 
 COUNT = ("laplace-count", "--against", "count-swap")
+arena = Command()
+refusal = arena.refusal
 GOOD = "age,income\n30,<=50K\n40,>50K\n50,>50K\n"
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
-
-
-def refusal(*arguments: str) -> str:
-    """The line on standard error."""
-    refused = arena(*arguments)
-    assert (refused.exit_code, refused.stdout) == (2, "")
-    assert refused.stderr.startswith("arena: ")
-    assert refused.stderr.count("\n") == 1
-    return refused.stderr.removeprefix("arena: ").rstrip("\n")
 
 
 # --- data ---------------------------------------------------------------------------------------------
@@ -67,11 +54,11 @@ def refusal(*arguments: str) -> str:
             ("age", "income"),
             "{file}, line 3: expected 2 fields, as in line 1, got 1.",
         ),
-        (GOOD, ("age", "income", "50K"), "{file}, column 'income': no label is, got '50K'."),
+        (GOOD, ("age", "income", "50K"), "{file}, column 'income': there is no such label, got '50K'."),
         (
             GOOD,
             ("age", "income"),
-            "{file}, column 'income': the labels are '<=50K', '>50K', and which of them is 1 ",
+            "{file}, column 'income': the labels are '<=50K', '>50K', and it is not given ",
         ),
     ],
 )
@@ -91,7 +78,7 @@ def test_what_is_not_csv_is_refused(tmp_path: Path) -> None:
     zipped.write_text(GOOD)
     player = ("audit", "everlasting-v1", "--against", "halt-counter", "--x", "age", "--y", "income")
     assert refusal(*player, "--data", str(path)).startswith(f"{path}, line 1: not text in UTF-8")
-    assert refusal(*player, "--data", str(zipped)).startswith(f"{zipped} is not whole gzip data")
+    assert refusal(*player, "--data", str(zipped)).startswith(f"{zipped} is not complete gzip data")
     assert refusal(*player, "--data", str(missing)) == f"{missing}: no such file. Check the path."
 
 
@@ -103,7 +90,7 @@ DATA_NEEDS = "--data needs --x COLUMN for the points and --y COLUMN for the labe
     [
         (
             ["--x", "age"],
-            "--x, --y and --positive speak of --data, which is missing. See arena audit --help.",
+            "--x, --y and --positive need --data, which is missing. See arena audit --help.",
         ),
         (["--data", "FILE"], DATA_NEEDS),
         (["--data", "FILE", "--x", "age"], DATA_NEEDS),
@@ -129,7 +116,7 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
     data = ("--data", str(path), "--x", "age", "--y", "income", "--positive", ">50K")
     said = refusal("audit", "everlasting-v1", "--against", "halt-counter", *data)
     assert said.startswith("everlasting-v1 needs at least ")
-    assert said.endswith("got 3. Give more data, or set teachers, chunk and training_rate yourself.")
+    assert said.endswith("got 3. Use more data, or set teachers, chunk and training_rate yourself.")
 
 
 # --- the claim and the plan ---------------------------------------------------------------------------
@@ -153,7 +140,7 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
         (["--confidence", "95"], "confidence must be less than 1, got 95.0"),
         (["--games", "0"], "games must be at least 1, got 0"),
         (["--games", "-5"], "games must be at least 1, got -5"),
-        (["--games", "1.5"], "Invalid value for '--games': --games must be a whole number, got '1.5'."),
+        (["--games", "1.5"], "Invalid value for '--games': --games must be an integer, got '1.5'."),
         (["--seed", "-1"], "seed must be at least 0, got -1"),
         (["--jobs", "0"], "jobs must be at least 1, got 0"),
         (["--set", "epsilon=0"], "epsilon must be more than 0, got 0.0"),
@@ -163,7 +150,7 @@ def test_too_few_data_are_refused(tmp_path: Path) -> None:
         (["--set", "epsilom=1"], "laplace-count has no setting 'epsilom'. Did you mean epsilon?"),
         (
             ["--set", "adversary.sample=x"],
-            "sample of count-swap is not set by hand. It is filled from --data.",
+            "sample of count-swap cannot be set. It is filled from --data.",
         ),
     ],
 )
@@ -240,7 +227,7 @@ def test_an_html_report_that_cannot_be_written_is_refused_before_the_games(tmp_p
     assert said == f"the HTML report {tmp_path} is a directory. Name a file in it."
     nowhere = tmp_path / "none" / "report.html"
     said = refusal("audit", *COUNT, "--html", str(nowhere))
-    assert said == f"the directory of the HTML report {nowhere} does not exist. Make it first."
+    assert said == f"the directory of the HTML report {nowhere} does not exist. Create it first."
 
 
 # --- plug-ins -----------------------------------------------------------------------------------------
@@ -413,7 +400,7 @@ def test_a_learner_that_breaks_the_rules_is_named(
         (
             "return 1 / 0",
             "mine raised ZeroDivisionError: division by zero when it was asked for its claim. "
-            "Mend the player.",
+            "Fix the player.",
         ),
         ("return 3.0", "the claim of mine must be a Claim, got 3.0"),
         ("return Claim(epsilon=-1, delta=0, protects=())", "ε must be at least 0 nats, got -1.0"),

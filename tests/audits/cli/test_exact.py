@@ -9,19 +9,19 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from support import exact_players
+from support.command_line import Command
 from support.exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
 from support.players import script
 
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
 from arena import Figure1, InvalidArgument, PrivacyUnit, Query, Release, Train
-from audits import cli
 from audits.exact import ExactAudit, exact
 from audits.reports.exact_text import format_exact
 from audits.reports.json_form import to_json
 
+arena = Command()
 FILE = exact_players.__file__
 LAPLACE = (f"{FILE}:LaplaceCounter", "--against", "count-swap")
 VOTES = (f"{FILE}:TableOfVotes", "--against", "training-swap", "--set-adversary", "point=0.5")
@@ -43,10 +43,6 @@ FIGURES = {
     "worst",
     "most_revealing",
 }
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
 
 
 def as_json(*arguments: str) -> tuple[int, dict]:
@@ -82,6 +78,7 @@ def test_a_claim_that_is_a_little_too_small_falls() -> None:
     assert not swapped(Predicting(telling_coin, epsilon=2 * math.log(1.5))).refuted
 
 
+@pytest.mark.thorough
 def test_a_pure_claim_falls_by_tails_that_no_delta_shows() -> None:
     found = exact(Releasing(gaussian, epsilon=30.0), CountSwap(), Release())
     assert found.delta is not None

@@ -7,30 +7,20 @@ import signal
 import subprocess
 import sys
 from pathlib import Path
-from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from support.command_line import Command
 from support.experiment_data import write
 from support.paths import ROOT
 from support.waiting import until
 
 from arena import InvalidArgument
-from audits import cli
 from audits.experiments.experiment_run import ExperimentLedger
 
+arena = Command("experiment", "pate")
+found = arena.json
 SMALL = ("--y", "y", "--repeats", "3", "--shares", "0.8", "0.1", "--teacher-examples", "40")
 QUICK = (*SMALL, "--teacher", "Perceptron", "--epsilon", "1")
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["experiment", "pate", *arguments])
-
-
-def found(*arguments: str) -> dict[str, Any]:
-    done = arena(*arguments, "--json")
-    assert (done.exit_code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
-    return json.loads(done.stdout)
 
 
 @pytest.fixture(scope="module")
@@ -64,6 +54,7 @@ def test_the_papers_rows_stand_beside_mushrooms() -> None:
     assert "8,124 examples, 117 variables" in done.stdout
 
 
+@pytest.mark.thorough
 def test_jobs_and_ledgers_do_not_change_figures(data: str, tmp_path) -> None:
     whole = found("--data", data, *QUICK)
     assert found("--data", data, *QUICK, "--jobs", "2") == whole
@@ -72,7 +63,7 @@ def test_jobs_and_ledgers_do_not_change_figures(data: str, tmp_path) -> None:
     assert found("--data", data, *QUICK, "--seed", "1")["rows"] != whole["rows"]
 
 
-def started(*command: str) -> subprocess.Popen[str]:
+def start(*command: str) -> subprocess.Popen[str]:
     words = [sys.executable, "-m", "audits.cli", "experiment", "pate", *command]
     return subprocess.Popen(
         words,
@@ -85,20 +76,22 @@ def started(*command: str) -> subprocess.Popen[str]:
     )
 
 
+@pytest.mark.thorough
 def test_a_killed_run_goes_on_to_the_same_figures(data: str, tmp_path) -> None:
     path = tmp_path / "run.ledger"
-    command = ("--data", data, *QUICK, "--methods", "psq,psq-np", "--repeats", "40")
-    process = started(*command, "--ledger", str(path))
+    command = ("--data", data, *QUICK, "--methods", "psq,psq-np", "--repeats", "20")
+    process = start(*command, "--ledger", str(path))
     until(lambda: kept_by(path) > 2)
     process.kill()
     process.communicate()
-    assert 2 < kept_by(path) < 40
+    assert 2 < kept_by(path) < 20
     assert found(*command, "--ledger", str(path)) == found(*command)
 
 
+@pytest.mark.thorough
 def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) -> None:
     path = tmp_path / "run.ledger"
-    process = started("--data", data, *QUICK, "--repeats", "5000", "--ledger", str(path), "--json")
+    process = start("--data", data, *QUICK, "--repeats", "5000", "--ledger", str(path), "--json")
     until(lambda: kept_by(path) > 2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
@@ -108,7 +101,7 @@ def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) 
     assert kept_by(path) - 1 <= told["repetitions"] <= kept_by(path)
     assert err == (
         f"arena: interrupted after {told['repetitions']} of 5000 repetitions, which {path} keeps; the same "
-        "command goes on from there\n"
+        "command continues from there\n"
     )
 
 
@@ -120,6 +113,7 @@ def kept_by(path: Path) -> int:
         return 0
 
 
+@pytest.mark.thorough
 def test_a_chart_is_drawn(data: str, tmp_path) -> None:
     pytest.importorskip("matplotlib")
     charts = [tmp_path / "a.svg", tmp_path / "b.svg"]
@@ -152,9 +146,9 @@ def test_numbers_can_be_cut(tmp_path) -> None:
         (("--jobs", "0"), "jobs must be at least 1, got 0"),
         (("--plot", "chart.pdf"), "a chart must be a PNG or an SVG, got 'chart.pdf'."),
         (("--active", "guessing"), "Invalid value for '--active': 'guessing' is not one of"),
-        (("--constant", "0"), "constant is more than 0, got 0.0"),
-        (("--positive", "x"), "{data}, column 'y': no label is, got 'x'."),
-        (("--quantiles", "1"), "a column is cut into 2 to 64 ranges, got 1."),
+        (("--constant", "0"), "constant must be more than 0, got 0.0"),
+        (("--positive", "x"), "{data}, column 'y': there is no such label, got 'x'."),
+        (("--quantiles", "1"), "quantiles must be at least 2, got 1"),
     ],
 )  # fmt: skip
 def test_bad_use_is_one_line_and_status_2(data: str, arguments: tuple[str, ...], message: str) -> None:

@@ -2,33 +2,22 @@
 
 from __future__ import annotations
 
-import json
-
 import numpy as np
 import pytest
-from click.testing import CliRunner, Result
 from scipy import stats
+from support.command_line import Command
 from support.paths import DATA
 
 from arena.concepts import DecisionLists, Variables
-from audits import cli
-from audits.data.fit import fit, without_dead_rules
-from audits.data.one_hot import OneHot, load_one_hot
+from audits.data.fitting import drop_dead_rules, fit
+from audits.data.one_hot import OneHotData, load_one_hot
 from learners.lists.private_decision_list import PrivateDecisionList
 from learners.lists.rivest import Rivest
 
+arena = Command("fit")
+as_json = arena.json
 MUSHROOM = str(DATA / "mushroom.csv.gz")
 MUSHROOMS = ("--data", MUSHROOM, "--y", "Poisonous/Edible")
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["fit", *arguments])
-
-
-def as_json(*arguments: str) -> dict:
-    done = arena(*arguments, "--json")
-    assert (done.exit_code, done.stderr, done.stdout.count("\n")) == (0, "", 1)
-    return json.loads(done.stdout)
 
 
 @pytest.fixture
@@ -50,7 +39,7 @@ def test_a_list_its_accuracy_and_its_claim_are_printed(small: str) -> None:
         "if x = v then 1\n"
         "else 0\n"
         "\n"
-        "accuracy on 20 examples held out  100.00% (83.16% to 100.00%, at 95 %)\n"
+        "accuracy on 20 held-out examples  100.00%, 95 % limits 83.16% to 100.00%\n"
         "claim                             no privacy is claimed\n"
     )
 
@@ -63,6 +52,7 @@ def test_mushrooms_privately() -> None:
     assert "by Lemma A.1, twice                ε = 3.248" in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_student_learns_from_public_points(small: str) -> None:
     asked = ("--data", small, "--y", "y", "--public", "0.2", "--epsilon", "50", "--set", "teachers=8")
     done = arena("pate-psq", *asked, "--set", "teacher=lists:4")
@@ -70,12 +60,12 @@ def test_a_student_learns_from_public_points(small: str) -> None:
     assert done.stdout == (
         f"pate-psq on {small}: 160 examples, 4 variables from 2 columns\n"
         f"label 1 is y = 1 ({done.stdout.split('(')[1].split()[0]} examples), 0 is 0\n"
-        "beside these, the points of 40 examples are public: nothing protects them\n"
+        "besides these, the points of 40 examples are public and unprotected\n"
         "\n"
         "if x = u then 0\n"
         "else 1\n"
         "\n"
-        "accuracy on 16 examples held out  100.00% (79.41% to 100.00%, at 95 %)\n"
+        "accuracy on 16 held-out examples  100.00%, 95 % limits 79.41% to 100.00%\n"
         "claim                             (50, 1e-05)-DP for a training example (replace one)\n"
     )
     for learner in ("pate-psq", "pate-asq"):
@@ -108,7 +98,13 @@ def test_json(small: str) -> None:
         "--epsilon",
         "0.1",
     )
-    assert found["claim"] == {"epsilon": pytest.approx(0.1), "delta": 0.0, "neighbours": "replace one"}
+    assert found["claim"] == {
+        "epsilon": pytest.approx(0.1),
+        "delta": 0.0,
+        "protects": ["a training example"],
+        "neighbours": "replace one",
+        "text": "(0.1, 0)-DP for a training example (replace one)",
+    }
     assert found["costs"]["Lemma A.1, twice"] is None
     assert (found["trained"], found["held_out"], found["splits"]) == (180, 20, 4)
     each = np.array(found["accuracy"]["each"])
@@ -147,13 +143,13 @@ def test_literals_can_be_asked(small: str) -> None:
         (("exponential-choice", *MUSHROOMS, "--x", "Bruises?"), "exponential-choice released no hypothesis."),
         (("list-choice", *MUSHROOMS), "there are 2.18e+228 decision lists over 117 features"),
         (("rivest", *MUSHROOMS, "--epsilon", "1"), "rivest has no setting 'epsilon'."),
-        (("rivest", *MUSHROOMS, "--holdout", "1"), "the part that is held out is at least 0 and less"),
-        (("rivest", *MUSHROOMS, "--public", "0.1"), "the part whose points are public is at least 0"),
-        (("pate-psq", *MUSHROOMS, "--public", "1"), "the part whose points are public is at least 0"),
-        (("pate-psq", *MUSHROOMS, "--public", "0"), "pate-psq needs public points, as LogisticRegression"),
+        (("rivest", *MUSHROOMS, "--holdout", "1"), "holdout must be less than 1, got 1.0"),
+        (("rivest", *MUSHROOMS, "--public", "0.1"), "rivest uses no public points. Leave out --public."),
+        (("pate-psq", *MUSHROOMS, "--public", "1"), "public must be less than 1, got 1.0"),
+        (("pate-psq", *MUSHROOMS, "--public", "0"), "pate-psq needs public points, since LogisticRegression"),
         (("pate-gaussian", *MUSHROOMS), "pate-gaussian does not learn from columns of data."),
         (("pate-psq", *MUSHROOMS, "--set", "teachers=1e5"), "100,000 teachers need at least as many"),
-        (("rivest", *MUSHROOMS, "--splits", "0"), "there is at least one split, got 0"),
+        (("rivest", *MUSHROOMS, "--splits", "0"), "splits must be at least 1, got 0"),
         (("rivest", "--data", "no.csv", "--y", "y"), "no.csv: no such file. Check the path."),
         (("private-decision-list", *MUSHROOMS, "--delta", "0", "--set", "delta=1"), "delta is set twice."),
         (("rivest", *MUSHROOMS, "--features", "words"), "Invalid value for '--features'"),
@@ -170,18 +166,18 @@ def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: s
 
 
 @pytest.fixture(scope="module")
-def mushrooms() -> OneHot:
+def mushrooms() -> OneHotData:
     return load_one_hot(MUSHROOM, y="Poisonous/Edible")
 
 
-def test_what_is_held_out_is_not_trained_on(mushrooms: OneHot) -> None:
+def test_what_is_held_out_is_not_trained_on(mushrooms: OneHotData) -> None:
     found = fit(Rivest(concepts=DecisionLists(Variables(117))), mushrooms, holdout=0.25, splits=3, seed=1)
     assert (found.trained, found.held_out) == (6_093, 2_031)
     assert found.limits is not None
     assert 0.99 < found.limits[0] <= found.accuracies.mean() <= found.limits[1] <= 1
 
 
-def test_a_private_list_is_nearly_right_about_mushrooms(mushrooms: OneHot) -> None:
+def test_a_private_list_is_nearly_right_about_mushrooms(mushrooms: OneHotData) -> None:
     learner = PrivateDecisionList(concepts=DecisionLists(Variables(117)))
     found = fit(learner, mushrooms, holdout=0.1, splits=5, seed=1)
     assert found.accuracies.mean() > 0.97
@@ -199,11 +195,11 @@ def test_rules_cut_short_label_all_that_the_columns_can_hold_alike(seed: int) ->
     concepts = DecisionLists(Variables(len(column_of)))
     rules = 2 * rng.permutation(len(column_of)) + rng.integers(0, 2, len(column_of))
     whole = np.append(rules, 2 * len(column_of))
-    cut = without_dead_rules(whole, column_of, len(column_of))
+    cut = drop_dead_rules(whole, column_of, len(column_of))
     assert (cut >= 0).sum() < len(whole)
     assert (concepts.labels(cut[None], points) == concepts.labels(whole[None], points)).all()
 
 
 def test_rules_without_a_whole_column_stay() -> None:
     rule = np.array([0, 4, 8, -1, -1])
-    assert without_dead_rules(rule, np.array([0, 0, 1, 1]), 4).tolist() == rule.tolist()
+    assert drop_dead_rules(rule, np.array([0, 0, 1, 1]), 4).tolist() == rule.tolist()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
 from support import halfspace_players
+from support.command_line import Command
 
-from audits import cli
+arena = Command()
 
 BY_HAND = '''
 import attrs
@@ -26,10 +26,6 @@ class ByHand(GameAdversary):
         reply = yield Query(1.0)
         return float(reply.label)
 '''
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, arguments)
 
 
 def test_both_worlds_stand_side_by_side() -> None:
@@ -103,6 +99,7 @@ def test_a_strategy_for_one_game_is_shown_in_each_world(tmp_path: Path) -> None:
         assert asked == [["1", "0", "0", "withheld"], ["1", "1", "1", "withheld"]]
 
 
+@pytest.mark.thorough
 def test_data_size_the_learner_and_reach_the_adversary(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,rich\n" + "30,no\n30,yes\n" * 15_000 + "50,yes\n" * 3_000)
@@ -143,7 +140,7 @@ def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
         ),
         (
             ["laplace-count", "--against", "count-swap", "--rounds", "5"],
-            "Release has no set number of rounds. Leave out --rounds.",
+            "Release has no number of rounds. Leave out --rounds.",
         ),
         (
             ["noisy-majority", "--against", "contrarian", "--rounds", "5", "--set-adversary", "rounds=5"],

@@ -15,7 +15,7 @@ AGAINST = ("--against", f"{FILE}:Drawn")
 SHORT = (*AGAINST, "--rounds", "40", "--games", "60")
 
 arena = Command("race")
-found, refusal = arena.found, arena.refusal
+found, refusal = arena.json, arena.refusal
 
 
 def test_it_prints_a_row_for_every_learner() -> None:
@@ -128,7 +128,7 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     )
     nowhere = tmp_path / "none" / "race.png"
     assert refusal(SOA, *SHORT, "--plot", str(nowhere)) == (
-        f"the directory of the chart {nowhere} does not exist. Make it first."
+        f"the directory of the chart {nowhere} does not exist. Create it first."
     )
     find = importlib.util.find_spec
     monkeypatch.setattr("importlib.util.find_spec", lambda name: None if name == "matplotlib" else find(name))
@@ -142,10 +142,13 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
     [
         (("sao", *SHORT), "there is no learner of that name, got 'sao'."),
         ((SOA, "--against", "nobody", "--rounds", "3"), "there is no adversary of that name, got 'nobody'."),
-        ((SOA, "--against", f"{FILE}:Endless"), "Missing option '--rounds'. See arena race --help."),
+        (
+            (SOA, "--against", f"{FILE}:Endless"),
+            "endless has no number of rounds of its own. Say how many: --rounds T.",
+        ),
         (SHORT, "Missing argument 'LEARNER...'. See arena race --help."),
         ((SOA, *AGAINST, "--rounds", "0"), "rounds must be at least 1, got 0"),
-        ((SOA, *AGAINST, "--rounds", "1.5"), "Invalid value for '--rounds': --rounds must be a whole number"),
+        ((SOA, *AGAINST, "--rounds", "1.5"), "Invalid value for '--rounds': --rounds must be an integer"),
         ((SOA, *SHORT, "--games", "0"), "games must be at least 1, got 0"),
         ((SOA, *SHORT, "--marks", "0"), "marks must be at least 1, got 0"),
         ((SOA, *SHORT, "--jobs", "0"), "jobs must be at least 1, got 0"),
@@ -160,13 +163,16 @@ def test_a_chart_that_cannot_be_drawn_is_refused_before_the_games(
             "adversary drawn does not play Figure1. It plays Adaptive, Oblivious.",
         ),
         (("noisy-majority", *SHORT), "noisy-majority has no setting `concepts`, so there is no class to "),
-        ((SOA, SOA, *SHORT), "Two learners are called tiny-soa; label one, as in other=tiny-soa."),
-        ((f"adversary={SOA}", *SHORT), "adversary cannot be a label: --set uses it otherwise."),
+        ((SOA, SOA, *SHORT), "two learners are called tiny-soa. Label one, as in other=tiny-soa."),
+        ((f"adversary={SOA}", *SHORT), "adversary cannot be a label. Choose another; --set reserves it."),
         (
             (f"a={SOA}", *SHORT, "--set", "b.at_most=1"),
             "A setting is NAME=VALUE or adversary.NAME=VALUE or a.",
         ),
-        ((f"a={SOA}", *SHORT, "--set", "a.rounds=1"), "The rounds of the a are those of the race, --rounds."),
+        (
+            (f"a={SOA}", *SHORT, "--set", "a.rounds=1"),
+            "the rounds of the a are those of the race. Give --rounds.",
+        ),
         ((SOA, *SHORT, "--set", "at_mots=1"), "tiny-soa has no setting 'at_mots'. Did you mean at_most?"),
         (
             (f"a={SOA}", *SHORT, "--set", "a.at_most=1", "--set", "a.at_most=2"),

@@ -51,9 +51,10 @@ def test_labellings_are_those_of_what_is_learned_from() -> None:
     assert arena("everlasting-fresh", "--set", "concepts=intervals", *small).exit_code == 0
     assert refusal(
         "everlasting-fresh", "--set", "concepts=intervals", "--set", "pool=2000", *small
-    ).startswith("RealIntervals() may label 2,100 points in ")
+    ).startswith("RealIntervals() may have 2,206,051 labellings of 2,100 points")
 
 
+@pytest.mark.thorough
 def test_json_plot_jobs_and_seed(tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.svg" for name in "ab"]
     outs = [
@@ -77,6 +78,7 @@ def test_as_set_keeps_the_sizes() -> None:
     assert "No bound: the theorem requires" in arena("everlasting-v2", *SHORT, *kept).stdout
 
 
+@pytest.mark.thorough
 def test_the_users_data_are_d(data: str) -> None:
     brought = ("--data", data, "--x", "age", "--y", "rich")
     (one,) = json.loads(arena("everlasting-v2", *SHORT, *brought, "--json", "--quiet").stdout)["learners"]
@@ -98,7 +100,7 @@ def test_the_users_data_are_d(data: str) -> None:
         (("everlasting-v3",), "there is no learner of that name, got 'everlasting-v3'. Did you mean "),
         (
             ("everlasting-v2", "soa"),
-            "Predictors (everlasting-v2) and learners of online games are measured otherwise; race ",
+            "Predictors (everlasting-v2) and learners of online games need separate races.",
         ),
         (("soa",), "Missing option '--against'."),
         (
@@ -115,7 +117,7 @@ def test_the_users_data_are_d(data: str) -> None:
         (("everlasting-v2", "--set", "beta_1=0"), "beta_1 must be more than 0, got 0.0"),
         (
             ("everlasting-v2", "--set", "concepts=intervals"),
-            "RealIntervals() may label 954,000 points in 455,058,477,001 ways, more than the 1,048,576 ",
+            "RealIntervals() may have 455,058,477,001 labellings of 954,000 points, more than the 1,048,576 ",
         ),
         (
             ("everlasting-v2", "--set", "adversary.sample_size=100", "--games", "1"),
@@ -128,7 +130,7 @@ def test_the_users_data_are_d(data: str) -> None:
             "100. Set more answers, a higher rate, or rounds=1.",
         ),
         (("everlasting-v2", "--rounds", "0"), "rounds must be at least 1, got 0"),
-        (("everlasting-v2", "--x", "age"), "--x, --y and --positive speak of --data, which is missing."),
+        (("everlasting-v2", "--x", "age"), "--x, --y and --positive need --data, which is missing."),
     ],
 )
 def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:

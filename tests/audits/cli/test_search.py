@@ -9,18 +9,14 @@ import sys
 from pathlib import Path
 
 import pytest
-from click.testing import CliRunner, Result
+from support.command_line import Command
 from support.paths import ROOT
 
-from audits import cli
 from audits.search import SearchProgress
 
+arena = Command("search")
 PLAYERS = ROOT / "tests" / "support" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["search", *arguments])
 
 
 def test_a_refutation_is_told_verdict_first() -> None:
@@ -66,7 +62,7 @@ def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
     assert f"The adversary is in {file}, class Found." in done.stdout
     assert f"Copying --set rounds=4 \\\n            --against {file}:Found" in Path(file).read_text()
     against = ["audit", name, "--set", "rounds=4", "--against", f"{file}:Found"]
-    again = CliRunner().invoke(cli.arena, [*against, "--games", "2000", "--json"])
+    again = Command(*against)("--games", "2000", "--json")
     assert again.exit_code == 3
 
 
@@ -80,15 +76,15 @@ def test_a_fault_is_shown_game_by_game() -> None:
 def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
     from audits.cli import search as searching
 
-    def stopped(*given, watch, **options):
+    def search_and_stop(*given, watch, **options):
         def stop(now: SearchProgress) -> None:
             if now.examples >= 3:
                 raise KeyboardInterrupt
 
-        return search(*given, watch=stop, **options)
+        return search_adversary(*given, watch=stop, **options)
 
-    search = searching.search
-    monkeypatch.setattr(searching, "search", stopped)
+    search_adversary = searching.search_adversary
+    monkeypatch.setattr(searching, "search_adversary", search_and_stop)
     done = arena("laplace-count")
     assert done.exit_code == 130
     assert "Interrupted. Nothing found" in done.stdout
@@ -99,14 +95,14 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
     [
         (("static-erm",), "static-erm claims nothing with these settings, so there is nothing to refute"),
         (("laplace-count", "--examples", "0"), "examples must be at least 1, got 0"),
-        (("laplace-count", "--examples", "some"), "must be a whole number"),
+        (("laplace-count", "--examples", "some"), "must be an integer"),
         (("laplace-count", "--error", "1"), "error must be less than 1, got 1.0"),
         (("laplace-count", "--epsilon", "0"), "finite ε above 0"),
         (("laplace-count", "--delta", "2"), "δ must be a probability"),
         (("laplace-count", "--protocol", "Figure1"), "learner laplace-count does not play Figure1"),
         (("laplace-count", "--set", "adversary.x=1"), "A search makes its own adversary"),
-        (("laplace-count", "-o", "found.txt"), "the adversary is Python source"),
-        (("laplace-count", "-o", "nowhere/found.py"), "must lie in a folder that is there"),
+        (("laplace-count", "-o", "found.txt"), "the adversary is written as Python source"),
+        (("laplace-count", "-o", "nowhere/found.py"), "must be in an existing folder"),
         (("laplace-counts",), "Did you mean laplace-count?"),
     ],
 )
@@ -118,10 +114,11 @@ def test_bad_use_is_one_line(arguments: tuple[str, ...], message: str) -> None:
     assert done.stderr.count("\n") == 1
 
 
+@pytest.mark.thorough
 def test_nothing_is_left_where_the_user_is(tmp_path: Path) -> None:
     environment = {key: value for key, value in os.environ.items() if key != "HYPOTHESIS_STORAGE_DIRECTORY"}
     done = subprocess.run(
-        [sys.executable, "-m", "audits.cli", "search", "laplace-count", "--examples", "40"],
+        [sys.executable, "-m", "audits.cli", "search", "laplace-count", "--examples", "2"],
         cwd=tmp_path,
         env={**environment, "PYTHONPATH": str(ROOT)},
         capture_output=True,

@@ -3,16 +3,11 @@
 from __future__ import annotations
 
 import pytest
-from click.testing import CliRunner, Result
 from support import race_players
+from support.command_line import Command
 
-from audits import cli
-
+arena = Command("show")
 SOA = f"{race_players.__file__}:TinySoa"
-
-
-def arena(*arguments: str) -> Result:
-    return CliRunner().invoke(cli.arena, ["show", *arguments])
 
 
 def test_a_class_is_shown_with_its_tree() -> None:
@@ -94,7 +89,7 @@ def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
         (("noisy-majority", "--tree"), "noisy-majority has no setting `concepts`. Name a learner of a class"),
         (("contrarian", "--tree"), "contrarian is an adversary. Name a learner or a concept class."),
         (("points:1..4", "--tree", "--set", "a=1"), "points:1..4 is a concept class, which has no settings."),
-        (("noisy-majority", "--depth", "3"), "--depth speaks of --tree, which is missing."),
+        (("noisy-majority", "--depth", "3"), "--depth needs --tree, which is missing."),
         (("nobody", "--tree"), "there is no player of that name, got 'nobody'."),
     ],
 )

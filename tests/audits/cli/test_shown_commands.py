@@ -13,7 +13,7 @@ from support.paths import ROOT
 
 from arena.errors import InvalidArgument
 from audits.cli import arena
-from audits.registry.players import find_any
+from audits.registry.players import find_player
 
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
 
@@ -56,7 +56,7 @@ def faults(line: str) -> list[str]:
     if any(".py:" in name for name in players):
         return []  # they are the reader's, and so are their settings
     try:
-        fields = {field.name for name in players for field in attrs.fields(find_any(name))}
+        fields = {field.name for name in players for field in attrs.fields(find_player(name))}
     except InvalidArgument as refusal:
         return [str(refusal)]
     asked = {setting.split("=")[0] for setting in told.get("settings") or ()}

@@ -7,12 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from click.testing import CliRunner, Result
+from click.testing import Result
+from support.command_line import Command
 
 from arena import InvalidArgument
-from audits.cli import arena
-from audits.registry.players import as_learner
-from audits.registry.user_files import function_at
+from audits.registry.players import resolve_learner
+from audits.registry.user_files import load_function
 
 MINE = """
 import secrets
@@ -59,7 +59,7 @@ def file(tmp_path: Path) -> str:
 
 def audit(*words: str, games: int = 3_000) -> Result:
     usual = ["--against", "count-swap", "--games", str(games), "--json"]
-    return CliRunner().invoke(arena, ["audit", *words, *usual])
+    return Command("audit")(*words, *usual)
 
 
 def test_a_function_is_a_learner(file: str) -> None:
@@ -81,18 +81,20 @@ def test_it_can_be_played_and_resumed(file: str, tmp_path: Path) -> None:
     first, again = json.loads(audit(*words).stdout), json.loads(audit(*words).stdout)
     assert first["epsilon_lower"] == again["epsilon_lower"]
     assert again["games_per_second"] == 0
-    played = CliRunner().invoke(arena, ["play", f"{file}:noisy", "--against", "low-bits"])
+    played = Command("play")(f"{file}:noisy", "--against", "low-bits")
     assert played.exit_code == 0
 
 
+@pytest.mark.thorough
 def test_coins_of_its_own_are_noted(file: str) -> None:
     done = audit(f"{file}:own", "--epsilon", "1")
     assert done.exit_code == 3
     assert done.stderr == (
-        "arena: note: function draws coins of its own, so that no seed repeats these games\n"
+        "arena: note: function draws random numbers of its own, so no seed repeats these games\n"
     )
 
 
+@pytest.mark.thorough
 def test_a_seeded_generator_in_the_file_is_refused(file: str) -> None:
     done = audit(f"{file}:seeded", "--epsilon", "1", "--quiet")
     assert done.exit_code == 2
@@ -116,11 +118,11 @@ def test_a_mechanism_that_a_file_makes(file: str) -> None:
 )
 def test_what_is_no_function(file: str, named: str, message: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        function_at(named.format(file=file))
+        load_function(named.format(file=file))
     assert str(refused.value) == message.format(file=file)
 
 
 def test_other_names_stay_what_they_are(file: str) -> None:
-    assert as_learner("laplace-count") == ("laplace-count", {})
-    assert as_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
-    assert as_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})
+    assert resolve_learner("laplace-count") == ("laplace-count", {})
+    assert resolve_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
+    assert resolve_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from support.paths import DATA
 
 from arena.errors import InvalidArgument
-from audits.data.one_hot import MOST_RANGES, MOST_VALUES, OneHot, _ranges, load_one_hot
+from audits.data.one_hot import MAX_RANGES, MAX_VALUES, OneHotData, _make_ranges, load_one_hot
 
 MUSHROOM = DATA / "mushroom.csv.gz"
 
@@ -29,7 +29,7 @@ def written(tmp_path, monkeypatch):
     return write
 
 
-def test_mushrooms_are_read_as_a_plain_reader_does() -> None:
+def test_mushrooms_are_encoded_as_the_csv_module_reads_them() -> None:
     found = load_one_hot(MUSHROOM, y="Poisonous/Edible")
     with gzip.open(MUSHROOM, "rt", newline="") as file:
         rows = list(csv.DictReader(file))
@@ -68,7 +68,7 @@ def test_which_label_becomes_1(written, labels, positive, values) -> None:
 
 
 def test_columns_may_be_named(written) -> None:
-    found: OneHot = load_one_hot(written("a,b,y\nu,s,0\nv,t,1\n"), y="y", x=["b"])
+    found: OneHotData = load_one_hot(written("a,b,y\nu,s,0\nv,t,1\n"), y="y", x=["b"])
     assert (found.names, found.columns) == (("b = s", "b = t"), ("b",))
 
 
@@ -103,35 +103,35 @@ def test_ranges_of_negative_numbers_can_be_read(written) -> None:
 
 
 @given(st.lists(st.integers(0, 30), min_size=1, max_size=60), st.integers(2, 8))
-def test_ranges_are_those_that_counting_finds(numbers: list[int], quantiles: int) -> None:
+def test_ranges_agree_with_a_naive_count(numbers: list[int], quantiles: int) -> None:
     values, which = np.unique(np.array([str(number) for number in numbers]), return_inverse=True)
-    names, found = _ranges(values, values.astype(float), which, quantiles)
+    names, found = _make_ranges(values, values.astype(float), which, quantiles)
     ordered = sorted(numbers)
     # The k-th cut is the least number that k/q of the examples do not exceed.
     cuts = sorted({ordered[-(-len(numbers) * k // quantiles) - 1] for k in range(1, quantiles)})
-    told: dict[int, set[int]] = {}
+    members: dict[int, set[int]] = {}
     for number in numbers:
-        told.setdefault(sum(number > cut for cut in cuts), set()).add(number)
-    ends = [told[part] for part in sorted(told)]
+        members.setdefault(sum(number > cut for cut in cuts), set()).add(number)
+    ends = [members[part] for part in sorted(members)]
     assert names == [f"{min(e)}-{max(e)}" if len(e) > 1 else f"{min(e)}" for e in ends]
     assert all(number in ends[place] for number, place in zip(numbers, found, strict=True))
 
 
-MANY = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(MOST_VALUES + 1))
+MANY = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(MAX_VALUES + 1))
 
 
 @pytest.mark.parametrize(
     ("content", "options", "message"),
     [
-        (MANY, {}, "d.csv, column 'a': a column needs few values, .* at most 64, got 65. Have numbers"),
-        (MANY.replace("0,0", "?,0", 1), {"quantiles": 5}, "got 65. Write a number in every line to have"),
-        (MANY, {"quantiles": 1}, f"a column is cut into 2 to {MOST_RANGES} ranges, got 1. 5 makes"),
-        (MANY, {"quantiles": 65}, f"a column is cut into 2 to {MOST_RANGES} ranges, got 65. 5 makes"),
+        (MANY, {}, "d.csv, column 'a': a column may take at most 64 values, got 65. Cut numbers"),
+        (MANY.replace("0,0", "?,0", 1), {"quantiles": 5}, "got 65. Only columns with a number in every line"),
+        (MANY, {"quantiles": 1}, "quantiles must be at least 2, got 1"),
+        (MANY, {"quantiles": 65}, f"quantiles must be at most {MAX_RANGES}, got 65"),
         ("a,y\nu,0\nv,1\n", {"x": ["y"]}, "a column cannot hold both the points and the labels, got 'y'"),
-        ("a,y\nu,0\nv,1\n", {"x": ["a", "a"]}, "a column can be named once only, got 'a'. Drop one --x"),
+        ("a,y\nu,0\nv,1\n", {"x": ["a", "a"]}, "a column can be named only once, got 'a'. Remove one --x"),
         ("a,y\nu,0\nv,1\n", {"x": ["b"]}, "d.csv, line 1: no such column, got 'b'"),
         ("y\n0\n1\n", {}, "d.csv has no column beside that of the labels"),
-        ("a,y\nu,0\nv,1\n", {"positive": "2"}, "d.csv, column 'y': no label is, got '2'"),
+        ("a,y\nu,0\nv,1\n", {"positive": "2"}, "d.csv, column 'y': there is no such label, got '2'"),
         ("a,y\nu,0\nv,1\nw,2\n", {}, "labels must take two values, found 3 \\(the third in line 4\\)"),
     ],
 )  # fmt: skip

@@ -20,7 +20,7 @@ from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.noisy_hist_1 import NoisyHist1
+from learners.zoo.noisy_histograms import NoisyHist1
 
 RATE = 1e-7
 LEVEL = 0.2

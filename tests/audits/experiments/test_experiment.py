@@ -16,7 +16,7 @@ from support.experiment_data import LINES, SimplePlayers, load
 
 from arena import InvalidArgument
 from audits import reports as report
-from audits.data.one_hot import OneHot
+from audits.data.one_hot import OneHotData
 from audits.experiments import METHODS, ExperimentResult, ExperimentRow, PateExperiment, run_experiment
 from audits.experiments.experiment_plan import ASQ, PSQ
 from audits.experiments.experiment_result import (
@@ -32,12 +32,12 @@ from audits.experiments.paper_table import find_paper_row
 
 
 @pytest.fixture(scope="module")
-def data(tmp_path_factory) -> OneHot:
+def data(tmp_path_factory) -> OneHotData:
     return load(tmp_path_factory.mktemp("data") / "d.csv")
 
 
 @pytest.fixture
-def planned(data: OneHot) -> PateExperiment:
+def planned(data: OneHotData) -> PateExperiment:
     return PateExperiment(
         data=data, players=SimplePlayers(), teacher_examples=20, shares=(0.8, 0.1), repeats=4, seed=3
     )

@@ -14,8 +14,8 @@ import pytest
 from arena import Adversary, InvalidArgument, Learner, Sample, setting
 from arena.concepts import ConceptClass, Thresholds
 from arena.settings import at_least, whole
-from audits.registry.players import ADVERSARIES, LEARNERS, Registry, build, find_any
-from audits.registry.settings_text import needed, parsed, summary
+from audits.registry.players import ADVERSARIES, LEARNERS, Registry, find_player
+from audits.registry.settings_text import build_player, get_required_fields, parse_value, summarize_player
 
 PLAYERS = '''
 from __future__ import annotations
@@ -147,27 +147,33 @@ def test_every_file_of_players_is_found_without_a_list() -> None:
         declared = re.findall(
             r'^    name = "(.+)"$', "\n".join(p.read_text() for p in root.rglob("*.py")), re.M
         )
-        assert sorted(declared) == registry.names(), base
+        assert sorted(declared) == registry.list_names(), base
 
 
 def test_shipped_players_build_from_their_defaults() -> None:
     for registry in (LEARNERS, ADVERSARIES):
-        for name, player in registry.every().items():
-            if needed(player):  # somebody else's function
+        for name, player in registry.load_all().items():
+            if get_required_fields(player):  # somebody else's function
                 assert player.__module__.startswith("learners.foreign.")
                 continue
-            spec = build(player, {})
-            assert spec.name == summary(spec) == name
+            spec = build_player(player, {})
+            assert spec.name == summarize_player(spec) == name
 
 
 def test_a_module_dropped_into_the_package_is_found(package) -> None:
     registry = package(one=PLAYERS)
-    assert registry.names() == ["quiet"]
-    assert build(registry.find("quiet"), {"patience": "5"}).patience == 5
+    assert registry.list_names() == ["quiet"]
+    assert build_player(registry.find("quiet"), {"patience": "5"}).patience == 5
+
+
+def test_a_player_in_a_file_of_its_name_is_found_without_importing_other_files(package) -> None:
+    registry = package(quiet=PLAYERS, broken="import nothing_of_the_kind")
+    assert registry.find("quiet").name == "quiet"
+    assert "broken cannot be imported" in refusal(registry.find, "plain")
 
 
 def test_another_name_for_a_class_is_not_another_player(package) -> None:
-    assert package(one=PLAYERS + "\nSame = Quiet\n").names() == ["quiet"]
+    assert package(one=PLAYERS + "\nSame = Quiet\n").list_names() == ["quiet"]
 
 
 def test_two_shipped_players_of_one_name_are_refused(package) -> None:
@@ -180,9 +186,9 @@ def test_two_shipped_players_of_one_name_are_refused(package) -> None:
 
 def test_a_shipped_module_that_does_not_import_is_named(package) -> None:
     registry = package(broken="import nothing_of_the_kind")
-    assert refusal(registry.names) == (
+    assert refusal(registry.list_names) == (
         f"the module {registry.package}.broken cannot be imported (ModuleNotFoundError: No module named "
-        "'nothing_of_the_kind'). Mend or remove it."
+        "'nothing_of_the_kind'). Fix or remove it."
     )
 
 
@@ -191,15 +197,15 @@ def test_an_unknown_name_is_answered_with_the_nearest_and_the_list() -> None:
     assert said.startswith(
         "there is no learner of that name, got 'everlasting-v3'. Did you mean everlasting-"
     )
-    assert all(name in said for name in LEARNERS.names())
-    assert refusal(find_any, "halt-conter").startswith(
+    assert all(name in said for name in LEARNERS.list_names())
+    assert refusal(find_player, "halt-conter").startswith(
         "there is no player of that name, got 'halt-conter'. Did you mean halt-counter or everlasting-"
     )
 
 
 def test_a_name_of_either_kind_is_found() -> None:
-    assert find_any("laplace-count") is LEARNERS.find("laplace-count")
-    assert find_any("count-swap") is ADVERSARIES.find("count-swap")
+    assert find_player("laplace-count") is LEARNERS.find("laplace-count")
+    assert find_player("count-swap") is ADVERSARIES.find("count-swap")
 
 
 # --- players of installed packages --------------------------------------------------------------------
@@ -207,8 +213,8 @@ def test_a_name_of_either_kind_is_found() -> None:
 
 def test_an_entry_point_is_found_under_its_name(installed) -> None:
     installed("quiet = plugin_of_test:Quiet")
-    assert "quiet" in ADVERSARIES.names()
-    assert find_any("quiet").__module__ == "plugin_of_test"
+    assert "quiet" in ADVERSARIES.list_names()
+    assert find_player("quiet").__module__ == "plugin_of_test"
 
 
 @pytest.mark.parametrize(
@@ -223,7 +229,7 @@ def test_an_entry_point_is_found_under_its_name(installed) -> None:
             ["loud = plugin_of_test:Missing"],
             "the entry point loud = plugin_of_test:Missing of plugin-of-test cannot be loaded "
             "(AttributeError: module 'plugin_of_test' has no attribute 'Missing'). "
-            "Mend or uninstall that package.",
+            "Fix or uninstall that package.",
         ),
         (
             ["loud = plugin_of_test:number"],
@@ -235,7 +241,7 @@ def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(installed, point
     installed(*points)
     assert refusal(ADVERSARIES.find, "loud") == message
     assert ADVERSARIES.find("count-swap").name == "count-swap"
-    found = ADVERSARIES.every()
+    found = ADVERSARIES.load_all()
     assert isinstance(found["loud"], InvalidArgument)
     assert found["count-swap"] is ADVERSARIES.find("count-swap")
 
@@ -243,8 +249,8 @@ def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(installed, point
 def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(installed) -> None:
     installed("count-swap = plugin_of_test:Quiet")
     assert refusal(ADVERSARIES.find, "count-swap") == (
-        "two players are called 'count-swap': adversaries.release.count_swap:CountSwap and plugin_of_test:Quiet. "
-        "Rename one adversary, or uninstall its package."
+        "two players are called 'count-swap': adversaries.release.count_swap:CountSwap and "
+        "plugin_of_test:Quiet. Rename one adversary, or uninstall its package."
     )
 
 
@@ -252,9 +258,9 @@ def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(installed) -> N
 
 
 def test_a_class_in_a_file_is_found_and_built(file: Path) -> None:
-    assert build(ADVERSARIES.find(f"{file}:Quiet"), {"patience": "1e1"}).patience == 10
+    assert build_player(ADVERSARIES.find(f"{file}:Quiet"), {"patience": "1e1"}).patience == 10
     assert LEARNERS.find(f"{file}:Dull").name == "dull"
-    assert find_any(f"{file}:Dull") is LEARNERS.find(f"{file}:Dull")
+    assert find_player(f"{file}:Dull") is LEARNERS.find(f"{file}:Dull")
 
 
 def test_players_of_one_file_share_its_module(file: Path) -> None:
@@ -266,7 +272,10 @@ def test_players_of_one_file_share_its_module(file: Path) -> None:
 def test_an_edited_file_is_read_anew(file: Path) -> None:
     before = ADVERSARIES.find(f"{file}:Quiet")
     file.write_text(PLAYERS.replace("setting(3,", "setting(4,"))
-    assert (build(before, {}).patience, build(ADVERSARIES.find(f"{file}:Quiet"), {}).patience) == (3, 4)
+    assert (
+        build_player(before, {}).patience,
+        build_player(ADVERSARIES.find(f"{file}:Quiet"), {}).patience,
+    ) == (3, 4)
 
 
 @pytest.mark.parametrize(
@@ -279,7 +288,7 @@ def test_an_edited_file_is_read_anew(file: Path) -> None:
             "{file}:Unfinished is abstract: it does not define play. "
             "Define what is missing, or name a subclass.",
         ),
-        ("Plain", "{file}:Plain is not a spec: it is not made by attrs. Decorate it with @attrs.frozen."),
+        ("Plain", "{file}:Plain is not an attrs class. Decorate it with @attrs.frozen."),
         ("Nameless", '{file}:Nameless has no name. Give it one: name = "my-adversary".'),
         ("Dull", "{file}:Dull is no adversary: " + NO_ADVERSARY),
         ("number", "{file}:number is no adversary: " + NO_ADVERSARY),
@@ -302,15 +311,18 @@ def test_a_file_that_does_not_import_is_refused(tmp_path: Path, source: str, tol
     path = tmp_path / "bad.py"
     path.write_text(source)
     assert refusal(ADVERSARIES.find, f"{path}:Quiet") == (
-        f"the plug-in {path} cannot be imported ({told}). Mend it; `python {path}` shows where it fails."
+        f"the plug-in {path} cannot be imported ({told}). Fix it; `python {path}` shows where it fails."
     )
 
 
 def test_a_file_without_players_or_without_being_there_is_refused(tmp_path: Path) -> None:
     empty = tmp_path / "empty.py"
     empty.touch()
-    assert refusal(LEARNERS.find, f"{empty}:X") == f"{empty} has no class 'X'. It holds no learner."
-    assert refusal(find_any, f"{empty}:X") == f"{empty} has no class 'X'. It holds no learner or adversary."
+    assert refusal(LEARNERS.find, f"{empty}:X") == f"{empty} has no class 'X'. It contains no learner."
+    assert (
+        refusal(find_player, f"{empty}:X")
+        == f"{empty} has no class 'X'. It contains no learner or adversary."
+    )
     missing = tmp_path / "missing.py"
     assert refusal(LEARNERS.find, f"{missing}:X") == (
         f"the plug-in {missing} cannot be read (No such file or directory). Check the path."
@@ -341,7 +353,7 @@ def test_a_file_without_players_or_without_being_there_is_refused(tmp_path: Path
     ],
 )
 def test_text_means(text: str, kind: object, value: object) -> None:
-    found = parsed("x", text, kind)
+    found = parse_value("x", text, kind)
     assert found == value
     assert type(found) is type(value)
 
@@ -349,30 +361,30 @@ def test_text_means(text: str, kind: object, value: object) -> None:
 @pytest.mark.parametrize(
     ("text", "kind", "message"),
     [
-        ("1.5", int, "x must be a whole number, got '1.5'. Write 20001, 20_001 or 1e5."),
-        ("many", int | None, "x must be a whole number, got 'many'. Write 20001, 20_001 or 1e5."),
-        ("1e999999999", int, "x must be a whole number, got '1e999999999'. Write 20001, 20_001 or 1e5."),
-        ("nan", int, "x must be a whole number, got 'nan'. Write 20001, 20_001 or 1e5."),
+        ("1.5", int, "x must be an integer, got '1.5'. Write 20001, 20_001 or 1e5."),
+        ("many", int | None, "x must be an integer, got 'many'. Write 20001, 20_001 or 1e5."),
+        ("1e999999999", int, "x must be an integer, got '1e999999999'. Write 20001, 20_001 or 1e5."),
+        ("nan", int, "x must be an integer, got 'nan'. Write 20001, 20_001 or 1e5."),
         ("nan", float, "x must be a finite number, got 'nan'"),
         ("inf", float, "x must be a finite number, got 'inf'"),
         ("much", float, "x must be a finite number, got 'much'"),
         ("maybe", bool, "x must be true or false, got 'maybe'"),
-        ("1,2", tuple, "x takes a tuple, which no text can stand for, got '1,2'. Set it from Python."),
+        ("1,2", tuple, "x takes a tuple, which cannot be written as text, got '1,2'. Set it from Python."),
     ],
 )
 def test_text_that_means_nothing_is_refused(text: str, kind: object, message: str) -> None:
-    assert refusal(parsed, "x", text, kind) == message
+    assert refusal(parse_value, "x", text, kind) == message
 
 
 def test_build_sets_what_it_is_told_and_fills_what_is_given() -> None:
-    sample, learner = Sample([0.0], [1]), build(LEARNERS.find("laplace-count"), {})
+    sample, learner = Sample([0.0], [1]), build_player(LEARNERS.find("laplace-count"), {})
     texts = {"count": "1e2", "level": "0.5", "exact": "on", "title": "a=b", "concepts": "thresholds:1..3"}
-    made = build(Fussy, texts, sample=sample, learner=learner)
+    made = build_player(Fussy, texts, sample=sample, learner=learner)
     assert (made.count, made.level, made.exact, made.title) == (100, 0.5, True, "a=b")
     assert made.concepts == Thresholds(range(1, 4))
     assert (made.sample, made.learner) == (sample, learner)
     assert (
-        summary(made)
+        summarize_player(made)
         == "fussy with count=100, level=0.5, exact=true, title=a=b, concepts=Thresholds(3 points from 1 to 3)"
     )
 
@@ -386,19 +398,19 @@ def test_build_sets_what_it_is_told_and_fills_what_is_given() -> None:
             "concepts, points.",
         ),
         ({"count": "0"}, "count must be at least 1, got 0"),
-        ({"count": "x"}, "count must be a whole number, got 'x'. Write 20001, 20_001 or 1e5."),
-        ({"sample": "x"}, "sample of fussy is not set by hand. It is filled from --data."),
-        ({"learner": "x"}, "learner of fussy is not set by hand. It is filled with the opponent's spec."),
-        ({"title": "bad"}, "fussy raised KeyError: 'bad' when it was made. Mend the player."),
+        ({"count": "x"}, "count must be an integer, got 'x'. Write 20001, 20_001 or 1e5."),
+        ({"sample": "x"}, "sample of fussy cannot be set. It is filled from --data."),
+        ({"learner": "x"}, "learner of fussy cannot be set. It is filled with the opponent's configuration."),
+        ({"title": "bad"}, "fussy raised KeyError: 'bad' when it was created. Fix the player."),
     ],
 )
 def test_settings_that_are_not_are_refused(texts: dict[str, str], message: str) -> None:
-    assert refusal(build, Fussy, texts) == message
+    assert refusal(build_player, Fussy, texts) == message
 
 
 def test_a_setting_without_a_default_must_be_given() -> None:
-    assert refusal(build, Needy, {}) == "needy needs a value for other. Give --set other=VALUE."
-    assert build(Needy, {"other": "2"}).other == 2
+    assert refusal(build_player, Needy, {}) == "needy needs a value for other. Give --set other=VALUE."
+    assert build_player(Needy, {"other": "2"}).other == 2
 
 
 def test_annotations_that_name_nothing_are_told_of(tmp_path: Path) -> None:
@@ -409,7 +421,7 @@ def test_annotations_that_name_nothing_are_told_of(tmp_path: Path) -> None:
             name = "typed"
             odd: Nowhere = setting(1, help="")
     '''))  # fmt: skip
-    assert refusal(build, ADVERSARIES.find(f"{path}:Typed"), {"odd": "1"}) == (
-        "the annotations of typed name something unknown (name 'Nowhere' is not defined). "
+    assert refusal(build_player, ADVERSARIES.find(f"{path}:Typed"), {"odd": "1"}) == (
+        "the annotations of typed contain an unknown name (name 'Nowhere' is not defined). "
         "Import it at run time, not only for type checkers."
     )

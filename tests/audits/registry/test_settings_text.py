@@ -1,20 +1,22 @@
+"""Reading settings that are concept classes."""
+
 from __future__ import annotations
 
 import pytest
 
 from arena import InvalidArgument
 from arena.concepts import ConceptClass, Halfspaces, Thresholds
-from audits.registry.settings_text import build, parsed
+from audits.registry.settings_text import build_player, parse_value
 from learners.halfspaces.winnow import Winnow
 
 
-def test_a_field_of_one_kind_of_concepts_reads_text_too() -> None:
-    assert parsed("concepts", "halfspaces:8,0.5", Halfspaces) == Halfspaces(8, 0.5)
-    assert parsed("concepts", "thresholds:1..3", ConceptClass) == Thresholds(range(1, 4))
-    assert parsed("concepts", "none", Halfspaces | None) is None
+def test_text_is_read_as_a_concept_class() -> None:
+    assert parse_value("concepts", "halfspaces:8,0.5", Halfspaces) == Halfspaces(8, 0.5)
+    assert parse_value("concepts", "thresholds:1..3", ConceptClass) == Thresholds(range(1, 4))
+    assert parse_value("concepts", "none", Halfspaces | None) is None
 
 
-def test_which_kind_it_is_the_player_checks() -> None:
-    assert build(Winnow, {"concepts": "halfspaces:8,0.5"}).concepts == Halfspaces(8, 0.5)
-    with pytest.raises(InvalidArgument, match="halfspaces with margin"):
-        build(Winnow, {"concepts": "thresholds:1..3"})
+def test_the_player_checks_which_concept_class_it_is() -> None:
+    assert build_player(Winnow, {"concepts": "halfspaces:8,0.5"}).concepts == Halfspaces(8, 0.5)
+    with pytest.raises(InvalidArgument, match="halfspaces with a margin"):
+        build_player(Winnow, {"concepts": "thresholds:1..3"})

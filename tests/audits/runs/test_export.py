@@ -118,7 +118,7 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
         f"the file of a table must end in .csv or .parquet, got '{tmp_path / 't.xls'}'. Choose one of them."
     )
     assert refusal(ledger, ledger) == f"the table {ledger} would replace the ledger. Name another file."
-    assert "does not exist. Make it first." in refusal(ledger, tmp_path / "none" / "t.csv")
+    assert "does not exist. Create it first." in refusal(ledger, tmp_path / "none" / "t.csv")
     assert ledger.read_bytes() == before
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
     assert refusal(ledger, tmp_path / "t.parquet") == (

@@ -29,14 +29,14 @@ SMALL = EverlastingCounter(
 TIED = Sample([0.5, 0.5], [0, 1], [2_001, 2_001])
 
 
-def named(spec: EverlastingCounter) -> str:
+def counter_of(spec: EverlastingCounter) -> str:
     return spec.counter
 
 
 # --- what it claims ---------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("spec", BOTH, ids=named)
+@pytest.mark.parametrize("spec", BOTH, ids=counter_of)
 def test_the_default_keeps_the_theorem(spec: EverlastingCounter) -> None:
     assert spec.claim.epsilon <= 1
     assert spec.claim.delta <= 1e-5
@@ -49,7 +49,7 @@ def test_the_default_keeps_the_theorem(spec: EverlastingCounter) -> None:
         assert spec.stopping_count(index) > spec.halts_in_round(index) / 2
 
 
-@pytest.mark.parametrize("spec", BOTH, ids=named)
+@pytest.mark.parametrize("spec", BOTH, ids=counter_of)
 def test_the_claim_by_hand(spec: EverlastingCounter) -> None:
     through = 1 + log(1 + spec.rate_run * (exp(3) - 1))
     query = 0.5 + log(1 + spec.rate_run * (exp(through + 3) - 1))

@@ -206,7 +206,7 @@ def test_a_refusal_for_too_many_labellings_is_outside_the_claim() -> None:
     played = play(spec, script(*moves), Figure1(), games=8, seed=1, faults=True)
     assert played.failed is not None
     assert played.failed.tolist() == played.worlds.tolist()
-    with pytest.raises(Unsupported, match="may label 21 points in"):
+    with pytest.raises(Unsupported, match="labellings of 21 points"):
         play(spec, script(*moves), Figure1(), games=8, seed=1)
 
 

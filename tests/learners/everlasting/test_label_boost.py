@@ -36,7 +36,9 @@ def law(naive: NaiveClass, examples: list[Example]) -> dict[Labelling, float]:
     return {labels: weight / total for labels, weight in weights.items()}
 
 
-def boosted(naive: NaiveClass, examples: list[Example], rng: np.random.Generator, games: int) -> np.ndarray:
+def choose_concepts(
+    naive: NaiveClass, examples: list[Example], rng: np.random.Generator, games: int
+) -> np.ndarray:
     """The concepts for S∘T as above, with a point in the arrays that does not occur."""
     columns = [(i, y == 0, y == 1, True) for i, y in examples] + [(0, False, False, False)]
     which, zeros, ones, present = (np.array(column) for column in zip(*columns, strict=True))
@@ -63,10 +65,10 @@ def run_law(naive: NaiveClass, examples: list[Example]) -> dict[Labelling, float
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(module, "exponential_mechanism", place)
-        boosted(naive, examples, np.random.default_rng(0), 1)
+        choose_concepts(naive, examples, np.random.default_rng(0), 1)
         held = np.flatnonzero(chances[0] > 0)
         patch.setattr(module, "exponential_mechanism", lambda *args, **kwargs: held)
-        concepts = boosted(naive, examples, np.random.default_rng(0), len(held))
+        concepts = choose_concepts(naive, examples, np.random.default_rng(0), len(held))
     points = as_array(naive, [naive.points[i] for i, _ in examples])
     rows = naive.spec.labels(concepts, points).tolist() if examples else [[]]
     assert len({tuple(row) for row in rows}) == len(rows)
@@ -87,7 +89,7 @@ def test_the_law_is_the_listing(name: str, data: st.DataObject) -> None:
 EXAMPLES = [(0, 0), (1, 1), (1, 1), (1, 0), (3, 1), (2, 2), (0, 2)]
 
 
-def observed(naive: NaiveClass, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+def count_labellings(naive: NaiveClass, concepts: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
     expected = law(naive, EXAMPLES)
     held, counts = np.unique(concepts, axis=0, return_counts=True)
     rows = naive.spec.labels(held, np.array([naive.points[i] for i, _ in EXAMPLES], float))
@@ -100,7 +102,9 @@ def observed(naive: NaiveClass, concepts: np.ndarray) -> tuple[np.ndarray, np.nd
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("name", ["thresholds", "matrix", "intervals"])
 def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Generator) -> None:
-    seen, expected = observed(NAIVE_CLASSES[name], boosted(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES))
+    seen, expected = count_labellings(
+        NAIVE_CLASSES[name], choose_concepts(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES)
+    )
     check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
@@ -110,7 +114,9 @@ def test_another_selection_budget_would_be_noticed(
     name: str, rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(module, "SELECTION_EPSILON", 1.25)
-    seen, expected = observed(NAIVE_CLASSES[name], boosted(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES))
+    seen, expected = count_labellings(
+        NAIVE_CLASSES[name], choose_concepts(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES)
+    )
     with rejected():
         check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
@@ -206,7 +212,7 @@ def test_slabs_do_not_change_the_law(
 ) -> None:
     monkeypatch.setattr(module, "_SLAB", 20)
     naive = NAIVE_CLASSES[name]
-    concepts = boosted(naive, [(0, 0), (1, 1), (2, 2)], rng, 7)
+    concepts = choose_concepts(naive, [(0, 0), (1, 1), (2, 2)], rng, 7)
     assert concepts.shape == (7, *naive.spec.draw_concept(rng).shape)
     naive.spec.check_concepts(concepts)
 

@@ -78,7 +78,7 @@ def test_a_teacher_errs_more_with_a_chance_of_one_in_sixteen(
     chunk = practical_chunk(alpha, concepts.vc_dimension)
     bad = 0
     for _ in range(50):
-        target, held = _taught(concepts, chunk, games // 50, rng)
+        target, held = _train_teachers(concepts, chunk, games // 50, rng)
         bad += int(np.count_nonzero(_mass(target) - _mass(held) > alpha))
     check_counts([bad, games - bad], [1 / 16, 15 / 16], rate=4e-8, effect=0.02, power=0.9999)
     with rejected():
@@ -91,13 +91,13 @@ def test_a_teacher_of_another_class_errs_more_no_more_often(
 ) -> None:
     """A tenth of it is seen: a seed that is fixed, and a wide margin."""
     games, alpha = 1_000, 0.1
-    target, held = _taught(concepts, practical_chunk(alpha, concepts.vc_dimension), games, rng)
+    target, held = _train_teachers(concepts, practical_chunk(alpha, concepts.vc_dimension), games, rng)
     tested = concepts.draw_points(rng, 4_000)
     wrong = concepts.labels(held, tested) != concepts.labels(target, tested)
     assert np.mean(wrong.mean(axis=1) > alpha) <= 1 / 16
 
 
-def _taught(
+def _train_teachers(
     concepts: ConceptClass, chunk: int, games: int, rng: np.random.Generator
 ) -> tuple[np.ndarray, np.ndarray]:
     """A target (1, ...), and teachers (games, ...), each trained on a chunk of examples that it labels."""

@@ -1,5 +1,6 @@
 """Lemmas and claims of Private Everlasting Prediction that speak of utility, held to what they say: by exact
-enumeration, by simulation, and on grids of parameters. Logarithms are natural, as in `learners.everlasting.constants`.
+enumeration, by simulation, and on grids of parameters. Logarithms are natural, as in
+`learners.everlasting.constants`.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def above(halts: int) -> AboveThresholdPredictor:
 EVERY: list[Learner] = [StaticErm(), NOISY, BETWEEN, between(3), ABOVE, above(3)]
 
 
-def named(learner: Learner) -> str:
+def label_of(learner: Learner) -> str:
     return f"{learner.name}-{getattr(learner, 'halts', 0)}"
 
 
@@ -96,9 +96,9 @@ def test_static_erm_is_certain() -> None:
 # --- what every law keeps to ----------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", EVERY, ids=named)
+@pytest.mark.parametrize("learner", EVERY, ids=label_of)
 def test_a_step_keeps_the_mass_and_is_never_negative(learner: Learner, rng: np.random.Generator) -> None:
-    law = told(learner)
+    law = law_of(learner)
     start = law.start()
     assert start.sum() == pytest.approx(1.0, abs=1e-12)
     measures = rng.random((6, len(start))) * start
@@ -109,11 +109,11 @@ def test_a_step_keeps_the_mass_and_is_never_negative(learner: Learner, rng: np.r
     assert after.sum(axis=(0, 2)) == pytest.approx(measures.sum(axis=1), rel=0, abs=1e-12)
 
 
-@pytest.mark.parametrize("learner", EVERY, ids=named)
+@pytest.mark.parametrize("learner", EVERY, ids=label_of)
 def test_games_that_share_a_point_fare_as_games_that_do_not(
     learner: Learner, rng: np.random.Generator
 ) -> None:
-    law = told(learner)
+    law = law_of(learner)
     measures = rng.random((5, len(law.start())))
     for x in (0.0, 1.0, 1.5):
         together = law.step(measures, np.broadcast_to(x, (5,)))
@@ -123,20 +123,20 @@ def test_games_that_share_a_point_fare_as_games_that_do_not(
             np.testing.assert_allclose(alone[:, 0], together[:, game], rtol=1e-14)
 
 
-@pytest.mark.parametrize("learner", EVERY, ids=named)
+@pytest.mark.parametrize("learner", EVERY, ids=label_of)
 def test_a_table_of_no_games_has_a_step(learner: Learner) -> None:
-    law = told(learner)
+    law = law_of(learner)
     states = len(law.start())
     assert law.step(np.zeros((0, states)), np.zeros(0)).shape == (len(law.outcomes), 0, states)
 
 
-@pytest.mark.parametrize("learner", EVERY[1:], ids=named)
+@pytest.mark.parametrize("learner", EVERY[1:], ids=label_of)
 def test_a_law_is_told_for_the_size_that_is_set(learner: Learner) -> None:
     with pytest.raises(Unsupported, match=f"{learner.name} is configured for 40 examples, got 3. Set size"):
         learner.law(Sample([0.0], [1], [3]))
 
 
-def told(learner: Learner) -> AnswerLaw:
+def law_of(learner: Learner) -> AnswerLaw:
     law = learner.law(SAMPLE)
     assert isinstance(law, AnswerLaw)
     return law
@@ -145,11 +145,11 @@ def told(learner: Learner) -> AnswerLaw:
 # --- play -----------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("learner", [NOISY, BETWEEN, between(2), above(2)], ids=named)
+@pytest.mark.parametrize("learner", [NOISY, BETWEEN, between(2), above(2)], ids=label_of)
 @statistical(rate=RATE)
 def test_what_is_answered_follows_the_law(learner: Learner) -> None:
     points = POINTS[:4]
-    check_views(views(learner, SAMPLE, points, games=400_000), view_law(told(learner), points))
+    check_views(views(learner, SAMPLE, points, games=400_000), view_law(law_of(learner), points))
 
 
 @statistical(rate=2 * RATE)
@@ -185,7 +185,7 @@ def check_views(seen: np.ndarray, law: Views) -> None:
         (NoisyVotes(size=10, epsilon=0.3, answers=4), [0.0] * 4),
         (NoisyVotes(size=10, epsilon=0.3, answers=4, slack=0.3), [0.0] * 4),
     ],
-    ids=lambda value: named(value) if isinstance(value, Learner) else "",
+    ids=lambda value: label_of(value) if isinstance(value, Learner) else "",
 )
 def test_the_claim_holds_of_the_law(learner: Learner, points: list[float]) -> None:
     half = learner.sample_size // 2
@@ -229,13 +229,13 @@ def test_noisy_votes_halts_with_its_last_answer_in_all_games() -> None:
 )
 def test_the_votes_of_thresholds_are_found_at_the_sample_and_beside_it(concepts: Thresholds) -> None:
     sample = Sample([1.0, 2.0, 3.0], [1, 0, 1], [1, 1, 2])
-    found = Electorate.train("x", sample, concepts, 4).possible_votes()
+    found = Electorate.train(sample, concepts).possible_votes()
     assert found.tolist() == [0.0, 0.25, 0.75]
 
 
 def test_the_votes_of_a_matrix_are_found_at_its_columns() -> None:
     concepts = FiniteClass([[1, 0, 1], [0, 1, 1]])
-    found = Electorate.train("x", Sample([0.0, 1.0], [1, 1], [3, 1]), concepts, 4).possible_votes()
+    found = Electorate.train(Sample([0.0, 1.0], [1, 1], [3, 1]), concepts).possible_votes()
     assert found.tolist() == [0.25, 0.75, 1.0]
 
 
@@ -243,7 +243,7 @@ def test_many_votes_are_told_of_nearly_as_well() -> None:
     size = 200
     sample = Sample(np.arange(size), np.ones(size, int))
     learner = BetweenThresholdsPredictor(size=size, epsilon=0.5, alpha=0.1, halts=2)
-    assert len(Electorate.train("x", sample, Thresholds(), size).possible_votes()) == 64
+    assert len(Electorate.train(sample, Thresholds()).possible_votes()) == 64
     points = [71.0, 98.0, 103.0, 120.0]
     votes = [(point + 1) / size for point in points]
     expected = views_of(between_law(votes, lower=0.4, upper=0.6, epsilon=0.5, size=size, halts=2), 2)
@@ -257,13 +257,13 @@ def test_many_votes_are_told_of_nearly_as_well() -> None:
 @pytest.mark.parametrize(
     "learner",
     [NoisyVotes(), AboveThresholdPredictor(), AboveThresholdPredictor(halts=3), NoisyVotes(answers=4)],
-    ids=named,
+    ids=label_of,
 )
 def test_learners_conform(learner: Learner) -> None:
     check_learner(learner)
 
 
-@pytest.mark.parametrize("learner", [NoisyVotes(), AboveThresholdPredictor()], ids=named)
+@pytest.mark.parametrize("learner", [NoisyVotes(), AboveThresholdPredictor()], ids=label_of)
 def test_learners_are_sized_for_data_and_tell_their_votes(learner: Learner) -> None:
     fitted = learner.adapt_to(40)
     assert fitted.sample_size == 40

@@ -9,7 +9,7 @@ from math import exp, log
 import numpy as np
 import pytest
 from support.common_random_numbers import check_common_random_numbers
-from support.foreign_mechanisms import released
+from support.foreign_mechanisms import play_releases
 from support.statistical import check_counts, rejected, statistical
 
 from arena import InvalidArgument, Sample, Unsupported
@@ -21,7 +21,7 @@ SURE = {"rate": RATE, "power": 1 - 1e-8}
 THREE = Sample([0.0, 0.0], [1, 0], [3, 2])
 
 
-def printed(size: int, epsilon: float, count: int, answer: int) -> float:
+def paper_probability(size: int, epsilon: float, count: int, answer: int) -> float:
     """The chance of an answer in the truncated geometric mechanism: what lies beyond an end falls to it."""
     a = exp(-epsilon)
 
@@ -40,7 +40,7 @@ def test_chances_are_those_of_the_paper(size: int, epsilon: float) -> None:
     assert [sum(map(int, row)) for row in table] == [2**63] * (size + 1)
     for count in range(size + 1):
         for answer in range(size + 1):
-            wanted = printed(size, epsilon, count, answer)
+            wanted = paper_probability(size, epsilon, count, answer)
             assert int(table[count, answer]) / 2**63 == pytest.approx(wanted, rel=1e-6)
 
 
@@ -64,8 +64,8 @@ def test_chances_that_would_vanish_are_refused() -> None:
     with pytest.raises(InvalidArgument) as refused:
         GeometricCount(size=50, epsilon=1.0)
     assert str(refused.value) == (
-        "the noise must reach from one end of 0..n to the other with a probability of at least 2^-63, got 'n = 50, ε = 1'. "
-        "Choose size and epsilon such that n·ε is at most 40."
+        "the noise must reach from one end of 0..n to the other with a probability of at least 2^-63, "
+        "got 'n = 50, ε = 1'. Choose size and epsilon such that n·ε is at most 40."
     )
 
 
@@ -78,7 +78,7 @@ def test_another_size_is_refused() -> None:
 @statistical(rate=3 * RATE)
 def test_it_has_the_law_that_it_tells() -> None:
     learner = GeometricCount(size=5, epsilon=0.5)
-    seen = np.bincount(released(learner, THREE, 400_000), minlength=6)
+    seen = np.bincount(play_releases(learner, THREE, 400_000), minlength=6)
     check_counts(seen, learner.law(THREE).probabilities, effect=0.01, **SURE)
     with rejected():
         check_counts(seen, GeometricCount(size=5, epsilon=0.55).law(THREE).probabilities, effect=0.01, **SURE)

@@ -42,7 +42,7 @@ COUNTED = Sample([0.0, 0.0], [0, 1], [4, 3])
 NEIGHBOUR = COUNTED.replace_one(0, 0.0, 1)
 
 
-def released(learner: Learner, sample: Sample, games: int = 400_000) -> np.ndarray:
+def release_values(learner: Learner, sample: Sample, games: int = 400_000) -> np.ndarray:
     """What it releases, (games, ...)."""
     found: list[np.ndarray] = []
 
@@ -96,13 +96,15 @@ def test_laplace_count_has_the_curve_of_laplace_noise(epsilon: float) -> None:
 
 @statistical(rate=RATE)
 def test_gaussian_count_has_its_law() -> None:
-    check_cdf(released(GaussianCount(sigma=2.0), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE)
+    check_cdf(release_values(GaussianCount(sigma=2.0), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE)
 
 
 @statistical(rate=2 * RATE)
 def test_gaussian_count_with_other_noise_would_be_noticed() -> None:
     with rejected():
-        check_cdf(released(GaussianCount(sigma=2.2), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE)
+        check_cdf(
+            release_values(GaussianCount(sigma=2.2), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE
+        )
 
 
 def test_gaussian_count_tells_its_density() -> None:
@@ -139,12 +141,12 @@ LABELLED = Sample([0.0, 1.0, 0.0], [1, 0, 1], [1, 1, 1])
 @statistical(rate=RATE)
 def test_randomised_response_has_its_law() -> None:
     learner = RandomisedResponse(size=3, epsilon=0.8)
-    assert_counts(released(learner, LABELLED), learner.law(LABELLED))
+    assert_counts(release_values(learner, LABELLED), learner.law(LABELLED))
 
 
 @statistical(rate=2 * RATE)
 def test_randomised_response_with_another_coin_would_be_noticed() -> None:
-    seen = released(RandomisedResponse(size=3, epsilon=0.9), LABELLED)
+    seen = release_values(RandomisedResponse(size=3, epsilon=0.9), LABELLED)
     with rejected():
         assert_counts(seen, RandomisedResponse(size=3, epsilon=0.8).law(LABELLED))
 
@@ -153,7 +155,10 @@ def test_randomised_response_flips_each_label_in_its_place() -> None:
     law = RandomisedResponse(size=3, epsilon=log(3)).law(LABELLED)
     found = np.exp(law.log_density(np.array([[1, 0, 1], [0, 0, 1], [0, 1, 0], [2, 0, 1]])))
     assert found == pytest.approx([27 / 64, 9 / 64, 1 / 64, 0])
-    assert released(RandomisedResponse(size=3, epsilon=30.0), LABELLED, games=2).tolist() == [[1, 0, 1]] * 2
+    assert (
+        release_values(RandomisedResponse(size=3, epsilon=30.0), LABELLED, games=2).tolist()
+        == [[1, 0, 1]] * 2
+    )
 
 
 def test_many_labels_have_the_law_of_few() -> None:
@@ -202,11 +207,11 @@ def test_exponential_choice_tells_the_law_of_its_mechanism() -> None:
 @statistical(rate=RATE)
 def test_exponential_choice_has_its_law(concepts) -> None:  # type: ignore[no-untyped-def]
     learner = ExponentialChoice(concepts=concepts, epsilon=1.5)
-    assert_counts(released(learner, GRADED), learner.law(GRADED))
+    assert_counts(release_values(learner, GRADED), learner.law(GRADED))
 
 
 def test_what_exponential_choice_releases_labels_points() -> None:
-    concepts = released(ExponentialChoice(concepts=GRID, epsilon=200.0), GRADED, games=3)
+    concepts = release_values(ExponentialChoice(concepts=GRID, epsilon=200.0), GRADED, games=3)
     assert Hypothesis(GRID, concepts)(2.0).tolist() == [True] * 3
     assert Hypothesis(GRID, concepts)(1.0).tolist() == [False] * 3
 

@@ -65,7 +65,7 @@ COVERS = np.array([[1, 0, 0], [1, 1, 0], [0, 1, 0], [0, 1, 1]], bool)
 WEIGHTS = np.array([[1.0, 0.0], [0.0, 1.0], [0.5, 1.0], [0.0, 2.0]])
 
 
-def chosen(rng: np.random.Generator, games: int, rate: float) -> np.ndarray:
+def play_covers(rng: np.random.Generator, games: int, rate: float) -> np.ndarray:
     cover = EMCover(COVERS, WEIGHTS, rng.random((games, 2)), rate=rate)
     return np.stack([cover.choose(cover.sums) for _ in range(2)], axis=1)
 
@@ -74,7 +74,7 @@ def chosen(rng: np.random.Generator, games: int, rate: float) -> np.ndarray:
 def test_choices_have_the_law_of_the_exponential_mechanism_on_what_is_left(rng: np.random.Generator) -> None:
     law = naive_covers(COVERS, WEIGHTS, 1.0, 2)
     cells, names = list(law.values()), list(law)
-    drawn = chosen(rng, 400_000, 1.0)
+    drawn = play_covers(rng, 400_000, 1.0)
     counts = [int((drawn == name).all(axis=1).sum()) for name in names]
     check_counts(counts, cells, rate=RATE, effect=0.01, power=1 - 1e-8)
 
@@ -82,7 +82,7 @@ def test_choices_have_the_law_of_the_exponential_mechanism_on_what_is_left(rng: 
 @statistical(rate=2 * RATE)
 def test_choices_with_another_rate_would_be_noticed(rng: np.random.Generator) -> None:
     law = naive_covers(COVERS, WEIGHTS, 1.0, 2)
-    drawn = chosen(rng, 400_000, 1.4)
+    drawn = play_covers(rng, 400_000, 1.4)
     with rejected():
         counts = [int((drawn == name).all(axis=1).sum()) for name in law]
         check_counts(counts, list(law.values()), rate=RATE, effect=0.01, power=1 - 1e-8)
@@ -135,7 +135,7 @@ def test_scores_far_apart_do_not_overflow() -> None:
             "shapes must be",
         ),
         (
-            lambda: exhausted().choose(np.zeros((1, 1, 1))),
+            lambda: exhaust_rounds().choose(np.zeros((1, 1, 1))),
             "all rounds or all sets of this cover are used up, got 1",
         ),
         (lambda: fresh().choose(np.zeros((1, 2))), r"scores must have shape \(1, 1, 1\), got \(1, 2\)"),
@@ -158,7 +158,7 @@ def fresh(*, weights: np.ndarray = WEIGHTS[:2, :1], rate: float = 1.0) -> EMCove
     return EMCover(np.ones((2, 1)), weights, np.full((1, 1), 0.5), rate=rate)
 
 
-def exhausted() -> EMCover:
+def exhaust_rounds() -> EMCover:
     cover = fresh()
     cover.choose(cover.sums)
     return cover

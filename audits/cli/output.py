@@ -1,0 +1,80 @@
+"""How commands print: results on standard output, notes and progress bars on standard error."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from audits.cli.option_groups import option, option_record
+
+
+def print_note(note: str) -> None:
+    """Print one line on standard error."""
+    click.echo(f"arena: note: {note}", err=True)
+
+
+@option_record
+class Quiet:
+    """The option --quiet."""
+
+    quiet: bool = option("--quiet", is_flag=True, help="No notes, no progress bar.")
+
+    def print_notes(self, notes: Iterable[str]) -> None:
+        """Print notes, one a line, unless --quiet is given."""
+        for note in () if self.quiet else notes:
+            print_note(note)
+
+
+@option_record
+class Json:
+    """The option --json."""
+
+    as_json: bool = option(
+        "--json", is_flag=True, help="One JSON object; null stands for a number that is not finite."
+    )
+
+    def print_result(
+        self,
+        result: Any,
+        format_text: Callable[[Any], str],
+        format_json: Callable[[Any], str] | None = None,
+    ) -> None:
+        """Print a result as text, or as one line of JSON. format_json: default: `to_json`."""
+        if not self.as_json:
+            click.echo(format_text(result))
+            return
+        from audits.reports.json_form import to_json  # other commands need no reports
+
+        click.echo((format_json or to_json)(result))
+
+
+@option_record
+class Output(Quiet, Json):
+    """The options --json and --quiet. Either hides progress bars."""
+
+    def progress_bar(self, unit: str, total: int | None = None, *, scaled: bool = False) -> Any:
+        """A progress bar that counts `unit`s; see `progress_bar`."""
+        return progress_bar(unit, total, hidden=self.quiet or self.as_json, scaled=scaled)
+
+    @contextmanager
+    def count_progress(
+        self, unit: str, total: int, *, scaled: bool = False
+    ) -> Iterator[Callable[[int], None]]:
+        """A progress bar as a function that is called with the number of units done so far."""
+        with self.progress_bar(unit, total, scaled=scaled) as bar:
+            yield lambda done: bar.update(done - bar.n)
+
+
+def progress_bar(unit: str, total: int | None = None, *, hidden: bool, scaled: bool = False) -> Any:
+    """A progress bar on standard error. It is shown on a terminal only, and removed at the end.
+
+    scaled: whether thousands are written as k.
+    """
+    from tqdm import tqdm
+
+    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
+    return tqdm(total=total, unit=f" {unit}", unit_scale=scaled, disable=hidden, leave=False)

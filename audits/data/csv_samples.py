@@ -1,0 +1,244 @@
+"""Labelled examples from columns of a CSV file. Every error names the file, the line and the remedy."""
+
+from __future__ import annotations
+
+import csv
+import difflib
+import gzip
+import io
+import math
+import os
+import zlib
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import attrs
+
+from arena.errors import InvalidArgument
+from arena.sample import Sample
+
+_MAX_LISTED = 20  # names in an error message
+
+
+def load_sample(
+    path: str | os.PathLike[str], *, x: str | Sequence[str], y: str, positive: str | None = None
+) -> Sample:
+    """The labelled examples of a CSV file, as a multiset: one run for each distinct example, sorted.
+
+    path: UTF-8 text with commas and a first line of column names; gzipped if the name ends in .gz. Empty
+    lines, and spaces around a field, are ignored.
+    x: the column of the points, which are numbers. A sequence of d columns gives points with d coordinates.
+    y: the column of the labels, which takes two values.
+    positive: the value of y that becomes label 1. It may be left out if y contains the numbers 0 and 1.
+
+    Shapes: points (k,) for one name, (k, d) for a sequence of d names.
+
+    Raises: InvalidArgument, with the file, the line, the column, the value and the remedy.
+    """
+    table = read_table(os.fspath(path))
+    columns = [table.find_column(name) for name in ([x] if isinstance(x, str) else x)]
+    label = table.find_column(y)
+    if not columns:
+        raise InvalidArgument("points need at least one column", value=x, remedy="Name one.")
+    if label in columns:
+        raise InvalidArgument(
+            "a column cannot hold both the points and the labels", value=y, remedy="Name two."
+        )
+    points = [tuple(table.parse_number(line, row, column) for column in columns) for line, row in table.rows]
+    positive = resolve_positive_label(table, label, positive)
+    labels = [row[label] == positive for _, row in table.rows]
+    return Sample([p[0] for p in points] if isinstance(x, str) else points, labels).distinct()
+
+
+@attrs.frozen(eq=False)
+class Table:
+    """A rectangular CSV file: its column names, which are in line `header`, and each row with its line."""
+
+    name: str
+    header: int
+    columns: list[str]
+    rows: list[tuple[int, list[str]]]
+
+    def find_column(self, name: str) -> int:
+        """The index of the column of that name. Raises: InvalidArgument if there is none."""
+        if name in self.columns:
+            return self.columns.index(name)
+        numbers = [column for column in self.columns if _parse_number(column) is not None]
+        if numbers:
+            raise _missing_header(self.name, self.header, numbers[0])
+        remedy = f"{_suggest(name, self.columns)}The columns are: {_format_names(self.columns)}."
+        separators = [mark for mark in (";", "\t", "|") if mark in self.columns[0]]
+        if len(self.columns) == 1 and separators:
+            remedy += f" They seem to be separated by {separators[0]!r}: write commas."
+        raise InvalidArgument(f"{self.name}, line {self.header}: no such column", value=name, remedy=remedy)
+
+    def parse_number(self, line: int, row: list[str], column: int) -> float:
+        """The number in a column of a row. Raises: InvalidArgument if it is not a finite number."""
+        value = _parse_number(row[column])
+        if value is None or not math.isfinite(value):
+            raise InvalidArgument(
+                f"{self.name}, line {line}, column {self.columns[column]!r}: a point must be a finite number",
+                value=row[column],
+                remedy="Remove the line, write the value as a number, or name another column.",
+            )
+        return value
+
+
+def read_table(name: str) -> Table:
+    """The table in a CSV file. Raises: InvalidArgument if the file cannot be read or is no such table."""
+    lines = _read_rows(name)
+    header, columns = next(lines, (0, []))
+    if not columns:
+        raise InvalidArgument(f"{name} is empty", remedy="Give a file of column names and examples.")
+    for column, times in Counter(columns).items():
+        if column and times > 1:
+            if _parse_number(column) is not None:
+                raise _missing_header(name, header, column)
+            raise InvalidArgument(
+                f"{name}, line {header}: column names must be distinct",
+                value=column,
+                remedy="Rename the columns that share it.",
+            )
+    rows = []
+    for line, row in lines:
+        if len(row) != len(columns):
+            raise InvalidArgument(
+                f"{name}, line {line}: expected {len(columns)} fields, as in line {header}",
+                value=len(row),
+                remedy="Correct the line; a field that contains a comma needs quotes.",
+            )
+        rows.append((line, row))
+    if not rows:
+        raise InvalidArgument(f"{name} has column names but no examples", remedy="Give more data.")
+    return Table(name, header, columns, rows)
+
+
+def list_label_values(table: Table, label: int) -> list[str]:
+    """The two values of column `label`, in the order of their first lines.
+
+    Raises: InvalidArgument if there are not exactly two.
+    """
+    first_line: dict[str, int] = {}
+    for line, row in table.rows:
+        first_line.setdefault(row[label], line)
+    values = list(first_line)
+    if len(values) != 2:
+        third = f" (the third in line {first_line[values[2]]})" if len(values) > 2 else ""
+        raise InvalidArgument(
+            f"{table.name}, column {table.columns[label]!r}: labels must take two values, found "
+            f"{len(values)}{third}: {_format_names(values)}",
+            remedy="Name a column of two values, or merge or remove the others.",
+        )
+    return values
+
+
+def resolve_positive_label(table: Table, label: int, positive: str | None, *, guess: bool = False) -> str:
+    """The value of column `label` that becomes label 1: `positive`, or by default the number 1 beside 0.
+
+    guess: whether the default for other values is the later in alphabetical order.
+
+    Raises: InvalidArgument if there are not two values, if `positive` is none of them, or without a default.
+    """
+    values = list_label_values(table, label)
+    location = f"{table.name}, column {table.columns[label]!r}"
+    if positive is None:
+        numbers = {_parse_number(value): value for value in values}
+        if numbers.keys() == {0.0, 1.0}:
+            return numbers[1.0]
+        if guess:
+            return max(values)
+        raise InvalidArgument(
+            f"{location}: the labels are {_format_names(values)}, and it is not given which of them is 1",
+            remedy=f"Name it, as in positive={values[0]!r}.",
+        )
+    name = positive.strip()
+    if name not in values:
+        raise InvalidArgument(
+            f"{location}: there is no such label",
+            value=positive,
+            remedy=f"{_suggest(name, values)}The labels are: {_format_names(values)}.",
+        )
+    return name
+
+
+def _missing_header(name: str, line: int, value: str) -> InvalidArgument:
+    return InvalidArgument(
+        f"{name}, line {line}: expected the names of the columns",
+        value=value,
+        remedy="Put a line of column names first.",
+    )
+
+
+def _read_rows(name: str) -> Iterator[tuple[int, list[str]]]:
+    """The rows that are not empty, with stripped fields, each with the number of its last line."""
+    reader = csv.reader(io.StringIO(_read_text(name), newline=""), skipinitialspace=True, strict=True)
+    try:
+        for row in reader:
+            fields = [field.strip() for field in row]
+            if fields not in ([], [""]):
+                yield reader.line_num, fields
+    except csv.Error as error:
+        raise InvalidArgument(
+            f"{name}, line {reader.line_num}: not CSV ({error})", remedy="Correct the quotes of the line."
+        ) from error
+
+
+def _read_text(name: str) -> str:
+    data = _read_bytes(name)
+    try:
+        text = data.decode("utf-8-sig")
+        offset = data.find(b"\0")
+    except UnicodeDecodeError as error:
+        text, offset = "", error.start
+    if offset >= 0:
+        line = data.count(b"\n", 0, offset) + 1
+        gzipped = data.startswith(b"\x1f\x8b")
+        raise InvalidArgument(
+            f"{name}, line {line}: not text in UTF-8",
+            value=data[offset : offset + 1],
+            remedy="It is gzipped: end its name in .gz." if gzipped else "Save it as CSV in UTF-8.",
+        )
+    return text
+
+
+def _read_bytes(name: str) -> bytes:
+    try:
+        data = Path(name).read_bytes()
+        return gzip.decompress(data) if name.endswith(".gz") else data
+    except FileNotFoundError:
+        raise InvalidArgument(f"{name}: no such file", remedy="Check the path.") from None
+    except IsADirectoryError:
+        raise InvalidArgument(f"{name} is a directory", remedy="Give a CSV file in it.") from None
+    except (gzip.BadGzipFile, EOFError, zlib.error) as error:
+        raise InvalidArgument(
+            f"{name} is not complete gzip data, though its name ends in .gz ({error})",
+            remedy="Download it again, or remove .gz from the name of a plain file.",
+        ) from error
+    except OSError as error:
+        raise InvalidArgument(
+            f"{name} cannot be read ({error.strerror})", remedy="Check its permissions."
+        ) from error
+
+
+def _parse_number(text: str) -> float | None:
+    # Python also accepts 1_000, which in a data file is more likely a typing error.
+    try:
+        return None if "_" in text else float(text)
+    except ValueError:
+        return None
+
+
+def _suggest(name: str, names: list[str]) -> str:
+    folded = {name.casefold().rstrip("."): name for name in reversed(names)}
+    close = difflib.get_close_matches(name.casefold().rstrip("."), folded, n=1, cutoff=0.7)
+    if not close:
+        return ""
+    suggestion = folded[close[0]]
+    dot = " (note the '.' at the end)" if suggestion.endswith(".") != name.endswith(".") else ""
+    return f"Did you mean {suggestion!r}{dot}? "
+
+
+def _format_names(names: Sequence[str]) -> str:
+    more = f" and {len(names) - _MAX_LISTED} more" if len(names) > _MAX_LISTED else ""
+    return ", ".join(repr(name) for name in names[:_MAX_LISTED]) + more

@@ -1,0 +1,79 @@
+"""Learners of a race or an attack, each with a label: `LEARNER` or `LABEL=LEARNER`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import attrs
+
+from arena import Adversary, InvalidArgument, Learner
+from audits.registry.match import PlayerSettings
+from audits.registry.players import ADVERSARIES, LEARNERS
+from audits.registry.settings_text import build_player
+
+_LABELLED = re.compile(r"([\w-]+)=(.+)", re.DOTALL)
+_RESERVED = ("learner", "adversary")  # `--set` uses these for all learners and for the adversary
+
+LabelledClass = tuple[str, type[Learner]]
+
+
+def find_entrants(texts: Sequence[str]) -> list[LabelledClass]:
+    """The label and the class of every learner. The label is the learner's name unless one is given.
+
+    Raises: InvalidArgument if there is no such learner, or if a label is reserved or used twice.
+    """
+    entrants = []
+    for text in texts:
+        labelled = _LABELLED.fullmatch(text)
+        player = LEARNERS.find(text if labelled is None else labelled[2])
+        entrants.append((player.name if labelled is None else labelled[1], player))
+    labels = [label for label, _ in entrants]
+    for label in labels:
+        if label in _RESERVED:
+            raise InvalidArgument(f"{label} cannot be a label", remedy="Choose another; --set reserves it.")
+        if labels.count(label) > 1:
+            raise InvalidArgument(
+                f"two learners are called {label}", remedy=f"Label one, as in other={label}."
+            )
+    return entrants
+
+
+def build_online_entrants(
+    entrants: Sequence[LabelledClass], settings: PlayerSettings, *, against: str, rounds: int | None
+) -> tuple[list[tuple[str, Learner, Adversary]], int]:
+    """The label, the learner and the adversary of every entrant of an online race, and its number of rounds.
+
+    settings: of "learner" (all learners), of every label, and of "adversary".
+    rounds: the number of rounds, which players with a setting `rounds` share; None: the adversary's default.
+
+    Raises: InvalidArgument if a setting is refused, if `rounds` is set again, or if there is no default.
+    """
+    opponent = ADVERSARIES.find(against)
+    if rounds is None:
+        rounds = _get_default_rounds(opponent)
+    for label in ("adversary", "learner", *(label for label, _ in entrants)):
+        if "rounds" in settings[label]:
+            raise InvalidArgument(f"the rounds of the {label} are those of the race", remedy="Give --rounds.")
+    players = []
+    for label, player in entrants:
+        texts = {**settings["learner"], **settings[label]}
+        learner: Learner = build_player(player, _add_rounds(player, texts, rounds))
+        opponent_texts = _add_rounds(opponent, settings["adversary"], rounds)
+        adversary: Adversary = build_player(opponent, opponent_texts, learner=learner)
+        players.append((label, learner, adversary))
+    return players, rounds
+
+
+def _get_default_rounds(adversary: type[Adversary]) -> int:
+    field = attrs.fields_dict(adversary).get("rounds")
+    if field is None or not isinstance(field.default, int):
+        raise InvalidArgument(
+            f"{adversary.name} has no number of rounds of its own", remedy="Say how many: --rounds T."
+        )
+    return field.default
+
+
+def _add_rounds(player: type, texts: dict[str, str], rounds: int) -> dict[str, str]:
+    """The settings with the rounds of the race, if the player has such a setting."""
+    return {**texts, "rounds": str(rounds)} if "rounds" in attrs.fields_dict(player) else texts

@@ -1,0 +1,269 @@
+"""Assertions about privacy claims, for tests."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from arena import REFEREES, Adversary, Claim, InvalidArgument, Learner, Referee
+from arena.settings import at_least, whole
+from audits.registry.pairing import choose_protocol, configure_game
+from audits.registry.players import ADVERSARIES
+from audits.registry.settings_text import build_player
+from audits.registry.tested_claim import read_claim, resolve_claim
+from audits.runs.blocks import choose_distinguisher
+from audits.runs.plan import Plan
+from audits.runs.run import run
+from audits.runs.verdict import Verdict
+from audits.search import Script, referee_for, search, share_of_error
+from audits.testing.budget import (
+    Budget,
+    check_power,
+    compute_ceiling,
+    compute_confidence,
+    games_needed,
+    get_budget,
+)
+from audits.testing.outcome import NotPrivate, NotRefuted, Outcome
+from audits.testing.refutation import Refutation
+
+ERROR = 1e-6
+# Games that confirm an adversary of a search. They are played only if the search finds one.
+_MIN_CONFIRMING_GAMES, _MAX_CONFIRMING_GAMES = 20_000, 2_000_000
+_IMPERFECTION = 8  # times the games that a perfect adversary needs
+
+Opponent = Adversary | str
+Opponents = Opponent | Sequence[Opponent] | None
+
+
+def assert_private(
+    learner: Learner,
+    *,
+    claim: Claim | tuple[float, float] | None = None,
+    against: Opponents = None,
+    protocol: str | Referee | None = None,
+    error: float = ERROR,
+    games: int | None = None,
+    budget: str | Budget = "usual",
+    distinguisher: str | None = None,
+    seed: int = 0,
+    allow_underpowered: bool = False,
+) -> Outcome:
+    """Fail if the learner's claim is refuted.
+
+    claim: a `Claim` or (ε in nats, δ); default: the learner's own.
+    against: an adversary or the name of one, or several; None searches for one.
+    protocol: default: one that both players play.
+    error: the maximum probability that a true claim fails the test, for all adversaries together.
+    budget: "quick", "usual", "long" or a `Budget`. games: in each world, instead of the budget's; for a
+        search, those that confirm an adversary.
+    distinguisher: as in `Plan`; default: the adversary's score, otherwise the better of the others.
+    seed: random seed, an integer ≥ 0. The same test always has the same outcome.
+    allow_underpowered: play even if the games could not refute the claim of a learner without privacy.
+
+    Raises: NotPrivate if the claim is refuted; Underpowered; InvalidArgument for invalid arguments; errors of
+    a referee.
+    """
+    __tracebackhide__ = True
+    test = _PrivacyTest(
+        learner=learner,
+        claim=_resolve_claim(learner, claim),
+        protocol=protocol,
+        error=error,
+        games=games,
+        budget=get_budget(budget),
+        distinguisher=distinguisher,
+        seed=seed,
+        allow_underpowered=allow_underpowered,
+    )
+    outcome = test.run(against)
+    if outcome.refuted:
+        raise NotPrivate(outcome)
+    return outcome
+
+
+def assert_refuted(
+    learner: Learner,
+    *,
+    claim: Claim | tuple[float, float] | None = None,
+    against: Opponents = None,
+    protocol: str | Referee | None = None,
+    error: float = ERROR,
+    games: int | None = None,
+    budget: str | Budget = "usual",
+    distinguisher: str | None = None,
+    seed: int = 0,
+) -> Refutation:
+    """Fail unless the claim is refuted: for learners that are known to be broken. It stops once it is.
+
+    The arguments are those of `assert_private`; `error` is the maximum probability that a true claim passes.
+
+    Raises: NotRefuted if the claim is not refuted; otherwise as `assert_private`.
+    """
+    __tracebackhide__ = True
+    test = _PrivacyTest(
+        learner=learner,
+        claim=_resolve_claim(learner, claim),
+        protocol=protocol,
+        error=error,
+        games=games,
+        budget=get_budget(budget),
+        distinguisher=distinguisher,
+        seed=seed,
+        until_refuted=True,
+    )
+    outcome = test.run(against)
+    if outcome.refutation is None:
+        raise NotRefuted(outcome)
+    return outcome.refutation
+
+
+@attrs.frozen(kw_only=True)
+class _PrivacyTest:
+    """A test of a claim; see `assert_private`."""
+
+    learner: Learner
+    claim: Claim
+    protocol: str | Referee | None
+    error: float
+    games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
+    budget: Budget
+    distinguisher: str | None
+    seed: int
+    allow_underpowered: bool = False
+    until_refuted: bool = False
+
+    def run(self, against: Opponents) -> Outcome:
+        compute_confidence(self.error)  # refuses an invalid error before anything is played
+        if against is None:
+            return self._search()
+        opponents = [against] if isinstance(against, Adversary | str) else list(against)
+        if not opponents:
+            raise InvalidArgument("a test plays against at least one adversary", value=against)
+        return self._audit(opponents)
+
+    # --- given adversaries ------------------------------------------------------------------------
+
+    def _audit(self, opponents: Sequence[Opponent]) -> Outcome:
+        share = self.error / len(opponents)
+        games = self.budget.games if self.games is None else self.games
+        plans = [self._make_plan(opponent, games, share) for opponent in opponents]
+        self._check_power(games, share)
+        verdicts: list[Verdict] = []
+        refutation = None
+        for plan in plans:
+            verdict = run(plan)
+            if verdict.interrupted:
+                raise KeyboardInterrupt  # Ctrl-C ends the test, not only one of its audits
+            verdicts.append(verdict)
+            if verdict.refuted:
+                refutation = Refutation(plan=plan, verdict=verdict)
+                break
+        return self._make_outcome(verdicts, games, share, refutation, played=sum(v.games for v in verdicts))
+
+    def _make_plan(self, opponent: Opponent, games: int, share: float) -> Plan:
+        adversary, referee = self._configure(opponent)
+        return Plan(
+            learner=self.learner,
+            adversary=adversary,
+            referee=referee,
+            epsilon=self.claim.epsilon,
+            delta=self.claim.delta,
+            confidence=compute_confidence(share),
+            games=games,
+            until_refuted=self.until_refuted,
+            seed=self.seed,
+            distinguisher=self.distinguisher or choose_distinguisher(self.learner, adversary, referee),
+        )
+
+    def _configure(self, opponent: Opponent) -> tuple[Adversary, Referee]:
+        if isinstance(opponent, str):
+            opponent = build_player(ADVERSARIES.find(opponent), {}, learner=self.learner)
+        if not isinstance(opponent, Adversary):
+            raise InvalidArgument("an adversary is given as an instance or a name", value=opponent)
+        if isinstance(self.protocol, Referee):
+            return opponent, self.protocol
+        name = choose_protocol(self.learner, opponent, self.protocol)
+        if isinstance(opponent, Script):
+            return opponent, referee_for(opponent)
+        return configure_game(REFEREES[name], opponent)
+
+    # --- a search for an adversary ----------------------------------------------------------------
+
+    def _search(self) -> Outcome:
+        if self.distinguisher is not None or isinstance(self.protocol, Referee):
+            raise InvalidArgument(
+                "a search chooses its own distinguisher and referee",
+                value=self.distinguisher or self.protocol,
+                remedy="Name the protocol, or give an adversary.",
+            )
+        share = share_of_error(self.error, 1)
+        games = self._choose_confirming_games(share)
+        self._check_power(games, share)
+        result = search(
+            self.learner,
+            protocol=self.protocol,
+            claim=self.claim,
+            error=self.error,
+            examples=self.budget.examples,
+            confirm_games=games,
+            seed=self.seed,
+        )
+        if result.interrupted:
+            raise KeyboardInterrupt
+        verdicts = [] if result.verdict is None else [result.verdict]
+        refutation = None
+        if result.plan is not None and result.verdict is not None:
+            refutation = Refutation(plan=result.plan, verdict=result.verdict, search=result)
+        played = result.games + sum(verdict.games for verdict in verdicts)
+        return self._make_outcome(verdicts, games, share, refutation, played=played)
+
+    def _choose_confirming_games(self, share: float) -> int:
+        if self.games is not None:
+            return self.games
+        needed = games_needed(self.claim, error=share) or _MAX_CONFIRMING_GAMES
+        enough = min(_IMPERFECTION * needed, _MAX_CONFIRMING_GAMES)
+        return max(self.budget.games, _MIN_CONFIRMING_GAMES, enough)
+
+    # --- both -------------------------------------------------------------------------------------
+
+    def _check_power(self, games: int, share: float) -> None:
+        if not self.allow_underpowered:
+            check_power(games, claim=self.claim, error=share)
+
+    def _make_outcome(
+        self,
+        verdicts: Sequence[Verdict],
+        games: int,
+        share: float,
+        refutation: Refutation | None,
+        *,
+        played: int,
+    ) -> Outcome:
+        return Outcome(
+            learner=self.learner.name,
+            claim=self.claim,
+            error=self.error,
+            verdicts=tuple(verdicts),
+            ceiling=compute_ceiling(games, claim=self.claim, error=share),
+            games=played,
+            refutation=refutation,
+        )
+
+
+def _resolve_claim(learner: Learner, claim: Claim | tuple[float, float] | None) -> Claim:
+    """The claim under test. The worlds may always differ in what the learner's own claim protects."""
+    own = read_claim(learner)
+    if isinstance(claim, Claim):
+        if (set(claim.protects), claim.neighbours) != (set(own.protects), own.neighbours):
+            raise InvalidArgument(
+                "a claim under test must have the neighbours of the learner's own claim",
+                value=f"{claim}, where {learner.name} has {own}",
+                remedy="Give (epsilon, delta).",
+            )
+        return claim
+    if claim is None:
+        claim = resolve_claim(learner, claims="nothing", option="claim=(epsilon, delta), ε in nats")
+    epsilon, delta = claim
+    return attrs.evolve(own, epsilon=epsilon, delta=delta)

@@ -1,0 +1,124 @@
+"""`arena report`: a page from a ledger, the same one that `arena audit --html` writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from support.command_line import Command
+
+from audits.runs.ledger import Ledger
+
+arena = Command()
+refusal = arena.refusal
+COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1e3")
+
+
+@pytest.fixture(scope="module")
+def content(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+    """The content of the ledger of a finished run."""
+    path = tmp_path_factory.mktemp("finished") / "run.ledger"
+    arena.text(*COUNT, "--ledger", path, "--epsilon", "0.1", status=3)
+    return path.read_bytes()
+
+
+@pytest.fixture
+def ledger(tmp_path: Path, content: bytes) -> Path:
+    path = tmp_path / "run.ledger"
+    path.write_bytes(content)
+    return path
+
+
+def test_a_page_is_written_beside_the_ledger(ledger: Path) -> None:
+    done = arena("report", str(ledger))
+    page = ledger.with_suffix(".html")
+    assert (done.exit_code, done.stdout) == (0, f"The report is in {page}.\n")
+    assert "<h1>laplace-count against count-swap</h1>" in page.read_text()
+    assert sorted(path.name for path in ledger.parent.iterdir()) == ["run.html", "run.ledger"]
+
+
+@pytest.mark.thorough
+def test_it_is_the_page_that_an_audit_writes(ledger: Path, tmp_path: Path) -> None:
+    pages = [tmp_path / f"{number}.html" for number in range(3)]
+    arena("report", str(ledger), "-o", str(pages[0]))
+    arena(*COUNT, "--epsilon", "0.1", "--html", str(pages[1]))
+    arena(
+        *COUNT, "--epsilon", "0.1", "--html", str(pages[2]), "--ledger", str(ledger), "--json", "--jobs", "2"
+    )
+    assert pages[0].read_bytes() == pages[1].read_bytes() == pages[2].read_bytes()
+
+
+def test_the_command_is_the_one_that_figures_hang_on(tmp_path: Path) -> None:
+    path = tmp_path / "run.ledger"
+    plan = (
+        "--games",
+        "100",
+        "--set",
+        "epsilon=0.5",
+        "--faults",
+        "--against",
+        "count-swap",
+        "--epsilon",
+        "1e-1",
+    )
+    arena("audit", "laplace-count", *plan, "--quiet", "--ledger", str(path), "--jobs", "1")
+    with Ledger.read(path) as ledger:
+        assert ledger.notes["command"] == (
+            "arena audit laplace-count --against count-swap --set epsilon=0.5 --epsilon 0.1 --games 100 "
+            "--faults"
+        )
+
+
+def test_an_audit_without_games_has_no_page(tmp_path: Path, monkeypatch) -> None:
+    def interrupt(*block: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("audits.runs.blocks.play_block", interrupt)
+    done = arena(*COUNT, "--html", str(tmp_path / "report.html"))
+    assert (done.exit_code, list(tmp_path.iterdir())) == (130, [])
+    assert done.stderr == "arena: note: no block of games was finished, so there is no page\n"
+
+
+# --- bad use ------------------------------------------------------------------------------------------
+
+
+def test_there_must_be_a_ledger(tmp_path: Path) -> None:
+    gone = tmp_path / "gone.ledger"
+    said = f"the ledger {gone} cannot be read: there is no such file. Give the path of a ledger."
+    assert refusal("report", str(gone)) == said
+    text = tmp_path / "notes.txt"
+    text.write_text("nothing of the kind")
+    assert refusal("report", str(text)) == (
+        f"{text} is not a ledger, or its header is damaged. Give the path of a ledger."
+    )
+    assert refusal("report", "").endswith("it is a directory. Give the path of a ledger.")
+    assert refusal("report") == "Missing argument 'RUN'. See arena report --help."
+
+
+def test_a_ledger_without_games(tmp_path: Path) -> None:
+    path = tmp_path / "run.ledger"
+    plan = {"epsilon": 1.0, "delta": 0.0, "confidence": 0.95, "games": 100, "until_refuted": False}
+    Ledger.open(path, plan).close()
+    assert refusal("report", str(path)) == (
+        f"the ledger {path} contains no games yet. Try again when the run has played some."
+    )
+
+
+def test_the_page_needs_a_place(ledger: Path, tmp_path: Path) -> None:
+    assert refusal("report", str(ledger), "-o", str(tmp_path)) == (
+        f"the HTML report {tmp_path} is a directory. Name a file in it."
+    )
+    nowhere = tmp_path / "none" / "report.html"
+    assert refusal("report", str(ledger), "-o", str(nowhere)) == (
+        f"the directory of the HTML report {nowhere} does not exist. Create it first."
+    )
+
+
+def test_the_page_does_not_take_the_place_of_the_ledger(ledger: Path) -> None:
+    before = ledger.read_bytes()
+    said = f"the HTML report {ledger} would take the place of the ledger. Name another file."
+    assert refusal("report", str(ledger), "-o", str(ledger)) == said
+    assert refusal(*COUNT, "--ledger", str(ledger), "--html", str(ledger)) == said
+    assert ledger.read_bytes() == before
+    named = ledger.rename(ledger.with_suffix(".html"))
+    assert refusal("report", str(named)).endswith("would take the place of the ledger. Name another file.")

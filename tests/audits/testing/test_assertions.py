@@ -1,0 +1,398 @@
+"""Assertions about privacy claims: what stands, what is refuted, what is refused, and what a failure says."""
+
+from __future__ import annotations
+
+import pickle
+import shlex
+from pathlib import Path
+from typing import Any
+
+import attrs
+import numpy as np
+import pytest
+from click.testing import CliRunner
+from hypothesis import given, settings
+from support.statistical import statistical
+
+from adversaries.figure1.reconstruct import Reconstruct
+from adversaries.figure1.training_swap import TrainingSwap
+from adversaries.release.count_swap import CountSwap
+from arena import (
+    Adversary,
+    Claim,
+    Density,
+    Figure1,
+    InvalidArgument,
+    Learner,
+    Moves,
+    PrivacyUnit,
+    Query,
+    Sample,
+    SpecialRound,
+    Train,
+    play,
+)
+from audits import cli
+from audits.search import Script, SearchResult
+from audits.testing import (
+    Budget,
+    NotPrivate,
+    NotRefuted,
+    Underpowered,
+    adversaries,
+    assert_private,
+    assert_refuted,
+    assertions,
+    check_adversary,
+    check_learner,
+    games_needed,
+    neighbouring_samples,
+    referee_for,
+    streams,
+)
+from audits.testing.budget import compute_confidence
+from learners.online.noisy_majority import NoisyMajority
+from learners.predictors.noisy_votes import NoisyVotes
+from learners.predictors.static_erm import StaticErm
+from learners.releases.laplace_count import LaplaceCount
+from learners.releases.randomised_response import RandomisedResponse
+
+ONE = Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+QUICK = settings(max_examples=20, derandomize=True, database=None)
+
+
+@attrs.frozen
+class HalfTheNoise(LaplaceCount):
+    """A slip of the pen: it claims half the ε that its noise is for."""
+
+    name = "half-the-noise"
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon / 2, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+
+@attrs.frozen
+class Scoreless(Adversary):
+    """Asks, and leaves it to others what to make of the answer."""
+
+    name = "scoreless"
+    protocols = ("Figure1",)
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        yield Train(Sample([0.0], [0], [1]), Sample([0.0], [1], [1]))
+        yield Query(0.0)
+        return None
+
+
+def refuted(*arguments: Any, **settings: Any) -> NotPrivate:
+    with pytest.raises(NotPrivate) as failure:
+        assert_private(*arguments, **settings)
+    return failure.value
+
+
+def arena(command: str) -> Any:
+    words = shlex.split(command.replace("\\\n", " "))
+    assert words[0] == "arena"
+    return CliRunner().invoke(cli.arena, [*words[1:], "--quiet"])
+
+
+# --- what stands ------------------------------------------------------------------------------------------
+
+
+@statistical(rate=1e-6)
+def test_a_tight_claim_stands_and_is_nearly_reached() -> None:
+    outcome = assert_private(LaplaceCount(), against=CountSwap(), seed=3)
+    assert not outcome.refuted
+    assert outcome.epsilon_lower == outcome.verdicts[0].epsilon_lower
+    assert 0.85 <= outcome.epsilon_lower <= 1
+    assert outcome.ceiling == outcome.verdicts[0].ceiling > 6
+    assert (outcome.games, outcome.error) == (20_000, 1e-6)
+
+
+@statistical(rate=1e-6)
+@pytest.mark.parametrize("learner", [LaplaceCount(epsilon=0.5), RandomisedResponse(), NoisyVotes()])
+def test_searches_refute_no_tight_claim(learner: Learner) -> None:
+    outcome = assert_private(learner, budget=Budget(games=4_000, examples=60))
+    assert outcome.verdicts == ()
+    assert outcome.epsilon_lower == 0
+    assert outcome.ceiling > learner.claim.epsilon
+    assert outcome.games > 0
+
+
+@statistical(rate=1e-6)
+def test_a_weaker_claim_of_the_same_neighbours_may_be_tested() -> None:
+    claim = attrs.evolve(LaplaceCount().claim, epsilon=2, delta=0.1)
+    assert assert_private(LaplaceCount(), claim=claim, against="count-swap", budget="quick").claim == claim
+
+
+# --- what is refuted --------------------------------------------------------------------------------------
+
+
+def test_a_false_claim_fails_with_all_that_is_known_of_it() -> None:
+    failure = refuted(HalfTheNoise(), against=CountSwap(), seed=5)
+    assert isinstance(failure, AssertionError)
+    assert failure.verdict.refuted
+    assert 0.85 <= failure.verdict.epsilon_lower <= 1
+    assert failure.adversary == CountSwap()
+    assert failure.outcome.refuted
+    text = str(failure)
+    assert text.startswith("half-the-noise violates its claim: with confidence 99.9999 %, every ε below 0.")
+    assert "claim under test  (0.5, 0)-DP for a training example (replace one)" in text
+    assert "training in world 1: 10 examples: 9 x (0, 0), 1 x (0, 1)" in text
+    assert "The worlds differ in a training example." in text
+    failure.brief = True
+    assert str(failure) == text.splitlines()[0]
+
+
+def test_the_game_shown_has_its_scores_the_right_way_round() -> None:
+    learner = LaplaceCount(epsilon=0.2)
+    for seed in range(3):
+        lines = refuted(
+            learner, claim=(0.05, 0), against="count-swap", seed=seed
+        ).refutation.game.splitlines()
+        scores = [float(line.split()[-1]) for line in lines if line.startswith("world ")]
+        assert scores[0] < scores[1]
+
+
+@pytest.mark.parametrize("against", ["training-swap", TrainingSwap(learner=StaticErm())])
+def test_the_line_to_replay_gives_the_same_figures(against: Any) -> None:
+    failure = refuted(StaticErm(), claim=(1, 0), against=against, budget="quick", seed=7)
+    again = arena(failure.replay + " --json")
+    assert again.exit_code == 3
+    assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
+
+
+def test_settings_are_part_of_the_line() -> None:
+    line = refuted(LaplaceCount(epsilon=0.3), claim=(0.1, 0), against="count-swap").replay
+    assert line.startswith("arena audit laplace-count --set epsilon=0.3 \\\n    --against count-swap ")
+    assert arena(line).exit_code == 3
+
+
+def test_players_that_have_no_name_are_replayed_from_python() -> None:
+    line = refuted(HalfTheNoise(), against=CountSwap(), budget="quick").replay
+    assert "learner=HalfTheNoise(epsilon=1.0)," in line
+    assert "adversary=CountSwap(sample=None)," in line
+    line = refuted(LaplaceCount(), claim=(0.5, 0), against=CountSwap(sample=Sample([0.0], [0], [5]))).replay
+    assert line.startswith(
+        "audits.runs.run.run(audits.runs.plan.Plan(\n    learner=LaplaceCount(epsilon=1.0),"
+    )
+
+
+def test_an_adversary_that_was_found_is_shown_as_source_that_plays(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = refuted(StaticErm(), claim=(1, 0), budget="quick")
+    assert isinstance(failure.adversary, Script)
+    assert failure.refutation.source.rstrip() in str(failure)
+    assert "adversary         found by a search, in " in str(failure)
+    monkeypatch.chdir(tmp_path)
+    Path("found.py").write_text(failure.refutation.source)
+    again = arena(failure.replay + " --json")
+    assert again.exit_code == 3
+    assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
+
+
+def test_what_was_found_may_be_played_again() -> None:
+    found = refuted(StaticErm(), claim=(1, 0), budget="quick").adversary
+    assert refuted(StaticErm(), claim=(1, 0), against=found, budget="quick").verdict.protocol == "Figure1"
+
+
+def test_the_likelihood_ratio_serves_where_there_is_no_score() -> None:
+    failure = refuted(StaticErm(), claim=(1, 0), against=Scoreless(), budget="quick")
+    assert failure.refutation.plan.distinguisher == "likelihood"
+    assert "no score" in failure.refutation.game
+
+
+def test_the_first_adversary_that_refutes_ends_the_test() -> None:
+    adversaries = [Scoreless(), "training-swap", Reconstruct(learner=StaticErm())]
+    failure = refuted(StaticErm(), claim=(1, 0), against=adversaries, budget="quick")
+    assert len(failure.outcome.verdicts) == 1
+
+
+def test_a_broken_learner_is_known_to_be_broken() -> None:
+    refutation = assert_refuted(HalfTheNoise(), against="count-swap", budget="long")
+    assert refutation.verdict.games < 50_000
+    assert assert_refuted(StaticErm(), claim=(1, 0), budget="quick").search is not None
+    with pytest.raises(
+        NotRefuted, match=r"laplace-count: the claim \(1, 0\)-DP .* is not refuted at"
+    ) as stands:
+        assert_refuted(LaplaceCount(), against="count-swap", budget="quick")
+    assert not stands.value.outcome.refuted
+
+
+def test_failures_cross_process_boundaries() -> None:
+    failure = refuted(LaplaceCount(), claim=(0.5, 0), against="count-swap", budget="quick")
+    again = pickle.loads(pickle.dumps(failure))
+    assert (again.verdict, str(again)) == (failure.verdict, str(failure))
+    few = pickle.loads(pickle.dumps(Underpowered(ONE, error=1e-6, games=3, needed=56)))
+    assert (few.games, few.needed) == (3, 56)
+
+
+# --- errors and budgets -----------------------------------------------------------------------------------
+
+
+@statistical(rate=1e-6)
+def test_adversaries_share_the_error() -> None:
+    outcome = assert_private(LaplaceCount(), against=["count-swap"] * 2, error=1e-6, budget="quick")
+    assert [verdict.confidence for verdict in outcome.verdicts] == [compute_confidence(0.5e-6)] * 2
+    assert outcome.games == 8_000
+
+
+def test_a_search_spends_at_most_its_error() -> None:
+    failure = refuted(StaticErm(), claim=(1, 0), error=1e-4, budget="quick")
+    assert failure.verdict.confidence >= 1 - 1e-4
+
+
+@pytest.mark.parametrize("error", [1e-12, 1e-9, 3e-7, 1e-6, 0.1, 0.3, 0.5, 0.999])
+def test_no_confidence_promises_less_than_its_error(error: float) -> None:
+    assert 1 - compute_confidence(error) <= error < (1 - compute_confidence(error)) * (1 + 1e-3)
+
+
+@pytest.mark.parametrize("error", [0.0, 1.0, -1e-6, 1e-13, float("nan")])
+@pytest.mark.parametrize("against", [None, "count-swap"])
+def test_an_error_is_a_probability(error: float, against: str | None) -> None:
+    with pytest.raises(
+        InvalidArgument, match="error of an audit must be a probability of at least 1e-12 and below 1"
+    ):
+        assert_private(LaplaceCount(), against=against, error=error)
+
+
+@pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
+def test_games_that_are_needed_are_enough_and_hardly_more(epsilon: float) -> None:
+    needed = games_needed(attrs.evolve(ONE, epsilon=epsilon), error=1e-6)
+    assert needed is not None
+    claim = (epsilon, 0)
+    assert_refuted(StaticErm(), claim=claim, against="training-swap", games=needed)
+    with pytest.raises(Underpowered) as few:
+        assert_refuted(StaticErm(), claim=claim, against="training-swap", games=4 * needed // 5)
+    assert (few.value.games, few.value.needed) == (4 * needed // 5, needed)
+
+
+@pytest.mark.parametrize("against", [None, "training-swap"])
+def test_a_test_that_cannot_fail_is_refused(against: str | None) -> None:
+    with pytest.raises(Underpowered) as few:
+        assert_private(StaticErm(), claim=(1, 0), against=against, games=20)
+    assert str(few.value) == (
+        "20 games in each world cannot refute (1, 0)-DP for a training example (replace one) at error "
+        f"{1e-6 if against else 5e-7:g}, not even for a learner without privacy. At this error "
+        f"games={few.value.needed} are enough; or set allow_underpowered=True."
+    )
+    settings = {"games": 20, "allow_underpowered": True, "budget": Budget(games=20, examples=5)}
+    outcome = assert_private(StaticErm(), claim=(1, 0), against=against, **settings)
+    assert outcome.ceiling < 1
+
+
+def test_claims_beyond_any_number_of_games() -> None:
+    assert games_needed(attrs.evolve(ONE, epsilon=25), error=1e-6) is None
+    with pytest.raises(Underpowered, match="At this error no number of games is enough"):
+        assert_private(StaticErm(), claim=(25, 0), against="training-swap")
+
+
+# --- what is refused --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("learner", "settings", "message"),
+    [
+        (
+            StaticErm(),
+            {},
+            "static-erm claims nothing, so there is nothing to test. Say what to test it against",
+        ),
+        (StaticErm(), {"claim": (0, 0), "against": "reconstruct"}, "must be more than 0 nats and finite"),
+        (StaticErm(), {"claim": (0, 0)}, "finite ε above 0"),
+        (
+            StaticErm(),
+            {"claim": attrs.evolve(ONE, protects=(PrivacyUnit.QUERY,))},
+            "the neighbours of the learner's own",
+        ),
+        (
+            LaplaceCount(),
+            {"budget": "huge"},
+            "no budget of that name, got 'huge'. There are: quick, usual, long",
+        ),
+        (LaplaceCount(), {"against": []}, "plays against at least one adversary"),
+        (LaplaceCount(), {"against": [CountSwap]}, "given as an instance or a name"),
+        (LaplaceCount(), {"against": "count-swp"}, "Did you mean count-swap"),
+        (LaplaceCount(), {"against": "count-swap", "games": 0}, "games must be at least 1, got 0"),
+        (LaplaceCount(), {"against": "count-swap", "games": 1.5}, "games must be an integer, got 1.5"),
+        (LaplaceCount(), {"against": "count-swap", "protocol": "Figure1"}, "does not play Figure1"),
+        (LaplaceCount(), {"against": "count-swap", "protocol": Figure1()}, "does not play Figure1"),
+        (LaplaceCount(), {"against": "halt-counter"}, "play no protocol in common"),
+        (
+            LaplaceCount(),
+            {"distinguisher": "score"},
+            "a search chooses its own distinguisher and referee",
+        ),
+        (
+            NoisyMajority(),
+            {"protocol": SpecialRound(5)},
+            "a search chooses its own distinguisher and referee",
+        ),
+    ],
+)
+def test_tests_that_make_no_sense_are_refused(learner: Any, settings: dict, message: str) -> None:
+    with pytest.raises(InvalidArgument) as refusal:
+        assert_private(learner, **settings)
+    assert message in str(refusal.value)
+
+
+@pytest.mark.parametrize("against", [None, "count-swap"])
+def test_an_interrupted_test_neither_passes_nor_fails(
+    against: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run, search = assertions.run, assertions.search
+
+    def interrupt_run(*arguments: Any, **settings: Any) -> Any:
+        return attrs.evolve(run(*arguments, **settings), interrupted=True)
+
+    def interrupt_search(*arguments: Any, **settings: Any) -> SearchResult:
+        return attrs.evolve(search(*arguments, **settings), interrupted=True)
+
+    monkeypatch.setattr(assertions, "run", interrupt_run)
+    monkeypatch.setattr(assertions, "search", interrupt_search)
+    with pytest.raises(KeyboardInterrupt):
+        assert_private(LaplaceCount(), against=against, budget=Budget(games=1_000, examples=2))
+
+
+# --- what a user writes with Hypothesis -------------------------------------------------------------------
+
+
+@QUICK
+@given(adversaries(NoisyVotes()))
+def test_every_adversary_can_be_played(adversary: Script) -> None:
+    learner = NoisyVotes()
+    played = play(learner, adversary, referee_for(adversary), games=4, seed=1)
+    assert played.rounds == adversary.rounds
+    check_adversary(adversary, learner, referee_for(adversary))
+
+
+@QUICK
+@given(neighbouring_samples(LaplaceCount(epsilon=0.5)))
+def test_a_told_law_keeps_the_claim_at_every_pair_of_neighbours(samples: tuple[Sample, Sample]) -> None:
+    assert samples[0].differences(samples[1]) == 1
+    laws = [LaplaceCount(epsilon=0.5).law(sample) for sample in samples]
+    grid = np.linspace(-50, 50, 201)
+    assert all(isinstance(law, Density) for law in laws)
+    assert np.abs(laws[0].log_density(grid) - laws[1].log_density(grid)).max() <= 0.5 + 1e-12
+
+
+@QUICK
+@given(streams(NoisyMajority()))
+def test_streams_are_steps_of_a_legal_game(steps: Any) -> None:
+    script = Script(protocol="SpecialRound", steps=steps)
+    assert play(NoisyMajority(), script, referee_for(script), games=2, seed=1).rounds == script.rounds
+
+
+def test_adversaries_of_a_learner_without_two_worlds_are_refused() -> None:
+    @attrs.frozen
+    class Online(NoisyMajority):
+        protocols = ("Adaptive",)
+
+    with pytest.raises(InvalidArgument, match="plays no protocol of two worlds"):
+        adversaries(Online())
+
+
+def test_the_checks_of_players_are_here_too() -> None:
+    check_learner(HalfTheNoise())
