@@ -7,7 +7,7 @@ from math import ceil, inf, log
 import attrs
 
 from arena.settings import at_least, check_value, less_than, more_than
-from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 
 
@@ -65,12 +65,12 @@ def winnow_constants(
     def cost(rate: float) -> float:
         if rate > lead:
             return inf
-        return advanced_composition(updates(rate) * draws, 4 * rate, slack=delta / 2).epsilon
+        return compose_advanced(updates(rate) * draws, 4 * rate, slack=delta / 2).epsilon
 
     rate = largest_affordable(cost, epsilon / 2)
     most_updates = updates(rate)
     watch_epsilon = largest_affordable(
-        lambda each: advanced_composition(most_updates, each, slack=delta / 2).epsilon, epsilon / 2
+        lambda each: compose_advanced(most_updates, each, slack=delta / 2).epsilon, epsilon / 2
     )
     return WinnowConstants(
         rate=rate,

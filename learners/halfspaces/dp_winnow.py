@@ -23,7 +23,7 @@ from learners.halfspaces.base import (
 )
 from learners.halfspaces.constants import winnow_constants
 from learners.mechanisms.accounting.bounded_range import largest_width, renyi_composition
-from learners.mechanisms.accounting.composition import Guarantee, advanced_composition, basic_composition
+from learners.mechanisms.accounting.composition import Guarantee, basic_composition, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_error
 
@@ -214,8 +214,8 @@ class DpWinnow(HalfspaceLearner):
                 basic_composition(updates, self.watch_epsilon).epsilon
                 + basic_composition(draws, width).epsilon
             )
-        thresholds = advanced_composition(updates, self.watch_epsilon, slack=self.delta / 2)
-        return thresholds.epsilon + advanced_composition(draws, width, slack=self.delta / 2).epsilon
+        thresholds = compose_advanced(updates, self.watch_epsilon, slack=self.delta / 2)
+        return thresholds.epsilon + compose_advanced(draws, width, slack=self.delta / 2).epsilon
 
     @property
     def printed_constants(self) -> str:

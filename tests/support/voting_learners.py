@@ -83,4 +83,4 @@ class Silent(PateGaussian):
     name = "silent"
 
     def law(self, sample: Sample) -> AnswerLaw:  # type: ignore[override]
-        raise Unsupported("silent does not tell its law")
+        raise Unsupported("silent does not declare its output distribution")

@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from support.online_opponents import Opponent
 from support.players import LastLabel
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.common.prepared_sequences import draw_start_rounds
 from adversaries.online.point_functions import PointFunctions, find_hiding_places
@@ -108,7 +108,7 @@ def test_the_hidden_point_starts_at_a_random_scale() -> None:
     law = np.array([1 / 3, 1 / 6, 1 / 6, 1 / 9, 1 / 9, 1 / 9])
     check_counts(scale, law, rate=1e-7, effect=0.01, power=1 - 1e-7)
     check_counts(uniform, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)
-    with rejected():
+    with expect_rejection():
         check_counts(scale, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)
 
 
@@ -163,7 +163,7 @@ def test_mistakes_that_are_forced_on_a_private_learner_grow_with_the_logarithm_o
     mistakes = forced(LONG)
     check_mistakes(mistakes, LONG, long)
     for fewer in (long - 1.5, short):
-        with rejected():
+        with expect_rejection():
             check_mistakes(mistakes, LONG, fewer)
 
 

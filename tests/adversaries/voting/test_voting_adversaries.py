@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.voting_learners import Screened, Silent
 
 from adversaries.common import answer_likelihood as likelihood
@@ -196,7 +196,7 @@ def test_a_vote_more_would_be_noticed() -> None:
     played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
     count = int((by_world(played)[0] > 0).sum())
     lie = float(ndtr(-1.5 / learner.effective_sigma))
-    with rejected():
+    with expect_rejection():
         check_counts([count, 300_000 - count], [lie, 1 - lie], rate=1e-7, effect=0.01, power=0.999_999)
 
 
@@ -300,7 +300,7 @@ def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     steps = {0: 0, 1: 0, 2: 0}
     for entry, after in pairwise(entries):
         for game in range(40):
-            label = int(entry.seen[game])  # type: ignore[attr-defined]
+            label = int(entry.label[game])  # type: ignore[attr-defined]
             if label < 0:
                 continue
             place = region.index(entry.x[game])  # type: ignore[attr-defined]

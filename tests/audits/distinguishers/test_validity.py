@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from scipy import stats
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.statdp import StatDP
@@ -79,5 +79,5 @@ class Cheating(DistinguisherTraining):
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_estimators, "Learning", Cheating)
-    with rejected("claim too much"):
+    with expect_rejection("claim too much"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

@@ -13,7 +13,7 @@ import pytest
 from scipy import stats
 from support.halfspace_games import OneWinnow, pool
 from support.players import Scripted, script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.winnow_laws import Enumerated, Example, View, compositions, loss
 
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
@@ -26,7 +26,7 @@ from learners.halfspaces.base import update_bound
 from learners.halfspaces.constants import winnow_constants
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.mechanisms.accounting.bounded_range import renyi_composition
-from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.noise.laplace_noise import laplace
 
 RATE = 1e-7
@@ -123,7 +123,7 @@ def test_counts_are_multinomial(rng: np.random.Generator) -> None:
         return np.asarray(stats.multinomial.pmf(cells, draws, weights / weights.sum()))
 
     check_counts(observed, law(0.8), effect=0.009, **SURE)
-    with rejected():
+    with expect_rejection():
         check_counts(observed, law(0.88), effect=0.009, **SURE)
 
 
@@ -268,12 +268,12 @@ def test_the_printed_constants_are_reconstructed() -> None:
     assert constants.draws == math.ceil(2 * math.log(2_000 / 0.05) / 0.01)
     assert constants.updates == math.ceil(2 * math.log(1024) / (constants.rate * 0.1))
     half = {"slack": 5e-7}
-    assert advanced_composition(
+    assert compose_advanced(
         int(constants.updates * constants.draws), 4 * constants.rate, **half
     ).epsilon == pytest.approx(0.5)
-    assert advanced_composition(
-        int(constants.updates), constants.watch_epsilon, **half
-    ).epsilon == pytest.approx(0.5)
+    assert compose_advanced(int(constants.updates), constants.watch_epsilon, **half).epsilon == pytest.approx(
+        0.5
+    )
     assert constants.mistakes > 1e20
     learner = DpWinnow(concepts=Halfspaces(1024, 0.2), c=0.5, rounds=1_000)
     assert learner.printed_constants == str(constants)
@@ -294,9 +294,7 @@ def test_the_claim_is_the_cost_of_the_parameters_in_use() -> None:
     assert learner.claim.epsilon == 0.4 + draws.epsilon
     assert learner.claim.delta == 1e-6
     assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
-    paper = (
-        advanced_composition(10, 0.4, slack=5e-7).epsilon + advanced_composition(70, 0.04, slack=5e-7).epsilon
-    )
+    paper = compose_advanced(10, 0.4, slack=5e-7).epsilon + compose_advanced(70, 0.04, slack=5e-7).epsilon
     assert learner.paper_epsilon == pytest.approx(paper)
     same = [{"rate": 1.0, "cached": 100}, {"threshold": 3.0}, {"rounds": 10}, {"beta": 0.5}, {"c": 0.9}]
     for others in same:
@@ -422,7 +420,7 @@ def draw_from_pool(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scrip
                 place = rng.integers(len(points), size=games)
                 yield Move(points[place], labels[place])
 
-        yield Commit(examples=examples(), look=False)
+        yield Commit(examples=examples(), show_hypotheses=False)
         return None
 
     return Scripted(moves)

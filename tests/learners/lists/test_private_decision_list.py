@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.list_laws import laws, naive_law, neighbours, sample_of, small_samples
 from support.players import Scripted
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import (
     Hypothesis,
@@ -101,7 +101,7 @@ def test_lists_follow_the_output_distribution() -> None:
 @statistical(rate=2 * RATE)
 def test_lists_of_another_rate_are_rejected() -> None:
     counts = count_lists(private(2, rate=1.3), UNEVEN, 300_000)
-    with rejected():
+    with expect_rejection():
         law = private(2, rate=1.0).law(UNEVEN)
         check_counts(counts, law.probabilities, rate=RATE, effect=0.01, power=1 - 1e-8)
 

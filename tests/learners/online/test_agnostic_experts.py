@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
 from support.players import Scripted, script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.transition_laws import delta, fresh_law, lazy_law, sets_of_one_end
 
 from arena import (
@@ -195,7 +195,7 @@ def test_games_follow_the_law(draws: str) -> None:
 @statistical(rate=2 * RATE)
 def test_games_with_other_counters_is_detected() -> None:
     """Less noise with the same threshold on occurrences."""
-    with rejected():
+    with expect_rejection():
         check_games(TINY, law_of(attrs.evolve(TINY, share=0.8, threshold=0.8), PLAYED))
 
 

@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 from support.common_random_numbers import check_common_random_numbers
 from support.littlestone_references import agreeing, concepts_of, dimension, soa_label
 from support.players import script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import (
     REGRET,
@@ -146,7 +146,7 @@ def test_hypotheses_follow_the_distribution(learner) -> None:  # type: ignore[no
     law, shown = third_round(learner, games=400_000)
     _, faster = third_round(attrs.evolve(learner, rate=1.2), games=400_000)
     check_counts(np.bincount(shown, minlength=len(law)), law, rate=RATE, effect=0.01, power=1 - 1e-8)
-    with rejected():
+    with expect_rejection():
         check_counts(np.bincount(faster, minlength=len(law)), law, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import Views, check_views, delta, law_of_views, one_point, views
 
 from arena import InvalidArgument, Sample, Training
@@ -94,7 +94,7 @@ def test_answers_follow_the_distribution() -> None:
 @statistical(rate=2 * RATE)
 def test_noise_of_nine_tenths_the_scale_is_detected() -> None:
     seen = views(attrs.evolve(SMALL, epsilon=0.8 / 0.9), CLEAR_AND_TIED, [1.0, 0.0, 1.0], games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(SMALL, [9, 5, 9]), rate=RATE, effect=0.01)
 
 

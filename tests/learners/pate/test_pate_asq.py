@@ -10,7 +10,7 @@ import pytest
 from support.common_random_numbers import check_common_random_numbers
 from support.players import script
 from support.services import PaysForOneAnswer, TruthService
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds
@@ -89,7 +89,7 @@ def counts(learner: PateAsq) -> np.ndarray:
 def test_concepts_follow_the_distribution() -> None:
     law = SMALL.law(UNEVEN)
     check_counts(counts(SMALL), law.probabilities, rate=RATE, effect=0.08, power=1 - 1e-8)
-    with rejected():
+    with expect_rejection():
         louder = counts(attrs.evolve(SMALL, epsilon=1.5))
         check_counts(louder, law.probabilities, rate=RATE, effect=0.08, power=1 - 1e-8)
 

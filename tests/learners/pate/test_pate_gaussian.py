@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, total
 from scipy import stats
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import Views, check_views, delta, law_of_views, one_point, views
 
 from arena import Sample, Training, Voting
@@ -118,7 +118,7 @@ def test_answers_follow_the_distribution() -> None:
 @statistical(rate=2 * RATE)
 def test_noise_of_nine_tenths_the_sigma_is_detected() -> None:
     seen = views(attrs.evolve(SMALL, sigma=1.35), CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
 
 

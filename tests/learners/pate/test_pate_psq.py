@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from support.players import script
 from support.services import PaysForOneAnswer
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds
@@ -106,7 +106,7 @@ def counts(learner: PatePsq) -> np.ndarray:
 def test_concepts_follow_the_distribution() -> None:
     law = SMALL.law(UNEVEN)
     check_counts(counts(SMALL), law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
-    with rejected():
+    with expect_rejection():
         louder = counts(attrs.evolve(SMALL, epsilon=3.5))
         check_counts(louder, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
 
@@ -178,7 +178,7 @@ def test_concepts_after_the_sparse_vector_follow_the_distribution() -> None:
     for spec, fine in ((SCREENED, True), (attrs.evolve(SCREENED, unstable=1), False)):
         found = play_releases(spec, sample, games=300_000).concepts
         counted = np.array([(found == value).sum() for value in law.values])
-        with contextlib.nullcontext() if fine else rejected():
+        with contextlib.nullcontext() if fine else expect_rejection():
             check_counts(counted, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
 
 

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
 from support.mechanism_laws import sparse_vector_law
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import (
     Views,
     check_views,
@@ -28,7 +28,7 @@ from support.voting_laws import (
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import advanced_composition, basic_composition, zcdp_guarantee
+from learners.mechanisms.accounting.composition import basic_composition, compose_advanced, zcdp_guarantee
 from learners.pate.ensemble.screening import distances
 from learners.pate.pate_svt import PateSvt, probability_above, threshold_for, tight_scale
 
@@ -124,7 +124,7 @@ def test_the_claim_is_at_most_that_of_other_compositions(
     assert slack > delta / 2
     ways = (
         basic_composition(spec.runs, run),
-        advanced_composition(spec.runs, run, slack=slack),
+        compose_advanced(spec.runs, run, slack=slack),
         zcdp_guarantee(spec.runs * run**2 / 2, slack=slack),
     )
     assert spec.claim.epsilon <= min(way.epsilon for way in ways) * (1 + 1e-9)
@@ -238,7 +238,7 @@ def test_answers_follow_the_distribution(rng: np.random.Generator) -> None:
 @statistical(rate=2 * RATE)
 def test_one_more_vote_is_detected() -> None:
     seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
 
 

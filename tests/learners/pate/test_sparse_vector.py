@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import (
     Views,
     check_views,
@@ -117,7 +117,7 @@ def test_batches_and_plain_games_follow_the_distribution(spec: Screening, rng: n
 def test_the_printed_threshold_is_not_the_corrected_one() -> None:
     """The distribution of one is rejected for the other."""
     seen = views(PRINTED, CLEAR_AND_TIED, ASKS, games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
 
 

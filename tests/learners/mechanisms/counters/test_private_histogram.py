@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.statistical import check_cdf, rejected, statistical
+from support.statistical import check_cdf, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
@@ -46,7 +46,7 @@ def test_the_noise_follows_its_law(rng: np.random.Generator) -> None:
 
 @statistical(rate=RATE)
 def test_noise_that_is_not_cut_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         check_cdf(rng.laplace(scale=SMALL.scale, size=400_000), noise_cdf(SMALL), **SURE)
 
 

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, oblivious, worst_delta
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import best_composition
@@ -50,7 +50,7 @@ def test_draws_at_another_rate_would_be_noticed(rng: np.random.Generator) -> Non
     mechanism = ExponentialExperts(400_000, 3, rng, rate=1.3, log_prior=PRIOR)
     seen = views(mechanism, ROWS, 400_000)
     law = fresh_law(oblivious(ROWS), 3, PRIOR, 1.5)
-    with rejected():
+    with expect_rejection():
         check_counts(np.bincount(seen, minlength=27), list(law.values()), effect=0.01, **SURE)
 
 

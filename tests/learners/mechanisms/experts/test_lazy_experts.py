@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.expert_laws import Law, Losses, adaptive, delta, hedge, lazy_law, oblivious, worst_delta
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.experts import exponential_experts, lazy_experts
@@ -47,7 +47,7 @@ def test_games_follow_the_law(rng: np.random.Generator, redraw: float, most: int
 
 @statistical(rate=2 * RATE)
 def test_games_that_draw_more_often_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         check_law(rng, {"rate": 1.2, "redraw": 0.25, "max_draws": None}, 0.2)
 
 

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.transition_laws import delta, sets_of_one_end, sets_of_two_ends
 
 from arena.errors import InvalidArgument
@@ -65,7 +65,7 @@ def test_one_end_follows_the_law(rng: np.random.Generator) -> None:
 
 @statistical(rate=2 * RATE)
 def test_other_noise_is_detected(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         check_one_end(rng, epsilon=1.15)
 
 

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.transition_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
 
 from arena.concepts import FiniteClass
@@ -90,7 +90,7 @@ def test_fresh_draws_follow_the_law(rng: np.random.Generator) -> None:
 @statistical(rate=2 * RATE)
 def test_fresh_draws_at_another_rate_is_detected(rng: np.random.Generator) -> None:
     cells = fresh_cells()
-    with rejected():
+    with expect_rejection():
         observed = np.bincount(fresh_views(rng, 400_000, 1.05), minlength=len(cells))
         check_counts(observed, cells, effect=0.01, **SURE)
 
@@ -231,7 +231,7 @@ def test_lazy_games_follow_the_law(rng: np.random.Generator, most: int) -> None:
 
 @statistical(rate=2 * RATE)
 def test_lazy_games_that_draw_more_often_is_detected(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         check_lazy(rng, 9, redraw=0.3)
 
 

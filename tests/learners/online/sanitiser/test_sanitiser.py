@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
 from support.sanitiser_laws import Law, discriminator_law, furthest
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
@@ -66,7 +66,7 @@ def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float])
 
 @statistical(rate=2 * RATE)
 def test_answers_of_other_noise_is_detected(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         check_counts(
             answers(rng, 1.2 * STEP, UNIFORM), answer_distribution(STEP, UNIFORM), effect=0.01, **SURE
         )

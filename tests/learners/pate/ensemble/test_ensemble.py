@@ -57,7 +57,7 @@ def test_parts_are_even_disjoint_and_cover_the_sample(sample: Sample, size: int)
     parts = divide_sample(sample, size, 0)
     assert max(part.size for part in parts) - min(part.size for part in parts) <= 1
     assert sorted(row for part in parts for row in rows_of(part)) == sorted(rows_of(sample))
-    assert all(part.distinct()._runs_joined()[2].tolist() == part.counts.tolist() for part in parts)
+    assert all(part.distinct()._merge_runs()[2].tolist() == part.counts.tolist() for part in parts)
 
 
 @given(samples(), st.integers(1, 8), st.data())

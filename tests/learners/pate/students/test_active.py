@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.services import TruthService
-from support.statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds
@@ -244,7 +244,7 @@ def test_fewer_labels_for_the_same_accuracy(rng) -> None:
     than half of the points to be as right on average."""
     asked, active, passive = errors_and_questions(67, 300, rng)
     better = (asked <= 67) & (active <= passive)
-    with rejected():
+    with expect_rejection():
         check_mean(better, 0.5, bounds=(0, 1), rate=RATE, effect=0.4, power=1 - RATE)
     assert better.mean() > 0.5
     assert errors_and_questions(100, 300, rng)[2].mean() > active.mean()

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta
@@ -69,7 +69,7 @@ def test_the_odometer_holds_and_the_ex_post_figure_does_not(rng) -> None:
     fixed = np.array([gaussian_epsilon(answers=c, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
     safe = np.array([odometer(c, most=MOST, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
     assert excess(safe, told).mean() < DELTA / 2
-    with rejected():
+    with expect_rejection():
         check_mean(excess(fixed, told), DELTA, bounds=(0, 1), rate=RATE, effect=0.02, power=1 - RATE)
     assert excess(fixed, told).mean() > DELTA
 
@@ -79,7 +79,7 @@ def test_the_loss_exceeds_the_odometer_with_probability_at_most_delta(rng) -> No
     told = losses(rng, runs=RUNS, most=MOST, sigma=SIGMA)
     safe = np.array([odometer(c, most=MOST, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
     crossed = (told > safe).any(axis=1)
-    with rejected():
+    with expect_rejection():
         check_mean(crossed, DELTA, bounds=(0, 1), rate=RATE, effect=0.02, power=1 - RATE)
     assert 0.2 * DELTA < crossed.mean() < DELTA  # Ville's bound, and not far below it
 
