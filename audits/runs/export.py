@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -22,16 +22,6 @@ from audits.statistics.score_pairs import PairCounts
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")
 _FIGURES = ("block", "games", "epsilon_lower", "log_wealth", "log_evidence")
 _MIN_ROWS = 2**15  # rows of a Parquet file that are written at once
-
-
-class TableWriter(Protocol):
-    """Writes a table to a file, some rows at a time."""
-
-    def add(self, columns: Sequence[np.ndarray]) -> None:
-        """Add rows, given as one array for each column."""
-
-    def close(self) -> None:
-        """Write the remaining rows and close the file."""
 
 
 def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> None:
@@ -55,10 +45,7 @@ def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) ->
 
 
 def export_blocks(
-    ledger: str | os.PathLike[str],
-    path: str | os.PathLike[str],
-    *,
-    watch: Callable[[], None] | None = None,
+    ledger: str | os.PathLike[str], path: str | os.PathLike[str], *, watch: Callable[[], None] | None = None
 ) -> int:
     """Write one row for each block and distinct pair of scores in it, and return the number of rows.
 
@@ -122,7 +109,6 @@ def _column_names(names: tuple[str, ...] | None) -> list[str]:
 
 
 def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]:
-    """The columns of a block after its counts."""
     if isinstance(block, PairCounts):
         return list(block.scores.T)
     assert names is not None
@@ -131,7 +117,9 @@ def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]
 
 
 @contextmanager
-def _open_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Iterator[TableWriter]:
+def _open_table(
+    path: str | os.PathLike[str], columns: Sequence[str]
+) -> Iterator[_CsvWriter | _ParquetWriter]:
     """A table that appears at `path` when it is complete."""
     writer = _ParquetWriter if Path(path).suffix.lower() == PARQUET else _CsvWriter
     with write_atomically("table", path) as unfinished:

@@ -1,12 +1,11 @@
-"""Notes in a ledger for readers who do not have the players: their names, the claim in words, one pair of
-games.
+"""Notes in a ledger for readers who do not have the players.
 
 They follow from the plan, except for the command line, and no figure depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import attrs
@@ -18,10 +17,6 @@ from audits.runs.plan import Plan
 
 _MAX_LINES = 40  # of a transcript
 _LAST_LINES = 12  # of a longer one, which are kept besides its first lines
-
-
-def _read_units(units: Iterable[str]) -> tuple[PrivacyUnit, ...]:
-    return tuple(PrivacyUnit(unit) for unit in units)
 
 
 @attrs.frozen(kw_only=True)
@@ -40,7 +35,9 @@ class LedgerNotes:
     learner_set: str = ""
     adversary_set: str = ""
     claim: str = ""
-    protects: tuple[PrivacyUnit, ...] = attrs.field(default=(), converter=_read_units)
+    protects: tuple[PrivacyUnit, ...] = attrs.field(
+        default=(), converter=lambda units: tuple(map(PrivacyUnit, units))
+    )
     neighbours: Neighbours = attrs.field(default=Neighbours.REPLACE_ONE, converter=Neighbours)
     theorem: str = ""
     transcript: str = ""

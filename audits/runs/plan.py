@@ -91,22 +91,11 @@ class Plan:
         The entry `own_coins` is there, and true, only if the learner draws random numbers that no seed
         repeats.
         """
-        return {
-            "learner": describe(self.learner),
-            "adversary": describe(self.adversary),
-            "referee": describe(self.referee),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "confidence": self.confidence,
-            "games": int(self.games),
-            "until_refuted": self.until_refuted,
-            "seed": int(self.seed),
-            "distinguisher": self.distinguisher,
-            "faults": self.faults,
-            "block": int(self.block),
-            "versions": versions(),
-            **({OWN_COINS: True} if self.learner.own_coins else {}),
-        }
+        entries = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
+        entries |= {role: describe(entries[role]) for role in ("learner", "adversary", "referee")}
+        entries |= {name: int(entries[name]) for name in ("games", "seed", "block")}  # perhaps numpy's
+        own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
+        return {**entries, "versions": versions(), **own_coins}
 
 
 def default_block(games: int) -> int:

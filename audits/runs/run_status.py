@@ -45,8 +45,7 @@ class RunStatus:
 
 
 class RunFollower:
-    """Follows the run in the ledger at `path`. Each call of `read_status` uses the blocks added since the
-    last one.
+    """Follows the run in the ledger at `path`. Each `read_status` uses the blocks added since the last one.
 
     Do not use it in the process that has the ledger open for a run: that would release the run's lock.
     """

@@ -1,4 +1,4 @@
-"""The outcome of an audit."""
+"""The outcome of an audit, and the base of errors that end a run early but leave it with valid figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from arena import Claim
+from arena import ArenaError, Claim
 from audits.statistics.estimates import Estimates
 
 
@@ -54,3 +54,12 @@ class Verdict:
     def games_per_second(self) -> float:
         """Games of both worlds that this invocation played in a second."""
         return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0
+
+
+class RunStopped(ArenaError):
+    """A failure that ends a run early.
+
+    verdict: the figures of the blocks that were tested, marked as interrupted; None if the run had not begun.
+    """
+
+    verdict: Verdict | None = None

@@ -9,7 +9,7 @@ import attrs
 from arena.errors import InvalidArgument
 from arena.settings import at_least
 from audits.registry.suggestions import suggest
-from audits.runs.run_stopped import RunStopped
+from audits.runs.verdict import RunStopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
 LOCAL = "local"
