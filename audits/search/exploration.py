@@ -42,9 +42,8 @@ class _ThresholdPassed(Exception):
     """The evidence passes the threshold. Hypothesis takes this for a failure and shrinks the adversary."""
 
 
-class _ShrinksExhausted(BaseException):
-    """The limit on shrinking is reached. A BaseException passes through Hypothesis, whose own limit
-    depends on time."""
+class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit depends on time, lets pass
+    """The limit on shrinking is reached."""
 
 
 def explore(
@@ -66,9 +65,8 @@ def explore(
 
     Raises: whatever a referee raises in a game, except for games that the learner declines.
     """
-    search_target = SearchTarget(
-        learner=learner, claim=claim, pairs=pairs, seed=exploring_seed(seed, "run", number)
-    )
+    exploring = exploring_seed(seed, "run", number)
+    search_target = SearchTarget(learner=learner, claim=claim, pairs=pairs, seed=exploring)
     return _HypothesisRun(search_target, protocol, watch).run(examples)
 
 
@@ -79,18 +77,16 @@ def referee_for(script: Script) -> Referee:
     return REFEREES[script.protocol]()
 
 
+@attrs.define(eq=False)
 class _HypothesisRun:
-    def __init__(
-        self, search_target: SearchTarget, protocol: str, watch: Callable[[int, float], None] | None
-    ) -> None:
-        self._target = search_target
-        self._protocol = protocol
-        self._watch = watch
-        self._evidence: dict[Script, Evidence | None] = {}  # None: declined by the learner
-        self._smallest: Script | None = None
-        self._shrinks = 0
-        self._games = 0
-        self._best = 0.0
+    _target: SearchTarget
+    _protocol: str
+    _watch: Callable[[int, float], None] | None
+    _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
+    _smallest: Script | None = None
+    _shrinks: int = 0
+    _games: int = 0
+    _best: float = 0.0
 
     def run(self, examples: int) -> Exploration:
         interrupted = False
