@@ -1,5 +1,4 @@
-"""Enumeration of all views of a game of Figure1 or Voting, by playing the real referee and adversary on
-every path."""
+"""Enumeration of all views of a game of Figure1 or Voting, by playing every path of answers."""
 
 from __future__ import annotations
 
@@ -168,8 +167,7 @@ class PathEnumeration:
     # --- what was pruned ----------------------------------------------------------------------------
 
     def _sum_pruned(self, views: list[bytes]) -> tuple[np.ndarray, float, float]:
-        """(2, views): what pruned paths could add to each view; the total of that; and the mass in no
-        view."""
+        """(2, views): what pruned paths could add to each view; the total of that; the mass in no view."""
         may_add = np.zeros((2, len(views)))
         used: set[bytes] = set()
         for place, view in enumerate(views):
