@@ -52,9 +52,8 @@ def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
     in_0, in_1 = np.divmod(np.arange(16), 4)
     gains = (in_1 & 1) + (in_0 >> 1)
     losses = (in_0 & 1) + (in_1 >> 1)
-    return np.asarray(
-        ((gains[:, None] - 2 * delta) * shrink - losses[:, None]) / (2.0 * (1.0 + delta * shrink))
-    )
+    net = (gains[:, None] - 2 * delta) * shrink - losses[:, None]
+    return np.asarray(net / (2.0 * (1.0 + delta * shrink)))
 
 
 @attrs.frozen(eq=False)
@@ -89,8 +88,7 @@ def choose_bets(
     recent: Iterable[PairCounts],
     rejected: int,
 ) -> Bets | None:
-    """The bets with the largest expected log growth if future games resemble those so far; None if all scores
-    are equal.
+    """The bets of the largest expected log growth if games stay as they were; None if all scores are equal.
 
     Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
     than that half game. The dependence between the games of a pair is estimated from the recent blocks.
@@ -124,19 +122,11 @@ def choose_bets(
     log_double = np.zeros_like(double)
     odds = double[:, staked]
     log_double[:, staked] = np.log1p(best_stake(chances[couple[staked]].T, odds, max_stake) * odds)
-    return Bets(
-        events=events,
-        event=event,
-        log_factors=np.log1p(stake * returns[:, None, :]),
-        couples=couples,
-        couple=couple,
-        log_double=log_double,
-    )
+    return Bets(events, event, np.log1p(stake * returns[:, None, :]), couples, couple, log_double)
 
 
 def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct couples of events (C, 2) at which a direction pays, the couple of each ε (G,), and these
-    ε."""
+    """The distinct couples (C, 2) of events where a direction pays, the couple of each ε (G,), these ε."""
     staked = np.flatnonzero(pays)
     couple = np.zeros(event.shape[1], np.intp)
     couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)
@@ -160,8 +150,7 @@ def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarr
 
 
 def overlap_chances(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:
-    """(K,): the estimated probability that both games of a pair are in an event, given its probabilities (2,
-    K).
+    """(K,): the estimated probability that both games of a pair are in an event of probabilities (2, K).
 
     It is estimated by the share of the rarer event that meets the other one among the recent pairs. One pair
     is added in which both games are independent, so that no cell gets probability 0 or 1.
@@ -210,8 +199,7 @@ def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np
 
 
 def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> tuple[np.ndarray, np.ndarray]:
-    """The stake x in [0, max_stake] that maximises the growth Σ_c p_c log(1 + x r_c), and that growth, by
-    Newton's method.
+    """The stake x in [0, max_stake] of the largest growth Σ_c p_c log(1 + x r_c), and that growth, by Newton.
 
     Only the first cell may have a positive return. Where no stake grows, the stake is 0 and the slope at 0 is
     returned as the growth, so that the largest growth belongs to the event that comes closest to paying.
@@ -240,7 +228,6 @@ def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> 
 
 
 def _stake_above(gain: np.ndarray, gives: np.ndarray, loses: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """A starting point above the optimal stake: the least of three, for the first loss, the first two, and
-    all losses."""
+    """A starting point above the optimal stake: the least of those for one loss, two, and all losses."""
     lost, total = np.cumsum(loses, axis=0), np.cumsum(chance, axis=0)
     return np.asarray(((gain * gives - lost) * total / (lost * gives * (gain + total))).min(axis=0))

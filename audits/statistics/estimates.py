@@ -18,22 +18,10 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, at_most, check_value
-from audits.statistics.bands import (
-    DELTAS,
-    EPSILONS,
-    Band,
-    BandEstimator,
-    RefutedRegion,
-    TradeOffCurves,
-    separation_band,
-)
+from audits.statistics import bands, gaussian_dp
+from audits.statistics.bands import Band, BandEstimator, RefutedRegion, TradeOffCurves
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.gaussian_dp import (
-    HeldOutGaussianEstimator,
-    epsilon_if_gaussian,
-    mu_lower,
-    mu_lower_of_band,
-)
+from audits.statistics.gaussian_dp import HeldOutGaussianEstimator, mu_lower
 from audits.statistics.score_pairs import PairCounts
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "mu": "μ"}
@@ -113,7 +101,6 @@ class FixedSizeEstimators:
         """Estimators for `games` pairs at δ; claim: the ε under test in nats, if any.
 
         GDP at one event chooses the event on the first fifth of the pairs, as the held-out bound on ε does.
-
         Raises: InvalidArgument.
         """
         check_value("delta", delta, at_least(0), at_most(1))
@@ -136,8 +123,8 @@ class FixedSizeEstimators:
         band = self.band.result()
         region = trade_off = None
         if band is not None:
-            epsilons = EPSILONS if self.claim is None else np.union1d(EPSILONS, [self.claim])
-            region = band.region(np.union1d(DELTAS, [self.delta]), epsilons)
+            epsilons = bands.EPSILONS if self.claim is None else np.union1d(bands.EPSILONS, [self.claim])
+            region = band.region(np.union1d(bands.DELTAS, [self.delta]), epsilons)
             trade_off = band.trade_off(epsilon=self.claim, delta=self.delta)
         return Estimates(
             pairs=self.band.pairs,
@@ -150,7 +137,7 @@ class FixedSizeEstimators:
                 _epsilon_row("one event", held_out),
                 *self._band_rows(band),
                 *self._gdp_rows("GDP, one event", *self._mu_of_one_event()),
-                *self._gdp_rows("GDP, band", *self._read_band(band, mu_lower_of_band)),
+                *self._gdp_rows("GDP, band", *self._read_band(band, gaussian_dp.mu_lower_of_band)),
             ),
             region=region,
             trade_off=trade_off,
@@ -169,7 +156,7 @@ class FixedSizeEstimators:
     def _gdp_rows(self, method: str, mu: float | None, reason: str) -> list[Estimate]:
         """The certified μ, and the ε of a Gaussian mechanism with this μ."""
         rows = [Estimate(method=method, quantity="mu", value=mu, reason=reason)]
-        epsilon = None if mu is None else epsilon_if_gaussian(self.delta, mu)
+        epsilon = None if mu is None else gaussian_dp.epsilon_if_gaussian(self.delta, mu)
         note = "not certified: assumes a Gaussian mechanism with exactly this μ"
         if epsilon is None:
             note = reason
@@ -185,7 +172,7 @@ class FixedSizeEstimators:
         value = read(band)
         if value > 0:
             return value, ""
-        attainable = read(separation_band(games=self.games, confidence=self.confidence))
+        attainable = read(bands.separation_band(games=self.games, confidence=self.confidence))
         return value, _NOTHING_CERTIFIED if attainable > 0 else _TOO_FEW
 
     def _mu_of_one_event(self) -> tuple[float | None, str]:

@@ -98,15 +98,8 @@ class HeldOutEstimator:
         lower, upper = clopper_pearson(np.array(tally.hits), tally.pairs, self._level)
         p_lower, q_upper = float(lower[tally.world]), float(upper[1 - tally.world])
         ratio = (p_lower - self._delta) / q_upper
-        return HeldOutBound(
-            epsilon_lower=math.log(max(ratio, 1.0)),
-            event=tally.event,
-            world=tally.world,
-            pairs=tally.pairs,
-            hits=tally.hits,
-            p_lower=p_lower,
-            q_upper=q_upper,
-        )
+        epsilon = math.log(max(ratio, 1.0))
+        return HeldOutBound(epsilon, tally.event, tally.world, tally.pairs, tally.hits, p_lower, q_upper)
 
     def _choose(self) -> _Tally:
         """The event and direction with the largest bound, if future games resemble those so far."""
