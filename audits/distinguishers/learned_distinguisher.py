@@ -29,9 +29,7 @@ class DistinguisherTraining:
     Blocks of even index train the distinguisher. Blocks of odd index are scored by each new distinguisher, so
     that events and stakes are chosen from scores that it was not fitted to.
 
-    pairs: training ends with about so many pairs, or with `MAX_TRAINING_PAIRS`.
-
-    Attributes: done, whether the distinguisher is final.
+    pairs: training ends with about so many pairs, or with `MAX_TRAINING_PAIRS`. done: whether it has ended.
     """
 
     def __init__(self, *, pairs: int) -> None:

@@ -1,8 +1,7 @@
 """The log-likelihood ratio of a view, which distinguishes the worlds as well as possible.
 
-It needs a learner with a known output distribution and an adversary without randomness. Ratios are computed
-once and sorted into at most 512 levels; a block of games then costs one look-up per game. Why levels are
-valid and hardly lose power: docs/proofs/likelihood_ratio.md.
+Ratios are computed once and sorted into at most 512 levels; a block of games then costs one look-up per game.
+Why levels are valid and hardly lose power: docs/proofs/likelihood_ratio.md.
 """
 
 from __future__ import annotations

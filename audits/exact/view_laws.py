@@ -109,9 +109,8 @@ def _read_laws(
     challenges: frozenset[PrivacyUnit] = frozenset()
     for world in (False, True):
         state = _SampleReader(learner)
-        played = play(
-            PresetStates.of(learner, state), adversary, referee, games=1, seed=0, worlds=np.array([world])
-        )
+        preset, worlds = PresetStates.of(learner, state), np.array([world])
+        played = play(preset, adversary, referee, games=1, seed=0, worlds=worlds)
         samples += state.samples
         concepts = state.concepts
         challenges |= played.challenges
@@ -157,9 +156,8 @@ def _score_of_values(
     scores = []
     for value in values:
         state = _FixedRelease(value, concepts)
-        played = play(
-            PresetStates.of(learner, state), adversary, referee, games=1, seed=0, worlds=np.zeros(1, bool)
-        )
+        preset, worlds = PresetStates.of(learner, state), np.zeros(1, bool)
+        played = play(preset, adversary, referee, games=1, seed=0, worlds=worlds)
         if played.score is None:
             return None
         scores.append(float(played.score[0]))

@@ -20,7 +20,7 @@ from audits.runs.run_history import no_games_yet, read_audit, read_history
 from audits.statistics.score_pairs import PairCounts
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")
-_FIGURES = ("block", "games", "epsilon_lower", "log_wealth", "log_evidence")
+_FIGURES = ("games", "epsilon_lower", "log_wealth", "log_evidence")
 _MIN_ROWS = 2**15  # rows of a Parquet file that are written at once
 
 
@@ -63,7 +63,10 @@ def export_blocks(
         if not source.block_indices():
             raise no_games_yet(ledger)
         names, rows = _collect_features(source), 0
-        with _open_table(path, ("block", "count", *_column_names(names))) as table:
+        columns = [
+            f"{name}_{world}" for world in range(2) for name in (("score",) if names is None else names)
+        ]
+        with _open_table(path, ("block", "count", *columns)) as table:
             for index, block in source.blocks():
                 count = len(block.counts)
                 table.add([np.full(count, index), block.counts, *_columns_of(block, names)])
@@ -82,15 +85,10 @@ def export_figures(ledger: str | os.PathLike[str], path: str | os.PathLike[str])
     """
     check_table(path, ledger)
     history = read_history(ledger)
-    columns = [
-        history.games.astype(np.int64),
-        history.epsilon_lower,
-        history.log_wealth,
-        history.log_evidence,
-    ]
-    blocks = len(history.games) - 1  # the first row is the state before the first block
-    with _open_table(path, _FIGURES) as table:
-        table.add([np.arange(blocks), *(column[1:] for column in columns)])
+    games, *figures = (getattr(history, name)[1:] for name in _FIGURES)  # after each block
+    blocks = len(games)
+    with _open_table(path, ("block", *_FIGURES)) as table:
+        table.add([np.arange(blocks), games.astype(np.int64), *figures])
     return blocks
 
 
@@ -102,10 +100,6 @@ def _collect_features(ledger: Ledger) -> tuple[str, ...] | None:
             return None
         names |= dict.fromkeys(block.names)
     return tuple(names)
-
-
-def _column_names(names: tuple[str, ...] | None) -> list[str]:
-    return [f"{name}_{world}" for world in range(2) for name in (("score",) if names is None else names)]
 
 
 def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]:

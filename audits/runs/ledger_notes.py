@@ -74,10 +74,9 @@ class LedgerNotes:
 
 def _write_transcript(plan: Plan) -> str:
     """The first pair of games; empty if it cannot be played, which must not keep the audit from starting."""
+    players = (plan.learner, plan.adversary, plan.referee)
     try:
-        games = write_example_games(
-            plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
-        )
+        games = write_example_games(*players, seed=plan.seed, faults=plan.faults)
     except ArenaError:
         return ""
     lines = games.splitlines()

@@ -1,8 +1,6 @@
 """The search for an attack: explore, shrink, and confirm on games that no exploration used.
 
-Exploration may look at any number of adversaries, since nothing that it sees counts as evidence. Confirmation
-k has error error / (k (k + 1)). Why a search refutes a true claim with probability at most `error`:
-docs/proofs/search.md.
+Why a search refutes a true claim with probability at most `error`: docs/proofs/search.md.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
 """Evidence against a claim in a few games of one adversary.
 
-The games are split into two halves. The event and the stake that would win most on one half are bet on the
-other half, and the other way round. Under a true claim, evidence of x nats has probability at most exp(−x),
-however the event was found: docs/proofs/search.md.
+The event and the stake that would win most on one half of the games are bet on the other half, and the other
+way round. Under a true claim, evidence of x nats has probability at most exp(−x): docs/proofs/search.md.
 """
 
 from __future__ import annotations

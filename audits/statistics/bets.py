@@ -91,9 +91,8 @@ def choose_bets(
     """The bets of the largest expected log growth if games stay as they were; None if all scores are equal.
 
     Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
-    than that half game. The dependence between the games of a pair is estimated from the recent blocks.
-    Events are compared at every tenth ε and used up to the next; stakes are set at each ε. The first
-    `rejected` ε need no bets.
+    than that half game. Events are compared at every tenth ε and used up to the next; stakes are set at each
+    ε. The first `rejected` ε need no bets. recent: blocks that show how the games of a pair depend.
 
     Shapes: returns (4, G) and double (16, G), as `single_returns` and `double_returns` give them.
     """

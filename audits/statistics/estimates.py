@@ -1,12 +1,9 @@
 """All estimators side by side, updated with the same blocks and read after the same number of games.
 
-Each row is right with the stated confidence by itself. The rows of the band, its region and its trade-off
-curve are right together; no two of the other rows are. Quoting the largest of several rows amounts to several
-tests, so choose the row to quote before the games.
-
-`Betting` may be inspected after every block. Everything else holds at the number of games fixed beforehand,
-and no figure is given at any other number. A run that might have stopped early but did not may quote these
-figures: withholding a figure sometimes does not make it wrong more often.
+Each row is right with the stated confidence by itself; those of the band are right together with its region
+and its trade-off curve. Quoting the largest of several rows amounts to several tests, so choose the row to
+quote before the games. `Betting` may be inspected after every block. Everything else holds at the number of
+games fixed beforehand, also in a run that might have stopped early but did not.
 """
 
 from __future__ import annotations
@@ -80,12 +77,7 @@ class Estimates:
 
 @attrs.define(eq=False)
 class FixedSizeEstimators:
-    """The estimators that hold at a number of games fixed beforehand: the band, and GDP at one event.
-
-    estimators = FixedSizeEstimators.of(delta=0.0, confidence=0.95, games=plan.games, claim=1.0)
-    estimators.update(block)  # every block, in the order of the plan
-    estimators.result(betting=betting.epsilon_lower, held_out=held_out.epsilon_lower).table()
-    """
+    """The estimators that hold at a number of games fixed beforehand: the band, and GDP at one event."""
 
     delta: float
     confidence: float

@@ -43,8 +43,8 @@ class HeldOutEstimator:
     confidence: the probability, at least, that the bound does not exceed the true ε.
     choose_pairs: the event is chosen on the first blocks that hold at least so many pairs together, but not
         on all blocks if there is more than one.
-    held_out_pairs: the expected number of pairs that follow, which determines how rare an event is worth
-        choosing; default: as many as chose it. A wrong guess costs power, never validity.
+    held_out_pairs: the expected number of pairs that follow; default: as many as chose the event. A wrong
+        guess costs power, never validity.
 
     Raises: InvalidArgument.
     """

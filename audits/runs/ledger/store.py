@@ -2,8 +2,6 @@
 
 A run may be killed at any moment. The blocks that it had added are kept; the others are played again from the
 plan, to the same counts. So a ledger needs no repair; it only has to detect damage.
-
-The notes are for readers who do not have the players, such as a report. No figure depends on them.
 """
 
 from __future__ import annotations

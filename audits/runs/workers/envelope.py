@@ -1,8 +1,4 @@
-"""What a worker sends back, and how the client checks it.
-
-A worker may be another process, another machine, or a machine with faulty memory. So each result carries the
-number of its task, the software that it was made with, and a checksum, and all are checked before it is used.
-"""
+"""What a worker sends back: a result with its task's number, the software, and a checksum, to be checked."""
 
 from __future__ import annotations
 

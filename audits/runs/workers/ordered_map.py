@@ -1,8 +1,7 @@
 """Applying one call to many tasks on workers, with the results in order.
 
-joblib hands out the tasks, one at a time and a few ahead, and returns the results as they arrive. This module
-checks the results, hands a task out again if its worker failed, and limits how far the workers may run ahead
-of the reader.
+joblib does the tasks. This module checks the results, hands a task out again if its worker failed, and limits
+how far the workers may run ahead of the reader.
 """
 
 from __future__ import annotations
@@ -222,7 +221,13 @@ class _Dispatcher:
         if not isinstance(envelope, Envelope):
             self.reason = f"gave what is no envelope ({type(envelope).__name__})"
             return None
-        _check_software(envelope)
+        for name, version in envelope.software.items():
+            if version != software()[name]:
+                raise WorkersFailed(
+                    f"{name} is {software()[name]} here and {version} on the worker {envelope.worker}, and "
+                    "figures depend on it",
+                    remedy="Install the same on every worker.",
+                )
         if not envelope.is_intact:
             self.reason = f"came damaged from {envelope.worker}: its checksum does not match"
             return None
@@ -243,17 +248,6 @@ class _Dispatcher:
             self.reason = f"came from {envelope.worker} and {fault}"
             return None
         return (result,)
-
-
-def _check_software(envelope: Envelope) -> None:
-    expected = software()
-    for name, version in envelope.software.items():
-        if version != expected[name]:
-            raise WorkersFailed(
-                f"{name} is {expected[name]} here and {version} on the worker {envelope.worker}, and figures "
-                "depend on it",
-                remedy="Install the same on every worker.",
-            )
 
 
 def _workers_gone(reason: str) -> WorkersFailed:

@@ -1,7 +1,6 @@
 """Pools of workers, by joblib's backends, and how each sends the call to its workers once.
 
-Processes map the pickled call from a file, dask scatters it to every worker, ray has an object store, and
-threads share the call itself. A task carries only the number of its block and where to find the call.
+Processes map the pickled call from a file, dask scatters it, ray stores it, and threads share the call.
 """
 
 from __future__ import annotations
@@ -221,11 +220,12 @@ def _connect_ray(workers: Workers) -> Iterator[None]:
     if ray.is_initialized():  # by the program that calls this one, which also ends it
         yield
         return
-    address = "local" if workers.local else workers.cluster
-    options: dict[str, Any] = {"include_dashboard": False, "num_cpus": workers.jobs} if workers.local else {}
-    _check_ray_address(workers)
+    options: dict[str, Any] = {"address": "local", "include_dashboard": False, "num_cpus": workers.jobs}
+    if not workers.local:
+        _check_ray_address(workers)
+        options = {"address": workers.cluster}
     try:
-        ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False, **options)
+        ray.init(logging_level=logging.CRITICAL, log_to_driver=False, **options)
     except (ConnectionError, OSError, ValueError, RuntimeError) as error:
         raise _no_cluster(workers) from error
     try:
