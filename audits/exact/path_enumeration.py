@@ -122,7 +122,7 @@ class PathEnumeration:
         played = play(*players, games=len(paths), seed=0, worlds=worlds, record=True)
         self.challenges |= played.challenges
         self._rounds = max(self._rounds, played.rounds)
-        for state, part in zip(states, played.alone or (played,), strict=True):
+        for state, part in zip(states, played.single_games or (played,), strict=True):
             state.check_ended()
             self._add(state, part)
         return [branch for state in states for branch in state.branches]
