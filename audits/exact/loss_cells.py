@@ -125,8 +125,7 @@ def _extremes(losses: np.ndarray) -> tuple[float, float]:
 
 
 def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) -> LossCells:
-    """Cells of the real line, each of which hides at most `hidden` of δ, unless that required over 300,000
-    cells.
+    """Cells of the real line, each of which hides at most `hidden` of δ if 300,000 cells are enough for that.
 
     Cuts are at the kinks of both densities and at every quarter of a scale, then where needed. Masses are
     computed by Gauss-Legendre quadrature. Bounds on the loss are its extremes at the quadrature nodes and

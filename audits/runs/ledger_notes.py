@@ -24,8 +24,7 @@ class LedgerNotes:
     """What a report says besides the figures. Unknown entries are empty.
 
     learner, adversary, protocol: names. learner_set, adversary_set: names with the settings that differ from
-    the defaults. claim: the learner's own, in words. protects, neighbours: see `Claim`. theorem: the source
-    of the claim.
+    the defaults. claim: the learner's own, in words. protects, neighbours: see `Claim`. theorem: its source.
     transcript: the first pair of games, as `arena play` prints it. command: the command line of the run.
     """
 

@@ -59,8 +59,7 @@ def merge(
     into: a new file, or a ledger of the same plan, which may be one of `paths`. The others are only read, and
     runs may go on writing them. watch: called after every block that was read.
 
-    A merge that is killed, or that fills the disk, leaves a valid ledger that lacks blocks; repeating it
-    completes it.
+    A merge that is killed, or that fills the disk, leaves a valid ledger; repeating it adds the other blocks.
 
     Raises: InvalidArgument if a ledger cannot be read or contains no audit; if plans or versions differ, with
     the differences; if two ledgers contain different results of a block, before anything is written;

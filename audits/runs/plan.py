@@ -35,8 +35,7 @@ class Plan:
     seed: random seed.
     block: pairs of games in a block. Default: 4,096, or fewer in short runs.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
-        views of earlier blocks; or the log "likelihood" ratio of the view, if the learner knows its output
-        distribution.
+        views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
     faults: a learner that raises does not end the audit; the adversary is told that it failed.
 
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.

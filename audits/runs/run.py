@@ -37,8 +37,7 @@ def run(
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
     jobs: number of processes, or the workers of a cluster; see `Workers`.
-    ledger: a file that stores every finished block; a killed run that is run again ends with the same
-        figures.
+    ledger: a file that stores every finished block, so that a killed run can be resumed.
     watch: called after every block, in order.
     command: the command line, for the notes of a new ledger.
     all_estimators: whether the verdict has all estimators side by side; they take as long again as the test.

@@ -16,8 +16,7 @@ class Verdict:
 
     claim: the claim under test.
     refuted: whether the claim is false, with confidence `confidence`.
-    epsilon_lower: the certified bound (nats): with that confidence, every claim of a smaller ε at this δ is
-        false.
+    epsilon_lower: the certified bound (nats): with that confidence, every smaller ε at this δ is false.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
         of games was not fixed beforehand or there are too few blocks.

@@ -106,8 +106,7 @@ def search(
 
     A keyboard interrupt ends the search; the result so far is marked `interrupted`.
 
-    Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game, except for games that the
-        learner declines.
+    Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game that the learner accepts.
     """
     protocol = _choose_protocol(learner, protocol)
     claim = learner.claim if claim is None else claim

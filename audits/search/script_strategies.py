@@ -225,8 +225,7 @@ def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.Sea
 
 
 def streams(learner: Learner, *, limit: int = MAX_EXAMPLES) -> st.SearchStrategy[tuple[Step, ...]]:
-    """The steps of a game of SpecialRound with at most `limit` rounds, one of which is special and not the
-    last.
+    """The steps of a game of SpecialRound with at most `limit` rounds, a special one before the last.
 
     One time in three all examples have the same point, and the special example is a mistake in one world
     only, after as many mistakes as may bring a learner that counts them close to a change.

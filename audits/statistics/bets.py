@@ -27,8 +27,7 @@ def next_choice(pairs: int) -> int:
 
 
 def single_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
-    """Return r of a pair per unit of stake x = λ (e^ε + δ) in one direction; the pair multiplies the wealth
-    by 1 + x r.
+    """Return r of a pair per unit of stake x = λ (e^ε + δ) in one direction: it multiplies wealth by 1 + x r.
 
     Cells: only the game of the world that gains is in the event; only the other game; both; neither. The
         formula uses 1 / (e^ε + δ), which does not overflow.
@@ -43,8 +42,7 @@ def single_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
 def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
     """Return of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
 
-    Cells are those of `Events.count_cells`: the first event gains in world 1 and loses in world 0, the second
-    the other way round.
+    Cells are those of `Events.count_cells`: the first event gains in world 1, the second in world 0.
 
     Shapes: epsilon (G,); result (16, G), at least −1.
     """

@@ -34,8 +34,7 @@ class Betting:
     epsilon_claim: the ε under test in nats; None computes the bound only.
     epsilon_max: the end of the grid of ε in nats, at most 100.
 
-    Attributes: grid (G,), the values of ε in nats; threshold, the log wealth log(1/a) at which a hypothesis
-        is rejected.
+    Attributes: grid (G,), the values of ε in nats; threshold, the log wealth log(1/a) that rejects an ε.
 
     Raises: InvalidArgument.
     """

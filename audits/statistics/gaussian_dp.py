@@ -94,8 +94,7 @@ class HeldOutGaussianEstimator:
     """A lower confidence bound on μ from one event, at a number of games fixed beforehand.
 
     confidence: the probability, at least, that the bound does not exceed the true μ.
-    choose_pairs: the event is chosen on the first blocks that hold at least so many pairs; later blocks are
-        counted.
+    choose_pairs: the event is chosen on the first blocks of so many pairs; later blocks are counted.
     held_out_pairs: the expected number of pairs that follow; a wrong guess costs power, never validity.
 
     Raises: InvalidArgument.

@@ -53,8 +53,7 @@ BlockType = TypeVar("BlockType", bound=Storable)
 
 
 class Store(Generic[BlockType]):
-    """The plan of a run and the results of its blocks. Open it with `open` or `read`; subclasses decode the
-    results.
+    """The plan of a run and the results of its blocks, which subclasses decode. Use `open` or `read`.
 
     Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
     Only one thread: the one that opened it.

@@ -41,8 +41,7 @@ def map_in_order(
 ) -> Generator[Result, None, None]:
     """The result of `call` for every task, in order.
 
-    workers: number of processes, or `Workers`; with one worker of this machine, tasks are done in this
-        process.
+    workers: number of processes, or `Workers`; one worker of this machine is this process.
     keep: called with every task and its result as they arrive, in any order, by this thread.
     find_fault: describes what is wrong with a result of a worker, or returns ""; a faulty task is done again.
     unit: what messages call a task.
