@@ -30,8 +30,7 @@ from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run as run_plan
-from audits.runs.run_stopped import RunStopped
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
