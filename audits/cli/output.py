@@ -21,7 +21,7 @@ def print_note(note: str) -> None:
 class Quiet:
     """The option --quiet."""
 
-    quiet: bool = option("--quiet", is_flag=True, help="No notes, no progress bar.")
+    quiet: bool = option("--quiet", help="No notes, no progress bar.")
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes, one a line, unless --quiet is given."""
@@ -33,9 +33,7 @@ class Quiet:
 class Json:
     """The option --json."""
 
-    as_json: bool = option(
-        "--json", is_flag=True, help="One JSON object; null stands for a number that is not finite."
-    )
+    as_json: bool = option("--json", help="One JSON object; null stands for a number that is not finite.")
 
     def print_result(
         self,

@@ -9,7 +9,6 @@ import click
 from audits.cli import REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
-    INTEGER,
     ConfidenceOption,
     DataOptions,
     EntrantOptions,
@@ -42,14 +41,12 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     )
     rounds: int | None = option(
         "--rounds",
-        type=INTEGER,
         metavar="T",
         help="Rounds of a game; for predictors, the number of their own rounds. Default: that of the "
         f"adversary; {ROUNDS} for predictors.",
     )
     games: int | None = option(
         "--games",
-        type=INTEGER,
         metavar="N",
         help=f"Games of each learner. Default: {GAMES:,}, for predictors {PREDICTOR_GAMES}.",
     )
@@ -58,20 +55,17 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     )
     agnostic: bool = option(
         "--agnostic",
-        is_flag=True,
         help="Allow games that no concept explains, and count regret. Default: only if the adversary is not "
         "realizable. Predictors first relabel their sample, for data that no concept explains.",
     )
     marks: int | None = option(
         "--marks",
-        type=INTEGER,
         metavar="K",
         help="Maximum number of rounds at which figures are recorded, evenly spaced on a log scale up to T. "
         f"Default: {MARKS}.",
     )
     as_set: bool = option(
         "--as-set",
-        is_flag=True,
         help="Keep the default sizes of predictors. Default: practical constants for small errors, except "
         "those given by --set; the claim follows.",
     )

@@ -14,7 +14,7 @@ from tabulate import tabulate
 from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
 from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import INTEGER, parse_settings
+from audits.cli.options import parse_settings
 from audits.registry.players import PlayerClass, find_player
 from audits.registry.settings_text import (
     FILLED_FIELDS,
@@ -46,18 +46,14 @@ class ShowOptions:
     player: str = argument(metavar="PLAYER")
     tree: bool = option(
         "--tree",
-        is_flag=True,
         help="Show the learner's concept class instead: its dimensions, and a tree that it shatters. This "
         "is the default if PLAYER is a concept class such as thresholds:1..7.",
     )
     depth: int | None = option(
-        "--depth",
-        type=INTEGER,
-        metavar="K",
-        help=f"Show K levels of the tree. Default: all, if at most {LEVELS}.",
+        "--depth", metavar="K", help=f"Show K levels of the tree. Default: all, if at most {LEVELS}."
     )
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", multiple=True, help="Show it with this setting. May be repeated."
+        "--set", metavar="NAME=VALUE", help="Show it with this setting. May be repeated."
     )
 
 

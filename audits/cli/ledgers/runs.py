@@ -33,10 +33,8 @@ class SearchOptions:
     """Where to look for ledgers, and whether to test their games."""
 
     folders: tuple[str, ...] = argument(metavar="[FOLDER]...", nargs=-1)
-    recursive: bool = option("-r", "--recursive", is_flag=True, help="Also search the folders below.")
-    fast: bool = option(
-        "--fast", is_flag=True, help="Without verdicts, which take as long as testing the games."
-    )
+    recursive: bool = option("-r", "--recursive", help="Also search the folders below.")
+    fast: bool = option("--fast", help="Without verdicts, which take as long as testing the games.")
 
 
 @click.command("runs")

@@ -7,7 +7,7 @@ import click
 from audits.cli import REFUTED
 from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import INTEGER, LedgerArgument, SeedOption, WorkerOptions
+from audits.cli.options import LedgerArgument, SeedOption, WorkerOptions
 from audits.cli.output import Output
 from audits.runs import verify as verification
 
@@ -18,13 +18,11 @@ class VerifyOptions(SeedOption):
 
     blocks: int = option(
         "--blocks",
-        type=INTEGER,
         default=verification.DEFAULT_BLOCKS,
-        show_default=True,
         metavar="K",
         help="Replay K blocks, chosen at random.",
     )
-    all_blocks: bool = option("--all", is_flag=True, help="Replay all blocks.")
+    all_blocks: bool = option("--all", help="Replay all blocks.")
 
 
 @click.command("verify")

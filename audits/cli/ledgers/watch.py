@@ -12,7 +12,7 @@ from audits import reports
 from audits.cli import INTERRUPTED
 from audits.cli.audit import get_exit_status
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import REAL, LedgerArgument
+from audits.cli.options import LedgerArgument
 from audits.cli.output import Output, print_note, progress_bar
 from audits.runs.run_status import RunFollower, RunStatus
 from audits.runs.verdict import Verdict
@@ -27,9 +27,7 @@ class WatchOptions:
 
     every: float = option(
         "--every",
-        type=REAL,
         default=2.0,
-        show_default=True,
         metavar="SECONDS",
         help="Time between looks. It grows if looking would take more than a tenth of the time.",
     )
