@@ -16,10 +16,7 @@ _LINES = ("-", "--", ":")
 
 
 def draw_poisoning(result: PoisoningResult, path: str | os.PathLike[str]) -> None:
-    """Draw the attack into a file: the same bytes for the same figures.
-
-    Raises: InvalidArgument as `plot` does.
-    """
+    """Draw the attack into a file: the same bytes for the same figures. Raises: as `plot` does."""
     plot(path, lambda axes: _draw(axes, result), of="poisoning", columns=2)
 
 

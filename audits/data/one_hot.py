@@ -14,7 +14,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.points import freeze
 from arena.settings import at_least, at_most, check_value, whole
-from audits.data.csv_samples import Table, list_label_values, read_table, resolve_positive_label
+from audits.data.csv_samples import Table, read_table, resolve_labels
 
 MAX_VALUES = 64  # of a column
 MAX_RANGES = 64  # that a column is cut into
@@ -67,13 +67,12 @@ def load_one_hot(
     names = [name for i, name in enumerate(table.columns) if i != label and name] if not x else list(x)
     columns = [table.find_column(name) for name in names]
     _check_columns(table, label, columns)
-    positive = resolve_positive_label(table, label, positive, guess=True)
+    negative, positive = resolve_labels(table, label, positive, guess=True)
     points, encoded = [], []
     for column in columns:
         values, codes = _encode(table, column, quantiles)
         points.append(codes[:, None] == np.arange(len(values)))
         encoded += [f"{table.columns[column]} = {value}" for value in values]
-    negative = next(value for value in list_label_values(table, label) if value != positive)
     return OneHotData(
         path=table.name,
         points=freeze(np.concatenate(points, axis=1).astype(np.int8)),

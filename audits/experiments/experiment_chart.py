@@ -24,10 +24,7 @@ _STYLES = {  # label, colour, and a marker for grey prints
 
 
 def draw_experiment(result: ExperimentResult, path: str | os.PathLike[str]) -> None:
-    """Draw the experiment into a file: the same bytes for the same figures.
-
-    Raises: InvalidArgument as `plot` does.
-    """
+    """Draw the experiment into a file: the same bytes for the same figures. Raises: as `plot` does."""
     plot(path, lambda axes: _draw(axes, result), of="experiment", columns=3)
 
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from audits.races.online_race import OnlineRace
-from audits.races.race_result import Race, RaceResult
+from audits.races.race_result import RaceResult
 from audits.races.race_text import describe_bound, race_title
 from audits.reports.formatting import percent
 from audits.reports.plots import choose_colour, draw_curve, plot, set_title
@@ -18,17 +18,11 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vPX"  # distinguish learners in grey prints
 _BOUND_REACH = 2.5  # the axis reaches up to bounds within this multiple of the largest figure
-_MIN_COUNT, _MIN_ERROR = (
-    1.0,
-    0.05,
-)  # the axis reaches at least so high, for mistakes or regret, and for errors
+_MIN_COUNT, _MIN_ERROR = 1.0, 0.05  # the axis reaches at least so high, for mistakes or regret, and errors
 
 
 def draw_race(result: RaceResult, path: str | os.PathLike[str]) -> None:
-    """Draw the race into a file: the same bytes for the same figures.
-
-    Raises: InvalidArgument as `plot` does.
-    """
+    """Draw the race into a file: the same bytes for the same figures. Raises: as `plot` does."""
     name = "race" if isinstance(result.race, OnlineRace) else "race of predictors"
     plot(path, lambda axes: _draw(axes, result), of=name, columns=2)
 
@@ -48,12 +42,12 @@ def _draw(axes: Axes, result: RaceResult) -> None:
     else:
         axes.set_xticks(race.marks)
         axes.set(xlabel="round of the predictor", ylabel="largest error of a hypothesis of the round")
-    set_title(axes, race_title(race), _explain_band(race))
-
-
-def _explain_band(race: Race) -> str:
     confidence = f"{percent(race.confidence)} for all of them together"
-    return f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
+    set_title(
+        axes,
+        race_title(race),
+        f"Median of the games; shaded, its limits at the marked rounds ({confidence})",
+    )
 
 
 def _draw_standing(

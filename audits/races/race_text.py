@@ -14,7 +14,7 @@ from audits.races.online_race import OnlineRace
 from audits.races.predictor_race import PredictorStanding
 from audits.races.race_result import BoundTest, Race, RaceResult
 from audits.registry.settings_text import summarize_player
-from audits.reports.formatting import WIDTH, column_table, join_paragraphs, name_table, percent, wrap
+from audits.reports.formatting import WIDTH, column_table, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 from audits.statistics.quantiles import Quantile
 
@@ -40,7 +40,7 @@ def race_text(result: RaceResult) -> str:
     ]
     tables += ["Bounds of the theorems:", column_table(tests, ("learner", "bound", "does it hold?"))]
     notes = [wrap(note) for note in notes + _explain_bounds(result)]
-    return join_paragraphs([name_table(head), name_table(learners), *tables, *notes])
+    return "\n\n".join([name_table(head), name_table(learners), *tables, *notes])
 
 
 def race_title(race: Race) -> str:
@@ -110,9 +110,6 @@ def _explain_bounds(result: RaceResult) -> list[str]:
     return notes
 
 
-# --- online learners ----------------------------------------------------------------------------------------
-
-
 def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
     """The protocol, the tables and the notes."""
     race: Any = result.race
@@ -165,9 +162,6 @@ def _format_count(x: float) -> str:
 def _format_slope(slope: float | None) -> str:
     # Rounding removes the last bits that least squares leave of a slope of 0.
     return "too few marks above 0" if slope is None else f"{round(slope, 9) + 0.0:.3g}"
-
-
-# --- predictors ---------------------------------------------------------------------------------------------
 
 
 def _describe_predictors(result: RaceResult) -> tuple[str, list[str], list[str]]:

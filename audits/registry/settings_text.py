@@ -103,9 +103,6 @@ def get_default(field: attrs.Attribute[Any]) -> object:
     return default
 
 
-# --- values to text ----------------------------------------------------------------------------------------
-
-
 def format_value(value: object) -> str:
     """A setting's value for people."""
     if isinstance(value, bool):
@@ -136,9 +133,6 @@ def summarize_player(player: Player) -> str:
         if getattr(player, name) != get_default(field)
     ]
     return player.name + (f" with {', '.join(changed)}" if changed else "")
-
-
-# --- text to values ----------------------------------------------------------------------------------------
 
 
 def parse_value(name: str, text: str, kind: Any) -> Any:

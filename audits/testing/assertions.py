@@ -143,8 +143,6 @@ class _PrivacyTest:
             raise InvalidArgument("a test plays against at least one adversary", value=against)
         return self._audit(opponents)
 
-    # --- given adversaries ------------------------------------------------------------------------
-
     def _audit(self, opponents: Sequence[Opponent]) -> Outcome:
         share = self.error / len(opponents)
         games = self.budget.games if self.games is None else self.games
@@ -189,8 +187,6 @@ class _PrivacyTest:
             return opponent, referee_for(opponent)
         return configure_game(REFEREES[name], opponent)
 
-    # --- a search for an adversary ----------------------------------------------------------------
-
     def _search(self) -> Outcome:
         if self.distinguisher is not None or isinstance(self.protocol, Referee):
             raise InvalidArgument(
@@ -225,8 +221,6 @@ class _PrivacyTest:
         needed = games_needed(self.claim, error=share) or _MAX_CONFIRMING_GAMES
         enough = min(_IMPERFECTION * needed, _MAX_CONFIRMING_GAMES)
         return max(self.budget.games, _MIN_CONFIRMING_GAMES, enough)
-
-    # --- both -------------------------------------------------------------------------------------
 
     def _check_power(self, games: int, share: float) -> None:
         if not self.allow_underpowered:

@@ -13,7 +13,7 @@ from audits.cli import INTERRUPTED
 from audits.cli.audit import get_exit_status
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import LedgerArgument
-from audits.cli.output import Output, print_note, progress_bar
+from audits.cli.output import Output, print_note
 from audits.runs.run_status import RunFollower, RunStatus
 from audits.runs.verdict import Verdict
 
@@ -54,7 +54,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
     started, follower = time.monotonic(), RunFollower(source.run)
     status = follower.read_status()
     with (
-        progress_bar("games", status.games_planned, hidden=output.quiet, scaled=True) as bar,
+        output.progress_bar("games", status.games_planned, scaled=True, beside_json=True) as bar,
         suppress(KeyboardInterrupt),
     ):
         while True:
