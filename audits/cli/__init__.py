@@ -68,14 +68,11 @@ class Arena(click.Group):
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:
-            if _is_debugging() and not isinstance(error, click.ClickException):
+            debugging = "--debug" in sys.argv or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
+            if debugging and not isinstance(error, click.ClickException):
                 raise
             status = _report_error(error)
         sys.exit(status)
-
-
-def _is_debugging() -> bool:
-    return "--debug" in sys.argv or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
 
 
 def _report_error(error: Exception) -> int:

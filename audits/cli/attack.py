@@ -72,8 +72,6 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
 
 @option_record
 class PoisonOptions(DataOptions, AttackOptions):
-    """How the queries are poisoned."""
-
     fraction_texts: tuple[str, ...] = option(
         "--fraction",
         metavar="P",
@@ -107,8 +105,6 @@ class PoisonOptions(DataOptions, AttackOptions):
 
 @option_record
 class HypothesisOptions(AttackOptions):
-    """How hypotheses are learned."""
-
     games: int = option(
         "--games", default=extraction.GAMES, help="Games of each learner, a multiple of --boost."
     )
@@ -129,7 +125,7 @@ def attack() -> None:
 
 
 @attack.command("poison")
-@option_groups(asked=PoisonOptions, chart=PlotOption, workers=WorkerOptions, output=Output)
+@option_groups
 def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
     """Choose a fraction of each LEARNER's queries, and measure how far its hypotheses move.
 
@@ -173,7 +169,7 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
 
 
 @attack.command("hypothesis")
-@option_groups(asked=HypothesisOptions, workers=WorkerOptions, output=Output)
+@option_groups
 def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output) -> None:
     """Learn a hypothesis from the answers of each LEARNER, as in Theorem 3.3 of Private Everlasting
     Prediction.

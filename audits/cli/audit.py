@@ -45,8 +45,6 @@ def _parse_part(name: str, text: str) -> RunPart:
 
 @option_record
 class PlanOptions(ClaimOptions):
-    """What an audit plays and tests."""
-
     games: int | None = option(
         "--games",
         metavar="N",
@@ -91,14 +89,7 @@ UNRECORDED = list_options(RunOptions, LedgerOption, WorkerOptions, Output)
 
 
 @click.command("audit")
-@option_groups(
-    game=MatchOptions,
-    asked=PlanOptions,
-    workers=WorkerOptions,
-    storage=LedgerOption,
-    run=RunOptions,
-    output=Output,
-)
+@option_groups
 def audit(
     game: MatchOptions,
     asked: PlanOptions,

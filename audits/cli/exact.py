@@ -34,7 +34,7 @@ class ExactOptions:
 
 
 @click.command("exact")
-@option_groups(game=MatchOptions, figures=ExactOptions, output=Output)
+@option_groups
 def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> None:
     """Compute the distributions of ADVERSARY's view of LEARNER in two neighbouring worlds, and ε and δ.
 

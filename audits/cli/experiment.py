@@ -19,8 +19,6 @@ EPSILONS = (0.5, 1.0, 2.0)
 
 @option_record
 class PateOptions(SeedOption, ColumnOptions):
-    """The experiment: its data, methods, players and numbers."""
-
     repeats: int = option("--repeats", metavar="N", default=30, help="Random splits.")
     epsilons: tuple[float, ...] = option(
         "--epsilon",
@@ -106,9 +104,7 @@ def experiment() -> None:
 
 
 @experiment.command("pate")
-@option_groups(
-    asked=PateOptions, workers=WorkerOptions, storage=LedgerOption, chart=PlotOption, output=Output
-)
+@option_groups
 def pate(
     asked: PateOptions, workers: WorkerOptions, storage: LedgerOption, chart: PlotOption, output: Output
 ) -> None:

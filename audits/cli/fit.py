@@ -16,8 +16,6 @@ FEATURES = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 @option_record
 class FitOptions(SeedOption, ColumnOptions):
-    """The learner, its settings, and the splits of the data."""
-
     learner: str = argument(metavar="LEARNER")
     features: str = option(
         "--features",
@@ -57,7 +55,7 @@ class FitOptions(SeedOption, ColumnOptions):
 
 
 @click.command("fit")
-@option_groups(asked=FitOptions, output=Json)
+@option_groups
 def fit(asked: FitOptions, output: Json) -> None:
     """Train LEARNER on your data and print the rules that it releases, its accuracy and its claim.
 

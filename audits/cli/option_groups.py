@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 import attrs
 import click
@@ -75,20 +75,19 @@ def option_record(cls: type[Record]) -> type[Record]:
     return attrs.frozen(cls, kw_only=True, slots=False, eq=False, repr=False)
 
 
-def option_groups(**records: type) -> Callable[[Command], Command]:
-    """Give a command the options of these records, in order. It is called with a record for each keyword."""
+def option_groups(command: Command) -> Command:
+    """Give a command the options of the records that annotate its parameters, in order."""
+    records = get_type_hints(command)
+    records.pop("return", None)
 
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def call(**values: Any) -> Any:
-            return command(**{name: fill_record(record, values) for name, record in records.items()})
+    @functools.wraps(command)
+    def call(**values: Any) -> Any:
+        return command(**{name: fill_record(record, values) for name, record in records.items()})
 
-        for record in reversed(records.values()):
-            for field in reversed(attrs.fields(record)):
-                call = field.metadata["declare"](field)(call)
-        return call
-
-    return decorate
+    for record in reversed(records.values()):
+        for field in reversed(attrs.fields(record)):
+            call = field.metadata["declare"](field)(call)
+    return call
 
 
 def list_options(*records: type) -> tuple[str, ...]:

@@ -62,8 +62,6 @@ class LedgerArgument:
 
 @option_record
 class WorkerOptions:
-    """The workers that play."""
-
     jobs: int | None = option(
         "--jobs",
         metavar="N",
@@ -166,8 +164,6 @@ class ColumnOptions:
 
 @option_record
 class PlayerOptions:
-    """The players and the protocol."""
-
     learner: str = argument(metavar="LEARNER")
     against: str = option("--against", metavar="ADVERSARY", required=True, help="The adversary.")
     settings: tuple[str, ...] = option(

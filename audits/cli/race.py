@@ -32,8 +32,6 @@ GAMES = 1_000
 
 @option_record
 class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
-    """What is raced, and how."""
-
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",
@@ -113,7 +111,7 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
 
 
 @click.command("race")
-@option_groups(asked=RaceOptions, chart=PlotOption, workers=WorkerOptions, output=Output)
+@option_groups
 def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
     """Play each LEARNER many times against ADVERSARY, and count its mistakes, its regret, or its errors.
 

@@ -33,8 +33,6 @@ from audits.search.source_code import adversary_source
 
 @option_record
 class SearchOptions(SeedOption, ClaimOptions):
-    """The learner and the extent of the search."""
-
     learner: str = argument(metavar="LEARNER")
     settings: tuple[str, ...] = option(
         "--set", metavar="NAME=VALUE", help="Set a field of the learner. May be repeated."
@@ -80,7 +78,7 @@ class SearchOptions(SeedOption, ClaimOptions):
 
 
 @click.command("search")
-@option_groups(asked=SearchOptions, workers=WorkerOptions, output=Output)
+@option_groups
 def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None:
     """Search for an adversary that refutes LEARNER's claim of privacy.
 

@@ -41,8 +41,6 @@ class Explains(Protocol):
 
 @option_record
 class ShowOptions:
-    """What to show."""
-
     player: str = argument(metavar="PLAYER")
     tree: bool = option(
         "--tree",
@@ -58,7 +56,7 @@ class ShowOptions:
 
 
 @click.command("show")
-@option_groups(asked=ShowOptions)
+@option_groups
 def show(asked: ShowOptions) -> None:
     """Show a player: what it does, its claim and theorem, its settings, and what follows from them."""
     if asked.tree or _is_concept_class(asked.player):

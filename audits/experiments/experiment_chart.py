@@ -25,24 +25,21 @@ _STYLES = {  # label, colour, and a marker for grey prints
 
 def draw_experiment(result: ExperimentResult, path: str | os.PathLike[str]) -> None:
     """Draw the experiment into a file: the same bytes for the same figures. Raises: as `plot` does."""
-    plot(path, lambda axes: _draw(axes, result), of="experiment", columns=3)
-
-
-def _draw(axes: Axes, result: ExperimentResult) -> None:
-    rows = result.rows
-    for method in _STYLES:
-        selected = sorted((row for row in rows if row.method == method), key=lambda row: row.epsilon)
-        if selected and method in (PSQ_NP, ASQ_NP):
-            _draw_level(axes, method, selected[0].accuracy)
-        elif selected:
-            _draw_method(axes, method, selected)
-    epsilons = sorted(result.experiment.epsilons)
-    if epsilons:
-        axes.set_xscale("log")
-        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axes.minorticks_off()
-    axes.set(xlabel="ε of all answers together, in nats (logarithmic)", ylabel="accuracy of the student")
-    set_title(axes, experiment_title(result), "Mean over the splits; shaded, 1.96 standard errors")
+    with plot(path, of="experiment", columns=3) as axes:
+        rows = result.rows
+        for method in _STYLES:
+            selected = sorted((row for row in rows if row.method == method), key=lambda row: row.epsilon)
+            if selected and method in (PSQ_NP, ASQ_NP):
+                _draw_level(axes, method, selected[0].accuracy)
+            elif selected:
+                _draw_method(axes, method, selected)
+        epsilons = sorted(result.experiment.epsilons)
+        if epsilons:
+            axes.set_xscale("log")
+            axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+            axes.minorticks_off()
+        axes.set(xlabel="ε of all answers together, in nats (logarithmic)", ylabel="accuracy of the student")
+        set_title(axes, experiment_title(result), "Mean over the splits; shaded, 1.96 standard errors")
 
 
 def _draw_level(axes: Axes, method: str, mean: MeanOverSplits) -> None:

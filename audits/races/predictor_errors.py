@@ -59,7 +59,8 @@ class EvaluationSet:
             return cls(points, labels == 1, np.full(size, 1 / size), np.zeros(games))
         listed: Any = distribution
         weights = listed.chances / listed.chances.sum()
-        best_error = _best_error(concepts, listed.points, listed.labels, weights)
+        best = concepts.erm(listed.points, listed.labels.astype(np.int8), weights)
+        best_error = (concepts.labels(best, listed.points) != (listed.labels == 1)) @ weights
         return cls(
             np.broadcast_to(listed.points, (games, *listed.points.shape)),
             np.broadcast_to(listed.labels == 1, (games, len(weights))),
@@ -131,11 +132,3 @@ class ErrorRecorder:
         self.worst[row] = np.maximum(self.worst[row], np.where(live, errors.max(axis=1), 0))
         self.total[row] += live * errors.sum(axis=1)
         self.wrong[row] += live * wrong
-
-
-def _best_error(
-    concepts: ConceptClass, points: np.ndarray, labels: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """The error (n,) or (1,) of the best concept on weighted examples."""
-    best = concepts.erm(points, labels.astype(np.int8), weights)
-    return (concepts.labels(best, points) != (labels == 1)) @ weights

@@ -63,17 +63,11 @@ class PredictorRace(Race):
     """
 
     derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "quantity")
+    protocol = PROTOCOL
+    quantity = ERROR
 
     rounds: int
     tested: int = attrs.field(default=TEST_POINTS, validator=[whole, at_least(1)])
-
-    @property
-    def quantity(self) -> str:
-        return ERROR
-
-    @property
-    def protocol(self) -> str:
-        return PROTOCOL
 
     @property
     def marks(self) -> tuple[int, ...]:

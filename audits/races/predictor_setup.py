@@ -10,7 +10,7 @@ import attrs
 from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.races.game_plan import concepts_of
 from audits.races.predictor_race import GAMES, ROUNDS, PredictorRace, check_rounds, plan_predictor_race
-from audits.registry.match import DataSource, PlayerSettings
+from audits.registry.match import DataSource, PlayerSettings, load_data
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, summarize_player
 
@@ -52,10 +52,8 @@ def setup_predictor_race(
 
     Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
     """
-    sample = None if data is None else data.load()
     opponent = ADVERSARIES.find(ADVERSARY if against is None else against)
-    if sample is not None and "sample" not in attrs.fields_dict(opponent):
-        raise InvalidArgument(f"{opponent.name} takes no data", remedy="Leave out --data.")
+    sample = load_data(data, opponent)
     rounds = ROUNDS if rounds is None else rounds
     entrants, notes = [], []
     for label, player in players:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -78,9 +77,14 @@ def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
     return describe_bound(test.bound), observed + ("" if test.bound.promised else " (not promised)")
 
 
-def _format_quantile(quantile: Quantile, at: int, form: Callable[[float], str]) -> str:
+def _format_figure(x: float, form: str) -> str:
+    return f"{round(x, 4) + 0.0:{form}}" if math.isfinite(x) else "?"  # a sum that is 0 may be -1e-17
+
+
+def _format_quantile(quantile: Quantile, at: int, form: str) -> str:
     """A quantile at a mark, with its limits."""
-    value, lower, upper = (form(x[at]) for x in (quantile.values, quantile.lower, quantile.upper))
+    figures = (quantile.values, quantile.lower, quantile.upper)
+    value, lower, upper = (_format_figure(x[at], form) for x in figures)
     return f"{value} ({lower} to {upper})"
 
 
@@ -122,7 +126,7 @@ def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
         (
             standing.label,
             f"{standing.mean[-1]:,.4g}",
-            *(_format_quantile(q, -1, _format_count) for q in (standing.median, standing.quantile_95)),
+            *(_format_quantile(q, -1, ",.0f") for q in (standing.median, standing.quantile_95)),
             f"{standing.worst[-1]:,}",
         )
         for standing in result.standings
@@ -153,10 +157,6 @@ def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
             "(--set epsilon=…) or a smaller class (--set concepts=…)."
         )
     return f"{race.protocol}, {race.rounds:,} rounds; {kind}", tables, notes
-
-
-def _format_count(x: float) -> str:
-    return f"{x:,.0f}" if math.isfinite(x) else "?"
 
 
 def _format_slope(slope: float | None) -> str:
@@ -209,16 +209,12 @@ def _list_rounds(standing: PredictorStanding) -> list[tuple[str, ...]]:
             *(f"{size:,}" for size in (run.index, run.chunk, run.teachers)),
             f"{run.noise:.3g}",
             f"{standing.asked[at]:,}" + ("" if standing.asked[at] == run.answers else f" of {run.answers:,}"),
-            *(_format_quantile(q, at, _format_error) for q in (standing.median, standing.quantile_95)),
+            *(_format_quantile(q, at, ".4f") for q in (standing.median, standing.quantile_95)),
             *(
-                _format_error(figures[at])
+                _format_figure(figures[at], ".4f")
                 for figures in (standing.worst, standing.mean, standing.wrong_answers)
             ),
             f"{standing.halted[at]:,}",
         )
         for at, run in enumerate(standing.rounds)
     ]
-
-
-def _format_error(x: float) -> str:
-    return f"{round(x, 4) + 0.0:.4f}" if math.isfinite(x) else "?"  # a sum that is 0 may be -1e-17

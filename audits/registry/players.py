@@ -22,11 +22,12 @@ import attrs
 
 from arena.errors import RAISED, InvalidArgument
 from arena.players import Adversary, Learner
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import suggest, unknown_name
 from audits.registry.user_files import describe_fault, load_module
 
 PlayerClass = type[Learner] | type[Adversary]
 FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
+_FILE_FORM = "; or path/to/file.py:ClassName"
 
 
 @attrs.frozen
@@ -53,7 +54,7 @@ class Registry:
             return player
         shipped, entry_points = self._find_shipped(text), self._list_entry_points(text)
         if shipped is None and not entry_points:
-            raise _unknown_name(self.kind, text, self.list_names())
+            raise unknown_name(self.kind, text, self.list_names(), _FILE_FORM)
         return self._choose(text, shipped, entry_points)
 
     def list_names(self) -> list[str]:
@@ -184,7 +185,8 @@ def find_player(text: str) -> Any:
     if not holders:
         holders = [registry for registry in registries if text in registry.list_names()]
     if not holders:
-        raise _unknown_name("player", text, [*LEARNERS.list_names(), *ADVERSARIES.list_names()])
+        names = [*LEARNERS.list_names(), *ADVERSARIES.list_names()]
+        raise unknown_name("player", text, names, _FILE_FORM)
     if len(holders) > 1:
         raise _name_clash("player", text, [_format_location(registry.find(text)) for registry in holders])
     return holders[0].find(text)
@@ -228,14 +230,6 @@ def _import_module(name: str) -> ModuleType:
         raise InvalidArgument(
             f"the module {name} cannot be imported ({describe_fault(error)})", remedy="Fix or remove it."
         ) from error
-
-
-def _unknown_name(kind: str, name: str, names: list[str]) -> InvalidArgument:
-    return InvalidArgument(
-        f"there is no {kind} of that name",
-        value=name,
-        remedy=f"{suggest(name, names)}There are: {', '.join(names)}; or path/to/file.py:ClassName.",
-    )
 
 
 def _name_clash(kind: str, name: str, locations: list[str]) -> InvalidArgument:

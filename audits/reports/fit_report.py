@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tabulate import tabulate
-
 from arena import Learner
 from audits.data.fitting import FitResult
 from audits.registry.settings_text import summarize_player
 from audits.registry.tested_claim import read_claim
+from audits.reports.formatting import name_table
 
 
 def format_fit(result: FitResult) -> str:
@@ -33,7 +32,7 @@ def format_fit(result: FitResult) -> str:
     rules = "\n".join(result.describe_rules())
     if len(result.correct) > 1:
         rules = f"The first of {len(result.correct)} splits released:\n{rules}"
-    return f"{header}\n\n{rules}\n\n{tabulate(rows, tablefmt='plain', disable_numparse=True)}"
+    return f"{header}\n\n{rules}\n\n{name_table(rows)}"
 
 
 def describe_fit(result: FitResult) -> dict[str, Any]:

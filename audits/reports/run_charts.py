@@ -105,15 +105,17 @@ def _draw_certified_bound(replay: RunHistory) -> RunChart:
 def _draw_trade_off(replay: RunHistory) -> RunChart:
     title, curves = "Trade-off of the two errors", replay.estimates.trade_off
     if curves is None or curves.allowed is None:
-        return RunChart(title, None, f"There is no trade-off curve: it {_explain_missing_band(replay)}.")
+        (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
+        return RunChart(title, None, f"There is no trade-off curve: it {reason}.")
     below = bool((curves.upper < curves.allowed).any())
     description = "Type II error against type I error: the certified curve " + (
         "falls below what the claim allows." if below else "stays where the claim allows it to be."
     )
+    confidence = percent(replay.settings.confidence)
     caption = (
         "A guess of the world errs in world 0 (type I) or in world 1 (type II). The claim keeps every guess "
-        f"inside the shaded region. With confidence {percent(replay.settings.confidence)} the best guess does "
-        f"at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
+        f"inside the shaded region. With confidence {confidence} the best guess does at least as well as the "
+        f"solid line, which {'leaves' if below else 'stays in'} that region."
     )
     svg = _render_svg("trade-off", description, lambda axes: _draw_errors(axes, curves), square=True)
     return RunChart(title, svg, caption)
@@ -128,12 +130,6 @@ def _draw_errors(axes: Axes, curves: TradeOffCurves) -> None:
     axes.plot(curves.alpha, curves.estimate, color=BLUE, linewidth=0.8, linestyle="-.", label="observed")
     axes.set(xlabel="type I error (probability)", ylabel="type II error (probability)")
     axes.set(xlim=(-0.01, 1), ylim=(-0.01, 1), aspect="equal")
-
-
-def _explain_missing_band(replay: RunHistory) -> str:
-    """Why there is no band, as the estimate that rests on it says."""
-    (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
-    return reason
 
 
 def _draw_steps(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) -> None:

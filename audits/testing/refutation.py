@@ -7,10 +7,10 @@ from functools import cached_property
 
 import attrs
 import numpy as np
-from tabulate import tabulate
 
 from arena import Adversary, ArenaError, Played
 from audits.reports import verdict_rows
+from audits.reports.formatting import name_table
 from audits.runs.example_games import format_games, play_example_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
@@ -89,9 +89,8 @@ class Refutation:
         if self.search is not None:
             tries = self.search.examples
             figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"
-        table = [(name, figures[name]) for name in _FIGURES]
         sections = [
-            tabulate(table, tablefmt="plain", disable_numparse=True),
+            name_table([(name, figures[name]) for name in _FIGURES]),
             f"One game in each world:\n\n{self.game}",
         ]
         if self.source:

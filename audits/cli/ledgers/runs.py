@@ -38,7 +38,7 @@ class SearchOptions:
 
 
 @click.command("runs")
-@option_groups(searched=SearchOptions, output=Output)
+@option_groups
 def runs(searched: SearchOptions, output: Output) -> None:
     """List the runs whose ledgers are in each FOLDER, which may also be a ledger. Default: this folder.
 
@@ -50,9 +50,9 @@ def runs(searched: SearchOptions, output: Output) -> None:
       arena runs
       arena runs results /mnt/cluster -r --json
     """
-    paths = [
-        path for folder in searched.folders or (".",) for path in _list_ledgers(folder, searched.recursive)
-    ]
+    paths: list[Path] = []
+    for folder in map(Path, searched.folders or (".",)):
+        paths += [folder] if folder.is_file() else find_ledgers(folder, recursive=searched.recursive)
     with output.progress_bar("blocks") as bar:
         results = [_read_status(path, test=not searched.fast, watch=bar.update) for path in paths]
     if output.as_json or not results:
@@ -64,10 +64,6 @@ def runs(searched: SearchOptions, output: Output) -> None:
     for result in results:
         if isinstance(result, UnreadableLedger):
             print_note(result.error)
-
-
-def _list_ledgers(folder: str, recursive: bool) -> list[Path]:
-    return [Path(folder)] if Path(folder).is_file() else list(find_ledgers(folder, recursive=recursive))
 
 
 def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | UnreadableLedger:

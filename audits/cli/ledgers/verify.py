@@ -14,8 +14,6 @@ from audits.runs import verify as verification
 
 @option_record
 class VerifyOptions(SeedOption):
-    """The blocks to replay."""
-
     blocks: int = option(
         "--blocks",
         default=verification.DEFAULT_BLOCKS,
@@ -26,7 +24,7 @@ class VerifyOptions(SeedOption):
 
 
 @click.command("verify")
-@option_groups(source=LedgerArgument, chosen=VerifyOptions, workers=WorkerOptions, output=Output)
+@option_groups
 def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions, output: Output) -> None:
     """Check RUN, the ledger of an audit: every checksum, and some blocks by replaying them.
 

@@ -35,7 +35,7 @@ class WatchOptions:
 
 
 @click.command("watch")
-@option_groups(source=LedgerArgument, options=WatchOptions, output=Output)
+@option_groups
 def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None:
     """Watch RUN, the ledger of an audit that another process plays, until it ends or Ctrl-C.
 
