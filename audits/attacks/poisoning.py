@@ -126,8 +126,8 @@ class PoisoningRecorder(ErrorRecorder):
     moved: (rounds, n); NaN in round 1, which has no such concept, and in rounds that a game did not reach.
     """
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         self.moved = np.full(self.answers.shape, np.nan)
 
     def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:

@@ -3,14 +3,10 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING
 
 from audits.attacks.poisoning import PoisoningResult
 from audits.reports.formatting import percent
 from audits.reports.plots import choose_colour, draw_curve, plot, set_title
-
-if TYPE_CHECKING:
-    pass
 
 _LINES = ("-", "--", ":")
 

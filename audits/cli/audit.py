@@ -237,7 +237,6 @@ def _format_command() -> str:
 
 @contextmanager
 def _show_progress(plan: Plan, output: Output) -> Iterator[Callable[[RunProgress], None]]:
-    """A progress bar of the games in each world, with the certified bound so far."""
     with output.progress_bar("games", plan.games, scaled=True) as bar:
 
         def update(progress: RunProgress) -> None:

@@ -8,7 +8,7 @@ from audits.cli import INTERRUPTED
 from audits.cli.option_groups import REAL, option, option_groups, option_record
 from audits.cli.options import ColumnOptions, LedgerOption, PlotOption, SeedOption, WorkerOptions
 from audits.cli.output import Output
-from audits.experiments import METHODS, ExperimentResult, PateExperiment, run_experiment
+from audits.experiments import METHODS, PateExperiment, run_experiment
 from audits.experiments.experiment_chart import draw_experiment
 from audits.experiments.experiment_plan import SHARES
 from audits.experiments.experiment_players import ACTIVE, find_players
@@ -126,16 +126,13 @@ def pate(
     with output.count_progress("splits", plan.repeats) as watch:
         result = run_experiment(plan, jobs=workers.build(), ledger=storage.ledger, watch=watch)
     if result.interrupted:
-        click.echo(f"arena: {_explain_interruption(result, storage.ledger)}", err=True)
+        done = f"interrupted after {len(result.tallies)} of {plan.repeats} repetitions"
+        fate = "are lost; --ledger FILE would have kept them"
+        if storage.ledger is not None:
+            fate = f"{storage.ledger} keeps; the same command continues from there"
+        click.echo(f"arena: {done}, which {fate}", err=True)
     if result.tallies:
         output.print_result(result, experiment_text, experiment_json)
         if chart.plot is not None:
             draw_experiment(result, chart.plot)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else 0)
-
-
-def _explain_interruption(result: ExperimentResult, ledger: str | None) -> str:
-    done = f"interrupted after {len(result.tallies)} of {result.experiment.repeats} repetitions"
-    if ledger is None:
-        return f"{done}, which are lost; --ledger FILE would have kept them"
-    return f"{done}, which {ledger} keeps; the same command continues from there"

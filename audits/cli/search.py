@@ -123,7 +123,6 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
 
 @contextmanager
 def _show_progress(output: Output) -> Iterator[Callable[[SearchProgress], None]]:
-    """A progress bar of the adversaries tried, with the best evidence so far."""
     with output.progress_bar("adversaries") as bar:
 
         def update(progress: SearchProgress) -> None:

@@ -142,7 +142,6 @@ class OnlineRace(Race):
         )
 
     def _bounds_of(self, entrant: Entrant) -> list[Bound | None]:
-        """The bounds that the learner states for games that end at each mark."""
         return [read_bound(entrant, mark) for mark in self.marks]
 
     def _test_bound(self, bound: Bound | None, figures: np.ndarray) -> BoundTest | None:

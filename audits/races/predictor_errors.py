@@ -95,6 +95,7 @@ class ErrorCurves:
         return np.take_along_axis(self.errors, below, axis=1)
 
 
+@attrs.define(eq=False, slots=False)
 class ErrorRecorder:
     """Observes the answers of a predictor and records their errors, by rounds 1 to `rounds` of the predictor.
 
@@ -103,19 +104,15 @@ class ErrorRecorder:
     wrong: number of answers that differ from the correct label.
     """
 
-    def __init__(
-        self,
-        rounds: int,
-        concepts: ConceptClass,
-        distribution: ExampleDistribution,
-        evaluation: EvaluationSet,
-    ) -> None:
-        self._rounds = rounds
-        self._concepts = concepts
-        self._distribution = distribution
-        self._round = 0
-        self.evaluation = evaluation
-        self.answers, self.worst, self.total, self.wrong = np.zeros((4, rounds, len(evaluation.best_error)))
+    _rounds: int
+    _concepts: ConceptClass
+    _distribution: ExampleDistribution
+    evaluation: EvaluationSet
+    _round: int = attrs.field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        shape = (4, self._rounds, len(self.evaluation.best_error))
+        self.answers, self.worst, self.total, self.wrong = np.zeros(shape)
 
     def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
         """Record answers; see `AnswerObserver`."""

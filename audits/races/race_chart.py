@@ -61,7 +61,6 @@ def _draw_standing(
 
 
 def _choose_span(result: RaceResult, min_height: float) -> tuple[float, float]:
-    """The range of the vertical axis."""
     medians = [standing.median for standing in result.standings]
     figures = np.concatenate([values for m in medians for values in (m.lower, m.values, m.upper)])
     figures = figures[np.isfinite(figures)]

@@ -61,7 +61,6 @@ def describe_bound(bound: Bound) -> str:
 
 
 def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
-    """A bound, and the outcome of its test."""
     if test is None:
         return "none", ""
     if test.inapplicable:
@@ -165,7 +164,6 @@ def _format_slope(slope: float | None) -> str:
 
 
 def _describe_predictors(result: RaceResult) -> tuple[str, list[str], list[str]]:
-    """The protocol, the tables and the notes."""
     race: Any = result.race
     headers = (
         *("learner", "round", "chunk", "teachers", "noise", "answers"),

@@ -52,7 +52,9 @@ class Registry:
             player = _load_from_file(text, self)
             self._check(player, text)
             return player
-        shipped, entry_points = self._find_shipped(text), self._list_entry_points(text)
+        # Unless a file is named as the player, all modules are imported.
+        shipped = self._load_by_file_name(text).get(text) or self._load_shipped().get(text)
+        entry_points = self._list_entry_points(text)
         if shipped is None and not entry_points:
             raise unknown_name(self.kind, text, self.list_names(), _FILE_FORM)
         return self._choose(text, shipped, entry_points)
@@ -92,11 +94,6 @@ class Registry:
             locations = [] if shipped is None else [_format_location(shipped)]
             raise _name_clash(self.kind, name, [*locations, *(point.value for point in entry_points)])
         return self._load_entry_point(entry_points[0]) if shipped is None else shipped
-
-    def _find_shipped(self, name: str) -> PlayerClass | None:
-        """The shipped player of that name. Unless a file is named as it, all modules are imported."""
-        player = self._load_by_file_name(name).get(name)
-        return self._load_shipped().get(name) if player is None else player
 
     def _load_by_file_name(self, name: str) -> dict[str, PlayerClass]:
         """The players in files named as the player: `laplace-count` in laplace_count.py."""

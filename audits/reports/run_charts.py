@@ -34,10 +34,7 @@ class RunChart:
 
 
 def draw_run(replay: RunHistory) -> list[RunChart]:
-    """All charts of a run.
-
-    Raises: ImportError without matplotlib.
-    """
+    """All charts of a run. Raises: ImportError without matplotlib."""
     return [_draw_evidence(replay), _draw_certified_bound(replay), _draw_trade_off(replay)]
 
 
