@@ -72,7 +72,12 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         """The race of online learners, or of predictors."""
         entrants, settings = self.find()
         if _are_predictors(entrants):
-            self._check_predictor_options()
+            if self.protocol not in (None, PROTOCOL):
+                raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {self.protocol}.")
+            if self.marks is not None:
+                raise click.UsageError(
+                    "--marks is for online games; predictors are measured by their rounds."
+                )
             race, notes = setup_predictor_race(
                 entrants,
                 settings,
@@ -102,12 +107,6 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
             confidence=self.confidence,
             seed=self.seed,
         )
-
-    def _check_predictor_options(self) -> None:
-        if self.protocol not in (None, PROTOCOL):
-            raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {self.protocol}.")
-        if self.marks is not None:
-            raise click.UsageError("--marks is for online games; predictors are measured by their rounds.")
 
 
 @click.command("race")

@@ -71,9 +71,11 @@ def show(asked: ShowOptions) -> None:
     description = inspect.getdoc(player) or "(it has no description)"
     sections = [f"{player.name} ({kind})"]
     sections += [textwrap.fill(" ".join(text.split()), _WIDTH) for text in description.split("\n\n")]
-    sections.append(
-        _format_rows([("protocols", ", ".join(player.protocols)), *_describe_claim(player, spec)])
-    )
+    rows = [("protocols", ", ".join(player.protocols))]
+    if kind == "learner":
+        claim = "depends on settings you have not given" if spec is None else str(read_claim(spec))
+        rows += [("theorem", player.theorem or "none"), ("claim", claim)]
+    sections.append(_format_rows(rows))
     sections.append(_format_settings_table(player, spec))
     if spec is not None:
         sections.append(_format_rows(_describe_properties(spec)))
@@ -100,15 +102,6 @@ def _find_concepts(text: str, settings: Sequence[str]) -> ConceptClass:
             f"{text} has no setting `concepts`", remedy="Name a learner of a class, or a concept class."
         )
     return concepts
-
-
-def _describe_claim(player: PlayerClass, spec: Learner | Adversary | None) -> list[tuple[str, str]]:
-    if not issubclass(player, Learner):
-        return []
-    claim = "depends on settings you have not given"
-    if isinstance(spec, Learner):
-        claim = str(read_claim(spec))
-    return [("theorem", player.theorem or "none"), ("claim", claim)]
 
 
 def _format_settings_table(player: PlayerClass, spec: Learner | Adversary | None) -> str:

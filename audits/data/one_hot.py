@@ -66,7 +66,19 @@ def load_one_hot(
     label = table.find_column(y)
     names = [name for i, name in enumerate(table.columns) if i != label and name] if not x else list(x)
     columns = [table.find_column(name) for name in names]
-    _check_columns(table, label, columns)
+    if not columns:
+        raise InvalidArgument(
+            f"{table.name} has no column beside that of the labels", remedy="Give more columns."
+        )
+    if label in columns:
+        raise InvalidArgument(
+            "a column cannot hold both the points and the labels", value=y, remedy="Name two."
+        )
+    repeated = {column for column in columns if columns.count(column) > 1}
+    if repeated:
+        raise InvalidArgument(
+            "a column can be named only once", value=table.columns[min(repeated)], remedy="Remove one --x."
+        )
     negative, positive = resolve_labels(table, label, positive, guess=True)
     points, encoded = [], []
     for column in columns:
@@ -83,24 +95,6 @@ def load_one_hot(
         y=y,
         values=(negative, positive),
     )
-
-
-def _check_columns(table: Table, label: int, columns: list[int]) -> None:
-    if not columns:
-        raise InvalidArgument(
-            f"{table.name} has no column beside that of the labels", remedy="Give more columns."
-        )
-    if label in columns:
-        raise InvalidArgument(
-            "a column cannot hold both the points and the labels",
-            value=table.columns[label],
-            remedy="Name two.",
-        )
-    repeated = {column for column in columns if columns.count(column) > 1}
-    if repeated:
-        raise InvalidArgument(
-            "a column can be named only once", value=table.columns[min(repeated)], remedy="Remove one --x."
-        )
 
 
 def _encode(table: Table, column: int, quantiles: int | None) -> tuple[list[str], np.ndarray]:

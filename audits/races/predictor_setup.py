@@ -94,16 +94,12 @@ def setup_predictor(
         if learner != start:
             notes = [f"{label} has practical constants (--as-set keeps its own): {summarize_player(learner)}"]
     if sample is not None:
-        _check_points(learner, sample)
+        concepts = concepts_of(learner)
+        if sample.points.shape[1:] != concepts.point_shape:
+            raise InvalidArgument(
+                f"{learner.name} receives points of shape {concepts.point_shape}",
+                value=sample.points.shape[1:],
+                remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
+            )
+        concepts.check(sample.points)
     return learner, notes
-
-
-def _check_points(learner: Learner, sample: Sample) -> None:
-    concepts = concepts_of(learner)
-    if sample.points.shape[1:] != concepts.point_shape:
-        raise InvalidArgument(
-            f"{learner.name} receives points of shape {concepts.point_shape}",
-            value=sample.points.shape[1:],
-            remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
-        )
-    concepts.check(sample.points)

@@ -74,19 +74,16 @@ def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | Unreadabl
 
 
 def _format_row(status: RunStatus) -> tuple[str, ...]:
+    verdict = ""
+    if status.epsilon_lower is not None:
+        bound = f"ε ≥ {nats(status.epsilon_lower)}"
+        verdict = f"refuted, {bound}" if status.refuted else f"{bound}, claimed {nats(status.epsilon)}"
     return (
         str(status.ledger),
         status.learner,
         status.adversary,
         f"{status.games:,} of {status.games_planned:,}",
-        _format_verdict(status),
+        verdict,
         "running" if status.running else "finished" if status.finished else "unfinished",
         tqdm.format_sizeof(status.bytes, "B"),
     )
-
-
-def _format_verdict(status: RunStatus) -> str:
-    if status.epsilon_lower is None:
-        return ""
-    bound = f"ε ≥ {nats(status.epsilon_lower)}"
-    return f"refuted, {bound}" if status.refuted else f"{bound}, claimed {nats(status.epsilon)}"
