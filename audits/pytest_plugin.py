@@ -201,8 +201,10 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the account for the summary, and print a refutation below the traceback instead of in it."""
-    failure = _find_failure(call)
-    if failure is not None:
+    module = sys.modules.get("audits.testing")  # never imported if no test uses it
+    failure: NotPrivate | None = None
+    if module is not None and call.excinfo is not None and isinstance(call.excinfo.value, module.NotPrivate):
+        failure = call.excinfo.value
         failure.brief = True
     report = yield
     if failure is not None:
@@ -214,14 +216,6 @@ def pytest_runtest_makereport(
     if report.when == "call" and account is not None:
         report.user_properties.append((_PROPERTY, asdict(account)))
     return report
-
-
-def _find_failure(call: pytest.CallInfo[None]) -> NotPrivate | None:
-    """The failure of a call, if it is a refuted claim; None also if `audits.testing` was never imported."""
-    module = sys.modules.get("audits.testing")
-    if module is None or call.excinfo is None or not isinstance(call.excinfo.value, module.NotPrivate):
-        return None
-    return call.excinfo.value
 
 
 class Summary:

@@ -168,7 +168,7 @@ def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum
 
 
 def _count_allowed_games(games: int, beta: float, level: float) -> int:
-    """The number of games above a true bound that is exceeded with a probability of at most `level`."""
+    """The largest number of games above a bound that does not refute it, with error probability `level`."""
     if beta == 0:
         return 0
     from scipy.stats import binom  # slow to import

@@ -115,8 +115,15 @@ class Registry:
     def _load_modules(self, modules: Iterable[str]) -> dict[str, PlayerClass]:
         """The players that these modules define, by name."""
         players: dict[str, PlayerClass] = {}
-        for module in modules:
-            for player in self.list_players_in(_import_module(module)):
+        for name in modules:
+            try:
+                module = importlib.import_module(name)
+            except RAISED as error:  # a file dropped into the package may contain anything
+                raise InvalidArgument(
+                    f"the module {name} cannot be imported ({describe_fault(error)})",
+                    remedy="Fix or remove it.",
+                ) from error
+            for player in self.list_players_in(module):
                 if players.setdefault(player.name, player) is not player:
                     locations = [_format_location(players[player.name]), _format_location(player)]
                     raise _name_clash(self.kind, player.name, locations)
@@ -218,15 +225,6 @@ def _load_from_file(text: str, *registries: Registry) -> Any:
         f"{path} has no class {name!r}" if name else f"{path} needs the name of a class in it",
         remedy=remedy if names else f"It contains no {kinds}.",
     )
-
-
-def _import_module(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except RAISED as error:  # a file dropped into the package may contain anything
-        raise InvalidArgument(
-            f"the module {name} cannot be imported ({describe_fault(error)})", remedy="Fix or remove it."
-        ) from error
 
 
 def _name_clash(kind: str, name: str, locations: list[str]) -> InvalidArgument:
