@@ -11,8 +11,8 @@ from adversaries.common.training_samples import build_tied_sample, choose_sample
 from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
 from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, Learner, Moves, Queries, Sample, Train, Unsupported, setting
+from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
-from arena.points import finite_domain
 from arena.settings import one_of
 
 WORLDS, LABELS = "worlds", "labels"

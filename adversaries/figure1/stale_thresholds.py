@@ -10,7 +10,7 @@ import numpy as np
 from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.vote_points import find_vote_points
 from arena import Adversary, InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
-from arena.points import finite_domain
+from arena.capabilities import finite_domain
 from arena.settings import at_least, less_than, more_than, whole
 
 _DEFAULT_HALTS = 8  # for a learner without a setting `halts`

@@ -8,9 +8,9 @@ import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
 from arena import Hypothesis, Learner
+from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
-from arena.points import finite_domain
 
 DEFAULT_CLASS = Thresholds(range(16))  # if neither player has one
 DIMENSION, NUMBER = "dimension", "number"
