@@ -5,16 +5,16 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.halfspaces.base import SLACK, choose_halfspaces, normalise_weights
-from arena import Adversary, Example, InvalidArgument, Learner, Moves, Ready, setting
-from arena.concepts import ConceptClass, Halfspaces
+from adversaries.halfspaces.base import SLACK, HalfspaceAdversary, normalise_weights
+from arena import Example, InvalidArgument, Moves, Ready, setting
+from arena.concepts import Halfspaces
 from arena.settings import at_least, whole
 
 _SAME = 1e-9  # weights that differ by less have not been redrawn
 
 
 @attrs.frozen
-class FirstSwap(Adversary):
+class FirstSwap(HalfspaceAdversary):
     """The first example is a mistake in both worlds, with opposite z = y'x at nearly every coordinate.
 
     In world 0, z is 1 at the first `coordinates` of the d and -1 at the others. In world 1, it is -1 at the
@@ -33,6 +33,7 @@ class FirstSwap(Adversary):
     name = "first-swap"
     protocols = ("SpecialRound",)
     returns_score = True
+    realizable = False
 
     rounds: int = setting(1_000, help="T", check=[whole, at_least(2)])
     coordinates: int | None = setting(
@@ -40,11 +41,9 @@ class FirstSwap(Adversary):
         help="the number of coordinates that the swap affects; default: (d - 1)/2, the most",
         check=[whole, at_least(1)],
     )
-    concepts: ConceptClass | None = setting(None, help="the halfspaces; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        halfspaces = choose_halfspaces(self.name, self.concepts, self.learner)
+        halfspaces = self.halfspaces
         size = self._choose_size(halfspaces)
         weights = normalise_weights((yield Ready()).hypothesis.concepts)
         first_share = weights[:, :size].sum(axis=1)

@@ -46,10 +46,8 @@ class PointFunctions(PreparedExamples):
     start: str = start_setting()
     decoys: float = decoys_setting()
 
-    def _draw_examples(
-        self, concept_class: ConceptClass, games: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        learner = self.learner
+    def _draw_examples(self, games: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        learner, concept_class = self.learner, self._concept_class
         first = () if learner is None else (first_labels(learner, domain_points(concept_class)),)
         places = find_hiding_places(concept_class, first, everywhere=self.background == ALL)
         hidden = rng.choice(places.hidden, games)[:, None]

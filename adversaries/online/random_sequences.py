@@ -8,9 +8,8 @@ import attrs
 import numpy as np
 
 from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
-from adversaries.online.base import choose_class, domain_points
-from arena import Adversary, Commit, Example, Learner, Moves, setting
-from arena.concepts import ConceptClass
+from adversaries.online.base import ClassAdversary, domain_points
+from arena import Commit, Example, Moves, setting
 from arena.littlestone.concept_sets import concept_sets
 from arena.settings import at_least, at_most, one_of, whole
 
@@ -18,7 +17,7 @@ INCREASING, DECREASING, INWARD = "increasing", "decreasing", "inward"
 
 
 @attrs.frozen
-class PreparedExamples(Adversary):
+class PreparedExamples(ClassAdversary):
     """Base of the adversaries that draw all their examples before the first hypothesis.
 
     Under Oblivious they commit to the examples. With `protocol` set to Adaptive they give the same examples
@@ -26,17 +25,12 @@ class PreparedExamples(Adversary):
     """
 
     protocols = (OBLIVIOUS, ADAPTIVE)
-    returns_score = False
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     protocol: str = protocol_setting()
-    concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        concept_class = choose_class(self.concepts, self.learner)
-        points = domain_points(concept_class)
-        columns, y = self._draw_examples(concept_class, games, rng)
+        points = domain_points(self._concept_class)
+        columns, y = self._draw_examples(games, rng)
         if self.protocol == OBLIVIOUS:
             yield Commit(points[columns], y)
             return None
@@ -45,9 +39,7 @@ class PreparedExamples(Adversary):
         return None
 
     @abstractmethod
-    def _draw_examples(
-        self, concept_class: ConceptClass, games: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
+    def _draw_examples(self, games: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
         """The examples of every game, (games, rounds) each: the columns of the points, and the labels."""
 
 
@@ -72,11 +64,9 @@ class IidExamples(PreparedExamples):
     def realizable(self) -> bool:
         return self.noise == 0
 
-    def _draw_examples(
-        self, concept_class: ConceptClass, games: int, rng: np.random.Generator
-    ) -> tuple[np.ndarray, np.ndarray]:
-        columns = self._draw_columns(len(domain_points(concept_class)), games, rng)
-        labels = concept_sets(concept_class).labels
+    def _draw_examples(self, games: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+        labels = concept_sets(self._concept_class).labels
+        columns = self._draw_columns(labels.shape[1], games, rng)
         y = labels[self._draw_targets(len(labels), games, rng), columns]
         return columns, y ^ (rng.random(y.shape) < self.noise) if self.noise else y
 

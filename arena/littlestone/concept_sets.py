@@ -7,7 +7,7 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.consistency import MAX_LABELS, labellings
+from arena.concepts.consistency import labellings
 from arena.errors import Unsupported
 
 MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
@@ -21,12 +21,7 @@ class ConceptSets:
     """
 
     def __init__(self, name: str, labels: np.ndarray) -> None:
-        """name: the name of the class in messages. Raises: Unsupported if there are too many labels."""
-        if labels.size > MAX_LABELS:
-            raise Unsupported(
-                f"{name} has {labels.shape[0]:,} × {labels.shape[1]:,} labels, more than {MAX_LABELS:,}",
-                remedy="Choose a smaller domain.",
-            )
+        """name: the name of the class in messages."""
         self.name = name
         self.labels = labels
         self.ones = [_bits(column) for column in labels.T]
@@ -41,9 +36,7 @@ class ConceptSets:
         if not concepts:
             return -1
         low, high = self._bounds_of(concepts)
-        while low < high:
-            if not self.shatters(concepts, low + 1):
-                break
+        while low < high and self.shatters(concepts, low + 1):
             low += 1
         self._remember(concepts, low, low)
         return low
