@@ -9,16 +9,25 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_separable_sample
+from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.vote_points import as_point
-from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Unsupported, setting
+from arena import (
+    InvalidArgument,
+    Moves,
+    Queries,
+    Sample,
+    Unlabelled,
+    Unsupported,
+    setting,
+)
 from arena.settings import at_least, whole
 
 _QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner without rounds
 
 
 @attrs.frozen
-class LaterRoundSwap(Adversary):
+class LaterRoundSwap(Figure1Adversary):
     """Base of query-swap and unlabelled-swap. A subclass implements `play`.
 
     All points of round `round` are `low`, which is labelled 0, except that in world 1 the challenge is
@@ -26,9 +35,6 @@ class LaterRoundSwap(Adversary):
     probes come two rounds later, the points of the round between are `high`: the labels that LabelBoost gives
     them depend on whether it sees the 1.
     """
-
-    protocols = ("Figure1",)
-    returns_score = True
 
     probes: int = setting(50, help="queries in the round of the probes", check=[whole, at_least(1)])
     round: int = setting(1, help="the round of the challenge", check=[whole, at_least(1)])
@@ -42,7 +48,6 @@ class LaterRoundSwap(Adversary):
         100_000, help="the largest number of queries before the probes", check=[whole, at_least(1)]
     )
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     @property
     def _training_set(self) -> Sample:
@@ -85,10 +90,12 @@ class LaterRoundSwap(Adversary):
             )
         return before, rest, between
 
-    def _repeat_queries(self, point: Any, times: int, games: int) -> Iterator[Queries]:
-        """So many queries at one point."""
+    def _repeat(
+        self, kind: type[Queries] | type[Unlabelled], point: Any, times: int, games: int
+    ) -> Iterator[Queries | Unlabelled]:
+        """So many queries or unlabelled points at one point."""
         for size in chunk_sizes(times, games, self.learner):
-            yield Queries(repeat_point(point, size))
+            yield kind(repeat_point(point, size))
 
     def _probe(self, point: Any, games: int) -> Moves:
         """The probes at one point. Returns how many of them were answered 1 in each game."""

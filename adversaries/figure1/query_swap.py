@@ -5,9 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.figure1.chunked_moves import give_unlabelled
 from adversaries.figure1.later_round_swap import LaterRoundSwap, repeat_point
-from arena import Moves, Query, Train
+from arena import Moves, Queries, Query, Train
 
 
 @attrs.frozen
@@ -31,9 +30,9 @@ class QuerySwap(LaterRoundSwap):
 
         yield Train(sample)
         queries = before + 1 + rest + between + self.probes
-        yield from give_unlabelled(self.learner, queries, games, lambda size: repeat_point(low, size))
-        yield from self._repeat_queries(low, before, games)
+        yield from self._give_unlabelled(queries, games, lambda size: repeat_point(low, size))
+        yield from self._repeat(Queries, low, before, games)
         yield Query(low, high)  # world 0, world 1
-        yield from self._repeat_queries(low, rest, games)
-        yield from self._repeat_queries(high, between, games)
+        yield from self._repeat(Queries, low, rest, games)
+        yield from self._repeat(Queries, high, between, games)
         return (yield from self._probe(high, games))

@@ -41,7 +41,7 @@ def domain_points(concept_class: ConceptClass) -> np.ndarray:
 
 def middle_point(learner: Learner | None) -> Any:
     """The middle of the learner's domain if that is finite, and otherwise 0.5 in every coordinate."""
-    domain = None if learner is None else finite_domain(learner)
+    domain = finite_domain(learner)
     if domain is not None:
         return domain[len(domain) // 2]
     return np.full(() if learner is None else learner.point_shape, 0.5)

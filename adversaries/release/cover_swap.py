@@ -8,6 +8,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
+from adversaries.common.answer_likelihood import log_ratio
 from arena import (
     Adversary,
     Finite,
@@ -89,9 +90,8 @@ class NeighbourPair:
     @property
     def log_ratios(self) -> np.ndarray:
         """(k,): the log ratio of the probabilities of each value, second sample over first."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.log(self.laws[1].probabilities) - np.log(self.laws[0].probabilities)
-        return np.clip(np.nan_to_num(ratio, posinf=_CLAMP, neginf=-_CLAMP), -_CLAMP, _CLAMP)
+        ratios = log_ratio(*(law.probabilities for law in self.laws))
+        return np.clip(ratios, -_CLAMP, _CLAMP)
 
     def epsilon(self, delta: float) -> float:
         """The least ε (nats) such that the second distribution is (ε, δ)-close to the first."""

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument
 from arena.points import freeze
@@ -41,9 +41,7 @@ class MatrixClass(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """The concepts as row indices."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf":
-            raise InvalidArgument("concepts must be row indices", value=array.dtype.name)
+        array = as_numbers(concepts, "concepts must be row indices")
         return as_indices(array, self.matrix.shape[0], "a concept must be the index of a row")
 
     def dichotomies(self, points: Any) -> Dichotomies:

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
 from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
@@ -38,10 +38,7 @@ class RealPoints(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of z as floats: any number, or +inf."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf":
-            raise InvalidArgument("point functions must be numbers", value=array.dtype.name)
-        array = as_floats(array)
+        array = as_floats(as_numbers(concepts, "point functions must be numbers"))
         if not (array > -np.inf).all():
             raise InvalidArgument(
                 "a point function must be a number or +inf", value=array[~(array > -np.inf)].flat[0].item()

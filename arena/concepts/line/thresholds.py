@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples
 from arena.concepts.line.domain import (
     LineDomain,
@@ -70,10 +70,7 @@ class Thresholds(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of t as floats: any number or infinity, whether in the domain or not."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf":
-            raise InvalidArgument("thresholds must be numbers", value=array.dtype.name)
-        array = as_floats(array)
+        array = as_floats(as_numbers(concepts, "thresholds must be numbers"))
         if np.isnan(array).any():
             raise InvalidArgument("a threshold must be a number or infinity", value=np.nan)
         return array

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies, apply_signs
 from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument
@@ -65,10 +65,7 @@ class Halfplanes(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """(a, b, c) as floats (..., 3)."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf" or array.shape[-1:] != (3,):
-            raise InvalidArgument("a halfplane must be (a, b, c)", value=(array.dtype.name, array.shape))
-        array = array.astype(np.float64, copy=False)
+        array = as_numbers(concepts, "a halfplane must be (a, b, c)", (3,)).astype(np.float64, copy=False)
         if not np.isfinite(array).all():
             raise InvalidArgument(
                 "the numbers of a halfplane must be finite", value=array[~np.isfinite(array)].flat[0].item()
