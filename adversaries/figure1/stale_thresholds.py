@@ -9,7 +9,7 @@ import numpy as np
 
 from adversaries.common.training_samples import build_sample, build_tied_sample
 from adversaries.figure1.base import Figure1Adversary
-from adversaries.figure1.vote_points import VotePoints, find_vote_points
+from adversaries.figure1.vote_points import find_vote_points
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
 from arena.points import finite_domain
 from arena.settings import at_least, less_than, more_than, whole
@@ -57,18 +57,18 @@ class StaleThresholds(Figure1Adversary):
     sample: Sample | None = setting(None, help="the training set; default: two points with both labels")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample, border, points = _choose_points(self.learner, self.sample, self.firing)
+        points = _choose_points(self.learner, self.sample, self.firing)
         halts = getattr(self.learner, "halts", _DEFAULT_HALTS)
         budget = halts // 2 if self.budget is None else self.budget
 
-        yield Train(sample)  # the same in both worlds
+        yield Train(points.sample)  # the same in both worlds
         zeros_in_a_row, ones, probes_done, zeros_first = (np.zeros(games, int) for _ in range(4))
         challenged = np.zeros(games, bool)
         for _ in range(self.patience + 1 + self.probes):
             challenge = ~challenged & (zeros_in_a_row == self.run)
             waits = ~challenged & ~challenge & (ones < budget)
             probes = challenged & (probes_done < self.probes)
-            x = np.where(waits | probes, border, points.clear)
+            x = np.where(waits | probes, points.border, points.clear)
             reply = yield Query(x, np.where(challenge, points.split, x))
             is_one = reply.label == 1
             ones += waits & is_one
@@ -79,19 +79,25 @@ class StaleThresholds(Figure1Adversary):
         return -zeros_first.astype(float)
 
 
-@lru_cache(maxsize=32)
-def _choose_points(
-    learner: Learner | None, sample: Sample | None, firing: float
-) -> tuple[Sample, float, VotePoints]:
-    """A sample, the border, where votes are near the lower threshold, and where they agree and tie.
+@attrs.frozen
+class BorderPoints:
+    """A sample, and points where votes are near the lower threshold, where they agree, and where they tie."""
 
-    Found by simulating the learner. Without a learner, a quarter of the votes at the border are 1.
-    """
+    sample: Sample
+    border: float
+    clear: float
+    split: float
+
+
+@lru_cache(maxsize=32)
+def _choose_points(learner: Learner | None, sample: Sample | None, firing: float) -> BorderPoints:
+    """Found by simulating the learner. Without a learner, a quarter of the votes at the border are 1."""
     if sample is None:
         sample, border = _build_sample(learner, firing)
     else:
         border = _find_border(learner, sample, firing)
-    return sample, border, find_vote_points(learner, sample)
+    points = find_vote_points(learner, sample)
+    return BorderPoints(sample, border, points.clear, points.split)
 
 
 def _build_sample(learner: Learner | None, firing: float) -> tuple[Sample, float]:

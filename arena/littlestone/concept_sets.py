@@ -8,6 +8,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.concepts.consistency import labellings
+from arena.concepts.finite.matrix import pack_set
 from arena.errors import Unsupported
 
 MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
@@ -24,7 +25,7 @@ class ConceptSets:
         """name: the name of the class in messages."""
         self.name = name
         self.labels = labels
-        self.ones = [_bits(column) for column in labels.T]
+        self.ones = [pack_set(column) for column in labels.T]
         self.all = (1 << len(labels)) - 1
         self._bounds: dict[int, tuple[int, int]] = {}
 
@@ -79,10 +80,6 @@ class ConceptSets:
                 remedy="Choose a smaller domain.",
             )
         self._bounds[concepts] = low, high
-
-
-def _bits(flags: np.ndarray) -> int:
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
 @lru_cache(maxsize=32)

@@ -41,16 +41,13 @@ class EncryptedThresholds(ConceptClass):
     """
 
     name: ClassVar[str] = "encrypted"
+    vc_dimension = 1
 
     size: int = attrs.field(validator=[whole, at_least(1), at_most(MAX_CIPHERTEXTS)])
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def __repr__(self) -> str:
         return f"EncryptedThresholds({self.size} ciphertexts, key {self.seed})"
-
-    @property
-    def vc_dimension(self) -> int:
-        return 1
 
     @cached_property
     def domain(self) -> tuple[float, ...]:

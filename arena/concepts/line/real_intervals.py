@@ -28,11 +28,7 @@ class RealIntervals(ConceptClass):
 
     name: ClassVar[str] = "intervals"
     concept_ndim: ClassVar[int] = 1
-
-    @property
-    def vc_dimension(self) -> int:
-        """2: no interval contains the outer two of three points without the middle one."""
-        return 2
+    vc_dimension = 2  # no interval contains the outer two of three points without the middle one
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats; integers must lie within ±2^53."""

@@ -26,11 +26,7 @@ class RealPoints(ConceptClass):
     """
 
     name: ClassVar[str] = "points"
-
-    @property
-    def vc_dimension(self) -> int:
-        """1: no concept labels two points 1."""
-        return 1
+    vc_dimension = 1  # no concept labels two points 1
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats; integers must lie within ±2^53."""

@@ -47,6 +47,7 @@ class Thresholds(ConceptClass):
     """
 
     name: ClassVar[str] = "thresholds"
+    vc_dimension = 1
 
     domain: tuple[float, ...] | None = attrs.field(
         default=None, converter=_convert_domain, validator=check_increasing
@@ -56,10 +57,6 @@ class Thresholds(ConceptClass):
         if self.domain is None:
             return "Thresholds()"
         return f"Thresholds({format_domain(self.domain)})"
-
-    @property
-    def vc_dimension(self) -> int:
-        return 1
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats; float32 is kept, and integers must lie within ±2^53."""

@@ -41,26 +41,16 @@ class Halfplanes(ConceptClass):
     name: ClassVar[str] = "halfplanes"
     concept_ndim: ClassVar[int] = 1
     lists_minimisers: ClassVar[bool] = False
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (2,)
-
-    @property
-    def vc_dimension(self) -> int:
-        """3, by Radon's theorem. Proof: docs/proofs/concept_classes.md."""
-        return 3
+    point_shape = (2,)
+    vc_dimension = 3  # by Radon's theorem; proof: docs/proofs/concept_classes.md
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats (..., 2), within ±1e100."""
         points = as_vectors(x, self.point_shape)
         largest = np.abs(points).max(initial=0)
         if largest > LARGEST:
-            raise InvalidArgument(
-                "coordinates must lie within ±1e100",
-                value=float(largest),
-                remedy="Scale them down.",
-            )
+            rule = "coordinates must lie within ±1e100"
+            raise InvalidArgument(rule, value=float(largest), remedy="Scale them down.")
         return points
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
