@@ -23,8 +23,7 @@ class HaltCounter(Figure1Adversary):
     After c − 1 queries at `split`, the challenge is `clear` in world 0 and `split` in world 1. Its label is
     withheld, but in world 1 it was the c-th outcome, so the next query is not answered.
 
-    Without the settings `split` and `clear`, the points are found by simulating the learner's training. The
-    score is 1 if the learner has halted.
+    The score is 1 if the learner has halted.
     """
 
     name = "halt-counter"

@@ -12,18 +12,10 @@ from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.vote_points import as_point
-from arena import (
-    InvalidArgument,
-    Moves,
-    Queries,
-    Sample,
-    Unlabelled,
-    Unsupported,
-    setting,
-)
+from arena import InvalidArgument, Moves, Queries, Sample, Unlabelled, Unsupported, setting
 from arena.settings import at_least, whole
 
-_QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner without rounds
+_QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner without `round(i).answers`
 
 
 @attrs.frozen
@@ -49,21 +41,18 @@ class LaterRoundSwap(Figure1Adversary):
     )
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
 
-    @property
-    def _training_set(self) -> Sample:
-        return self.sample or build_separable_sample(self.learner)
-
-    def _choose_points(self, sample: Sample) -> tuple[Any, Any]:
-        """`low` and `high`: the lowest and highest point of the sample.
+    def _choose_points(self) -> tuple[Sample, Any, Any]:
+        """The training set, and `low` and `high`: its lowest and highest point.
 
         If points are vectors, the first that is labelled 0 and the first that is labelled 1.
         """
+        sample = self.sample or build_separable_sample(self.learner)
         if sample.points.ndim == 1:
-            return as_point(sample.points.min()), as_point(sample.points.max())
+            return sample, as_point(sample.points.min()), as_point(sample.points.max())
         if len(np.unique(sample.labels)) < 2:
             raise InvalidArgument("the sample must have both labels", remedy="Bring another sample.")
         low, high = (int(np.flatnonzero(sample.labels == label)[0]) for label in (0, 1))
-        return sample.points[low], sample.points[high]
+        return sample, sample.points[low], sample.points[high]
 
     def _count_queries(self) -> tuple[int, int, int]:
         """The queries before the challenge, after it in its round, and in the rounds up to the probes."""

@@ -28,8 +28,6 @@ class Membership(Figure1Adversary):
     are at other points of the sample in turn. The queries continue into the learner's second round, which is
     trained on the first. The score is the log-likelihood ratio of all answers if the learner's output
     distribution is known, and otherwise the number of answers 1 at the target's point.
-
-    The default sample is one example labelled 1, and otherwise examples labelled 0 at one point.
     """
 
     name = "membership"

@@ -13,19 +13,13 @@ from arena import Moves, Queries, Query, Train
 class QuerySwap(LaterRoundSwap):
     """The challenge is a query: a point labelled 0 in world 0, and a point labelled 1 in world 1.
 
-    All other queries of the round are at the former, so the next round's training examples hold a label 1 in
-    world 1 only. The probes query the point labelled 1 in the next round, or in the round after it. The score
-    is the number of probes answered 1.
-
-    `after` is the number of queries between the challenge and the probes: by default the rest of the
-    learner's rounds (`round(i).answers`), or 100 if it has no rounds.
+    The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
     """
 
     name = "query-swap"
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = self._training_set
-        low, high = self._choose_points(sample)
+        sample, low, high = self._choose_points()
         before, rest, between = self._count_queries()
 
         yield Train(sample)

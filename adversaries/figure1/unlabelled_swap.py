@@ -16,15 +16,13 @@ from arena import Moves, Queries, Train, Unlabelled
 class UnlabelledSwap(LaterRoundSwap):
     """query-swap for learners that learn from fresh unlabelled points: the challenge is one of these points.
 
-    All other points of its round are labelled 0. The probes query the point labelled 1 in a later round. The
-    score is the number of probes answered 1.
+    The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
     """
 
     name = "unlabelled-swap"
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = self._training_set
-        low, high = self._choose_points(sample)
+        sample, low, high = self._choose_points()
         spec: Any = self.learner
         before, rest, between = 0, 0, 0
         if hasattr(spec, "pool_size"):

@@ -7,13 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.common.prepared_sequences import (
-    ALL,
-    ONE,
-    decoys_setting,
-    draw_start_rounds,
-    start_setting,
-)
+from adversaries.common.prepared_sequences import ALL, ONE, decoys_setting, draw_start_rounds, start_setting
 from adversaries.halfspaces.base import HalfspaceStream, target_weights
 from arena import Example, InvalidArgument, setting
 from arena.settings import one_of
@@ -28,9 +22,6 @@ class HiddenCoordinate(HalfspaceStream):
     from then on only the point i, with label 1. In a share `decoys` of the games it never does. What this
     forces on a learner that is private towards one example: docs/proofs/hidden_point.md. Winnow labels every
     point 0 at first if d > 2, and learns the point i in about ln(d)/2η mistakes.
-
-    background: "one" is one other point in all rounds, "all" a random one in every round.
-    start: the distribution of t*, as for point-functions.
     """
 
     name = "hidden-coordinate"

@@ -18,14 +18,10 @@ _GUESS_BITS = 24
 class ForestBreaker(ClassAdversary):
     """Made for the learner of Golowich and Livni (2021), after section 3 of Li, Wang, Ye.
 
-    That learner keeps a forest of sequences, adds each example to a random one, merges siblings on which the
-    SOA differs, and shows a frequent function. It learns from a mistake only if the example meets a sequence
-    on which the SOA errs as well. An oblivious adversary cannot prevent some function from staying frequent,
-    but this adversary is adaptive and has no fixed target.
-
-    It contradicts the function shown until that is gone, at the points that keep the largest Littlestone
-    dimension, so that many functions must become frequent and be given up. Among these it chooses the point
-    that changes the fewest sequences, so that a mistake mostly teaches the forest nothing.
+    That learner learns from a mistake only if the example meets a sequence of its forest on which the SOA
+    errs as well. This adversary contradicts the function shown until that is gone, at the points that keep
+    the largest Littlestone dimension, so that many functions must become frequent and be given up. Among
+    these it chooses the point that changes the fewest sequences.
 
     Which sequences received the examples is hidden. The adversary simulates one forest for each game, with
     the same examples at random nodes of its own; in a large forest the share of sequences with a function

@@ -7,13 +7,7 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from adversaries.common.prepared_sequences import (
-    ALL,
-    ONE,
-    decoys_setting,
-    draw_start_rounds,
-    start_setting,
-)
+from adversaries.common.prepared_sequences import ALL, ONE, decoys_setting, draw_start_rounds, start_setting
 from adversaries.online.base import domain_points, first_labels
 from adversaries.online.random_sequences import PreparedExamples
 from arena import Unsupported, setting
@@ -35,8 +29,8 @@ class PointFunctions(PreparedExamples):
     A private learner errs more than ln(T)/(16 ε) times from t* on, or predicts against b at x* in many rounds
     of the background: docs/proofs/hidden_point.md.
 
-    background: "one" uses a single point; "all" draws it from all points but x* in every round. start:
-    "uniform" draws t* from the T rounds; "scale" draws a power of two first, then t* up to the next one.
+    background: "one" uses a single point; "all" draws it from all points but x* in every round. start: see
+    `draw_start_rounds`.
     """
 
     name = "point-functions"
@@ -46,8 +40,10 @@ class PointFunctions(PreparedExamples):
     start: str = start_setting()
     decoys: float = decoys_setting()
 
-    def _draw_examples(self, games: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        learner, concept_class = self.learner, self._concept_class
+    def _draw_examples(
+        self, concept_class: ConceptClass, games: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        learner = self.learner
         first = () if learner is None else (first_labels(learner, domain_points(concept_class)),)
         places = find_hiding_places(concept_class, first, everywhere=self.background == ALL)
         hidden = rng.choice(places.hidden, games)[:, None]

@@ -10,6 +10,7 @@ import numpy as np
 from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
 from adversaries.online.base import ClassAdversary, domain_points
 from arena import Commit, Example, Moves, setting
+from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
 from arena.settings import at_least, at_most, one_of, whole
 
@@ -29,8 +30,9 @@ class PreparedExamples(ClassAdversary):
     protocol: str = protocol_setting()
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        points = domain_points(self._concept_class)
-        columns, y = self._draw_examples(games, rng)
+        concept_class = self._concept_class
+        points = domain_points(concept_class)
+        columns, y = self._draw_examples(concept_class, games, rng)
         if self.protocol == OBLIVIOUS:
             yield Commit(points[columns], y)
             return None
@@ -39,7 +41,9 @@ class PreparedExamples(ClassAdversary):
         return None
 
     @abstractmethod
-    def _draw_examples(self, games: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
+    def _draw_examples(
+        self, concept_class: ConceptClass, games: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
         """The examples of every game, (games, rounds) each: the columns of the points, and the labels."""
 
 
@@ -64,8 +68,10 @@ class IidExamples(PreparedExamples):
     def realizable(self) -> bool:
         return self.noise == 0
 
-    def _draw_examples(self, games: int, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray]:
-        labels = concept_sets(self._concept_class).labels
+    def _draw_examples(
+        self, concept_class: ConceptClass, games: int, rng: np.random.Generator
+    ) -> tuple[np.ndarray, np.ndarray]:
+        labels = concept_sets(concept_class).labels
         columns = self._draw_columns(labels.shape[1], games, rng)
         y = labels[self._draw_targets(len(labels), games, rng), columns]
         return columns, y ^ (rng.random(y.shape) < self.noise) if self.noise else y

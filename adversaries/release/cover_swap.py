@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import permutations
 
 import attrs
 import numpy as np
@@ -141,12 +142,8 @@ def _list_pairs(dimension: int, background: int) -> Iterator[tuple[Sample, Sampl
     examples: list[LabelledPoint] = [(point, label) for point in points for label in (0, 1)]
     for copies in range(background + 1):
         for shared in examples if copies else examples[:1]:
-            for first in examples:
-                yield from (
-                    (_build_sample(first, shared, copies), _build_sample(second, shared, copies))
-                    for second in examples
-                    if second != first
-                )
+            for first, second in permutations(examples, 2):
+                yield _build_sample(first, shared, copies), _build_sample(second, shared, copies)
 
 
 def _build_sample(example: LabelledPoint, shared: LabelledPoint, copies: int) -> Sample:

@@ -43,7 +43,7 @@ class Canary(VotingAdversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         swap = find_canary(self.learner, self.sample)
-        return (yield from self._repeat_query(swap, games))
+        return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score
 
 
 @lru_cache(maxsize=32)

@@ -77,7 +77,6 @@ def _simulate_separation(learner: Any, swap: VoteSwap, queries: int) -> float:
 
 
 def _simulate_scores(learner: Any, sample: Sample, point: np.ndarray, queries: int) -> np.ndarray:
-    """(games,): the scores of simulated games."""
     state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
     state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
     x = np.broadcast_to(point, (_SIMULATED_GAMES, *point.shape))

@@ -30,12 +30,10 @@ class SmallMargin(VotingAdversary):
     name = "small-margin"
 
     below: float | None = setting(
-        None,
-        unit="votes",
-        help="the aim, below the tie; default: where an answer is most informative",
+        None, unit="votes", help="the aim, below the tie; default: where an answer is most informative"
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         below = getattr(self.learner, "telling_margin", 0.0) if self.below is None else self.below
         swap = find_narrowest_swap(self.learner, self.sample, below=below)
-        return (yield from self._repeat_query(swap, games))
+        return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score

@@ -256,7 +256,6 @@ class ConceptClass(ABC):
         """The labels (bool) of concepts and points whose leading axes broadcast."""
 
     def _vote(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """`vote` of checked arrays."""
         step = max(1, SLAB_NUMBERS // len(concepts))
         slabs = [slice(start, start + step) for start in range(0, len(points), step)]
         return np.concatenate([self.labels(concepts, points[s]).mean(axis=0) for s in slabs])

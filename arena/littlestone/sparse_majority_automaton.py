@@ -93,7 +93,6 @@ class _MistakeBudgets:
         return self._best[concepts][1]
 
     def _can_keep(self, concepts: int, budget: int) -> bool:
-        """Whether some majority keeps the budget."""
         if concepts in self._best and self._best[concepts][0] <= budget:
             return True
         if budget < self._lower_bound(concepts):

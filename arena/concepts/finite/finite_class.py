@@ -35,7 +35,6 @@ class FiniteClass(MatrixClass):
     """The rows of a boolean matrix: concept c labels point x with matrix[c, x].
 
     A concept is a row index and a point is a column index, from 0. Rows may be equal, and so may columns.
-    ERM returns the lowest row among the best, and row 0 for an empty sample.
 
     matrix: (concepts, points) of 0 and 1, stored as read-only bool. Classes with equal matrices are equal.
 

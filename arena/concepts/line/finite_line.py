@@ -52,8 +52,6 @@ class Points(LineClass):
 
     A concept is the index of z in the domain, from 0.
 
-    domain: the points, in increasing order.
-
     >>> Points(range(1, 5)).labels([0, 3], [1, 4]).tolist()
     [[True, False], [False, True]]
     """
@@ -82,8 +80,6 @@ class Intervals(LineClass):
     """The concepts 1[a <= x <= b] for points a <= b of the domain, and the empty interval.
 
     A concept is an index: 0 is the empty interval, the others follow in the order of (a, b), as in `ends`.
-
-    domain: the points, in increasing order.
 
     >>> Intervals((1, 2, 4)).ends.tolist()
     [[inf, -inf], [1.0, 1.0], [1.0, 2.0], [1.0, 4.0], [2.0, 2.0], [2.0, 4.0], [4.0, 4.0]]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, ClassVar
 
@@ -27,10 +26,6 @@ MAX_FOR_PAIRS = 24
 MAX_FOR_WEIGHTED_PAIRS = 12
 
 
-def _convert_domain(values: Iterable[Any] | None) -> tuple[float, ...] | None:
-    return None if values is None else as_domain(values)
-
-
 @attrs.frozen(repr=False)
 class Thresholds(ConceptClass):
     """The concepts c_t(x) = 1[x >= t]. A concept is its t, a float, and t = +inf labels everything 0.
@@ -50,7 +45,9 @@ class Thresholds(ConceptClass):
     vc_dimension = 1
 
     domain: tuple[float, ...] | None = attrs.field(
-        default=None, converter=_convert_domain, validator=check_increasing
+        default=None,
+        converter=attrs.converters.optional(as_domain),
+        validator=attrs.validators.optional(check_increasing),
     )
 
     def __repr__(self) -> str:
