@@ -1,4 +1,4 @@
-"""The game: moves, replies, referees, engine, views, transcripts, concept classes, randomness, errors."""
+"""The game itself: players, moves, replies, referees, the engine, transcripts and concept classes."""
 
 from arena.claims import ERROR, MISTAKES, REGRET, Bound, Claim, Neighbours, PrivacyUnit
 from arena.engine import Played, View, play
@@ -41,7 +41,7 @@ from arena.replies import (
     Trained,
 )
 from arena.sample import Sample, Training
-from arena.scorebook import Noted, Scorebook
+from arena.scorebook import MistakeCounts, Scorebook
 from arena.settings import setting
 from arena.transcript import Transcript
 
@@ -74,11 +74,11 @@ __all__ = [
     "InternalError",
     "InvalidArgument",
     "Learner",
+    "MistakeCounts",
     "Move",
     "Moves",
     "Neighbours",
     "NotConforming",
-    "Noted",
     "Oblivious",
     "Played",
     "PlayerError",

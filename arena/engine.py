@@ -1,4 +1,4 @@
-"""The engine: seats a learner, lets an adversary play it before a referee, and returns what happened."""
+"""The engine: lets an adversary play against a learner under a referee, and returns the outcome."""
 
 from __future__ import annotations
 
@@ -15,15 +15,16 @@ from arena.moves import Move
 from arena.players import Adversary, Learner
 from arena.points import freeze
 from arena.randomness import Streams, block_seed, streams
-from arena.referees import LearnerStates, Referee, Table
+from arena.referees import Batch, BatchSetup, Referee
 from arena.replies import Reply
-from arena.scorebook import Noted, Scorebook
+from arena.scorebook import MistakeCounts, Scorebook
+from arena.settings import at_least, check_value
 from arena.transcript import Entry, Transcript
 
 
 @attrs.frozen(eq=False)
 class View:
-    """What the adversary saw: its replies in order, and the seed of its coins."""
+    """What the adversary saw: its replies in order, and the seed of its random numbers."""
 
     replies: tuple[Reply, ...]
     seed: np.random.SeedSequence
@@ -31,18 +32,16 @@ class View:
 
 @attrs.frozen(eq=False, kw_only=True)
 class Played:
-    """The outcome of a table of n games.
+    """The outcome of a batch of n games.
 
-    worlds: (n,) bool, which world each game was in.
-    score: (n,) float64, the adversary's score, or None.
-    flag: (n,) bool, where the worlds differed. challenges: what they differed in (see `arena.claims`).
-    halted: (n,) bool, or None where the protocol knows no halts.
-    mistakes: (n,) int, or None where the protocol counts none.
-    rounds: how many rounds were played.
-    noted: what the scorebook holds, or None without one.
-    failed: (n,) bool, the games that ended because the learner raised, or None where that is not a reply.
+    worlds: (n,) bool, the world of each game. score: (n,) float64, the adversary's, or None.
+    flag: (n,) bool, whether the worlds differed. challenges: in what they differed.
+    halted: (n,) bool, or None if the protocol has no halts.
+    mistakes: (n,) int, or None if the protocol counts none. rounds: the number of rounds played.
+    mistake_counts: what the scorebook holds, or None without one.
+    failed: (n,) bool, the games that ended because the learner raised, or None without `faults`.
     view, transcript: None unless recorded.
-    alone: the recorded games one by one, where they were played so.
+    single_games: the recorded games, where they were played one by one.
     """
 
     worlds: np.ndarray
@@ -52,11 +51,11 @@ class Played:
     halted: np.ndarray | None
     mistakes: np.ndarray | None
     rounds: int
-    noted: Noted | None = None
+    mistake_counts: MistakeCounts | None = None
     failed: np.ndarray | None = None
     view: View | None = None
     transcript: Transcript | None = None
-    alone: tuple[Played, ...] = ()
+    single_games: tuple[Played, ...] = ()
 
 
 def play(
@@ -73,39 +72,39 @@ def play(
 ) -> Played:
     """Play `games` games in lockstep.
 
-    Games 2j and 2j + 1 are a pair: one in each world, by the referee's coin. An adversary in game style is
-    played one game after the other, each a table of its own.
+    Games 2j and 2j + 1 are a pair, one in each world; a random bit of the referee decides which. An adversary
+    in game style plays one game after the other, each as a batch of its own.
 
-    worlds: (games,) bool, the worlds instead of the coin's.
-    faults: what the adversary sees includes that the learner fails: every game is played alone, and where
-        the learner raises, be it a refusal such as BudgetExceeded, it ends, with the score infinity. A
-        breach of the protocol is no failure and raises here too.
-    scorebook: what to note while online games go on.
+    worlds: (games,) bool, to choose the worlds instead.
+    faults: the adversary sees that the learner fails. Every game is played alone. If the learner raises, even
+        a refusal such as BudgetExceeded, the game ends with the score infinity. A violation of the protocol
+        is not a failure and raises.
+    record: keep the view and the transcript.
+    scorebook: what to count in online games.
 
-    Raises ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if
-    a player does not know the protocol.
+    Raises: ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if it
+    does not play the protocol or the arguments are invalid.
     """
     check_protocol(learner, adversary, referee)
-    if games < 0:
-        raise InvalidArgument("the number of games must be at least 0", value=games)
+    check_value("games", games, at_least(0))
     root = block_seed(seed, 0) if isinstance(seed, int) else seed
-    coins = streams(root)
+    random = streams(root)
     if scorebook is not None:
         _check_scorebook(scorebook, referee, faults)
-    own = freeze(_worlds(referee, games, coins.referee) if worlds is None else np.array(worlds, bool))
+    own = freeze(_draw_worlds(referee, games, random.referee) if worlds is None else np.array(worlds, bool))
     if own.shape != (games,):
-        raise InvalidArgument(f"{games} games have as many worlds", value=own.shape)
+        raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
     if not faults and not isinstance(adversary, GameAdversary):
-        return _play_batch(learner, adversary, referee, own, coins, root, record, scorebook=scorebook)
-    alone = [
-        _play_alone(learner, adversary, referee, own, g, root, record, faults, scorebook)
+        return _play_batch(learner, adversary, referee, own, random, root, record, scorebook=scorebook)
+    single_games = [
+        _play_single(learner, adversary, referee, own, g, root, record, faults, scorebook)
         for g in range(games)
     ]
-    return alone[0] if games == 1 else _joined(alone, own, record, scorebook)
+    return single_games[0] if games == 1 else _join_games(single_games, own, record, scorebook)
 
 
 def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> None:
-    """Refuse players that do not know the protocol."""
+    """Refuse players that do not play the protocol. Raises: InvalidArgument."""
     for kind, player in (("learner", learner), ("adversary", adversary)):
         if referee.name not in player.protocols:
             raise InvalidArgument(
@@ -115,26 +114,25 @@ def check_protocol(learner: Learner, adversary: Adversary, referee: Referee) -> 
 
 
 def _check_scorebook(scorebook: Scorebook, referee: Referee, faults: bool) -> None:
-    rounds = getattr(referee, "T", None)
-    if rounds is None:
+    if referee.rounds is None:
         raise Unsupported(
-            f"{referee.name} counts no mistakes, so a scorebook has nothing to note",
+            f"{referee.name} counts no mistakes, so a scorebook has nothing to count",
             remedy="Leave it out, or play an online protocol.",
         )
     if faults:
         raise Unsupported(
-            "a scorebook notes whole games, and a learner's failure ends one early",
+            "a scorebook counts whole games, and a failure of the learner ends one early",
             remedy="Leave out faults.",
         )
-    scorebook.check(rounds)
+    scorebook.check(referee.rounds)
 
 
-def _worlds(referee: Referee, games: int, rng: np.random.Generator) -> np.ndarray:
+def _draw_worlds(referee: Referee, games: int, rng: np.random.Generator) -> np.ndarray:
     return pair_worlds(games, rng) if referee.two_worlds else np.zeros(games, bool)
 
 
 def pair_worlds(games: int, rng: np.random.Generator) -> np.ndarray:
-    """(games,) bool: of games 2j and 2j + 1, one in each world."""
+    """(games,) bool: random worlds, such that games 2j and 2j + 1 are in different ones."""
     first = rng.integers(0, 2, size=(games + 1) // 2, dtype=np.int8).astype(bool)
     return np.column_stack([first, ~first]).ravel()[:games]
 
@@ -144,7 +142,7 @@ def _play_batch(
     adversary: Adversary,
     referee: Referee,
     worlds: np.ndarray,
-    coins: Streams,
+    random: Streams,
     root: np.random.SeedSequence,
     record: bool,
     faults: bool = False,
@@ -152,30 +150,30 @@ def _play_batch(
 ) -> Played:
     games = len(worlds)
     log: list[Entry] | None = [] if record else None
-    state = _start(learner, games, coins.learner)
-    states = LearnerStates(
+    state = _start(learner, games, random.learner)
+    setup = BatchSetup(
         state, learner.name, adversary.name, learner.point_shape, worlds, log, faults, scorebook
     )
-    table = referee.open(states)
+    batch = referee.open(setup)
     replies: list[Reply] | None = [] if record else None
     failed = False
     try:
-        returned = _run(adversary, games, coins.adversary, table, replies)
-        table.close()
+        returned = _run(adversary, games, random.adversary, batch, replies)
+        batch.close()
     except PlayerError as error:
         if not faults or error.player != "learner":
             raise
         returned, failed = np.full(games, np.inf), True
-    score = _scores(returned, adversary, games, table.round)
+    score = _read_score(returned, adversary, games, batch.round)
     return Played(
         worlds=worlds,
         score=score,
-        flag=table.flag,
-        challenges=frozenset(table.challenges),
-        halted=table.halted,
-        mistakes=table.mistakes,
-        rounds=table.round,
-        noted=table.noted,
+        flag=batch.flag,
+        challenges=batch.challenges,
+        halted=batch.halted,
+        mistakes=batch.mistakes,
+        rounds=batch.round,
+        mistake_counts=batch.mistake_counts,
         failed=np.full(games, failed) if faults else None,
         view=None if replies is None else View(tuple(replies), root),
         transcript=None if log is None else Transcript(tuple(log), worlds, score),
@@ -195,10 +193,10 @@ def _run(
     adversary: Adversary,
     games: int,
     rng: np.random.Generator,
-    table: Table,
+    batch: Batch,
     replies: list[Reply] | None,
 ) -> object:
-    """Hand moves and replies to and fro until the adversary returns; its return value."""
+    """Pass moves and replies back and forth until the adversary returns; its return value."""
     moves = adversary.play(games, rng)
     if not isinstance(moves, Generator):
         raise ProtocolViolation(
@@ -217,27 +215,27 @@ def _run(
         except ArenaError:
             raise
         except RAISED as error:
-            raise PlayerError.of(error, player="adversary", name=adversary.name, round=table.round) from error
+            raise PlayerError.of(error, player="adversary", name=adversary.name, round=batch.round) from error
         if not isinstance(move, Move):
             raise ProtocolViolation(
                 "an adversary yields moves",
                 player=f"adversary {adversary.name}",
-                round=table.round,
+                round=batch.round,
                 expected="a Move such as Train or Query",
                 got=type(move).__name__,
             )
-        reply = table.take(move)
+        reply = batch.carry_out(move)
         if replies is not None:
             replies.append(reply)
 
 
-def _scores(returned: object, adversary: Adversary, games: int, round: int) -> np.ndarray | None:
+def _read_score(returned: object, adversary: Adversary, games: int, round: int) -> np.ndarray | None:
     if returned is None:
         return None
     score = np.asarray(returned)
     if score.dtype.kind not in "biuf" or score.shape != (games,):
         raise ProtocolViolation(
-            "a score is one number a game",
+            "a score is one number for each game",
             player=f"adversary {adversary.name}",
             round=round,
             expected=f"numbers of shape ({games},)",
@@ -255,7 +253,7 @@ def _scores(returned: object, adversary: Adversary, games: int, round: int) -> n
     return freeze(score)
 
 
-def _play_alone(
+def _play_single(
     learner: Learner,
     adversary: Adversary,
     referee: Referee,
@@ -274,24 +272,26 @@ def _play_alone(
         raise error.in_games([game]) from error
 
 
-def _joined(alone: list[Played], worlds: np.ndarray, record: bool, scorebook: Scorebook | None) -> Played:
-    """The outcome of n single games as the outcome of one table."""
+def _join_games(
+    single_games: list[Played], worlds: np.ndarray, record: bool, scorebook: Scorebook | None
+) -> Played:
+    """The outcome of n single games as the outcome of one batch."""
 
-    def joined(name: str) -> np.ndarray | None:
-        parts = [getattr(one, name) for one in alone]
+    def join(name: str) -> np.ndarray | None:
+        parts = [getattr(played, name) for played in single_games]
         return None if any(part is None for part in parts) else np.concatenate(parts or [np.zeros(0)])
 
-    notes = [one.noted for one in alone if one.noted is not None]
-    flag = joined("flag")
+    counts = [played.mistake_counts for played in single_games if played.mistake_counts is not None]
+    flag = join("flag")
     return Played(
         worlds=freeze(worlds),
-        score=joined("score"),
+        score=join("score"),
         flag=np.zeros(0, bool) if flag is None else flag.astype(bool),
-        challenges=frozenset().union(*(one.challenges for one in alone)),
-        halted=joined("halted"),
-        mistakes=joined("mistakes"),
-        rounds=max((one.rounds for one in alone), default=0),
-        noted=None if scorebook is None else Noted.joined(scorebook, notes),
-        failed=joined("failed"),
-        alone=tuple(alone) if record else (),
+        challenges=frozenset().union(*(played.challenges for played in single_games)),
+        halted=join("halted"),
+        mistakes=join("mistakes"),
+        rounds=max((played.rounds for played in single_games), default=0),
+        mistake_counts=None if scorebook is None else MistakeCounts.join(scorebook, counts),
+        failed=join("failed"),
+        single_games=tuple(single_games) if record else (),
     )

@@ -1,4 +1,4 @@
-"""Everything the arena refuses, and how it says so: the rule, the value, the remedy."""
+"""The errors of the arena. A refusal names the rule, the value that breaks it, and a remedy."""
 
 from __future__ import annotations
 
@@ -6,18 +6,20 @@ from collections.abc import Sequence
 
 import numpy as np
 
-# What a player may raise: sys.exit() in it would end a run with the status of one that found nothing.
+# Exceptions of a player that are caught. SystemExit would otherwise end a run as if it had found nothing.
 RAISED = (Exception, SystemExit)
+
+_MOST_GAMES = 5  # games that a message lists
 
 
 class ArenaError(Exception):
-    """Base of every refusal. Faults of the arena itself are `InternalError` instead."""
+    """Base of every refusal. A fault of the arena itself is an `InternalError` instead."""
 
 
 class InvalidArgument(ArenaError, ValueError):
-    """A value that no rule allows.
+    """A value that is not allowed.
 
-    `rule` says what must hold, `value` what was given, `remedy` what to do about it.
+    rule: what must hold. value: what was given. remedy: what to do about it.
     """
 
     def __init__(self, rule: str, *, value: object = None, remedy: str = "") -> None:
@@ -32,18 +34,18 @@ class InvalidArgument(ArenaError, ValueError):
 
 
 class Unsupported(InvalidArgument):
-    """A request that makes sense but that this learner, class or protocol cannot meet."""
+    """A sensible request that this learner, class or protocol cannot meet."""
 
 
 class BudgetExceeded(ArenaError):
-    """A learner was asked for more than its budget (answers, rounds, halts) allows."""
+    """A learner was asked for more answers, rounds or halts than its budget allows."""
 
 
 class ProtocolViolation(ArenaError):
     """A player broke the protocol.
 
-    Attributes: `rule` (what the protocol says), `player` (kind and name), `round`
-    (0 is the training phase), `games` (the offending rows of the table), `expected`, `got`.
+    rule: what the protocol says. player: kind and name. round: 0 is the training phase. games: the indices of
+    the games in which it happened, or None. expected, got: values. remedy: what to do about it.
     """
 
     def __init__(
@@ -67,7 +69,7 @@ class ProtocolViolation(ArenaError):
         super().__init__(self._message())
 
     def in_games(self, games: list[int]) -> ProtocolViolation:
-        """The same violation, told of these rows of a larger table."""
+        """The same violation, with other indices of games."""
         return ProtocolViolation(
             self.rule,
             player=self.player,
@@ -79,8 +81,8 @@ class ProtocolViolation(ArenaError):
         )
 
     def _message(self) -> str:
-        where = "the training phase" if self.round == 0 else f"round {self.round}"
-        parts = [f"{self.player}, {where}{_games(self.games)}: {self.rule}"]
+        where = _name_round(self.round)
+        parts = [f"{self.player}, {where}{_list_games(self.games)}: {self.rule}"]
         if self.expected is not None:
             parts.append(f"expected {self.expected}")
         if self.got is not None:
@@ -93,11 +95,11 @@ class ProtocolViolation(ArenaError):
 
 
 class PlayerError(ArenaError):
-    """A player raised an exception of its own; it is chained as the cause where the process allows."""
+    """A player raised an exception of its own, which is chained as the cause."""
 
     @classmethod
     def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:
-        """What `error`, raised by the player's code, becomes; raise it from `error`."""
+        """The error to raise from `error`, an exception of the player's code."""
         return cls(player, name, round, describe_error(error))
 
     def __init__(self, player: str, name: str, round: int, error: str) -> None:
@@ -105,15 +107,17 @@ class PlayerError(ArenaError):
         self.name = name
         self.round = round
         self.error = error
-        where = "the training phase" if round == 0 else f"round {round}"
-        super().__init__(f"{player} {name} raised {error} in {where}")
+        super().__init__(f"{player} {name} raised {error} in {_name_round(round)}")
 
     def __reduce__(self) -> tuple[object, ...]:
         return (type(self), (self.player, self.name, self.round, self.error))
 
 
 class NotConforming(ArenaError):
-    """A player fails a check of `arena.testing`. Attributes: `player` (its name), `rule`, `got`."""
+    """A player fails a check of `arena.testing`.
+
+    player: its name. rule: what must hold. got: what was observed.
+    """
 
     def __init__(self, player: str, rule: str, got: str = "") -> None:
         self.player = player
@@ -126,24 +130,28 @@ class NotConforming(ArenaError):
 
 
 class InternalError(Exception):
-    """A fault of the arena, never of a player or a user."""
+    """A fault of the arena itself, not of a player or a user."""
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception of a player's own in one phrase: its kind, and what it says if it says anything."""
+    """An exception as text: its type, and its message if it has one."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
-def _games(games: list[int] | None) -> str:
+def _name_round(round: int) -> str:
+    return "the training phase" if round == 0 else f"round {round}"
+
+
+def _list_games(games: list[int] | None) -> str:
     if games is None:
         return ""
-    shown = ", ".join(str(g) for g in games[:5])
-    more = f" and {len(games) - 5} more" if len(games) > 5 else ""
+    shown = ", ".join(str(g) for g in games[:_MOST_GAMES])
+    more = f" and {len(games) - _MOST_GAMES} more" if len(games) > _MOST_GAMES else ""
     return f", game{'s' if len(games) > 1 else ''} {shown}{more}"
 
 
 def _rebuild(kind: type[ArenaError], message: str, state: dict[str, object]) -> ArenaError:
-    # Errors cross process boundaries by pickle; keyword-only constructors need help there.
+    # Errors cross process boundaries as pickles, which cannot call keyword-only constructors.
     error = kind.__new__(kind)
     error.args = (message,)
     error.__dict__.update(state)

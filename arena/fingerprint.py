@@ -1,6 +1,6 @@
-"""By what a plan knows a callable: its name and a digest of its code.
+"""Identity of a callable across processes: its name and a digest of its code.
 
-A function's own text says where it lies in memory, which is another place in every process.
+The `repr` of a function contains its address in memory, which differs between processes.
 """
 
 from __future__ import annotations
@@ -12,59 +12,60 @@ from typing import Any
 
 import numpy as np
 
-_TOLD = bool | int | float | complex | str | bytes | None | np.generic
+_LITERAL = bool | int | float | complex | str | bytes | None | np.generic
 
 
 def callable_name(function: Any) -> str:
-    """What to call a callable: `f`, or `f(scale=2)` of a partial.
+    """The name of a callable: `f`, or `f(scale=2)` for a partial.
 
-    >>> name_of(partial(round, ndigits=2))
+    >>> callable_name(partial(round, ndigits=2))
     'round(ndigits=2)'
     """
     if isinstance(function, partial):
-        given = [repr(value) for value in function.args]
-        given += [f"{name}={value!r}" for name, value in function.keywords.items()]
-        return f"{callable_name(function.func)}({', '.join(given)})"
+        arguments = [repr(value) for value in function.args]
+        arguments += [f"{name}={value!r}" for name, value in function.keywords.items()]
+        return f"{callable_name(function.func)}({', '.join(arguments)})"
     return getattr(function, "__qualname__", None) or type(function).__qualname__
 
 
 def fingerprint(function: Any) -> str:
-    """The same for two callables of one module and name that run the same code with the same defaults and
-    enclosed values; under one minor version of Python, in any process. Values of a module that the code looks
-    up by name are not part of it, nor are attributes of a callable that is no function.
+    """A text that is equal for callables of the same module, name, code, defaults and enclosed values, in any
+    process of one minor version of Python.
+
+    Not part of it: global variables that the code uses, and attributes of a callable that is not a function.
     """
-    return _of(function, (id(function),))
+    return _identify(function, (id(function),))
 
 
-_Above = tuple[int, ...]  # identities of what holds a value: a function may enclose itself
+_Path = tuple[int, ...]  # ids of the objects that contain a value: a function may enclose itself
 
 
-def _of(function: Any, above: _Above) -> str:
+def _identify(function: Any, path: _Path) -> str:
     if isinstance(function, partial):
-        return _text((function.func, function.args, sorted(function.keywords.items())), above)
-    home = f"{getattr(function, '__module__', None) or type(function).__module__}:{callable_name(function)}"
+        return _text((function.func, function.args, sorted(function.keywords.items())), path)
+    origin = f"{getattr(function, '__module__', None) or type(function).__module__}:{callable_name(function)}"
     code = getattr(function, "__code__", None)
     if code is None:
-        return home
-    enclosed = [_enclosed(cell) for cell in function.__closure__ or ()]
-    told = _text((code, function.__defaults__, function.__kwdefaults__, enclosed), above)
-    return f"{home} {hashlib.sha256(told.encode()).hexdigest()[:16]}"
+        return origin
+    enclosed = [_read_cell(cell) for cell in function.__closure__ or ()]
+    content = _text((code, function.__defaults__, function.__kwdefaults__, enclosed), path)
+    return f"{origin} {hashlib.sha256(content.encode()).hexdigest()[:16]}"
 
 
-def _enclosed(cell: CellType) -> object:
+def _read_cell(cell: CellType) -> object:
     try:
         return cell.cell_contents
-    except ValueError:  # of a name that was deleted, or is not yet there
+    except ValueError:  # the name was deleted, or has no value yet
         return CellType
 
 
-def _text(value: object, above: _Above) -> str:
-    """The same in every process; of what it does not know, the kind alone."""
-    if isinstance(value, _TOLD):
+def _text(value: object, path: _Path) -> str:
+    """A text that is the same in every process; for a value of an unknown kind, the kind alone."""
+    if isinstance(value, _LITERAL):
         return repr(value)
-    if id(value) in above:
-        return f"^{above.index(id(value))}"
-    within = (*above, id(value))
+    if id(value) in path:
+        return f"^{path.index(id(value))}"
+    within = (*path, id(value))
     if isinstance(value, CodeType):
         return _text((value.co_code, value.co_consts, value.co_names), within)
     if isinstance(value, tuple | list):
@@ -77,5 +78,5 @@ def _text(value: object, above: _Above) -> str:
     if isinstance(value, np.ndarray):
         return f"{value.dtype.str}{value.shape}{hashlib.sha256(value.tobytes()).hexdigest()}"
     if callable(value):
-        return _of(value, within)
+        return _identify(value, within)
     return f"{type(value).__module__}:{type(value).__qualname__}"

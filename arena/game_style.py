@@ -1,6 +1,6 @@
-"""Game style: players written in plain Python for one game, lifted to tables.
+"""Game style: players written in plain Python for one game, lifted to batches of games.
 
-Slow (microseconds a move and game), but the shortest way to write a player down, and an isolated one: a
+It is slow (microseconds for each move and game), but it is the shortest way to write a player, and a
 game-style player cannot see another game.
 """
 
@@ -12,7 +12,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.errors import ProtocolViolation
+from arena.concepts.base import ConceptClass
+from arena.errors import ProtocolViolation, Unsupported
 from arena.players import Adversary, Learner, Moves
 from arena.replies import Hypothesis
 from arena.sample import Training
@@ -22,25 +23,35 @@ from arena.sample import Training
 class GameLearner(Learner):
     """A learner written for one game.
 
-    `sit(rng)` returns the state of one game, with the methods of its protocol on scalars:
-    `train(sample)`, `predict(x) -> 0 or 1`, `halted` (a bool); `release(sample) -> value`;
-    `hypothesis() -> concept`, `observe(x, y)`. With `hypothesis`, the spec gives `concept_class`.
+    The state of one game has the methods of its protocol on scalars: `train(sample)`, `predict(x)` -> 0 or 1,
+    and `halted`, a bool (False if it is left out); `release(sample)` -> value; `hypothesis()` -> concept and
+    `observe(x, y)`.
     """
 
+    @property
+    def concept_class(self) -> ConceptClass:
+        """The class of its hypotheses' concepts; a class attribute suffices.
+
+        Raises: Unsupported if it does not have one.
+        """
+        raise Unsupported(
+            f"{self.name} has no concept_class", remedy="Define one, for `hypothesis` needs it."
+        )
+
     @abstractmethod
-    def sit(self, rng: np.random.Generator) -> Any:
-        """The state of one game, all coins from `rng`."""
+    def start_one(self, rng: np.random.Generator) -> Any:
+        """The running state of one game, which draws all random numbers from `rng`."""
 
-    def start(self, games: int, rng: np.random.Generator) -> LiftedLearner:
-        return LiftedLearner([self.sit(child) for child in rng.spawn(games)], self)
+    def start(self, games: int, rng: np.random.Generator) -> LiftedState:
+        return LiftedState([self.start_one(child) for child in rng.spawn(games)], self)
 
 
-class LiftedLearner:
-    """n single games behind the interface of a table."""
+class LiftedState:
+    """The states of n single games, with the methods of the state of a batch."""
 
-    def __init__(self, states: list[Any], spec: GameLearner) -> None:
+    def __init__(self, states: list[Any], learner: GameLearner) -> None:
         self._states = states
-        self._spec = spec
+        self._learner = learner
 
     @property
     def halted(self) -> np.ndarray:
@@ -58,8 +69,8 @@ class LiftedLearner:
         return np.array([state.release(s) for state, s in zip(self._states, samples, strict=True)])
 
     def hypothesis(self) -> Hypothesis:
-        concept_class = getattr(self._spec, "concept_class")  # noqa: B009 - only online learners have one
-        return Hypothesis(concept_class, np.array([state.hypothesis() for state in self._states]))
+        concepts = np.array([state.hypothesis() for state in self._states])
+        return Hypothesis(self._learner.concept_class, concepts)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
         for state, point, label in zip(self._states, x, y, strict=True):
@@ -68,12 +79,11 @@ class LiftedLearner:
 
 @attrs.frozen
 class GameAdversary(Adversary):
-    """An adversary written for one game: `play_one(rng)` yields moves and is sent replies of scalars
-    (`reply.label`, `reply.halted`); it may return a score, one number."""
+    """An adversary written for one game, whose replies hold scalars (`reply.label`, `reply.halted`)."""
 
     @abstractmethod
     def play_one(self, rng: np.random.Generator) -> Moves:
-        """The generator of one game."""
+        """Yield the moves of one game; return the score, one number, or None."""
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if games != 1:
@@ -90,4 +100,4 @@ class GameAdversary(Adversary):
                 move = moves.send(reply)
             except StopIteration as end:
                 return None if end.value is None else np.array([end.value], np.float64)
-            reply = (yield move).of_game(0)
+            reply = (yield move).select_game(0)

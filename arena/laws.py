@@ -1,9 +1,8 @@
-"""What a learner may tell of its own law: the yardstick of every audit that plays games.
+"""Output distributions of learners, for exact audits and likelihood ratios.
 
-A learner before `Release` tells the law of the value that it releases for a sample (`ValueLaw`), that of the
-concept if it releases a hypothesis. A learner before `Figure1` or `Voting` tells how its answers come about
-(`AnswerLaw`): as a hidden Markov chain. No game shows a law; exact audits and likelihood ratios are made
-from them.
+Under `Release` it is the distribution of the released value (`ValueLaw`), or of the concept if a hypothesis
+is released. Under `Figure1` and `Voting` it is that of the answers, given as a hidden Markov chain
+(`AnswerLaw`). No game shows an output distribution.
 """
 
 from __future__ import annotations
@@ -19,84 +18,88 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.points import freeze, hash_rows
 
-_SLAB = 8_192  # values hashed at a time, so that they stay in cache
-_SLACK = 1e-9  # how far from 1 the sum of told probabilities may be
+_CHUNK = 8_192  # values that are hashed at a time, so that they stay in the cache
+_TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
 
 
 class ValueLaw(ABC):
-    """The law of one released value."""
+    """The distribution of one released value."""
 
     @abstractmethod
     def log_density(self, values: np.ndarray) -> np.ndarray:
-        """(n,): the log of the probability, or density, of each of values (n, ...); -inf where impossible.
+        """(n,): the log of the probability or density of each of values (n, ...), -inf if it is impossible.
 
-        The laws that one learner tells for different samples speak of the same reference measure, so that
+        All distributions of one learner have densities with respect to one reference measure, so that
         differences of log densities are log-likelihood ratios.
         """
 
 
-def _own(values: Any) -> np.ndarray:
+def _copy_values(values: Any) -> np.ndarray:
     return freeze(np.array(values))
 
 
-def _own_chances(values: Any) -> np.ndarray:
+def _copy_probabilities(values: Any) -> np.ndarray:
     return freeze(np.array(values, dtype=np.float64))
 
 
 @attrs.frozen(eq=False, slots=False)
 class Finite(ValueLaw):
-    """Finitely many values.
+    """A distribution on finitely many values.
 
-    Shapes: values (k, ...), distinct; probabilities (k,), of sum 1.
+    Shapes: values (k, ...), distinct; probabilities (k,) of sum 1.
+
+    Raises: InvalidArgument if they are not.
 
     >>> law = Finite([0, 1], [0.25, 0.75])
     >>> np.exp(law.log_density(np.array([1, 7]))).tolist()
     [0.75, 0.0]
     """
 
-    values: np.ndarray = attrs.field(converter=_own)
-    probabilities: np.ndarray = attrs.field(converter=_own_chances)
+    values: np.ndarray = attrs.field(converter=_copy_values)
+    probabilities: np.ndarray = attrs.field(converter=_copy_probabilities)
 
     def __attrs_post_init__(self) -> None:
         k = len(self.values) if self.values.ndim else 0
         if k == 0 or self.probabilities.shape != (k,):
             raise InvalidArgument(f"{k} values need as many probabilities", value=self.probabilities.shape)
-        if not ((self.probabilities >= 0).all() and abs(self.probabilities.sum() - 1) <= _SLACK):
-            raise InvalidArgument("probabilities are at least 0 and of sum 1", value=self.probabilities.sum())
+        if not ((self.probabilities >= 0).all() and abs(self.probabilities.sum() - 1) <= _TOLERANCE):
+            raise InvalidArgument(
+                "probabilities must be at least 0 and have sum 1", value=self.probabilities.sum()
+            )
         if len(np.unique(self.values, axis=0)) != k:
-            raise InvalidArgument("the values of a law must be distinct", value=k)
+            raise InvalidArgument("the values of a distribution must be distinct", value=k)
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
-        place, known = self.place(values)
-        return np.where(known, _log(self.probabilities)[place], -np.inf)
+        index, possible = self.place(values)
+        return np.where(possible, _log(self.probabilities)[index], -np.inf)
 
     def place(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,): the index of each of values (n, ...) among the law's, and whether it is one of them.
+        """(n,): the index of each of values (n, ...) in `self.values`, and whether it is one of them.
 
-        Values are told apart by a hash of 64 bits.
+        Values are compared by hashes of 64 bits.
         """
-        keys, order = self._keys
-        asked = np.empty(len(values), np.uint64)
-        for start in range(0, len(values), _SLAB):
-            asked[start : start + _SLAB] = hash_rows(_flat(values[start : start + _SLAB]))
-        found = np.minimum(np.searchsorted(keys, asked), len(keys) - 1)
-        return order[found], keys[found] == asked
+        hashes, order = self._sorted_hashes
+        wanted = np.empty(len(values), np.uint64)
+        for start in range(0, len(values), _CHUNK):
+            wanted[start : start + _CHUNK] = hash_rows(_flatten(values[start : start + _CHUNK]))
+        index = np.minimum(np.searchsorted(hashes, wanted), len(hashes) - 1)
+        return order[index], hashes[index] == wanted
 
     @cached_property
-    def _keys(self) -> tuple[np.ndarray, np.ndarray]:
-        keys = hash_rows(_flat(self.values))
-        order = np.argsort(keys)
-        return keys[order], order
+    def _sorted_hashes(self) -> tuple[np.ndarray, np.ndarray]:
+        hashes = hash_rows(_flatten(self.values))
+        order = np.argsort(hashes)
+        return hashes[order], order
 
 
 @attrs.frozen(eq=False, kw_only=True)
 class Density(ValueLaw):
-    """One number with a density: or, as a part of `Branches`, the share of the law that falls to the branch.
+    """A number with a density; as a part of `Branches`, the density times the probability of the branch.
 
-    log: the log of the density at x (n,), -inf where it vanishes.
-    kinks: where the density, or a derivative of it, jumps. Between neighbours it is smooth.
-    low, high: beyond them lies less than 1e-15 of the law, on either side.
-    scale: over how much x it changes by a factor; only to choose where to look.
+    log: x (n,) -> the log of the density, -inf where it is 0.
+    kinks: where the density or one of its derivatives jumps. Between them it is smooth.
+    low, high: less than 1e-15 of the mass lies beyond either of them.
+    scale: the length over which the density changes by a factor; it sets how finely quadratures are cut.
     """
 
     log: Callable[[np.ndarray], np.ndarray]
@@ -111,7 +114,7 @@ class Density(ValueLaw):
 
 @attrs.frozen(eq=False)
 class Independent(ValueLaw):
-    """A vector of independent parts, one a coordinate."""
+    """A vector with independent coordinates, one of `parts` each."""
 
     parts: tuple[Finite | Density, ...]
 
@@ -126,11 +129,10 @@ class Independent(ValueLaw):
 
 @attrs.frozen(eq=False, kw_only=True)
 class Branches(ValueLaw):
-    """A choice among finitely many branches and, in some, a number besides. The value shows both.
+    """A choice among finitely many branches, some of which also have a number. The value shows both.
 
-    parts: for each branch its probability, or the share of the density that falls to it.
-    read: values (n, ...) -> the branch (n,) and the number (n,) that each shows (any number where the branch
-        has none).
+    parts: for each branch its probability or, if it has a number, its density.
+    read: values (n, ...) -> the branches (n,) and the numbers (n,); any number if the branch has none.
     """
 
     parts: tuple[float | Density, ...]
@@ -138,51 +140,51 @@ class Branches(ValueLaw):
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
         branch, number = self.read(np.asarray(values))
-        found = np.full(len(branch), -np.inf)
+        result = np.full(len(branch), -np.inf)
         for index, part in enumerate(self.parts):
-            here = branch == index
+            rows = branch == index
             if isinstance(part, Density):
-                found[here] = part.log_density(number[here])
+                result[rows] = part.log_density(number[rows])
             else:
-                found[here] = _log(np.array(part))
-        return found
+                result[rows] = _log(np.array(part))
+        return result
 
 
 class AnswerLaw(ABC):
-    """How a trained predictor answers, as a hidden Markov chain.
+    """The distribution of a trained predictor's answers, as a hidden Markov chain.
 
-    The chain is in one of m states, which nobody sees; the state says with what chance each of k outcomes
-    answers a query, and what it then becomes. A continuous hidden state is told by the nodes and weights of
-    a quadrature.
+    The chain has m hidden states. The state determines the probability of each of k outcomes of a query, and
+    the distribution of the next state. A continuous hidden state is represented by the nodes and weights of a
+    quadrature.
 
-    outcomes: for each, the label and whether the learner has halted with it.
+    outcomes: the label of each outcome, and whether the learner halts with it.
     """
 
     outcomes: ClassVar[tuple[tuple[int, bool], ...]] = ((0, False), (1, False))
 
     @property
     def last(self) -> int | None:
-        """The number of the answer with which every game halts, whatever it was told; None: there is none."""
+        """The number of the answer with which every game halts, whatever the queries; None: there is none."""
         return None
 
     @abstractmethod
     def start(self) -> np.ndarray:
-        """(m,): the chance of each state after training. The sum may miss 1 by the quadrature's error."""
+        """(m,): the probability of each state after training, up to the error of the quadrature."""
 
     @abstractmethod
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        """(k, n, m): what becomes of measures (n, m) over the states when x (n, ...) is asked.
+        """(k, n, m): the measures over the next states after the queries x (n, ...), for measures (n, m) now.
 
-        Entry [o, g] is the part of measure g in which outcome o is given, over the states that follow. Summed
-        over outcomes and states it has the mass of the measure. A game that has halted is not asked again.
+        Entry [o, g] is the part of measure g with outcome o. Summed over outcomes and states it has the mass
+        of measure g. A game that has halted is not queried again.
         """
 
 
-def _flat(values: np.ndarray) -> np.ndarray:
+def _flatten(values: np.ndarray) -> np.ndarray:
     rows = np.asarray(values, dtype=np.float64).reshape(len(values), -1)
-    return rows + 0.0  # turns -0.0 into 0.0, which compares equal but has other bits
+    return rows + 0.0  # turns -0.0 into 0.0, which is equal to it but has other bits
 
 
-def _log(chances: np.ndarray) -> np.ndarray:
+def _log(probabilities: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(chances))
+        return np.asarray(np.log(probabilities))

@@ -1,8 +1,7 @@
 """Moves: what an adversary may yield. The referee of the game says which of them are legal, and when.
 
-Wherever a move gives something "in world 0" and "in world 1", the second may be left out: the same in
-both worlds. A point is one number (or one vector) for all games of the table, or an array (n, ...) with
-one for each game.
+A value for world 1 that is left out is the same in both worlds. A point is one number or vector for all games
+of the batch, or an array (n, ...) with one for each game.
 """
 
 from __future__ import annotations
@@ -22,10 +21,9 @@ class Move:
 
 @attrs.frozen(eq=False)
 class Train(Move):
-    """The training phase (`Figure1`, `Voting`), or the one sample of `Release`.
+    """The training phase of `Figure1` and `Voting`, or the one sample of `Release`.
 
-    sample, other: the training set in world 0 and in world 1: one `Sample` for all games, or a
-    sequence of n of them.
+    sample, other: the training set in world 0 and in world 1, one `Sample` for all games or a sequence of n.
     """
 
     sample: Sample | Sequence[Sample]
@@ -34,7 +32,7 @@ class Train(Move):
 
 @attrs.frozen(eq=False)
 class Query(Move):
-    """A prediction query: the point in world 0, and in world 1 (`Figure1`; `Voting` wants them equal)."""
+    """A query: the point in world 0 and in world 1. `Voting` requires that they are equal."""
 
     x: Any
     other: Any = None
@@ -42,10 +40,9 @@ class Query(Move):
 
 @attrs.frozen(eq=False)
 class Queries(Move):
-    """k queries in a row, all chosen before the first of them is answered: k rounds of `Figure1` or `Voting`,
-    the points equal in both worlds.
+    """k queries in a row, the same in both worlds, all chosen before the first of them is answered.
 
-    For players that need not hear each answer before the next query: a learner may answer them together.
+    They are k rounds of `Figure1` or `Voting`. A learner may answer them together, which is faster.
 
     x: (k, ...), the same for all games, or (n, k, ...).
     """
@@ -55,10 +52,10 @@ class Queries(Move):
 
 @attrs.frozen(eq=False)
 class Unlabelled(Move):
-    """Unlabelled points that are handed to the learner between queries, for it to learn from (`Figure1`).
+    """Unlabelled points that the learner of `Figure1` is given between queries, to learn from.
 
-    Both worlds have as many, and they differ in at most one place. It is no round, and nothing is shown but
-    whether the learner has halted.
+    Both worlds have the same number of points, which differ in at most one place. The move is not a round;
+    the reply shows only whether the learner has halted.
 
     x, other: the points in world 0 and in world 1, (k, ...), the same for all games, or (n, k, ...).
     """
@@ -69,13 +66,14 @@ class Unlabelled(Move):
 
 @attrs.frozen(eq=False)
 class Example(Move):
-    """One round of `Adaptive` or `SpecialRound`: the labelled example, and at the special round its rival.
+    """One round of `Adaptive` or `SpecialRound`: a labelled example.
 
-    x, y: the example (in world 0); other_x, other_y: the one in world 1, both or neither.
-    target: in a realizable game, a concept of its class that agrees with all its examples, one for all games
-    or one for each. It is named in every round, the same, or in none; the learner is not told. It spares the
-    referee the search for one.
-    update: for learners that ask for it, (n,) bool: ConfidentWinnow's b_t.
+    x, y: the example, in world 0 at the special round.
+    other_x, other_y: the example in world 1 at the special round; one that is left out is the same in both.
+    target: in a realizable game, a concept that agrees with all examples, one for all games or one for each
+        game. It is named in every round or in none, and spares the referee the search for one. The learner is
+        not shown it.
+    update: for learners that take instructions, (n,) bool: the b_t of ConfidentWinnow.
     """
 
     x: Any
@@ -88,21 +86,20 @@ class Example(Move):
 
 @attrs.frozen(eq=False)
 class Commit(Move):
-    """The whole sequence of `Oblivious`.
+    """The whole sequence of `Oblivious`, as arrays or as an iterator.
 
-    x, y: x (T, ...) or (n, T, ...), y (T,) or (n, T). Or else
-    examples: an iterator of T `Example`, which is run to its end without hearing of the learner: a sequence
-    that is made as it is needed, and takes no memory. Whoever makes one must draw from no generator that is
-    used elsewhere meanwhile.
-    target: as in `Example`, of x and y; `examples` name theirs.
-    look: False where the reply is of no use; it then holds no hypotheses.
+    x, y: x (T, ...) or (n, T, ...), y (T,) or (n, T).
+    examples: an iterator of T `Example`. It is run to its end without seeing the learner, so that a sequence
+        is generated as it is needed and takes no memory. It must not share a generator of random numbers.
+    target: as in `Example`, for x and y; the Examples of an iterator name theirs.
+    show_hypotheses: if False, the reply holds no hypotheses.
     """
 
     x: Any = None
     y: Any = None
     examples: Iterator[Example] | None = None
     target: Any = None
-    look: bool = True
+    show_hypotheses: bool = True
 
 
 @attrs.frozen(eq=False)

@@ -1,14 +1,16 @@
 """The two kinds of player. Read this file to write either.
 
-A *learner* is a frozen attrs spec: parameters, its claim, its theorem. `spec.seat(games, rng)` returns the
-running state of n games, whose methods are those that its protocol asks for:
+A *learner* is a frozen attrs class, its configuration: settings, privacy claim and theorem. The method
+`start(games, rng)` returns the running state of n games, with the methods of its protocol:
 
-    Figure1, Voting                  train(training), predict(x) -> labels, halted
-    Release                          release(training) -> value or Hypothesis
+    Figure1, Voting                     train(training), predict(x) -> labels, halted
+    Release                             release(training) -> values or Hypothesis
     Oblivious, Adaptive, SpecialRound   hypothesis() -> Hypothesis, observe(x, y)
 
-An *adversary* is a frozen attrs spec with one generator, `play(games, rng)`: it yields moves, is sent
-replies, and may return a score (n,), higher = "looks like world 1".
+What a state or a configuration may offer beyond that is in `arena.capabilities`.
+
+An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
+replies, and may return a score (n,). Higher scores mean "this looks like world 1".
 """
 
 from __future__ import annotations
@@ -20,12 +22,13 @@ from typing import Any, ClassVar, Protocol, Self
 import attrs
 import numpy as np
 
+from arena.capabilities import HasConcepts, finite_domain
 from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move
-from arena.points import finite_domain, freeze
-from arena.replies import Hypothesis, Reply
+from arena.points import freeze
+from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 
 Moves = Generator[Move, Any, "np.ndarray | None"]
@@ -33,11 +36,11 @@ Moves = Generator[Move, Any, "np.ndarray | None"]
 
 @attrs.frozen
 class Learner(ABC):
-    """Spec of a learner: hashable, printable, and the same for every table it is seated at.
+    """Configuration of a learner: hashable, printable, and the same for every batch of games.
 
     name: what the command line calls it.
-    protocols: names of the referees it can sit before, for instance ("Figure1",).
-    theorem: where its claim comes from.
+    protocols: names of the referees under which it plays, for instance ("Figure1",).
+    theorem: the source of its claim.
     """
 
     name: ClassVar[str] = ""
@@ -46,53 +49,53 @@ class Learner(ABC):
 
     @property
     def point_shape(self) -> tuple[int, ...]:
-        """The shape of one point, that of its concept class (its setting `concepts`) if it has one: () for
-        numbers, (d,) for vectors."""
-        concepts = getattr(self, "concepts", None)
+        """The shape of one point: () for numbers, (d,) for vectors. A setting `concepts` determines it."""
+        concepts = self.concepts if isinstance(self, HasConcepts) else None
         return () if concepts is None else concepts.point_shape
 
     @property
     @abstractmethod
     def claim(self) -> Claim:
-        """The privacy it promises, computed from its parameters."""
+        """The privacy that it promises, computed from its settings."""
 
     @abstractmethod
     def start(self, games: int, rng: np.random.Generator) -> Any:
-        """The running state of `games` independent games, all coins from `rng`."""
+        """The running state of `games` independent games, which draws all random numbers from `rng`."""
 
     @property
     def sample_size(self) -> int | None:
-        """How many training examples it needs at least; None: any number will do."""
+        """The least number of training examples that it needs; None: any number will do."""
         return None
 
     def adapt_to(self, sample_size: int) -> Self:
-        """The spec to use on a sample of `sample_size` examples; the same spec unless it has sizes to fit."""
+        """The configuration to use on so many examples; the same one unless it has sizes to adapt."""
         return self
 
     @property
     def common_random_numbers(self) -> bool:
-        """Whether every game draws the same coins in the same order, whatever it or others are told.
+        """Whether every game draws the same random numbers in the same order, whatever any game receives.
 
-        Then two tables with the same coins, one in each world, can be compared game by game, which sharpens
-        audits a great deal. A learner that draws anew only in the games that need it is not in step.
+        If so, two batches with the same random numbers, one in each world, can be compared game by game,
+        which makes audits much sharper. A learner that draws anew only in the games that need it does not
+        qualify.
         """
         return False
 
     @property
     def own_coins(self) -> bool:
-        """Whether it draws coins that its seat was not given, so that no seed repeats its games.
+        """Whether it draws random numbers that do not come from `rng`, so that no seed repeats its games.
 
-        They must be independent all the same, in whatever processes they are played: `arena.testing.fresh_coins`.
+        They must be independent in every process that plays its games: see `arena.testing.fresh_coins`.
         """
         return False
 
     @property
     def some_points(self) -> np.ndarray:
-        """(k, ...): a few points of its domain, for those who must choose inputs without knowing it."""
+        """(k, ...): a few points of its domain, for players that must choose points without knowing it."""
         domain = finite_domain(self)
         if domain is not None:
-            few = np.unique(np.linspace(0, len(domain) - 1, 5).astype(int))
-            return freeze(np.asarray(domain, float)[few])
+            indices = np.unique(np.linspace(0, len(domain) - 1, 5).astype(int))
+            return freeze(np.asarray(domain, float)[indices])
         if not self.point_shape:
             return freeze(np.array([0.0, 0.5, 1.0]))
         ones = np.ones(self.point_shape)
@@ -104,23 +107,23 @@ class Learner(ABC):
         return None
 
     def law(self, sample: Sample) -> ValueLaw | AnswerLaw:
-        """Its law when trained on `sample`: a `ValueLaw` before Release, an `AnswerLaw` before Figure1 and
-        Voting.
+        """Its output distribution when trained on `sample`: a `ValueLaw` under Release, an `AnswerLaw` under
+        Figure1 and Voting.
 
-        Raises: Unsupported where it cannot tell.
+        Raises: Unsupported if it is not known.
         """
         raise Unsupported(
-            f"{self.name} does not tell its law",
-            remedy="Audit it by playing, or let its spec define law(sample).",
+            f"{self.name} does not declare its output distribution",
+            remedy="Audit it by playing, or define law(sample) on the learner.",
         )
 
 
 @attrs.frozen
 class Adversary(ABC):
-    """Spec of an adversary.
+    """Configuration of an adversary.
 
-    A subclass that declares a field `learner` is given the opponent's *spec* (never the opponent);
-    one that declares a field `sample` is given the user's data, if there are any.
+    A subclass with a field `learner` receives the opponent's *configuration*, never its running state. One
+    with a field `sample` receives the user's data, if there are any.
     """
 
     name: ClassVar[str] = ""
@@ -136,24 +139,19 @@ class Adversary(ABC):
 
     @property
     def realizable(self) -> bool:
-        """Whether some concept of the learner's class agrees with all its examples, in every game.
+        """Whether, in every game, some concept of the learner's class agrees with all its examples.
 
-        A class attribute will do: `realizable = True`. A race holds it to that.
+        A class attribute suffices: `realizable = True`. A race enforces it.
         """
         return False
 
     @abstractmethod
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        """Yield one move for all `games` games, be sent one reply; return the score (n,) or None."""
+        """Yield one move for all games, receive one reply, and so on; return the score (n,) or None."""
 
 
 class PredictorState(Protocol):
-    """What Figure 1 and Voting ask of a seated learner.
-
-    It may also tell `votes(x)`, (n,) in [0, 1]: adversaries that seat the spec at a table of their own ask
-    for it to find where the votes tie. No referee shows it. And it may take unlabelled points (n, k, ...) of
-    Figure 1 with `fresh(x)`.
-    """
+    """What Figure1 and Voting ask of a running learner."""
 
     @property
     def halted(self) -> np.ndarray:
@@ -163,37 +161,22 @@ class PredictorState(Protocol):
         """Receive the training sets and choose h_0."""
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """Receive the queries x (n, ...), return the labels h_{r-1}(x), (n,) bool or int of 0 and 1; before
-        Voting also of `UNSTABLE`."""
+        """Receive the queries x (n, ...) and return the labels h_{r-1}(x), (n,) bool or int of 0 and 1; under
+        Voting also `UNSTABLE`."""
 
 
 class ReleaseState(Protocol):
-    """What Release asks of a seated learner."""
+    """What Release asks of a running learner."""
 
     def release(self, training: Training) -> np.ndarray | Hypothesis:
-        """Receive the samples, release one value (n, ...) or one hypothesis a game."""
+        """Receive the samples; release one value (n, ...) or one hypothesis for each game."""
 
 
 class OnlineState(Protocol):
-    """What the online protocols ask of a seated learner.
-
-    One that takes instructions also has `instruct(update)`, (n,) bool, which is called before `observe` in
-    rounds in which the adversary gives some: ConfidentWinnow's b_t.
-    """
+    """What the online protocols ask of a running learner."""
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis h_t of this round."""
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        """Receive this round's example: x (n, ...), y (n,) of 0 and 1."""
-
-
-__all__ = [
-    "Adversary",
-    "Learner",
-    "Moves",
-    "OnlineState",
-    "PredictorState",
-    "ReleaseState",
-    "Reply",
-]
+        """Receive this round's examples: x (n, ...), y (n,) of 0 and 1."""

@@ -1,4 +1,4 @@
-"""Points and labels as arrays: what is accepted, and how it is shown."""
+"""Points and labels as arrays: which values are accepted, and how they are shown."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
-_ODD = np.uint64(0x9E3779B97F4A7C15)
+_MULTIPLIER = np.uint64(
+    0x9E3779B97F4A7C15
+)  # odd, 2^64 over the golden ratio, as usual in multiplicative hashing
+_MOST_COORDINATES = 6  # of a vector, that are shown
 
 
 def freeze(array: np.ndarray) -> np.ndarray:
@@ -18,7 +21,7 @@ def freeze(array: np.ndarray) -> np.ndarray:
 
 
 def as_points(points: Any) -> np.ndarray:
-    """`points` as an array of finite numbers, or a refusal."""
+    """`points` as an array of finite numbers. Raises: InvalidArgument if they are anything else."""
     try:
         array = np.asarray(points)
     except ValueError as error:
@@ -26,12 +29,12 @@ def as_points(points: Any) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise InvalidArgument("points must be numbers", value=array.dtype.name)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InvalidArgument("points must be finite: no NaN, no infinity", value=_odd(array))
+        raise InvalidArgument("points must be finite: no NaN, no infinity", value=_first_infinite(array))
     return array
 
 
 def as_labels(labels: Any) -> np.ndarray:
-    """`labels` as int8 of 0 and 1, or a refusal."""
+    """`labels` as int8 of 0 and 1. Raises: InvalidArgument if they are anything else."""
     array = np.asarray(labels)
     if array.dtype.kind not in "biuf" or not ((array == 0) | (array == 1)).all():
         raise InvalidArgument("labels must be 0 or 1", value=np.unique(array)[:5].tolist())
@@ -39,47 +42,40 @@ def as_labels(labels: Any) -> np.ndarray:
 
 
 def is_shared(x: np.ndarray) -> bool:
-    """Whether x (n, ...) is one point broadcast to all games, so that work for it can be done once."""
+    """Whether x (n, ...) is one point broadcast to all games, so that one computation serves all."""
     return len(x) > 0 and x.strides[0] == 0
 
 
 def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
     """(n,) bool: where two arrays of points (n, ...) hold different points."""
-    differs: np.ndarray = (first != second).any(axis=tuple(range(1, first.ndim)))
-    return differs
+    return np.asarray((first != second).any(axis=tuple(range(1, first.ndim))))
 
 
 def hash_rows(rows: np.ndarray) -> np.ndarray:
-    """(n,) uint64, of rows (n, F) of float64: equal for equal ones, different for others but for a chance in
-    2^64.
+    """(n,) uint64: hashes of the rows of an array (n, F) of float64. Different rows collide with probability
+    about 2^-64.
     """
     keys = np.zeros(len(rows), np.uint64)
     for column in np.ascontiguousarray(rows.T).view(np.uint64):
         keys ^= column
         keys ^= column >> np.uint64(29)
-        keys *= _ODD
+        keys *= _MULTIPLIER
         keys ^= keys >> np.uint64(32)
     return keys
 
 
-def finite_domain(spec: Any) -> tuple[Any, ...] | None:
-    """The points of the spec's concept class (its setting `concepts`) in order, if its domain is finite."""
-    domain: tuple[Any, ...] | None = getattr(getattr(spec, "concepts", None), "domain", None)
-    return domain
-
-
 def format_point(point: Any) -> str:
-    """A point for people.
+    """A point as text.
 
-    >>> point_text(0.5), point_text([1.0, 2.0])
+    >>> format_point(0.5), format_point([1.0, 2.0])
     ('0.5', '[1 2]')
     """
     if np.ndim(point) == 0:
         return f"{float(point):.6g}"
     values = np.ravel(point)
-    more = " ..." if len(values) > 6 else ""
-    return "[" + " ".join(f"{float(v):.4g}" for v in values[:6]) + more + "]"
+    more = " ..." if len(values) > _MOST_COORDINATES else ""
+    return "[" + " ".join(f"{float(v):.4g}" for v in values[:_MOST_COORDINATES]) + more + "]"
 
 
-def _odd(array: np.ndarray) -> float:
+def _first_infinite(array: np.ndarray) -> float:
     return float(array[~np.isfinite(array)].flat[0])

@@ -1,4 +1,4 @@
-"""Replies: all that an adversary ever sees. Arrays are read-only, axis 0 = games."""
+"""Replies: all that an adversary ever sees. Arrays are read-only; axis 0 is the game."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ import numpy as np
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
 
-NO_LABEL = -1  # withheld, or the learner had halted
-UNSTABLE = 2  # ⊥ before Voting: the votes were too close to be told
+NO_LABEL = -1  # the label is withheld, or the learner had halted
+UNSTABLE = 2  # the label ⊥ of Voting: the votes were too close
 
 
 @attrs.frozen(eq=False)
 class Reply:
     """Base of every reply."""
 
-    def of_game(self, game: int) -> Any:
-        """The reply as one game sees it: scalars where the table has arrays."""
+    def select_game(self, game: int) -> Any:
+        """The reply as one game sees it: scalars in place of arrays."""
         return self
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
-        """Everything that it says to a table, (n, ...) each; hypotheses by their concepts."""
+        """All that it shows to n games, arrays (n, ...); a hypothesis is shown as its concepts."""
         return ()
 
 
@@ -36,14 +36,14 @@ class Trained(Reply):
 
 @attrs.frozen(eq=False)
 class Received(Reply):
-    """The reply to unlabelled points: they have reached the learner.
+    """The reply to unlabelled points, which the learner has received.
 
-    halted: (n,) bool: the learner has stopped.
+    halted: (n,) bool, whether the learner has halted.
     """
 
     halted: np.ndarray
 
-    def of_game(self, game: int) -> Received:
+    def select_game(self, game: int) -> Received:
         return Received(self.halted[game])
 
     @property
@@ -55,15 +55,14 @@ class Received(Reply):
 class Answer(Reply):
     """The reply to a query.
 
-    label: (n,) int8: 0, 1, before Voting also `UNSTABLE`, or `NO_LABEL` where it was withheld or the learner
-    has halted.
-    halted: (n,) bool: the learner has stopped. Where the round was withheld, as it stood before the round.
+    label: (n,) int8, 0, 1 or under Voting `UNSTABLE`; `NO_LABEL` if it is withheld or the learner had halted.
+    halted: (n,) bool, whether the learner has halted; in a withheld round, whether it had before.
     """
 
     label: np.ndarray
     halted: np.ndarray
 
-    def of_game(self, game: int) -> Answer:
+    def select_game(self, game: int) -> Answer:
         return Answer(self.label[game], self.halted[game])
 
     @property
@@ -73,7 +72,7 @@ class Answer(Reply):
 
 @attrs.frozen(eq=False)
 class Answers(Reply):
-    """The reply to k queries in a row: what k replies to a query each would say.
+    """The reply to k queries in a row: the k replies to the queries, as columns.
 
     label: (n, k) int8. halted: (n, k) bool.
     """
@@ -81,7 +80,7 @@ class Answers(Reply):
     label: np.ndarray
     halted: np.ndarray
 
-    def of_game(self, game: int) -> Answers:
+    def select_game(self, game: int) -> Answers:
         return Answers(self.label[game], self.halted[game])
 
     @property
@@ -90,47 +89,47 @@ class Answers(Reply):
 
 
 def list_answers(replies: Iterable[Reply]) -> list[Answer]:
-    """The answers among the replies, query by query."""
-    found: list[Answer] = []
+    """The answers among the replies, one for each query."""
+    answers: list[Answer] = []
     for reply in replies:
         if isinstance(reply, Answer):
-            found.append(reply)
+            answers.append(reply)
         elif isinstance(reply, Answers):
-            found += [
+            answers += [
                 Answer(label, halted) for label, halted in zip(reply.label.T, reply.halted.T, strict=True)
             ]
-    return found
+    return answers
 
 
 @attrs.frozen(eq=False)
 class Hypothesis:
-    """A released hypothesis a game: `h(x)` labels points.
+    """The released hypotheses of n games: `h(x)` labels points.
 
-    concepts: (n,) or (n, ...): one concept a game, in the terms of `concept_class`.
+    concepts: (n, ...), one concept of `concept_class` for each game.
     """
 
     concept_class: ConceptClass
     concepts: np.ndarray
 
     def __call__(self, x: Any) -> np.ndarray:
-        """(n,) bool: the label of x, one point for all games or (n, ...) with one for each game."""
+        """(n,) bool: the labels of x, one point for all games or one for each game (n, ...)."""
         return self.concept_class.label(self.concepts, x)
 
-    def of_game(self, game: int) -> Callable[[Any], bool]:
-        """The hypothesis of one game: a function from a point to its label."""
-        alone = Hypothesis(self.concept_class, self.concepts[game : game + 1])
-        return lambda x: bool(alone(x)[0])
+    def select_game(self, game: int) -> Callable[[Any], bool]:
+        """The hypothesis of one game, a function from a point to its label."""
+        single = Hypothesis(self.concept_class, self.concepts[game : game + 1])
+        return lambda x: bool(single(x)[0])
 
 
 @attrs.frozen(eq=False)
 class Released(Reply):
-    """What the learner released under `Release`: a value (n, ...) or a hypothesis a game."""
+    """What the learner released under `Release`: values (n, ...) or hypotheses."""
 
     value: Any
 
-    def of_game(self, game: int) -> Released:
+    def select_game(self, game: int) -> Released:
         if isinstance(self.value, Hypothesis):
-            return Released(self.value.of_game(game))
+            return Released(self.value.select_game(game))
         return Released(self.value[game])
 
     @property
@@ -140,14 +139,12 @@ class Released(Reply):
 
 @attrs.frozen(eq=False)
 class Shown(Reply):
-    """The hypothesis of the round (`Adaptive`, `SpecialRound`); None after the last round of
-    `SpecialRound`.
-    """
+    """The hypothesis of the round of `Adaptive` or `SpecialRound`; None after the last of `SpecialRound`."""
 
     hypothesis: Any
 
-    def of_game(self, game: int) -> Shown:
-        return Shown(None if self.hypothesis is None else self.hypothesis.of_game(game))
+    def select_game(self, game: int) -> Shown:
+        return Shown(None if self.hypothesis is None else self.hypothesis.select_game(game))
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
@@ -156,12 +153,12 @@ class Shown(Reply):
 
 @attrs.frozen(eq=False)
 class Stream(Reply):
-    """All hypotheses h_1 ... h_T of `Oblivious`, in order."""
+    """The hypotheses h_1 … h_T of `Oblivious`, in order."""
 
     hypotheses: tuple[Any, ...]
 
-    def of_game(self, game: int) -> Stream:
-        return Stream(tuple(h.of_game(game) for h in self.hypotheses))
+    def select_game(self, game: int) -> Stream:
+        return Stream(tuple(h.select_game(game) for h in self.hypotheses))
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:

@@ -1,4 +1,4 @@
-"""Training data: ordered lists of labelled examples, kept as runs of equal examples."""
+"""Training data: ordered lists of labelled examples, stored as runs of equal examples."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_labels, as_points, format_point, freeze
+from arena.points import as_labels, as_points, format_point, freeze, points_differ
 
 
 def _own_points(points: Any) -> np.ndarray:
@@ -24,10 +24,12 @@ def _own_counts(counts: Any) -> np.ndarray | None:
 
 @attrs.frozen(eq=False, slots=False, repr=False)
 class Sample:
-    """An ordered list of labelled examples, as runs.
+    """An ordered list of labelled examples, stored as runs.
 
-    Shapes: points (k, ...), labels (k,) of 0 and 1, counts (k,) of at least 1: the list holds
-    `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on.
+    Shapes: points (k, ...), labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds `counts[0]`
+    copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the lists.
+
+    Raises: InvalidArgument if the shapes or the values are others.
 
     >>> Sample([0.5, 0.5, 2.0], [0, 1, 1], [3, 2, 1])
     Sample(6 examples: 3 x (0.5, 0), 2 x (0.5, 1), 1 x (2, 1))
@@ -46,7 +48,7 @@ class Sample:
             raise InvalidArgument(f"a sample of {runs} points needs as many labels", value=self.labels.shape)
         if counts.shape != (runs,) or counts.dtype.kind not in "iu" or (counts < 1).any():
             raise InvalidArgument(
-                "counts must be one whole number of at least 1 for each point", value=counts.tolist()[:5]
+                "counts must be one integer of at least 1 for each point", value=counts.tolist()[:5]
             )
         object.__setattr__(self, "counts", freeze(counts.astype(np.int64)))
         freeze(self.labels)
@@ -58,8 +60,8 @@ class Sample:
 
     @cached_property
     def digest(self) -> str:
-        """A fingerprint of the list itself, the same however its runs are cut."""
-        merged = self._runs_joined()
+        """A hash of the list, the same however it is divided into runs."""
+        merged = self._merge_runs()
         state = hashlib.sha256()
         for array in merged:
             state.update(f"{array.dtype.str}{array.shape}".encode())
@@ -76,12 +78,12 @@ class Sample:
         return f"Sample({self.describe()})"
 
     def describe(self, most: int = 4) -> str:
-        """A line for people: the size and the first runs."""
+        """The size and the first `most` runs, as one line of text."""
         runs = [
             f"{c:,} x ({format_point(p)}, {y})"
             for c, p, y in zip(self.counts[:most], self.points, self.labels, strict=False)
         ]
-        more = f", and {len(self.counts) - most} runs more" if len(self.counts) > most else ""
+        more = f", and {len(self.counts) - most} more runs" if len(self.counts) > most else ""
         return f"{self.size:,} examples: " + ", ".join(runs) + more
 
     def replace_one(self, run: int, point: Any, label: int) -> Sample:
@@ -97,17 +99,18 @@ class Sample:
         )
         labels = np.insert(self.labels, run + 1, label)
         counts = np.insert(counts, run + 1, 1)
-        kept = counts > 0
-        return Sample(points[kept], labels[kept], counts[kept])
+        left = counts > 0
+        return Sample(points[left], labels[left], counts[left])
 
     def distinct(self) -> Sample:
-        """The same multiset with one run an example, sorted: what an order-blind learner needs."""
+        """The same multiset of examples, sorted and with one run for each distinct example."""
         first, which = self.kinds()
         counts = np.bincount(which, weights=self.counts).round().astype(np.int64)
         return Sample(self.points[first], self.labels[first], counts)
 
     def kinds(self) -> tuple[np.ndarray, np.ndarray]:
-        """The first run of each distinct example, examples sorted; and which of these each run is, (k,)."""
+        """The index of the first run of each distinct example, in sorted order; and (k,), which distinct
+        example each run holds."""
         rows = np.column_stack([self.points.reshape(len(self.points), -1), self.labels])
         _, first, which = np.unique(rows, axis=0, return_index=True, return_inverse=True)
         return first, which.ravel()
@@ -117,24 +120,23 @@ class Sample:
         return np.repeat(self.points, self.counts, axis=0), np.repeat(self.labels, self.counts)
 
     def differences(self, other: Sample) -> int:
-        """At how many positions the two lists hold different examples (-1: they differ in length)."""
+        """The number of positions at which the lists hold different examples; -1 if their lengths differ."""
         if self.size != other.size or self.points.shape[1:] != other.points.shape[1:]:
             return -1
         ends, other_ends = np.cumsum(self.counts), np.cumsum(other.counts)
-        cuts = np.union1d(ends, other_ends)
-        lengths = np.diff(cuts, prepend=0)
-        here, there = np.searchsorted(ends, cuts), np.searchsorted(other_ends, cuts)
-        unlike = self.labels[here] != other.labels[there]
-        points = self.points[here] != other.points[there]
-        unlike |= points.reshape(len(points), -1).any(axis=1)
-        return int(lengths[unlike].sum())
+        stretches = np.union1d(ends, other_ends)  # their ends; within each, both lists hold one example
+        lengths = np.diff(stretches, prepend=0)
+        own, others = np.searchsorted(ends, stretches), np.searchsorted(other_ends, stretches)
+        differ = self.labels[own] != other.labels[others]
+        differ |= points_differ(self.points[own], other.points[others])
+        return int(lengths[differ].sum())
 
-    def _runs_joined(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    def _merge_runs(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
         flat = self.points.reshape(len(self.points), -1)
         new = np.ones(len(flat), bool)
         new[1:] = (flat[1:] != flat[:-1]).any(axis=1) | (self.labels[1:] != self.labels[:-1])
         starts = np.flatnonzero(new)
-        # Digests must not tell 1 from 1.0, which compare equal.
+        # As floats, since 1 and 1.0 compare equal and must have equal digests.
         return (
             self.points[starts].astype(np.float64),
             self.labels[starts],
@@ -144,9 +146,9 @@ class Sample:
 
 @attrs.frozen(eq=False)
 class Training:
-    """What a learner receives in the training phase: the table's distinct samples, and who got which.
+    """What a learner receives in the training phase: the distinct samples, and which game got which.
 
-    Shapes: which (n,) indexes `samples`. The order of `samples` says nothing about the worlds.
+    which: (n,), indices of `samples`. The order of `samples` reveals nothing about the worlds.
     """
 
     samples: tuple[Sample, ...]
@@ -154,7 +156,7 @@ class Training:
 
     @classmethod
     def of(cls, samples: Sequence[Sample], which: np.ndarray) -> Training:
-        """Game g is given `samples[which[g]]`; equal samples are merged and the order made neutral."""
+        """Game g gets `samples[which[g]]`. Equal samples are merged, and ordered by their digests."""
         ordered = sorted(set(samples), key=lambda s: s.digest)
         place = {sample: i for i, sample in enumerate(ordered)}
         return cls(tuple(ordered), freeze(np.array([place[s] for s in samples])[which]))
@@ -164,8 +166,8 @@ class Training:
         return len(self.which)
 
     def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
-        """Each sample with the games (row numbers) that were given it; samples that no game was given are
-        left out, except at a table of no games.
+        """Each sample with the indices of the games that got it. Samples that no game got are left out,
+        except in a batch without games.
         """
         for i, sample in enumerate(self.samples):
             games = np.flatnonzero(self.which == i)

@@ -1,4 +1,4 @@
-"""What may be noted while online games go on: the mistakes so far, and those of the best concept."""
+"""Counts of mistakes while online games are played: the learner's, and those of the best concept."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import check_hindsight, hindsight
 from arena.errors import InvalidArgument
 from arena.points import freeze
+from arena.settings import at_least, check_value, whole
 
 
 def _tuple(values: Iterable[int]) -> tuple[int, ...]:
@@ -21,13 +22,12 @@ def _tuple(values: Iterable[int]) -> tuple[int, ...]:
 
 @attrs.frozen(kw_only=True)
 class Scorebook:
-    """What to note.
+    """What to count.
 
-    marks: rounds, strictly increasing, after each of which it is noted. concepts: the class, with a finite
-    domain, whose best concept is noted too; None: none is.
+    marks: strictly increasing rounds, after each of which the mistakes so far are noted.
+    concepts: a class with a finite domain, whose best concept is counted too, or None.
 
-    Raises: InvalidArgument if the marks are no such rounds, Unsupported if the class is not finite or too
-    large.
+    Raises: InvalidArgument if the marks are no such rounds, Unsupported if the class is too large.
     """
 
     marks: tuple[int, ...] = attrs.field(converter=_tuple)
@@ -36,10 +36,9 @@ class Scorebook:
     @marks.validator
     def _check_marks(self, attribute: object, marks: tuple[int, ...]) -> None:
         for mark in marks:
-            if isinstance(mark, bool) or not isinstance(mark, int) or mark < 1:
-                raise InvalidArgument("a mark is a round, a whole number of at least 1", value=mark)
+            check_value("a mark", mark, whole, at_least(1))
         if not all(low < high for low, high in pairwise(marks)):
-            raise InvalidArgument("marks increase strictly", value=marks)
+            raise InvalidArgument("marks must increase strictly", value=marks)
 
     @concepts.validator
     def _check_concepts(self, attribute: object, concepts: ConceptClass | None) -> None:
@@ -49,18 +48,20 @@ class Scorebook:
     def check(self, rounds: int) -> None:
         """Refuse marks that a game of so many rounds does not reach."""
         if self.marks and self.marks[-1] > rounds:
-            raise InvalidArgument(f"a mark is a round of the game, of T = {rounds}", value=self.marks[-1])
+            raise InvalidArgument(
+                f"a mark must be a round of the game, of T = {rounds}", value=self.marks[-1]
+            )
 
-    def open(self, games: int) -> Scores:
-        """An empty book for a table of so many games."""
-        return Scores(self, games)
+    def open(self, games: int) -> OpenScorebook:
+        """An empty scorebook for a batch of so many games."""
+        return OpenScorebook(self, games)
 
 
 @attrs.frozen(eq=False, kw_only=True)
-class Noted:
-    """What was noted.
+class MistakeCounts:
+    """The mistakes of n games up to each of k marks.
 
-    marks: (k,) int64, the rounds. mistakes: (k, n) int64, those of the learner in each game up to each mark.
+    marks: (k,) int64, rounds. mistakes: (k, n) int64, the learner's.
     least: (k, n) int64, those of the best concept of the class in hindsight, or None without a class.
     """
 
@@ -69,8 +70,8 @@ class Noted:
     least: np.ndarray | None
 
     @classmethod
-    def joined(cls, book: Scorebook, parts: list[Noted]) -> Noted:
-        """What was noted of tables that had this scorebook, as of one table."""
+    def join(cls, book: Scorebook, parts: list[MistakeCounts]) -> MistakeCounts:
+        """The counts of several batches with this scorebook as those of one batch."""
         empty = np.zeros((len(book.marks), 0), np.int64)
         least: list[Any] = [part.least for part in parts]
         return cls(
@@ -80,8 +81,8 @@ class Noted:
         )
 
 
-class Scores:
-    """A scorebook that is being written."""
+class OpenScorebook:
+    """The scorebook of a batch that is being played."""
 
     def __init__(self, book: Scorebook, games: int) -> None:
         self._marks = book.marks
@@ -91,7 +92,7 @@ class Scores:
         self._written = 0
 
     def note(self, round: int, x: np.ndarray, y: np.ndarray, mistakes: np.ndarray) -> None:
-        """Take the example of a round, and the mistakes so far with it."""
+        """Take the examples of a round, x (n, ...) and y (n,), and the mistakes so far, (n,)."""
         if self._hindsight is not None:
             self._hindsight.add(x, y)
         if self._written == len(self._marks) or round != self._marks[self._written]:
@@ -101,10 +102,9 @@ class Scores:
             self._least[self._written] = self._hindsight.least()
         self._written += 1
 
-    @property
-    def noted(self) -> Noted:
-        """What it holds, once the games are over."""
-        return Noted(
+    def read(self) -> MistakeCounts:
+        """The counts, once the games are over."""
+        return MistakeCounts(
             marks=np.array(self._marks, np.int64),
             mistakes=self._mistakes,
             least=None if self._hindsight is None else freeze(self._least),

@@ -1,4 +1,4 @@
-"""Fields of player specs that the command line can list, explain and set."""
+"""Settings of players, which the command line can list, explain and set; and validators."""
 
 from __future__ import annotations
 
@@ -20,24 +20,24 @@ def setting(
     unit: str = "",
     check: Check | Iterable[Check] = (),
 ) -> Any:
-    """A keyword-only field of a spec, with what it is for and its unit.
+    """A keyword-only field of a player's configuration.
 
-    `arena show PLAYER` prints `help` and `unit`; `--set NAME=VALUE` sets the field. `check` is one of
-    the validators below (or several); a None default means "derived", and None always passes.
+    help, unit: what `arena show PLAYER` prints; `--set NAME=VALUE` sets the field.
+    check: one or several of the validators below. They let None pass, which as a default means "derived".
     """
     checks = [check] if callable(check) else list(check)
     return attrs.field(
         default=default,
         kw_only=True,
-        validator=[_unless_none(c) for c in checks],
+        validator=[attrs.validators.optional(c) for c in checks],
         metadata={"help": help, "unit": unit},
     )
 
 
 def check_value(name: str, value: Any, *checks: Check) -> None:
-    """Apply validators to a value that is no field, such as an argument of a function.
+    """Apply validators to a value that is not a field, such as an argument of a function.
 
-    Raises: InvalidArgument that names it `name`.
+    Raises: InvalidArgument, which calls the value `name`.
     """
     for check in checks:
         check(None, _Named(name), value)  # type: ignore[arg-type]
@@ -45,52 +45,49 @@ def check_value(name: str, value: Any, *checks: Check) -> None:
 
 @attrs.frozen
 class _Named:
-    """All that a validator reads of an attribute."""
+    """The part of an attribute that validators read."""
 
     name: str
 
 
 def at_least(bound: float) -> Check:
+    """Validate value ≥ bound."""
     return _rule(lambda value: value >= bound, f"at least {bound:g}")
 
 
 def at_most(bound: float) -> Check:
+    """Validate value ≤ bound."""
     return _rule(lambda value: value <= bound, f"at most {bound:g}")
 
 
 def more_than(bound: float) -> Check:
+    """Validate value > bound."""
     return _rule(lambda value: value > bound, f"more than {bound:g}")
 
 
 def less_than(bound: float) -> Check:
+    """Validate value < bound."""
     return _rule(lambda value: value < bound, f"less than {bound:g}")
 
 
 def whole(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-    """An integer: Python's or numpy's, but no bool."""
+    """Validate an integer of Python or numpy, not a bool."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise InvalidArgument(f"{attribute.name} must be an integer", value=value)
 
 
 def one_of(*names: str) -> Check:
+    """Validate that the value is one of some names."""
     return _rule(lambda value: value in names, "one of " + ", ".join(names))
 
 
 def _rule(holds: Callable[[Any], bool], text: str) -> Check:
     def check(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
         try:
-            fine = bool(holds(value))
+            valid = bool(holds(value))
         except TypeError:
-            fine = False
-        if not fine:
+            valid = False
+        if not valid:
             raise InvalidArgument(f"{attribute.name} must be {text}", value=value)
 
     return check
-
-
-def _unless_none(check: Check) -> Check:
-    def checked(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if value is not None:
-            check(instance, attribute, value)
-
-    return checked

@@ -10,14 +10,14 @@ import time
 from adversaries.online.random_sequences import IidExamples
 from arena.concepts import Thresholds
 from audits.races import plan_online_race, run_race
-from learners.online.conservative import Conservative
+from learners.online.conservative import ConservativeLearner
 from learners.online.halving import Halving
 from learners.online.soa import Soa
 
 ROUNDS, GAMES = 1_000, 10_000
 
 
-def seconds(learner: Conservative) -> tuple[float, int]:
+def seconds(learner: ConservativeLearner) -> tuple[float, int]:
     """With the mistakes of the worst game."""
     race = plan_online_race([(learner.name, learner, IidExamples())], rounds=ROUNDS, games=GAMES, marks=1)
     start = time.process_time()

@@ -19,11 +19,13 @@ from adversaries.online.random_sequences import IidExamples
 from arena import Adversary
 from arena.concepts import Thresholds
 from audits.races import RaceResult, plan_online_race, run_race
-from learners.online.realizable import Realizable
+from learners.online.realizable import RealizableLearner
 
 ROUNDS, GAMES = 60_000, 100
 MARKS = tuple(range(1_500, ROUNDS + 1, 1_500))
-LEARNERS = {f"d = {d}": Realizable(concepts=Thresholds(range(1, 2**d + 1)), rounds=ROUNDS) for d in (2, 3, 4)}
+LEARNERS = {
+    f"d = {d}": RealizableLearner(concepts=Thresholds(range(1, 2**d + 1)), rounds=ROUNDS) for d in (2, 3, 4)
+}
 AGAINST = {
     "adaptive: contradicts what is shown": AdaptiveConsistent(),
     "iid: points and a concept drawn beforehand": IidExamples(),
@@ -40,7 +42,7 @@ def table(results: dict[str, RaceResult]) -> str:
     rows = []
     for against, result in results.items():
         for one in result.standings:
-            size, last = LEARNERS[one.entrant.label].size, one.median
+            size, last = LEARNERS[one.entrant.label].effective_nodes, one.median
             rows.append(
                 (
                     against.split(":")[0],
@@ -67,7 +69,7 @@ def draw(results: dict[str, RaceResult]) -> None:
         for one, colour, marker in zip(result.standings, (BLUE, RED, GREEN), "osD", strict=True):
             learner = LEARNERS[one.entrant.label]
             points = len(learner.concepts.domain or ())
-            label = f"{one.entrant.label}: {points} points, N_0 = {learner.size:,}"
+            label = f"{one.entrant.label}: {points} points, N_0 = {learner.effective_nodes:,}"
             _curve(axis, marks, one.median, colour=colour, marker=marker, label=label)
         steep = marks[marks <= 36_000]  # drawn no further than the curves need
         axis.plot(steep, steep, color=GREY, linestyle=":", linewidth=1, label="an error every round")

@@ -8,7 +8,7 @@
    `ExponentialExperts`, so that `exponential_experts.cost` is what it costs.
 2. Counters of 31 ends, as 32 stretches have: the largest error over all ends beside the accuracy told.
 3. Candidates: a point comes up in one stretch only, the 16th, and is missed if any of the 256 intervals with
-   that stretch in it does not have it. That happens with probability β at most from `most_missed` + 1
+   that stretch in it does not have it. This has probability at most β from `largest_missed_count` + 1
    occurrences on.
 4. The expert that follows a concept: at each end it moves to the first candidate at which it differs from the
    concept. Occurrences since its last move of a point at which it differs and which is no candidate; rounds
@@ -41,7 +41,13 @@ from learners.mechanisms.counters.binary_counter import BinaryCounter
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
-from learners.online.experts import Candidates, MergedExperts, Moves, most_missed, noise_scale
+from learners.online.experts import (
+    Candidates,
+    MergedExperts,
+    Transitions,
+    counter_noise_scale,
+    largest_missed_count,
+)
 from learners.online.weighted_majority import WeightedMajority
 
 CLASS = Thresholds(range(16))
@@ -145,10 +151,10 @@ def counters(rng: np.random.Generator) -> str:
 
 def missed(rng: np.random.Generator) -> str:
     games, epsilon = 20_000, AgnosticExperts(epsilon=EPSILON).counters_epsilon
-    threshold = 2 * noise_scale(ENDS, epsilon)
+    threshold = 2 * counter_noise_scale(ENDS, epsilon)
     rows = []
     for beta in (0.1, 0.01):
-        told = most_missed(ENDS, epsilon, threshold=threshold, beta=beta) + 1
+        told = largest_missed_count(ENDS, epsilon, threshold=threshold, beta=beta) + 1
         for part in (1, 0.75, 0.5):
             occurs = math.ceil(part * told)
             lost = _lost(rng, games, occurs, epsilon=epsilon, threshold=threshold)
@@ -171,7 +177,7 @@ def _lost(rng: np.random.Generator, games: int, occurs: int, *, epsilon: float, 
     for end in range(1, ENDS + 1):
         for _ in range(occurs if end == middle else 0):
             candidates.observe(np.zeros(games, np.intp))
-        found = candidates.close()[:, :middle]
+        found = candidates.end_stretch()[:, :middle]
         if end >= middle:
             lost |= ~found.all(axis=(1, 2))
     return int(np.count_nonzero(lost))
@@ -197,17 +203,17 @@ class Followed:
 
 
 def follow(spec: AgnosticExperts, skew: float, rng: np.random.Generator) -> Followed:
-    moves, rows = spec.moves, np.arange(GAMES)
+    moves, rows = spec.transitions, np.arange(GAMES)
     candidates = Candidates(
         GAMES,
         POINTS,
         rng,
         ends=spec.ends,
-        length=spec.length,
+        length=spec.stretch_length,
         epsilon=spec.counters_epsilon,
-        threshold=spec.least,
+        threshold=spec.candidate_threshold,
     )
-    experts = MergedExperts(moves, GAMES, ends=spec.ends, rate=1.0, change=spec.change)
+    experts = MergedExperts(moves, GAMES, ends=spec.ends, rate=1.0, move_probability=spec.move_probability)
     labels = moves.wrong[:POINTS].T == 1  # a state that labels 1 errs on label 0
     concepts = CLASS.dichotomies(np.array(CLASS.domain)).labels
     concept = concepts[rng.integers(len(concepts), size=GAMES)]
@@ -216,7 +222,7 @@ def follow(spec: AgnosticExperts, skew: float, rng: np.random.Generator) -> Foll
     state, since, made = np.zeros((3, GAMES), np.intp)
     most, differs = np.zeros((2, GAMES), np.int64)
     for end in range(1, spec.ends + 2):
-        length = min(spec.length, spec.rounds - (end - 1) * spec.length)
+        length = min(spec.stretch_length, spec.rounds - (end - 1) * spec.stretch_length)
         points = rng.choice(POINTS, (length, GAMES), p=chance / chance.sum())
         counts = np.stack([np.bincount(points[:, game], minlength=POINTS) for game in rows])
         wrong = labels[state] != concept
@@ -226,8 +232,8 @@ def follow(spec: AgnosticExperts, skew: float, rng: np.random.Generator) -> Foll
         seen[end] = seen[end - 1] + counts
         for place in points:
             candidates.observe(place)
-        told = candidates.close()
-        experts.close(told)
+        told = candidates.end_stretch()
+        experts.end_stretch(told)
         options = told[rows, since] & wrong
         occurred = seen[end] - seen[since, rows]
         most = np.maximum(most, np.where(wrong & ~options, occurred, 0).max(axis=1))
@@ -235,7 +241,7 @@ def follow(spec: AgnosticExperts, skew: float, rng: np.random.Generator) -> Foll
         state[moved] = moves.after[state, options.argmax(axis=1)][moved]
         since[moved] = end
         made += moved
-    logs = experts.since(rows[:, None], np.arange(len(moves.states)))
+    logs = experts.last_move_scores(rows[:, None], np.arange(len(moves.states)))
     return Followed(most, differs, made, np.isfinite(logs).sum(axis=(1, 2)))
 
 
@@ -243,7 +249,9 @@ def followed(rng: np.random.Generator) -> str:
     rows = []
     for rounds in FOLLOWED:
         spec = AgnosticExperts(concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA)
-        told = most_missed(spec.ends, spec.counters_epsilon, threshold=spec.least, beta=1 / (rounds * POINTS))
+        told = largest_missed_count(
+            spec.ends, spec.counters_epsilon, threshold=spec.candidate_threshold, beta=1 / (rounds * POINTS)
+        )
         least = spec.automaton.mistakes
         for skew in (0.0, 2.0):
             found = follow(spec, skew, rng)
@@ -254,9 +262,9 @@ def followed(rng: np.random.Generator) -> str:
                     _median(found.missed),
                     f"{told:,}",
                     _median(found.differs),
-                    f"{least * (told * POINTS + spec.length):,}",
+                    f"{least * (told * POINTS + spec.stretch_length):,}",
                     f"{found.moves.max()} of {least}",
-                    f"{np.median(found.pairs):,.0f} of {len(spec.moves.states) * (spec.ends + 1):,}",
+                    f"{np.median(found.pairs):,.0f} of {len(spec.transitions.states) * (spec.ends + 1):,}",
                 )
             )
     headers = (
@@ -284,12 +292,12 @@ def experts() -> str:
     for rounds in FOLLOWED:
         spec = AgnosticExperts(concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA)
         most = spec.automaton.mistakes
-        here = sum(math.comb(spec.ends, m) * many for m, many in enumerate(ways(spec.moves, most)))
+        here = sum(math.comb(spec.ends, m) * many for m, many in enumerate(ways(spec.transitions, most)))
         rows.append((f"{rounds:,}", f"{math.comb(rounds + most, 2 * most):.2g}", f"{here:.2g}"))
     return tabulate(rows, ("T", "experts of Algorithm 7", "experts here, at most"), disable_numparse=True)
 
 
-def ways(moves: Moves, most: int) -> list[int]:
+def ways(moves: Transitions, most: int) -> list[int]:
     """In how many ways 0, 1, … `most` moves can follow each other."""
     at = np.zeros(len(moves.states), np.int64)
     at[0] = 1

@@ -38,7 +38,7 @@ from audits.races import OnlineRace, Quantile, RaceResult, plan_online_race, run
 from audits.races.game_plan import play_games
 from audits.races.race_result import make_result
 from learners.online.golowich_livni import GolowichLivni
-from learners.online.realizable import Realizable
+from learners.online.realizable import RealizableLearner
 from learners.online.soa import Soa
 
 CLASS = Points(range(1, 17))
@@ -74,8 +74,8 @@ class Curve:
         return np.array([[one.lower[-1], one.upper[-1]] for one in self.found]).T
 
 
-def realizable(rounds: int, epsilon: float) -> Realizable:
-    return Realizable(concepts=CLASS, rounds=rounds, epsilon=epsilon, nodes=32)
+def realizable(rounds: int, epsilon: float) -> RealizableLearner:
+    return RealizableLearner(concepts=CLASS, rounds=rounds, epsilon=epsilon, nodes=32)
 
 
 def reduced(rounds: int, epsilon: float = HIGH) -> GolowichLivni:

@@ -22,8 +22,8 @@ from tabulate import tabulate
 from arena import Sample
 from audits.data.one_hot import load_one_hot
 from learners.pate.ensemble import Teacher
-from learners.pate.ensemble.ensemble import trained
-from learners.pate.ensemble.margins import HighMargin, Margins
+from learners.pate.ensemble.ensemble import train_ensemble
+from learners.pate.ensemble.margins import HighMarginBand, Margins
 
 ADULT = Path(__file__).parents[1] / "examples" / "data" / "adult.csv.gz"
 TEACHERS, QUERIES = 250, 2_000
@@ -47,18 +47,18 @@ def measured(points: np.ndarray, labels: np.ndarray) -> Found:
     asked = asked[:QUERIES]
     teacher = Teacher.from_text(f"LogisticRegression(max_iter=1000):{points.shape[1]}")
     sample = Sample(points[private], labels[private])
-    votes = trained(teacher, sample, TEACHERS, 0).votes(points[asked])
+    votes = train_ensemble(teacher, sample, TEACHERS, 0).votes(points[asked])
     star = teacher.train(sample)(points[asked])
     return Found(Margins(votes.mean(axis=0), TEACHERS), (votes == star).mean(axis=0), star, labels[asked])
 
 
-def told(found: Found) -> HighMargin:
+def told(found: Found) -> HighMarginBand:
     """Print the figures; ν at every ξ."""
     band = found.margins.high_margin(np.array(LEVELS), miss=MISS)
     rows = zip(band.xi, band.nu, band.lower, band.upper, strict=True)
     headers = ("ξ", "ν: share of points with Δ ≤ ξ", "at least", "at most")
     print(tabulate([[f"{value:.3f}" for value in row] for row in rows], headers, disable_numparse=True))
-    limit, expected = found.margins.limit, found.margins.expected
+    limit, expected = found.margins.majority_limit, found.margins.expected
     far = expected > 1 / 6
     figures = {
         "mean margin": expected.mean(),
@@ -72,7 +72,7 @@ def told(found: Found) -> HighMargin:
     return found.margins.high_margin(np.linspace(0, 0.5, 101), miss=MISS)
 
 
-def draw(found: Found, band: HighMargin) -> Path:
+def draw(found: Found, band: HighMarginBand) -> Path:
     figure, (left, right) = panels(
         f"Votes of {TEACHERS} logistic regressions about {len(found.agree):,} points of Adult.\n"
         "Left: how many points are near a tie. Right: whether the teachers agree on what h* says"
@@ -84,7 +84,10 @@ def draw(found: Found, band: HighMargin) -> Path:
     left.legend(loc="upper left")
     expected, agree = found.margins.expected, found.agree - 0.5
     bins = np.linspace(-0.5, 0.5, 41)
-    parts = [agree[found.margins.limit == found.star], agree[found.margins.limit != found.star]]
+    parts = [
+        agree[found.margins.majority_limit == found.star],
+        agree[found.margins.majority_limit != found.star],
+    ]
     right.hist(parts, bins=bins, stacked=True, color=[GREEN, RED], label=["vote = h*", "vote ≠ h*"])
     right.set(title="points by share of teachers that agree with h*, less 1/2", xlabel="agreement − 1/2")
     right.set_yscale("log")

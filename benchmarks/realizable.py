@@ -14,10 +14,10 @@ import numpy as np
 from arena.concepts import Thresholds
 from arena.randomness import block_seed, generator
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
-from learners.online.realizable import Realizable, RealizableState
+from learners.online.realizable import RealizableLearner, RealizableState
 
 ROUNDS, NODES = 10_000, 1_024
-LEARNER = Realizable(concepts=Thresholds(range(16)), rounds=ROUNDS, nodes=NODES, epsilon=16.0)
+LEARNER = RealizableLearner(concepts=Thresholds(range(16)), rounds=ROUNDS, nodes=NODES, epsilon=16.0)
 
 
 class Timed(RealizableState):

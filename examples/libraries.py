@@ -1,11 +1,12 @@
-"""Functions of one's own, mechanisms of OpenDP and of diffprivlib before two adversaries: one that looks at
-the number that is released, and one that looks at its last bits.
+"""Audits of Python functions and of mechanisms of OpenDP and diffprivlib, each against two adversaries.
+
+One adversary looks at the released number, the other at its last bits.
 
     pip install 'dp-arena[opendp,diffprivlib]'
     python examples/libraries.py
 
-A library that is not installed is left out. Where coins are a mechanism's own, figures differ a little from
-run to run; those of the functions that draw from numpy do not.
+A library that is not installed is skipped. Figures of mechanisms that draw their own random numbers differ a
+little from run to run; those of functions that draw from numpy do not.
 """
 
 from __future__ import annotations
@@ -34,31 +35,32 @@ HEADERS = ("library", "mechanism", "adversary", "claim", "certified", "ceiling",
 Entry = tuple[str, str, Learner]
 
 
-# --- functions of one's own -------------------------------------------------------------------------------
+# --- Python functions -------------------------------------------------------------------------------------
 
 
 def noisy_count(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
-    """The textbook's Laplace mechanism on a count, for ε = 1."""
+    """The textbook Laplace mechanism on a count, for ε = 1."""
     return ones + rng.laplace(scale=1.0, size=games)
 
 
-def rounded_count(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
+def coarse_count(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
     """The same, rounded to multiples of 2^-10."""
     return np.round(noisy_count(ones, games, rng) * 1024) / 1024
 
 
 def whole_count(labels: np.ndarray) -> int:
-    """Noise of whole numbers, from the coins of the system: what is left of two exponential ones, cut off."""
-    coins = secrets.SystemRandom()
-    return int(labels.sum()) + math.floor(coins.expovariate(1)) - math.floor(coins.expovariate(1))
+    """Integer noise from the system's generator: the difference of two exponential variables, rounded
+    down."""
+    system = secrets.SystemRandom()
+    return int(labels.sum()) + math.floor(system.expovariate(1)) - math.floor(system.expovariate(1))
 
 
-def of_numpy() -> Iterator[Entry]:
-    for name, function in (("Laplace", noisy_count), ("Laplace, rounded", rounded_count)):
+def numpy_functions() -> Iterator[Entry]:
+    for name, function in (("Laplace", noisy_count), ("Laplace, rounded", coarse_count)):
         yield "numpy", name, Function(function=function, receives="ones", epsilon=1.0, vectorised=True)
 
 
-def of_python() -> Iterator[Entry]:
+def python_functions() -> Iterator[Entry]:
     yield "Python", "geometric", Function(function=whole_count, epsilon=1.0)
 
 
@@ -69,13 +71,13 @@ def laplace_on(kind: type) -> Any:
     """Laplace noise of scale 1 on every entry of a vector."""
     import opendp.prelude as dp
 
-    dp.enable_features("contrib")  # here, since every process makes its own
+    dp.enable_features("contrib")  # here, because every process makes its own measurement
     domain = dp.atom_domain(T=int) if kind is int else dp.atom_domain(T=float, nan=False)
     return dp.m.make_laplace(dp.vector_domain(domain), dp.l1_distance(T=kind), scale=1.0)
 
 
 def gaussian() -> Any:
-    """Gaussian noise of scale 4 on every entry of a vector, whose map speaks of zCDP."""
+    """Gaussian noise of scale 4 on every entry of a vector; its privacy map is about zCDP."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
@@ -83,43 +85,45 @@ def gaussian() -> Any:
     return dp.m.make_gaussian(domain, dp.l2_distance(T=float), scale=4.0)
 
 
-def randomised_response() -> Any:
-    """One bit, told truly with a chance of 3/4."""
+def randomise_bit() -> Any:
+    """Randomised response: one bit, correct with probability 3/4."""
     import opendp.prelude as dp
 
     dp.enable_features("contrib")
     return dp.m.make_randomized_response_bool(prob=0.75)
 
 
-def of_opendp() -> Iterator[Entry]:
-    table = partial(OpenDP, d_in=1, vectorised=True)  # a call plays a table: an entry of the vector, a game
-    yield "OpenDP", "make_laplace, integers", table(make=partial(laplace_on, int))
-    yield "OpenDP", "make_laplace, floats", table(make=partial(laplace_on, float))
-    yield "OpenDP", "make_gaussian, floats", table(make=gaussian, delta=DELTA)
-    yield "OpenDP", "make_randomized_response_bool", OpenDP(make=randomised_response, d_in=1)
+def opendp_measurements() -> Iterator[Entry]:
+    batch = partial(
+        OpenDP, d_in=1, vectorised=True
+    )  # one call plays a batch, one entry of the vector for each game
+    yield "OpenDP", "make_laplace, integers", batch(make=partial(laplace_on, int))
+    yield "OpenDP", "make_laplace, floats", batch(make=partial(laplace_on, float))
+    yield "OpenDP", "make_gaussian, floats", batch(make=gaussian, delta=DELTA)
+    yield "OpenDP", "make_randomized_response_bool", OpenDP(make=randomise_bit, d_in=1)
 
 
 # --- diffprivlib ------------------------------------------------------------------------------------------
 
 
-def of_diffprivlib() -> Iterator[Entry]:
+def diffprivlib_mechanisms() -> Iterator[Entry]:
     from diffprivlib import mechanisms
 
-    made: list[tuple[str, Callable[..., Any]]] = [
+    makers: list[tuple[str, Callable[..., Any]]] = [
         ("Laplace", partial(mechanisms.Laplace, epsilon=1, sensitivity=1)),
         ("Snapping", partial(mechanisms.Snapping, epsilon=1, sensitivity=1, lower=0, upper=10)),
         ("Geometric", partial(mechanisms.Geometric, epsilon=1, sensitivity=1)),
         ("Gaussian", partial(mechanisms.Gaussian, epsilon=1, delta=DELTA, sensitivity=1)),
     ]
-    for name, make in made:
+    for name, make in makers:
         yield "diffprivlib", name, Diffprivlib(make=make)
 
 
-LIBRARIES = (of_numpy, of_python, of_opendp, of_diffprivlib)
+LIBRARIES = (numpy_functions, python_functions, opendp_measurements, diffprivlib_mechanisms)
 
 
-def row(library: str, mechanism: str, learner: Learner, adversary: CountSwap | LowBits) -> list[str]:
-    """One audit, and what it found."""
+def audit(library: str, mechanism: str, learner: Learner, adversary: CountSwap | LowBits) -> list[str]:
+    """Run one audit and report its result."""
     claim = learner.claim
     verdict = run(
         Plan(
@@ -144,25 +148,23 @@ def row(library: str, mechanism: str, learner: Learner, adversary: CountSwap | L
     ]
 
 
-def rows(libraries: Sequence[Callable[[], Iterator[Entry]]] = LIBRARIES) -> list[list[str]]:
-    """Every mechanism of the libraries before both adversaries."""
-    found = []
+def audit_all(libraries: Sequence[Callable[[], Iterator[Entry]]] = LIBRARIES) -> list[list[str]]:
+    """Audit every mechanism of the libraries against both adversaries."""
+    rows = []
     for library in libraries:
         try:
             for entry in library():
-                found += [row(*entry, adversary) for adversary in (CountSwap(), LowBits())]
+                rows += [audit(*entry, adversary) for adversary in (CountSwap(), LowBits())]
         except ImportError as error:
-            print(f"{library.__name__} is left out: {error}")
-    return found
+            print(f"{library.__name__} is skipped: {error}")
+    return rows
 
 
 def main() -> None:
     started = time.perf_counter()
-    print(tabulate(rows(), HEADERS, disable_numparse=True))
-    print(
-        f"\n{GAMES:,} games in each world, confidence {CONFIDENCE:.0%}; the worlds hold 0 and 1 of 10 people"
-    )
-    print(f"labelled 1. {time.perf_counter() - started:.0f} s in all.")
+    print(tabulate(audit_all(), HEADERS, disable_numparse=True))
+    print(f"\n{GAMES:,} games in each world, confidence {CONFIDENCE:.0%}. Of 10 people, none is labelled 1")
+    print(f"in world 0, and one in world 1. {time.perf_counter() - started:.0f} s in all.")
 
 
 if __name__ == "__main__":

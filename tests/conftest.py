@@ -1,4 +1,4 @@
-"""What all tests share: a generator seeded by the test's name, and a limit on failures by chance."""
+"""Shared by all tests: a generator seeded by the name of the test, and a limit on failures by chance."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from support.statistical import MARK, SUITE_RATE, total_rate
 
 from arena.randomness import generator
 
-# A crowded machine is no fault, and a commit that changes nothing must not turn red: the gate goes through
-# the same examples each time. `--hypothesis-profile=exploring` looks for others, as `make check-slow` does.
-crowded = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
-settings.register_profile("repeatable", crowded, derandomize=True)
-settings.register_profile("exploring", crowded, derandomize=False)
+# Tests must not fail because the machine is busy, or because Hypothesis chose other examples than last time.
+# `--hypothesis-profile=exploring` chooses other examples, as `make check-slow` does.
+unhurried = settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("repeatable", unhurried, derandomize=True)
+settings.register_profile("exploring", unhurried, derandomize=False)
 settings.load_profile("repeatable")
 
 
@@ -28,19 +28,19 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_collection_modifyitems(
     session: pytest.Session, items: list[pytest.Item]
 ) -> Generator[None, object, object]:
-    """Replace a suite that would fail too often by one failure that says so, before any test is deselected.
+    """Replace a suite that would fail too often by chance by one failing test, before any test is deselected.
 
-    An exception would say the same, but not from a worker of pytest-xdist.
+    An exception would not be shown by a worker of pytest-xdist.
     """
     total = total_rate(items)
     outcome = yield
     if total > SUITE_RATE:
-        items[:] = [Overdrawn.from_parent(session, name="rates of statistical tests", total=total)]
+        items[:] = [RatesExceeded.from_parent(session, name="rates of statistical tests", total=total)]
     return outcome
 
 
-class Overdrawn(pytest.Item):
-    """The failure of a suite whose false-alarm rates sum to `total`."""
+class RatesExceeded(pytest.Item):
+    """A test that fails because the rates of false alarms sum to `total`."""
 
     def __init__(self, *, total: float, **options: object) -> None:
         super().__init__(**options)
@@ -56,6 +56,6 @@ class Overdrawn(pytest.Item):
 
 @pytest.fixture
 def rng(request: pytest.FixtureRequest) -> np.random.Generator:
-    """A generator of the arena's kind, seeded by the name of the test and of its file."""
+    """A generator like those of the arena, seeded by the names of the test and its file."""
     name = f"{request.path.name}::{request.node.name}"
     return generator(np.random.SeedSequence(zlib.crc32(name.encode())))

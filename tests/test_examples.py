@@ -1,4 +1,4 @@
-"""The worked examples run, and find what their pages say."""
+"""The worked examples run and give the results that their pages state."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from support.paths import ROOT
 LIBRARIES = ROOT / "examples" / "libraries.py"
 
 
-def test_the_textbooks_laplace_keeps_its_claim_but_for_its_last_bits() -> None:
+def test_textbook_laplace_is_refuted_only_by_its_last_bits() -> None:
     example = runpy.run_path(str(LIBRARIES))
-    assert [[row[1], row[2], row[-1]] for row in example["rows"]((example["of_numpy"],))] == [
+    assert [[row[1], row[2], row[-1]] for row in example["audit_all"]((example["numpy_functions"],))] == [
         ["Laplace", "count-swap", "stands"],
         ["Laplace", "low-bits", "is REFUTED"],
         ["Laplace, rounded", "count-swap", "stands"],
@@ -22,19 +22,19 @@ def test_the_textbooks_laplace_keeps_its_claim_but_for_its_last_bits() -> None:
     ]
 
 
-def test_a_library_that_is_missing_is_left_out(capsys: pytest.CaptureFixture[str]) -> None:
-    def of_nobody():  # type: ignore[no-untyped-def]
+def test_a_missing_library_is_skipped(capsys: pytest.CaptureFixture[str]) -> None:
+    def no_functions():  # type: ignore[no-untyped-def]
         import no_such_library  # type: ignore[import-not-found]
 
         yield no_such_library
 
-    assert runpy.run_path(str(LIBRARIES))["rows"]((of_nobody,)) == []
-    assert capsys.readouterr().out == "of_nobody is left out: No module named 'no_such_library'\n"
+    assert runpy.run_path(str(LIBRARIES))["audit_all"]((no_functions,)) == []
+    assert capsys.readouterr().out == "no_functions is skipped: No module named 'no_such_library'\n"
 
 
 @pytest.mark.slow
 def test_mechanisms_of_libraries() -> None:
-    """An honest claim is refuted by chance with 1 % in an audit; those that low-bits refutes always are."""
+    """A correct claim is refuted with probability 1 % in an audit; those that low-bits refutes always are."""
     pytest.importorskip("opendp")
     pytest.importorskip("diffprivlib")
     done = subprocess.run(

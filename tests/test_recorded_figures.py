@@ -1,8 +1,8 @@
 """The figures of seeded commands, compared with a recording: a change of structure must not change a figure.
 
-`python tests/test_recorded_figures.py` writes the recording anew, for a change that is meant to change figures.
-A recording holds every number of a command's JSON, or of the files that it writes, except times. Neither the
-words nor the order of fields matter, and a command may print more than was recorded.
+`python tests/test_recorded_figures.py` writes the recording anew, after a change that is meant to change
+figures. A recording holds every number of a command's JSON, or of the files that it writes, except times.
+Neither the words nor the order of fields matter, and a command may print more than was recorded.
 """
 
 from __future__ import annotations

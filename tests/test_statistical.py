@@ -1,4 +1,5 @@
-"""The helper of statistical tests keeps its own promises; most of them can be enumerated."""
+"""The checks of support.statistical have the rates and powers that they state; most of them are
+enumerated."""
 
 from __future__ import annotations
 
@@ -16,14 +17,14 @@ import pytest
 from scipy import stats
 from support.statistical import (
     SUITE_RATE,
-    Overspent,
+    RateExceeded,
     Rejected,
-    Underpowered,
+    SampleTooSmall,
     check_cdf,
     check_counts,
     check_mean,
-    granted,
-    rejected,
+    expect_rejection,
+    grant_rate,
     statistical,
     total_rate,
 )
@@ -35,8 +36,8 @@ SMALL = {"rate": 1e-7, "power": 0.999999}
 
 
 def accepts(check: object, *args: object, **options: object) -> bool:
-    """Whether the check accepts these samples, in which there is no chance."""
-    with granted(1.0):
+    """Whether the check accepts these samples, which are not random."""
+    with grant_rate(1.0):
         try:
             check(*args, **options)  # type: ignore[operator]
         except Rejected:
@@ -44,7 +45,7 @@ def accepts(check: object, *args: object, **options: object) -> bool:
     return True
 
 
-# --- it accepts the truth and rejects the small lie ---------------------------------------------------------
+# --- the truth is accepted, and a small error is rejected ------------------------------------------------
 
 
 @statistical(rate=3e-7)
@@ -58,19 +59,19 @@ def test_the_truth_is_accepted(rng: np.random.Generator) -> None:
 @statistical(rate=1.1e-6)
 def test_a_loaded_die_is_rejected(rng: np.random.Generator) -> None:
     loaded = np.bincount(rng.choice(6, 400_000, p=[1 / 6 + 0.01, 1 / 6 - 0.01, *[1 / 6] * 4]), minlength=6)
-    with rejected("cell "):
+    with expect_rejection("cell "):
         check_counts(loaded, np.full(6, 1 / 6), effect=0.01, **SMALL)
 
 
 @statistical(rate=1.1e-6)
 def test_a_distribution_off_by_the_effect_is_rejected(rng: np.random.Generator) -> None:
-    with rejected("from the law"):
+    with expect_rejection("from the cdf"):
         check_cdf(rng.random(400_000) + 0.01, lambda x: np.clip(x, 0, 1), effect=0.01, **SMALL)
 
 
 @statistical(rate=1.1e-6)
 def test_a_mean_off_by_the_effect_is_rejected(rng: np.random.Generator) -> None:
-    with rejected("the mean of"):
+    with expect_rejection("the mean of"):
         check_mean(rng.random(400_000) < 0.51, 0.5, bounds=(0, 1), effect=0.01, **SMALL)
 
 
@@ -156,25 +157,31 @@ def test_tiny_rates_are_kept() -> None:
 
 
 def test_too_few_counts_are_refused_and_the_remedy_is_enough() -> None:
-    with granted(1.0), pytest.raises(Underpowered, match=r"about [0-9,]+ would do") as refusal:
+    with grant_rate(1.0), pytest.raises(SampleTooSmall, match=r"about [0-9,]+ would do") as refusal:
         check_counts([500, 500], [0.5, 0.5], effect=0.01, **SMALL)
     half = int(refusal.value.args[0].split("about ")[1].split()[0].replace(",", "")) // 2 + 1
-    with granted(1.0):
+    with grant_rate(1.0):
         check_counts([half, half], [0.5, 0.5], effect=0.01, **SMALL)
 
 
 def test_too_few_samples_are_refused() -> None:
     samples = np.linspace(0, 1, 1000)
-    with granted(1.0), pytest.raises(Underpowered, match="1,000 samples miss the effect with probability"):
+    with (
+        grant_rate(1.0),
+        pytest.raises(SampleTooSmall, match="1,000 samples miss the effect with probability"),
+    ):
         check_cdf(samples, lambda x: x, effect=0.01, **SMALL)
-    with granted(1.0), pytest.raises(Underpowered, match="1,000 samples miss the effect with probability"):
+    with (
+        grant_rate(1.0),
+        pytest.raises(SampleTooSmall, match="1,000 samples miss the effect with probability"),
+    ):
         check_mean(samples, 0.5, bounds=(0, 1), effect=0.01, **SMALL)
 
 
 @pytest.mark.parametrize("check", [check_cdf, check_mean])
 def test_no_samples_are_refused(check: object) -> None:
     options = {"bounds": (0, 1)} if check is check_mean else {}
-    with granted(1.0), pytest.raises(Underpowered, match="0 samples"):
+    with grant_rate(1.0), pytest.raises(SampleTooSmall, match="0 samples"):
         check(np.empty(0), 0.5, effect=0.1, **SMALL, **options)  # type: ignore[operator]
 
 
@@ -195,7 +202,7 @@ def test_nan_and_samples_out_of_bounds_are_rejected() -> None:
 
 @pytest.mark.parametrize("law", [[0.5, 0.4], [1.5, -0.5], [0.5, 0.25, 0.25]])
 def test_a_law_that_is_none_is_refused(law: list[float]) -> None:
-    with granted(1.0), pytest.raises(ValueError, match="is not a law on 2 cells"):
+    with grant_rate(1.0), pytest.raises(ValueError, match="is not a distribution on 2 cells"):
         check_counts([500, 500], law, rate=0.1, effect=0.3, power=0.9)
 
 
@@ -203,7 +210,7 @@ def test_a_law_that_is_none_is_refused(law: list[float]) -> None:
 
 
 def test_a_check_outside_a_statistical_test_is_refused() -> None:
-    with pytest.raises(Overspent, match="belongs in a test with @statistical"):
+    with pytest.raises(RateExceeded, match="belongs in a test with @statistical"):
         check_counts([500, 500], [0.5, 0.5], rate=0.1, effect=0.3, power=0.9)
 
 
@@ -215,27 +222,27 @@ def test_a_test_cannot_spend_more_than_its_rate_and_gets_it_anew_each_time() -> 
 
     body(2)
     body(2)
-    with pytest.raises(Overspent, match=r"granted a rate of 0\.2 and its checks have spent 0\.3"):
+    with pytest.raises(RateExceeded, match=r"granted a rate of 0\.2 and its checks have spent 0\.3"):
         body(3)
 
 
 @contextmanager
 def raises_from_rejected(message: str, match: str = "") -> Iterator[None]:
-    with granted(1.0), pytest.raises(AssertionError, match=message) as failure, rejected(match):
+    with grant_rate(1.0), pytest.raises(AssertionError, match=message) as failure, expect_rejection(match):
         yield
     assert not isinstance(failure.value, Rejected)
 
 
 def test_rejected_fails_where_the_lie_is_accepted_or_the_reason_is_another() -> None:
     options = {"rate": 0.01, "effect": 0.3, "power": 0.9}
-    with raises_from_rejected("the check accepted a lie"):
+    with raises_from_rejected("the check accepted a wrong distribution"):
         check_counts([500, 500], [0.5, 0.5], **options)
     with raises_from_rejected("rejected, but not for 'cell 7'", match="cell 7"):
         check_counts([1000, 0], [0.5, 0.5], **options)
 
 
 def test_rejected_spends_the_chance_of_a_miss() -> None:
-    with granted(0.05), pytest.raises(Overspent), rejected():
+    with grant_rate(0.05), pytest.raises(RateExceeded), expect_rejection():
         check_counts([1000, 0], [0.5, 0.5], rate=0.01, effect=0.3, power=0.9)
 
 

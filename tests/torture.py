@@ -35,7 +35,7 @@ from tqdm import tqdm
 ROOT = Path(__file__).parent.parent
 sys.path[:0] = [str(ROOT)]
 
-from support.waiting import kept  # noqa: E402 - after the path to what it needs
+from support.waiting import count_blocks  # noqa: E402 - after the path to what it needs
 
 from adversaries.release.count_swap import CountSwap  # noqa: E402
 from arena import Release  # noqa: E402
@@ -208,7 +208,7 @@ def _with_workers(ledger: Path) -> subprocess.Popen[bytes]:
 
 def _wait_for_blocks(ledger: Path, blocks: int) -> None:
     deadline = time.monotonic() + 60
-    while kept(ledger) < blocks and time.monotonic() < deadline:
+    while count_blocks(ledger) < blocks and time.monotonic() < deadline:
         time.sleep(0.005)
 
 

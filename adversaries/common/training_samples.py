@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena import InvalidArgument, Learner, Sample
-from arena.points import finite_domain
+from arena.capabilities import finite_domain
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
 

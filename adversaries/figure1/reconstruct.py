@@ -12,8 +12,8 @@ from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.vote_points import find_vote_points
 from arena import Moves, Queries, Sample, Train, Unsupported, setting
+from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
-from arena.points import finite_domain
 from arena.settings import one_of
 
 WORLDS, LABELS = "worlds", "labels"

@@ -11,7 +11,7 @@ from adversaries.common.training_samples import build_sample, build_tied_sample
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
-from arena.points import finite_domain
+from arena.capabilities import finite_domain
 from arena.settings import at_least, less_than, more_than, whole
 
 _DEFAULT_HALTS = 8  # for a learner without a setting `halts`

@@ -14,7 +14,7 @@ import numpy as np
 
 from adversaries.common.training_samples import find_runs_at
 from arena import InvalidArgument, Learner, Sample, Training
-from arena.points import finite_domain
+from arena.capabilities import finite_domain
 
 _SIMULATED_GAMES = 64
 _MAX_POINTS = 512  # of a sample that are examined

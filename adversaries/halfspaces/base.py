@@ -71,7 +71,7 @@ class HalfspaceStream(HalfspaceAdversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         examples = self._draw_examples(self.halfspaces.dimension, games, rng)
         if self.protocol == OBLIVIOUS:
-            yield Commit(examples=examples, look=False)
+            yield Commit(examples=examples, show_hypotheses=False)
             return None
         for example in examples:  # noqa: UP028 - "yield from" would pass the replies on to them
             yield example

@@ -9,9 +9,9 @@ import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
 from arena import Adversary, Hypothesis, Learner, setting
+from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
-from arena.points import finite_domain
 from arena.settings import at_least, whole
 
 DEFAULT_CLASS = Thresholds(range(16))  # if neither player has one

@@ -6,7 +6,7 @@ import attrs
 import numpy as np
 
 from arena import Adversary, Commit, Learner, Moves, Unsupported, setting
-from arena.points import finite_domain
+from arena.capabilities import finite_domain
 from arena.settings import at_least, at_most, whole
 
 

@@ -21,7 +21,7 @@ class SmallMargin(VotingAdversary):
     Against thresholded Gaussian counts, a single answer is most informative at a tie. An answer 1 far below
     the tie is rarer and more informative: with ℓ = 1 it is the event at which the δ of the Gaussian mechanism
     is attained (docs/voting.md). Where the sparse vector screens votes, those with a small margin are almost
-    surely unstable, and the margin to its threshold matters: the learner's `telling_margin`.
+    surely unstable, and the margin to its threshold matters: the learner's `critical_margin`.
 
     The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
     otherwise the number of answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
@@ -34,6 +34,6 @@ class SmallMargin(VotingAdversary):
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        below = getattr(self.learner, "telling_margin", 0.0) if self.below is None else self.below
+        below = getattr(self.learner, "critical_margin", 0.0) if self.below is None else self.below
         swap = find_narrowest_swap(self.learner, self.sample, below=below)
         return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score

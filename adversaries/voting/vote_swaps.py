@@ -20,7 +20,7 @@ from adversaries.common.training_samples import (
     plant_example,
 )
 from arena import ArenaError, InvalidArgument, Learner, Sample, Training, Unsupported
-from arena.points import finite_domain
+from arena.capabilities import finite_domain
 
 _DEFAULT_SIZE = 101  # examples, for a learner that needs no number of them
 _MAX_POINTS = 256  # of a sample that are examined

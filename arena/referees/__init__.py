@@ -1,8 +1,6 @@
-"""Referees: one protocol each. None of them lets a player hold the other, the worlds, or the other's
-coins.
-"""
+"""Referees, one for each protocol. No player gets hold of the other, of its generator, or of the worlds."""
 
-from arena.referees.base import LearnerStates, Referee, Table
+from arena.referees.batch import Batch, BatchSetup, Referee
 from arena.referees.figure1 import Figure1
 from arena.referees.online import Adaptive, Oblivious, SpecialRound
 from arena.referees.realizable import Realizable
@@ -16,13 +14,13 @@ REFEREES: dict[str, type[Referee]] = {
 __all__ = [
     "REFEREES",
     "Adaptive",
+    "Batch",
+    "BatchSetup",
     "Figure1",
-    "LearnerStates",
     "Oblivious",
     "Realizable",
     "Referee",
     "Release",
     "SpecialRound",
-    "Table",
     "Voting",
 ]

@@ -1,212 +1,202 @@
-"""What the referees of predictors share: one training phase, then queries, and halts that are for good."""
+"""The game of predictors: training, then queries until a halt. `Figure1` and `Voting` are two forms of it."""
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import ClassVar
-
+import attrs
 import numpy as np
 
 from arena.claims import PrivacyUnit
-from arena.moves import Move, Queries, Query, Train
-from arena.points import freeze
-from arena.referees.base import LearnerStates, Table
-from arena.replies import NO_LABEL, Answer, Answers, Reply, Trained
-from arena.transcript import Answered, Given
+from arena.moves import Move, Queries, Query, Train, Unlabelled
+from arena.points import freeze, points_differ
+from arena.referees.batch import Batch, BatchSetup, MoveTable
+from arena.referees.learner_calls import LabelRange
+from arena.replies import NO_LABEL, Answer, Answers, Received, Trained
+from arena.transcript import QueryEntry, TrainingEntry, UnlabelledEntry
+
+BINARY = LabelRange(1, "0 or 1")
 
 
-class PredictorBatch(Table):
-    """A table of a protocol called `protocol`, whose answers are 0 to `highest`; at most `most` queries.
+@attrs.frozen(kw_only=True)
+class PredictorRules:
+    """In what the protocols of predictors differ.
 
-    bound: how the paper calls that bound. words: how a message names the answers. moves: those it knows.
+    protocol: its name in messages. most: the most queries of a game, or None. symbol: its name in the paper.
+    labels: the answers. public: True if both worlds ask the same points. moves: those that are allowed.
     """
 
-    protocol: ClassVar[str]
-    bound: ClassVar[str]
-    highest: ClassVar[int] = 1
-    words: ClassVar[str] = "0 or 1"
-    moves: ClassVar[str] = "Train, Query and Queries"
+    protocol: str
+    most: int | None
+    symbol: str
+    labels: LabelRange = BINARY
+    public: bool = False
+    moves: tuple[type[Move], ...] = (Train, Query, Queries)
 
-    def __init__(self, states: LearnerStates, most: int | None) -> None:
-        super().__init__(states)
-        self._most = most
+
+class PredictorBatch(Batch):
+    """Games of a learner that is trained and then answers queries until it halts, for good."""
+
+    def __init__(self, setup: BatchSetup, rules: PredictorRules) -> None:
+        *names, last = [kind.__name__ for kind in rules.moves]
+        rule = f"{rules.protocol} knows the moves {', '.join(names)} and {last}"
+        super().__init__(setup, {kind: _HANDLERS[kind] for kind in rules.moves}, rule)
+        self._rules = rules
         self._trained = False
-        self._halted = np.zeros(self.games, bool)  # as the learner knows it
-        self._silent = freeze(np.zeros(self.games, bool))  # as the adversary knows it
+        self._halted = freeze(np.zeros(self.games, bool))
+        self._shown_halted = self._halted  # as far as the adversary knows
 
     @property
     def halted(self) -> np.ndarray:
         return self._halted
 
-    def take(self, move: Move) -> Reply:
-        if isinstance(move, Query):
-            return self._query(move)
-        if isinstance(move, Queries):
-            return self._queries(move)
-        if isinstance(move, Train):
-            return self._train(move)
-        raise self._refuse(f"{self.protocol} knows the moves {self.moves}", got=type(move).__name__)
+    # --- the moves ------------------------------------------------------------------------------------------
 
     def _train(self, move: Train) -> Trained:
+        """Steps 1 to 3 of Figure 1: the learner gets its world's training set."""
         if self._trained:
-            raise self._refuse(f"{self.protocol} has one training phase, before the first query")
-        training = self._training(move)
+            raise self._refuse(f"{self._rules.protocol} has one training phase, before the first query")
+        first = self._adversary.read_samples(move.sample)
+        second = first if move.other is None else self._adversary.read_samples(move.other)
+        training = self._worlds.choose_samples(first, second)
         self._trained = True
-        if self.flag.any():
-            self.challenges.add(PrivacyUnit.TRAINING_EXAMPLE)
-        self._ask("train", training)
-        self._read_halted()
-        self._silent = freeze(self._halted.copy())
+
+        self._learner.train(training)
+        self._halted = self._shown_halted = self._learner.read_halted(self._halted)
         if self._log is not None:
-            self._log.append(Given(round=0, training=training))
+            self._log.append(TrainingEntry(round=0, training=training))
         return Trained()
 
-    def _query(self, move: Query) -> Answer:
-        self._check_begun()
-        self.round += 1
+    def _answer(self, move: Query) -> Answer:
+        """One round: step 4 of Figure 1, or one point of Voting."""
+        self._check_trained()
+        self._position.round += 1
         self._check_round(self.round)
-        x, withheld = self._own_query(move)
-        silent_before = self._halted
-        label = self._read_label(self._ask("predict", x))
-        self._read_halted()
-        shown = self._shown(label, silent_before, withheld)
-        if self._log is not None:
-            self._note(x, label, silent_before, shown, withheld)
-        return shown
+        x, withheld = self._choose_query(move)
 
-    def _queries(self, move: Queries) -> Answers:
-        self._check_begun()
-        x = self._many_points(move.x)
+        silent = self._halted
+        answer = self._learner.predict(x, self._rules.labels, silent).astype(np.int8)
+        if silent.any():
+            answer[silent] = NO_LABEL
+        self._halted = self._learner.read_halted(silent)
+
+        # A withheld round is withheld whole: a halt that it causes shows at the next round, as silence.
+        if withheld is None:
+            label, self._shown_halted = answer, self._halted
+        else:
+            label = np.where(withheld, NO_LABEL, answer)
+            self._shown_halted = freeze(np.where(withheld, self._shown_halted, self._halted))
+        if self._log is not None:
+            entry = QueryEntry(
+                round=self.round,
+                x=x,
+                label=label,
+                answer=answer,
+                halted=self._halted,
+                shown_halted=self._shown_halted,
+                withheld=withheld,
+            )
+            self._log.append(entry)
+        return Answer(freeze(label), self._shown_halted)
+
+    def _answer_many(self, move: Queries) -> Answers:
+        """Several rounds; their queries are the same in both worlds and chosen before the first answer."""
+        self._check_trained()
+        x = self._adversary.read_points(move.x)
         rounds = x.shape[1]
         self._check_round(self.round + rounds)
+
         labels = np.empty((self.games, rounds), np.int8)
         halted = np.empty((self.games, rounds), bool)
-        done = 0
-        while done < rounds:
-            silent_before = self._halted
-            said = self._some_answers(x[:, done:])
-            here = slice(done, done + said.shape[1])
-            done = here.stop
-            self._read_halted()
-            labels[:, here] = np.where(silent_before[:, None], NO_LABEL, said)
-            halted[:, here] = silent_before[:, None]
-            halted[:, done - 1] = self._halted
-            if self._log is not None:
-                self._note_each(x[:, here], said.astype(np.int8), silent_before, halted[:, here])
-            self.round += said.shape[1]
-        self._silent = freeze(self._halted.copy())
+        begun = self.round
+        while self.round < begun + rounds:
+            done = self.round - begun
+            silent = self._halted
+            label = self._learner.predict_some(x[:, done:], self._rules.labels, silent)
+            self._halted = self._learner.read_halted(silent)
+            # Answers that are given together end with the first halt.
+            now = slice(done, done + label.shape[1])
+            labels[:, now] = np.where(silent[:, None], NO_LABEL, label)
+            halted[:, now] = silent[:, None]
+            halted[:, now.stop - 1] = self._halted
+            self._position.round = begun + now.stop
+        self._shown_halted = self._halted
+        if self._log is not None:
+            self._log += [
+                QueryEntry(round=begun + k + 1, x=x[:, k], label=labels[:, k], halted=halted[:, k])
+                for k in range(rounds)
+            ]
         return Answers(freeze(labels), freeze(halted))
 
-    def _some_answers(self, x: np.ndarray) -> np.ndarray:
-        """(n, j): the answers to the first j of the queries (n, k, ...), as many as the learner likes."""
-        if not hasattr(self._learner, "predict_many"):
-            return self._read_label(self._ask("predict", x[:, 0]))[:, None]
-        said = self._ask("predict_many", x)
-        shape = np.shape(said)
-        if len(shape) != 2 or shape[0] != self.games or not 0 < shape[1] <= x.shape[1]:
-            raise self._learner_broke(
-                "predict_many returns the labels of the first of the queries, of one or more",
-                expected=f"an array of shape ({self.games}, 1 to {x.shape[1]})",
-                got=f"shape {shape}",
+    def _hand_over(self, move: Unlabelled) -> Received:
+        """Unlabelled points, which are no round of Figure 1; whether the learner has halted is shown."""
+        self._check_trained()
+        if not self._learner.receives_unlabelled:
+            raise self._refuse(
+                f"{self._position.learner} takes no unlabelled points",
+                remedy="Hand them to a learner that learns from them, such as everlasting-fresh.",
             )
-        return self._read_label(said.reshape(-1), each=shape[1]).reshape(shape)
+        x = self._choose_unlabelled(move)
 
-    def _check_begun(self) -> None:
+        self._learner.receive_unlabelled(x)
+        self._halted = self._shown_halted = self._learner.read_halted(self._halted)
+        if self._log is not None:
+            self._log.append(UnlabelledEntry(round=self.round, x=x, halted=self._halted))
+        return Received(self._shown_halted)
+
+    # --- the order of a game --------------------------------------------------------------------------------
+
+    def _check_trained(self) -> None:
         if not self._trained:
-            raise self._refuse(f"{self.protocol} begins with the training phase: yield Train first")
+            raise self._refuse(f"{self._rules.protocol} begins with the training phase: yield Train first")
 
     def _check_round(self, last: int) -> None:
-        if self._most is not None and last > self._most:
+        most = self._rules.most
+        if most is not None and last > most:
             raise self._refuse(
-                f"{self.protocol} with {self.bound} = {self._most} has at most {self._most} rounds",
+                f"{self._rules.protocol} with {self._rules.symbol} = {most} has at most {most} rounds",
                 remedy="Let the adversary ask fewer queries, or allow more rounds.",
             )
 
-    @abstractmethod
-    def _own_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
-        """Each game's own query (n, ...), and where its answer is withheld (n,) bool; None: nowhere."""
+    # --- the points of both worlds --------------------------------------------------------------------------
 
-    def _shown(self, label: np.ndarray, silent: np.ndarray, withheld: np.ndarray | None) -> Answer:
-        """The label where it is not withheld and the learner still answers."""
-        label = label.astype(np.int8)
-        if withheld is None:
-            self._silent = freeze(self._halted.copy())
-        else:
-            label[withheld] = NO_LABEL
-            self._silent = freeze(np.where(withheld, self._silent, self._halted))
-        if silent.any():
-            label[silent] = NO_LABEL
-        return Answer(freeze(label), self._silent)
-
-    def _read_label(self, label: object, each: int = 1) -> np.ndarray:
-        """(n * each,): the labels, checked; `each` of every game."""
-        if not isinstance(label, np.ndarray) or label.shape != (self.games * each,):
-            raise self._learner_broke(
-                "predict returns one label a game",
-                expected=f"an array of shape ({self.games},)",
-                got=f"shape {label.shape}" if isinstance(label, np.ndarray) else type(label).__name__,
+    def _choose_query(self, move: Query) -> tuple[np.ndarray, np.ndarray | None]:
+        """Each game's own query (n, ...), and where the answer is withheld (n,) bool; None: nowhere."""
+        x0 = self._adversary.read_point(move.x)
+        if move.other is None:
+            return x0, None
+        x1 = self._adversary.read_point(move.other)
+        differ = points_differ(x0, x1)
+        if not differ.any():
+            return x0, None
+        if self._rules.public:
+            raise self._refuse(
+                f"the points of {self._rules.protocol} are public",
+                games=np.flatnonzero(differ),
+                expected="the same point in both worlds",
+                got="two different points",
             )
-        if label.dtype == np.bool_:
-            return label
-        if label.dtype.kind not in "iu":
-            raise self._learner_broke("labels are bool or whole numbers", got=label.dtype.name)
-        if label.size and (label.min() < 0 or label.max() > self.highest):
-            odd = (label < 0) | (label > self.highest)
-            odd &= ~np.repeat(self._halted, each)
-            if odd.any():
-                raise self._learner_broke(
-                    f"labels are {self.words}",
-                    games=np.unique(np.flatnonzero(odd) // each),
-                    got=np.unique(label[odd])[:5].tolist(),
-                )
-        return label
+        self._worlds.challenge(differ, PrivacyUnit.QUERY, rule="after the flag both queries are equal")
+        return self._worlds.choose(x0, x1), differ
 
-    def _read_halted(self) -> None:
-        halted = self._guard(lambda: self._learner.halted)
-        if not isinstance(halted, np.ndarray) or halted.shape != (self.games,) or halted.dtype != np.bool_:
-            raise self._learner_broke(
-                "halted is a bool array with one entry a game",
-                expected=f"shape ({self.games},), bool",
-                got=f"shape {halted.shape}, {halted.dtype}"
-                if isinstance(halted, np.ndarray)
-                else type(halted).__name__,
+    def _choose_unlabelled(self, move: Unlabelled) -> np.ndarray:
+        """Each game's own unlabelled points (n, k, ...)."""
+        x0 = self._adversary.read_points(move.x)
+        if move.other is None:
+            return x0
+        x1 = self._adversary.read_points(move.other)
+        if x0.shape != x1.shape:
+            raise self._refuse(
+                "both worlds have as many unlabelled points", expected=x0.shape[1], got=x1.shape[1]
             )
-        woken = self._halted & ~halted
-        if woken.any():
-            raise self._learner_broke("a halted learner stays halted", games=np.flatnonzero(woken))
-        self._halted = halted.copy()
+        places = (x0 != x1).any(axis=tuple(range(2, x0.ndim))).sum(axis=1)
+        self._worlds.check_neighbours(places, "unlabelled points")
+        rule = "after the flag both worlds' unlabelled points are equal"
+        self._worlds.challenge(places > 0, PrivacyUnit.UNLABELLED_EXAMPLE, rule=rule)
+        return self._worlds.choose(x0, x1)
 
-    def _note(
-        self,
-        x: np.ndarray,
-        label: np.ndarray,
-        silent: np.ndarray,
-        shown: Answer,
-        withheld: np.ndarray | None,
-    ) -> None:
-        entry = Answered(
-            round=self.round,
-            x=x,
-            said=np.where(silent, NO_LABEL, label.astype(np.int8)),
-            seen=shown.label,
-            halted=self._halted,
-            seen_halted=shown.halted,
-            withheld=np.zeros(self.games, bool) if withheld is None else withheld,
-        )
-        if self._log is not None:
-            self._log.append(entry)
 
-    def _note_each(self, x: np.ndarray, said: np.ndarray, silent: np.ndarray, halted: np.ndarray) -> None:
-        """Note answers (n, j) that were given together, none of them withheld."""
-        for i, label in enumerate(np.where(silent[:, None], NO_LABEL, said).T):
-            entry = Answered(
-                round=self.round + i + 1,
-                x=x[:, i],
-                said=label,
-                seen=label,
-                halted=halted[:, i],
-                seen_halted=halted[:, i],
-                withheld=np.zeros(self.games, bool),
-            )
-            if self._log is not None:
-                self._log.append(entry)
+_HANDLERS: MoveTable = {
+    Train: PredictorBatch._train,
+    Query: PredictorBatch._answer,
+    Queries: PredictorBatch._answer_many,
+    Unlabelled: PredictorBatch._hand_over,
+}

@@ -9,21 +9,19 @@ import attrs
 from arena.concepts.base import ConceptClass
 from arena.concepts.consistency import check_consistency
 from arena.errors import InvalidArgument
-from arena.referees.base import LearnerStates, Referee
+from arena.referees.batch import BatchSetup, Referee
 from arena.referees.online import Adaptive, Oblivious, OnlineBatch
 
 
 @attrs.frozen
 class Realizable(Referee):
-    """The protocol of another referee, in which some concept of a class must agree with all examples of a
-    game so far.
+    """The protocol of another referee, restricted to games whose examples agree with some concept of a class.
 
-    The adversary need not choose that concept beforehand; if it does and names it, the referee has less to do
-    (`Example.target`). An example that leaves none is refused before the learner presents its hypothesis of
-    that round, let alone observes it.
+    The adversary need not choose that concept beforehand. If it does and names it (`Example.target`), the
+    referee has less to do. An example that agrees with no concept left is refused before the learner presents
+    its hypothesis of that round.
 
-    To players, plans and reports it goes by the name of the other referee, since it is the same protocol:
-    whoever plays that plays this.
+    Players, plans and reports know it by the name of the other referee, since it is the same protocol.
 
     referee: `Oblivious` or `Adaptive`. concepts: a class with a finite domain, thresholds on the line, or
     halfspaces with margin.
@@ -54,11 +52,15 @@ class Realizable(Referee):
         return self.referee.name
 
     @property
-    def T(self) -> int:  # noqa: N802 - as other referees have it
+    def T(self) -> int:  # noqa: N802 - as in the other referees
         """The rounds of a game."""
         return self.referee.T
 
-    def open(self, states: LearnerStates) -> OnlineBatch:
-        table = self.referee.open(states)
-        table.restrict(self.concepts)
-        return table
+    @property
+    def rounds(self) -> int:
+        return self.referee.T
+
+    def open(self, setup: BatchSetup) -> OnlineBatch:
+        batch = self.referee.open(setup)
+        batch.restrict(self.concepts)
+        return batch

@@ -1,5 +1,10 @@
-"""Conformance checks for people who write players: what the arena relies on but no referee can see in one game."""
+"""Conformance checks for authors of players: what audits rely on, but no referee can see in one game.
 
-from arena.testing.players import RATE, check_adversary, check_learner
+They need no test framework. A check that fails raises `NotConforming` with the rule that is broken.
+Statistical checks refuse a sound player with probability at most `RATE` each.
+"""
+
+from arena.testing.adversary import check_adversary
+from arena.testing.learner import RATE, check_learner
 
 __all__ = ["RATE", "check_adversary", "check_learner"]

@@ -1,8 +1,9 @@
-"""Learners with coins of their own: no seed repeats them, so that two processes must not draw alike.
+"""Checks of where random numbers come from.
 
-An audit is sound as long as blocks are independent of each other. A learner whose generator is seeded in its
-file, or travels to every process with it, plays block after block with the same coins wherever blocks are
-shared out or a ledger is resumed. No run of one process shows that; two new ones do.
+A learner with random numbers of its own (`own_coins`) is not repeated by any seed. An audit of it is sound as
+long as blocks are independent. If its generator has a fixed seed, or is pickled and sent to every process,
+then blocks that are shared among processes, or played after a run is resumed, repeat the same random numbers.
+No run in one process shows that; two new processes do.
 """
 
 from __future__ import annotations
@@ -22,82 +23,110 @@ import numpy as np
 
 from arena.engine import Played, play
 from arena.errors import NotConforming, describe_error
+from arena.game_style import GameAdversary
 from arena.players import Adversary, Learner
 from arena.referees import Referee
 
-_GAMES = 256
-_FEWEST = 8  # games that must differ; by chance so many repeat with less than 1e-15
-_CHILD = "from arena.testing.fresh_coins import tell; tell()"
-_SECONDS = 120
+_GAMES = 256  # of a batch in a new process
+_FEWEST = 8  # games that must differ; by chance so many repeat with probability below 1e-15
+_FEW_GAMES = 8  # of a batch that is played twice
+_CHILD = "from arena.testing.fresh_coins import play_from_stdin; play_from_stdin()"
+_SECONDS = 120  # for a new process
 
-_found_fresh: set[Learner] = set()
+_checked: set[Learner] = set()  # learners that have passed `check_own_coins` in this process
+
+
+def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name: str) -> Played:
+    """Check that games with the same seed are the same, and that no global generator is used.
+
+    name: the player that is blamed. Returns the games.
+
+    Raises: NotConforming; whatever a referee raises in a game.
+    """
+    record = not isinstance(adversary, GameAdversary)
+    with no_global_randomness(name):
+        first = play(learner, adversary, referee, games=_FEW_GAMES, seed=7, record=record)
+    second = play(learner, adversary, referee, games=_FEW_GAMES, seed=7, record=record)
+    for part, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
+        if one != other:
+            raise NotConforming(name, "the same random numbers give the same game", f"{part} differ")
+    return first
+
+
+def _outcome(played: Played) -> tuple[list[bytes], bytes]:
+    """What the adversary saw, as far as it was recorded, and its score."""
+    replies = () if played.view is None else played.view.replies
+    view = [part.tobytes() for reply in replies for part in reply.parts]
+    halted = b"" if played.halted is None else played.halted.tobytes()
+    return [*view, halted], b"" if played.score is None else played.score.tobytes()
 
 
 def check_own_coins(
     learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
 ) -> None:
-    """Check that two new processes that are handed the learner do not draw the same coins.
+    """Check that two new processes that receive the learner do not draw the same random numbers.
 
-    Each plays two tables. Their first tables must not be the same in every game, unless hardly any game
-    differs between the first and the second, as where a learner has no coins at all. A learner that has
-    passed is not asked again by the same process.
+    Each plays two batches. The first batches of the two must differ in some game, unless hardly any game
+    differs between the first and the second batch of one process, as for a learner without random numbers. A
+    learner that has passed is not checked again in this process.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
-    # Here first: what is raised here has its cause.
+    # Play in this process first: errors raised here are chained to their causes.
     with no_global_randomness(learner.name):
         play(learner, adversary, referee, games=1, seed=1, faults=faults)
-    if learner in _found_fresh:
+    if learner in _checked:
         return
-    handed = _handed(learner, adversary, referee, faults)
+    players = _pickle_players(learner, adversary, referee, faults)
     with ThreadPoolExecutor(2) as pool:
-        (first, second), (other, _) = pool.map(_told, [learner.name] * 2, [handed] * 2)
-    moved = sum(a != b for a, b in zip(first, second, strict=True))
+        results = pool.map(_play_in_new_process, [learner.name] * 2, [players] * 2)
+        (first, second), (other, _) = results
+    changed = sum(a != b for a, b in zip(first, second, strict=True))
     if first != other:
-        _found_fresh.add(learner)
-    elif moved >= _FEWEST:
+        _checked.add(learner)
+    elif changed >= _FEWEST:
         raise NotConforming(
             learner.name,
-            "coins of its own are other coins in every process",
-            "two processes drew the same: let no generator be seeded or kept, or take the coins of the seat",
+            "random numbers of its own differ between processes",
+            "two processes drew the same: do not seed or keep a generator, or use that of `start`",
         )
 
 
 @contextmanager
 def no_global_randomness(name: str) -> Iterator[None]:
-    """Raises: NotConforming, of the player `name`, if the generators that belong to the process are used."""
-    before = _global_states()
+    """Raises: NotConforming, of the player `name`, if the global generators of the process are used."""
+    before = _read_global_states()
     yield
-    if before != _global_states():
+    if before != _read_global_states():
         raise NotConforming(
             name,
-            "every coin comes from the generator it was given, none from a global one",
+            "all random numbers come from the generator that a player is given, none from a global one",
             "`random` or `numpy.random` was used (a function of yours may, with coins=global)",
         )
 
 
-def _global_states() -> tuple[object, ...]:
+def _read_global_states() -> tuple[object, ...]:
     numpy: Any = np.random.get_state()  # noqa: NPY002 - to see that nobody uses it
     return numpy[1].tobytes(), numpy[2], random.getstate()
 
 
-def _handed(learner: Learner, *others: object) -> bytes:
+def _pickle_players(learner: Learner, *others: object) -> bytes:
     try:
-        handed: bytes = cloudpickle.dumps((learner, *others))
-    except Exception as error:  # somebody else's objects may raise anything
+        players: bytes = cloudpickle.dumps((learner, *others))
+    except Exception as error:  # objects of other libraries may raise anything
         raise NotConforming(
-            learner.name, "it can be handed to another process", f"pickling it raised {describe_error(error)}"
+            learner.name, "it can be sent to another process", f"pickling it raised {describe_error(error)}"
         ) from error
-    return handed
+    return players
 
 
-def _told(name: str, handed: bytes) -> tuple[list[str], list[str]]:
-    """The digests of the games of two tables, as a new process played them."""
+def _play_in_new_process(name: str, players: bytes) -> tuple[list[str], list[str]]:
+    """The digests of the games of two batches."""
     environment = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
     try:
         done = subprocess.run(
             [sys.executable, "-c", _CHILD],
-            input=handed,
+            input=players,
             capture_output=True,
             env=environment,
             timeout=_SECONDS,
@@ -120,23 +149,24 @@ def _told(name: str, handed: bytes) -> tuple[list[str], list[str]]:
     return lines[0].split(), lines[1].split()
 
 
-def tell() -> None:
-    """Play what standard input holds, and write two lines: the digests of what was seen of each game."""
-    # A mechanism may print, now or at its end, and libraries of it too: that goes to standard error.
+def play_from_stdin() -> None:
+    """Play with the pickled players of standard input; write two lines, the digests of two batches of
+    games."""
+    # Whatever a mechanism or its libraries print, now or at exit, goes to standard error.
     out = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
     learner, adversary, referee, faults = cloudpickle.load(sys.stdin.buffer)
-    tables = [
+    batches = [
         play(learner, adversary, referee, games=_GAMES, seed=1, record=True, faults=faults) for _ in range(2)
     ]
     with out:
-        out.write("\n".join(" ".join(_seen(played)) for played in tables))
+        out.write("\n".join(" ".join(_digest_games(played)) for played in batches))
 
 
-def _seen(played: Played) -> list[str]:
-    """A digest of every game's replies."""
-    if played.alone:
-        return [digest for one in played.alone for digest in _seen(one)]
+def _digest_games(played: Played) -> list[str]:
+    """A digest of the replies of every game."""
+    if played.single_games:
+        return [digest for single in played.single_games for digest in _digest_games(single)]
     assert played.view is not None
     parts = [part for reply in played.view.replies for part in reply.parts]
     games = range(len(played.worlds))

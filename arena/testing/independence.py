@@ -1,7 +1,7 @@
-"""Games apart: a game that hangs together with another game of its table would make an audit certify what is
-not there.
+"""Checks that the games of a batch are independent; otherwise an audit would certify losses that do not
+exist.
 
-No referee can see that in one game, so every audit begins with these checks.
+No referee can see a violation in one game, so every audit begins with these checks.
 """
 
 from __future__ import annotations
@@ -12,8 +12,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.engine import play
-from arena.errors import RAISED, NotConforming, PlayerError
+from arena.engine import Played, play
+from arena.errors import RAISED, NotConforming, PlayerError, describe_error
 from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
@@ -25,14 +25,14 @@ from arena.sample import Sample
 from arena.testing.fresh_coins import no_global_randomness
 
 _GAMES = 8
-_KEPT = (0, 5)  # the games whose own replies are left as they were
+_KEPT = (0, 5)  # games whose own replies, or worlds, stay the same while those of others change
 
 
-def check_games_apart(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+def check_games_independent(adversary: Adversary, learner: Learner, referee: Referee) -> None:
     """Check that a game's moves and score depend on the replies of that game alone.
 
-    Records a small table, plays the adversary again on the recorded replies, then on replies of which those
-    of other games are changed. An adversary in game style is apart by construction.
+    Records a small batch, and plays the adversary again on the recorded replies, then on replies of which
+    those to other games are changed. An adversary in game style cannot see other games.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
@@ -41,12 +41,12 @@ def check_games_apart(adversary: Adversary, learner: Learner, referee: Referee) 
     played = play(learner, adversary, referee, games=_GAMES, seed=1, record=True)
     assert played.view is not None
     replies = played.view.replies
-    moves, score = _driven(adversary, replies)
+    moves, score = _replay(adversary, replies)
     for game in _KEPT:
-        changed = tuple(_changed(reply, keep=game) for reply in replies)
-        other_moves, other_score = _driven(adversary, changed)
-        for number, (one, other) in enumerate(zip(moves, other_moves, strict=False)):
-            if not _same_move(one, other, game):
+        changed = tuple(_change_others(reply, keep=game) for reply in replies)
+        other_moves, other_score = _replay(adversary, changed)
+        for number, (move, other_move) in enumerate(zip(moves, other_moves, strict=False)):
+            if not _is_same_move(move, other_move, game):
                 raise NotConforming(
                     adversary.name,
                     "a game's moves depend on the replies of that game alone",
@@ -60,78 +60,86 @@ def check_games_apart(adversary: Adversary, learner: Learner, referee: Referee) 
             )
 
 
-def check_told_alike(adversary: Adversary, learner: Learner, referee: Referee) -> None:
-    """Check that an adversary which is told the same, with the same coins, plays the same and uses no global
-    generator: for learners whose games no seed repeats.
+def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> Played | None:
+    """Check that an adversary plays the same on the same replies and random numbers, and uses no global
+    generator.
 
-    An adversary in game style is not driven.
+    For learners whose games no seed repeats. An adversary in game style is not checked. Returns the games, or
+    None if none were played.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
     if isinstance(adversary, GameAdversary):
-        return
+        return None
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
     assert played.view is not None
     with no_global_randomness(adversary.name):
-        (moves, score), (again, other) = (_driven(adversary, played.view.replies) for _ in range(2))
-    same = all(_same_move(a, b, game) for a, b in zip(moves, again, strict=False) for game in range(_GAMES))
-    if not same or not np.array_equal(score, other):  # type: ignore[arg-type]
+        (moves, score), (other_moves, other_score) = (
+            _replay(adversary, played.view.replies) for _ in range(2)
+        )
+    same = all(
+        _is_same_move(move, other, game)
+        for move, other in zip(moves, other_moves, strict=False)
+        for game in range(_GAMES)
+    )
+    if not same or not np.array_equal(score, other_score):  # type: ignore[arg-type]
         raise NotConforming(
             adversary.name,
-            "the same coins and replies give the same game",
+            "the same random numbers and replies give the same game",
             f"{'scores' if same else 'moves'} differ",
         )
+    return played
 
 
 def check_common_random_numbers(learner: Learner, adversary: Adversary, referee: Referee) -> None:
-    """Check, on a small table, that a learner which says it is in step gives a game the same replies whatever
-    the world of other games.
+    """Check that a learner with common random numbers gives a game the same replies whatever the worlds of
+    other games.
 
-    Else pairs of games that share their coins would hang together with other pairs, and an audit would
-    certify what is not there.
+    Otherwise pairs of games that share random numbers would depend on other pairs.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
     kept = np.isin(np.arange(_GAMES), _KEPT)
     for world in (False, True):
-        alike, mixed = (
+        one_world, two_worlds = (
             play(learner, adversary, referee, games=_GAMES, seed=1, record=True, worlds=worlds)
             for worlds in (np.full(_GAMES, world), np.where(kept, world, not world))
         )
-        assert alike.view is not None
-        assert mixed.view is not None
-        for number, (one, other) in enumerate(zip(alike.view.replies, mixed.view.replies, strict=True)):
-            if not all(_same_reply(one, other, game) for game in _KEPT):
+        assert one_world.view is not None
+        assert two_worlds.view is not None
+        pairs = zip(one_world.view.replies, two_worlds.view.replies, strict=True)
+        for number, (reply, other) in enumerate(pairs):
+            if not all(_is_same_reply(reply, other, game) for game in _KEPT):
                 raise NotConforming(
                     learner.name,
-                    "a learner that is in step draws the same coins whatever other games are told",
+                    "with common random numbers, a game draws the same whatever other games receive",
                     f"reply {number} of a game changed when only the worlds of other games did",
                 )
 
 
-def _same_reply(one: Reply, other: Reply, game: int) -> bool:
-    return all(np.array_equal(a[game], b[game]) for a, b in zip(one.parts, other.parts, strict=True))
+def _is_same_reply(reply: Reply, other: Reply, game: int) -> bool:
+    return all(np.array_equal(a[game], b[game]) for a, b in zip(reply.parts, other.parts, strict=True))
 
 
-def _driven(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:
-    """The moves and the score of the adversary when it is told `replies`, with the same coins every time."""
-    generator_of_moves = adversary.play(_GAMES, generator(block_seed(1, 0)))
-    made: list[Move] = []
+def _replay(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:
+    """The moves and the score of the adversary on these replies, with the same random numbers every time."""
+    play_generator = adversary.play(_GAMES, generator(block_seed(1, 0)))
+    moves: list[Move] = []
     try:
-        made.append(next(generator_of_moves))
+        moves.append(next(play_generator))
         for reply in replies:
-            made.append(generator_of_moves.send(reply))
+            moves.append(play_generator.send(reply))
     except StopIteration as end:
-        return made, None if end.value is None else np.asarray(end.value)
+        return moves, None if end.value is None else np.asarray(end.value)
     except RAISED as error:
-        told = f"{type(error).__name__} ({error}) where other games' replies were changed"
-        raise PlayerError("adversary", adversary.name, len(made), told) from error
-    generator_of_moves.close()
-    return made, None  # it would go on longer than recorded, and has no score yet
+        text = f"{describe_error(error)} (where other games' replies were changed)"
+        raise PlayerError("adversary", adversary.name, len(moves), text) from error
+    play_generator.close()
+    return moves, None  # the adversary would go on for longer than was recorded
 
 
-def _changed(reply: Reply, keep: int) -> Reply:
-    """The reply with every game but `keep` told something else."""
+def _change_others(reply: Reply, keep: int) -> Reply:
+    """The reply, changed for every game but `keep`."""
     others = np.arange(_GAMES) != keep
     if isinstance(reply, Answer | Answers):
         label, halted = reply.label.copy(), reply.halted.copy()
@@ -141,44 +149,41 @@ def _changed(reply: Reply, keep: int) -> Reply:
     if isinstance(reply, Received):
         return Received(freeze(np.where(others, ~reply.halted, reply.halted)))
     if isinstance(reply, Released):
-        return Released(_shuffled(reply.value, others))
+        return Released(_rotate_others(reply.value, others))
     if isinstance(reply, Shown):
-        return Shown(None if reply.hypothesis is None else _shuffled(reply.hypothesis, others))
+        return Shown(None if reply.hypothesis is None else _rotate_others(reply.hypothesis, others))
     if isinstance(reply, Stream):
-        return Stream(tuple(_shuffled(h, others) for h in reply.hypotheses))
+        return Stream(tuple(_rotate_others(h, others) for h in reply.hypotheses))
     return reply
 
 
-def _shuffled(value: Any, others: np.ndarray) -> Any:
-    """What other games were told, handed around among them and, for numbers, moved."""
+def _rotate_others(value: Any, others: np.ndarray) -> Any:
+    """The values or hypotheses with those of other games passed on to the next of them."""
     if isinstance(value, Hypothesis):
-        return Hypothesis(value.concept_class, _shuffled(np.asarray(value.concepts), others))
+        return Hypothesis(value.concept_class, _rotate_others(np.asarray(value.concepts), others))
     changed = value.copy()
     changed[others] = np.roll(value[others], 1, axis=0)
     return freeze(changed)
 
 
-def _same_move(one: Move, other: Move, game: int) -> bool:
-    if type(one) is not type(other):
+def _is_same_move(move: Move, other: Move, game: int) -> bool:
+    if type(move) is not type(other):
         return False
-    return all(
-        _same_part(getattr(one, a.name), getattr(other, a.name), game) for a in attrs.fields(type(one))
-    )
+    names = [field.name for field in attrs.fields(type(move))]
+    return all(_is_same_part(getattr(move, name), getattr(other, name), game) for name in names)
 
 
-def _same_part(one: Any, other: Any, game: int) -> bool:
-    """Whether a part of a move says the same to `game`: given once for all games, or with an entry for
-    each.
-    """
-    if isinstance(one, Iterator) and isinstance(other, Iterator):
-        return True  # committed before any reply, and run to its end before there is one
-    one, other = _of_game(one, game), _of_game(other, game)
-    if isinstance(one, Sample) or one is None:
-        return bool(one == other)
-    return np.array_equal(one, other)
+def _is_same_part(part: Any, other: Any, game: int) -> bool:
+    """Whether a part of a move, given once for all games or once for each, is the same for `game`."""
+    if isinstance(part, Iterator) and isinstance(other, Iterator):
+        return True  # it is committed before any reply, and run to its end before there is one
+    part, other = _select_game(part, game), _select_game(other, game)
+    if isinstance(part, Sample) or part is None:
+        return bool(part == other)
+    return np.array_equal(part, other)
 
 
-def _of_game(part: Any, game: int) -> Any:
+def _select_game(part: Any, game: int) -> Any:
     if part is None or isinstance(part, Sample):
         return part
     if isinstance(part, list | tuple) and len(part) == _GAMES and isinstance(part[0], Sample):

@@ -44,8 +44,8 @@ def view_features(played: Played) -> ViewFeatures:
 
     Raises: InvalidArgument if the views were not recorded.
     """
-    if played.alone:
-        parts = _align_columns([_features_of_replies(game) for game in played.alone])
+    if played.single_games:
+        parts = _align_columns([_features_of_replies(game) for game in played.single_games])
         return ViewFeatures(freeze(np.concatenate([part.rows for part in parts])), parts[0].names)
     return _features_of_replies(played)
 

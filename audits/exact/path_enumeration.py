@@ -136,7 +136,7 @@ class PathEnumeration:
         )
         self.challenges |= played.challenges
         self._rounds = max(self._rounds, played.rounds)
-        for state, part in zip(states, played.alone or (played,), strict=True):
+        for state, part in zip(states, played.single_games or (played,), strict=True):
             state.check_ended()
             self._add(state, part)
         return [branch for state in states for branch in state.branches]

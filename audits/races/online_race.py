@@ -117,7 +117,7 @@ class OnlineRace(Race):
             games=self.games_in(block),
             seed=self.block_seed(number, block),
             scorebook=self.scorebook(entrant),
-        ).noted
+        ).mistake_counts
         assert record is not None
         return record.mistakes if record.least is None else record.mistakes - record.least
 

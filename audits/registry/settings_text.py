@@ -15,7 +15,7 @@ from typing import Any, TypeVar
 
 import attrs
 
-from arena.concepts import ConceptClass, parse_concept_class
+from arena.concepts import ConceptClass
 from arena.errors import ArenaError, InvalidArgument, describe_error
 from arena.fingerprint import callable_name
 from arena.players import Adversary, Learner
@@ -229,6 +229,8 @@ _PARSERS: dict[Any, _Parser] = {
 def _find_parser(kind: Any) -> _Parser | None:
     """The parser for a field annotated `kind`. The player itself checks which concept class it is."""
     if isinstance(kind, type) and issubclass(kind, ConceptClass):
+        from arena.concepts import parse_concept_class  # with all classes, which few settings need
+
         return lambda name, text: parse_concept_class(text)
     if isinstance(kind, type) and hasattr(kind, "from_text"):
         return lambda name, text: kind.from_text(text)

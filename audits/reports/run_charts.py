@@ -112,8 +112,8 @@ def _draw_trade_off(replay: RunHistory) -> RunChart:
     )
     caption = (
         "A guess of the world errs in world 0 (type I) or in world 1 (type II). The claim keeps every guess "
-        f"inside the shaded region. With confidence {percent(replay.settings.confidence)} the best guess does "
-        f"at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
+        f"inside the shaded region. With confidence {percent(replay.settings.confidence)} the best guess "
+        f"does at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
     )
     svg = _render_svg("trade-off", description, lambda axes: _draw_errors(axes, curves), square=True)
     return RunChart(title, svg, caption)

@@ -31,7 +31,7 @@ def play_example_games(
     """
     games, random_seed = 2 if referee.two_worlds else 1, block_seed(seed, 0)
     played = play(learner, adversary, referee, games=games, seed=random_seed, faults=faults, record=True)
-    return tuple(sorted(played.alone, key=lambda game: bool(game.worlds[0]))) or (played,)
+    return tuple(sorted(played.single_games, key=lambda game: bool(game.worlds[0]))) or (played,)
 
 
 def format_games(batches: Sequence[Played]) -> str:

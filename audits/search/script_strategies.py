@@ -14,7 +14,7 @@ import numpy as np
 from hypothesis import strategies as st
 
 from arena import InvalidArgument, Learner, PrivacyUnit, Sample
-from arena.points import finite_domain
+from arena.capabilities import finite_domain
 from audits.search.script import (
     AGAINST,
     WITH,

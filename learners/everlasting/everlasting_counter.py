@@ -13,7 +13,7 @@ from arena.errors import InvalidArgument
 from arena.settings import at_least, less_than, more_than, one_of, setting, whole
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import HaltingBBLState
-from learners.mechanisms.accounting.composition import Guarantee, advanced_composition, best_composition
+from learners.mechanisms.accounting.composition import Guarantee, best_composition, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_lag
 from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_sum_lag
@@ -137,7 +137,7 @@ class EverlastingCounter(GenericBBL):
         the charged answers does not (docs/proofs/everlasting_counter.md).
         """
         slack = self.delta / 2
-        compose = best_composition if index == 1 else advanced_composition
+        compose = best_composition if index == 1 else compose_advanced
         gap = 2 * self.gap * teachers * noise
         charged = steady_thresholds_cost(self.halts_in_round(index), noise, gap=gap, slack=slack)
         return min(charged, compose(answers, noise, slack=slack), key=lambda cost: cost.epsilon)

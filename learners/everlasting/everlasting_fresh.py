@@ -77,7 +77,7 @@ class FreshState(V2State):
         self._ready: deque[np.ndarray] = deque()  # D̂_i, D̂_{i+1}, … whose points have all come
         self._start_pool(1)
 
-    def fresh(self, x: np.ndarray) -> None:
+    def receive_unlabelled(self, x: np.ndarray) -> None:
         """Receive fresh unlabelled points (n, k, ...). Points that no round needs are dropped."""
         self._learner.concepts.check(x[0] if is_shared(x) else x)
         while x.shape[1] and self._pool_index != self._learner.rounds:

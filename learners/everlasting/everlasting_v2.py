@@ -10,7 +10,7 @@ import numpy as np
 from arena.settings import at_least, setting, whole
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
-from learners.mechanisms.accounting.composition import advanced_composition, best_composition
+from learners.mechanisms.accounting.composition import best_composition, compose_advanced
 from learners.mechanisms.noise.laplace_noise import laplace
 
 
@@ -50,7 +50,7 @@ class EverlastingV2(GenericBBL):
         From round 2 on it is advanced composition, which does not grow from there: R is quadrupled and ε′
         halved. Basic composition may be less at first, but doubles every round.
         """
-        compose = best_composition if round.index == 1 else advanced_composition
+        compose = best_composition if round.index == 1 else compose_advanced
         return compose(round.answers, round.noise, 0.0, slack=self.delta / 2)
 
 

@@ -1,4 +1,5 @@
-"""Mechanisms of others: functions of yours, and those of OpenDP and diffprivlib, with their own claims.
+"""Learners that wrap mechanisms of other code: the user's functions, OpenDP and diffprivlib, with their own
+claims.
 
-None of the libraries is imported here: whoever audits one brings a function that makes the mechanism.
+No library is imported here: the user supplies a function that makes the mechanism.
 """

@@ -1,4 +1,4 @@
-"""What mechanisms of others share: they are handed a part of the sample and release a number or a vector."""
+"""The base of wrapped mechanisms: they receive a part of the sample and release a number or a vector."""
 
 from __future__ import annotations
 
@@ -16,29 +16,29 @@ from arena.sample import Sample, Training
 from arena.settings import Check, at_least, setting, whole
 
 ONES, LABELS, SUM, POINTS, BOTH = PARTS = ("ones", "labels", "sum", "points", "both")
-COUNTS = (ONES, LABELS)  # which a replaced example moves by 1, whatever the points are
+COUNTS = (ONES, LABELS)  # parts that change by at most 1 with a replaced example, whatever the points are
 
 
-def receives(default: str, *, check: Check) -> Any:
-    """The setting `receives`."""
+def receives_setting(default: str, *, check: Check) -> Any:
+    """The setting `receives` with this default."""
     return setting(
         default,
-        help="what of the sample it is handed: the number of labels 1 (ones), the labels in their order, the "
-        "sum of the points, the points, or both (points, labels)",
+        help="the part of the sample that it receives: the number of labels 1 (ones), the labels in order, "
+        "the sum of the points, the points, or both (points, labels)",
         check=check,
     )
 
 
-def _callable(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+def _check_callable(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
     if not callable(value):
         raise InvalidArgument(f"{attribute.name} must be a function", value=value)
 
 
 def function_setting(help: str) -> Any:
-    """A setting that is a function: compared by what it is, not by where it lies in memory."""
+    """A setting whose value is a function; functions are compared by their code, not by identity."""
     return attrs.field(
         kw_only=True,
-        validator=_callable,
+        validator=_check_callable,
         eq=fingerprint,
         repr=callable_name,
         metadata={"help": help, "unit": ""},
@@ -46,24 +46,23 @@ def function_setting(help: str) -> Any:
 
 
 @attrs.frozen
-class Foreign(Learner):
-    """Base of mechanisms of others before Release.
+class ForeignMechanism(Learner):
+    """Base of the learners that wrap a mechanism of other code, for the referee Release.
 
-    A subclass has the setting `receives` and says how games are played (`drawn`).
+    A subclass has the setting `receives` and implements `draw_releases`.
     """
 
     protocols = ("Release",)
 
     dimension: int | None = setting(
         None,
-        help="d, where the sample's points are vectors of d numbers; default: they are numbers",
+        help="d, if the sample's points are vectors of d numbers; default: points are numbers",
         check=[whole, at_least(1)],
     )
 
     @abstractmethod
-    def drawn(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        """What the mechanism releases in `games` independent games on the sample: a list or an array
-        (games, ...)."""
+    def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
+        """The releases of `games` independent games on the sample: a list or an array (games, ...)."""
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -75,38 +74,40 @@ class Foreign(Learner):
 
 @attrs.frozen(eq=False)
 class ForeignState:
-    """A mechanism of others at a table: it is handed the games of one sample after those of another."""
+    """A running wrapped mechanism. It plays all games of one sample before those of the next."""
 
-    spec: Foreign
+    spec: ForeignMechanism
     rng: np.random.Generator
 
     def release(self, training: Training) -> np.ndarray:
-        """Raises: Unsupported if it releases anything but numbers, as many in every game."""
+        """Raises: Unsupported if a release is not a number or an array of numbers, of one shape in all
+        games."""
         if not training.games:
             return np.zeros(0)
-        places, parts = [], []
+        name, order, parts = self.spec.name, [], []
         for sample, games in training.groups():
-            places.append(games)
-            parts.append(_numbers(self.spec.name, self.spec.drawn(sample, len(games), self.rng), len(games)))
+            order.append(games)
+            releases = self.spec.draw_releases(sample, len(games), self.rng)
+            parts.append(_check_numbers(name, releases, len(games)))
         if len({part.shape[1:] for part in parts}) > 1:
-            raise _refused(self.spec.name, "values of several shapes")
-        return np.concatenate(parts)[np.argsort(np.concatenate(places))]
+            raise _release_error(name, "values of several shapes")
+        return np.concatenate(parts)[np.argsort(np.concatenate(order))]
 
 
-def part_of(sample: Sample, what: str) -> Any:
-    """A part of the sample (see `receives`), made anew, so that whoever is handed it may write to it."""
-    if what == ONES:
+def extract_part(sample: Sample, part: str) -> Any:
+    """A fresh copy of a part of the sample (see `receives_setting`), which the mechanism may overwrite."""
+    if part == ONES:
         return int(sample.counts @ sample.labels)
-    if what == SUM:
+    if part == SUM:
         total = sample.counts @ sample.points.astype(float)
         return total if total.ndim else float(total)
     points, labels = sample.rows()
-    labels = labels.astype(np.int64)  # in a byte, what a function works out may overflow
-    return {LABELS: labels, POINTS: points, BOTH: (points, labels)}[what]
+    labels = labels.astype(np.int64)  # arithmetic on bytes could overflow
+    return {LABELS: labels, POINTS: points, BOTH: (points, labels)}[part]
 
 
-def made(name: str, make: Callable[[], Any], library: str) -> Any:
-    """What `make` makes; library: the extra that it needs.
+def call_maker(name: str, make: Callable[[], Any], library: str) -> Any:
+    """The mechanism that `make` returns. library: the optional dependency that it needs.
 
     Raises: Unsupported if the library is missing; InvalidArgument if `make` fails.
     """
@@ -115,36 +116,36 @@ def made(name: str, make: Callable[[], Any], library: str) -> Any:
     except ArenaError:
         raise
     except ImportError as error:
-        raise missing(library, error) from error
-    except RAISED as error:  # somebody else's code may raise anything
+        raise missing_library(library, error) from error
+    except RAISED as error:  # the user's code may raise anything
         raise InvalidArgument(
             f"{callable_name(make)}, which makes the mechanism of {name}, raised {describe_error(error)}",
-            remedy="Mend it, and try it alone.",
+            remedy="Correct it, and try it on its own.",
         ) from error
 
 
-def missing(library: str, error: ImportError) -> Unsupported:
-    """The refusal where a library cannot be imported."""
+def missing_library(library: str, error: ImportError) -> Unsupported:
+    """The error for a library that cannot be imported."""
     return Unsupported(
         f"{library} cannot be imported ({error})", remedy=f"Install it: pip install 'dp-arena[{library}]'."
     )
 
 
-def _numbers(name: str, values: Any, games: int) -> np.ndarray:
+def _check_numbers(name: str, values: Any, games: int) -> np.ndarray:
     try:
         array = np.asarray(values)
-    except ValueError as error:  # rows of several lengths
-        raise _refused(name, "values of several shapes") from error
+    except ValueError as error:  # rows of different lengths
+        raise _release_error(name, "values of several shapes") from error
     if array.dtype.kind not in "biuf" or array.shape[:1] != (games,):
-        raise _refused(name, f"{array.dtype.name} of shape {array.shape} for {games} games")
+        raise _release_error(name, f"{array.dtype.name} of shape {array.shape} for {games} games")
     if np.isnan(array).any():
-        raise _refused(name, "nan")
+        raise _release_error(name, "nan")
     return array
 
 
-def _refused(name: str, got: str) -> Unsupported:
+def _release_error(name: str, release: str) -> Unsupported:
     return Unsupported(
-        f"what {name} releases must be a number, or numbers in an array of one shape, in every game",
-        value=got,
+        f"{name} must release a number, or an array of numbers, of the same shape in every game",
+        value=release,
         remedy="Wrap the mechanism in a function that returns numbers.",
     )

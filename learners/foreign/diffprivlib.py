@@ -13,28 +13,41 @@ from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
 from arena.sample import Sample
 from arena.settings import one_of, setting
-from learners.foreign.base import ONES, SUM, Foreign, function_setting, made, part_of, receives
+from learners.foreign.base import (
+    ONES,
+    SUM,
+    ForeignMechanism,
+    call_maker,
+    extract_part,
+    function_setting,
+    receives_setting,
+)
 
 
 @attrs.frozen
-class Diffprivlib(Foreign):
-    """Releases `mechanism.randomise(number)` of a mechanism of diffprivlib (Holohan, Braghin, Mac Aonghusa,
-    Levacher, Diffprivlib: The IBM Differential Privacy Library, 2019).
+class Diffprivlib(ForeignMechanism):
+    """Releases `mechanism.randomise(number)` of a mechanism of diffprivlib.
 
-    `make` makes the mechanism, without arguments, as `partial(Laplace, epsilon=1, sensitivity=1)` does. The
-    claim is its epsilon and delta, which speak of numbers that one example moves by its sensitivity at most.
+    Holohan, Braghin, Mac Aonghusa, Levacher, Diffprivlib: The IBM Differential Privacy Library (2019). `make`
+    is called without arguments and returns the mechanism, as `partial(Laplace, epsilon=1, sensitivity=1)`
+    does. The claim is the mechanism's epsilon and delta, which hold for numbers that one example changes by
+    at most the mechanism's sensitivity.
 
-    Its coins are the operating system's, so that no seed repeats a run. If `seeded`, the mechanism is made
-    for every table, with a `random_state` that is drawn from the seat's coins: a run can be repeated then,
-    though not with the generator that is meant for people's data.
+    The mechanism draws from the operating system's generator, so that no seed repeats a run. With `seeded`,
+    the mechanism is made for every batch with a `random_state` drawn from the learner's random numbers. Such
+    a run can be repeated, but it does not use the generator that protects real data.
     """
 
     name = "diffprivlib"
     theorem = "the epsilon and delta of the mechanism (diffprivlib)"
 
-    make: Callable[..., Any] = function_setting("makes the mechanism; path/to/file.py:f on the command line")
-    receives: str = receives(ONES, check=one_of(ONES, SUM))
-    seeded: bool = setting(False, help="whether `make` is called with a random_state from the seat's coins")
+    make: Callable[..., Any] = function_setting(
+        "returns the mechanism; path/to/file.py:f on the command line"
+    )
+    receives: str = receives_setting(ONES, check=one_of(ONES, SUM))
+    seeded: bool = setting(
+        False, help="whether `make` is called with a random_state drawn from the learner's random numbers"
+    )
 
     @property
     def own_coins(self) -> bool:
@@ -42,30 +55,30 @@ class Diffprivlib(Foreign):
 
     @property
     def claim(self) -> Claim:
-        """Raises: InvalidArgument if one example moves a count by more than the mechanism's sensitivity."""
+        """Raises: InvalidArgument if one example changes a count by more than the mechanism's sensitivity."""
         mechanism = _mechanism(self.make)
         sensitivity = getattr(mechanism, "sensitivity", None)
         if self.receives == ONES and sensitivity is not None and sensitivity < 1:
             raise InvalidArgument(
-                "one example moves a count by 1, which is more than the mechanism's sensitivity",
+                "one example changes a count by 1, which is more than the mechanism's sensitivity",
                 value=sensitivity,
                 remedy="Make it with a sensitivity of at least 1.",
             )
         epsilon, delta = float(mechanism.epsilon), float(mechanism.delta)
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    def drawn(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        number = part_of(sample, self.receives)
-        mechanism = self._seeded(rng) if self.seeded else _mechanism(self.make)
+    def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
+        number = extract_part(sample, self.receives)
+        mechanism = self._make_seeded(rng) if self.seeded else _mechanism(self.make)
         return [mechanism.randomise(number) for _ in range(games)]
 
-    def _seeded(self, rng: np.random.Generator) -> Any:
-        # A seed of 32 bits, as an int would be, would give two blocks of a long run the same coins.
+    def _make_seeded(self, rng: np.random.Generator) -> Any:
+        # An int seeds with 32 bits only, so that two blocks of a long run could share their random numbers.
         state = np.random.RandomState(np.random.MT19937(rng.integers(2**32, size=8)))
-        return made(self.name, partial(self.make, random_state=state), "diffprivlib")
+        return call_maker(self.name, partial(self.make, random_state=state), "diffprivlib")
 
 
 @lru_cache(maxsize=16)
 def _mechanism(make: Callable[[], Any]) -> Any:
-    """What `make` makes, once in a process."""
-    return made(Diffprivlib.name, make, "diffprivlib")
+    """The mechanism, made once in a process."""
+    return call_maker(Diffprivlib.name, make, "diffprivlib")

@@ -1,4 +1,4 @@
-"""function: any function of yours that releases numbers, with the claim that you make for it."""
+"""function: a function of the user's that releases numbers, with the claim that the user makes for it."""
 
 from __future__ import annotations
 
@@ -18,71 +18,79 @@ from arena.errors import InvalidArgument
 from arena.fingerprint import callable_name
 from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, one_of, setting
-from learners.foreign.base import LABELS, PARTS, Foreign, function_setting, part_of, receives
+from learners.foreign.base import (
+    LABELS,
+    PARTS,
+    ForeignMechanism,
+    extract_part,
+    function_setting,
+    receives_setting,
+)
 
 GIVEN, GLOBAL, OWN = COINS = ("given", "global", "own")
-_OF_PROCESS = RLock()  # held by the thread that has seeded the generators of the process
+_GLOBAL_GENERATORS = RLock()  # held by the thread that has seeded the generators of the process
 
 
 @attrs.frozen
-class Function(Foreign):
-    """Releases what a function returns, f(data, rng) or f(data): a number, or numbers in an array.
+class Function(ForeignMechanism):
+    """Releases the result of a function, f(data, rng) or f(data): a number, or an array of numbers.
 
-    The claim is yours; nothing is known of the function. Where its coins come from:
+    The claim is the user's; nothing is known about the function. The setting `coins` says where its random
+    numbers come from:
 
-    given: from the generator that it is handed, f(data, rng). The default where a second argument is wanted,
-        or is called rng.
-    global: from the modules `random` and `numpy.random`, which are seeded from the seat's coins for as
-        long as it plays, and then put back: the same seed, the same games.
-    own: from elsewhere, the operating system for instance. No seed repeats such a run, so that nobody can
-        check its figures game by game. It is sound as long as games are independent: every run checks that
-        new processes do not draw the same coins. The default of other functions.
+    given: from the generator that it receives, f(data, rng). Default if it has a second required argument, or
+    one called rng. global: from the modules `random` and `numpy.random`, which are seeded from the learner's
+    random numbers while it runs and restored afterwards, so that the same seed gives the same games. own:
+    from elsewhere, for instance the operating system. No seed repeats such a run, so its figures cannot be
+    checked game by game. The run is valid as long as games are independent: every run checks that new
+    processes do not draw the same random numbers. Default for other functions.
 
-    One call plays one game. A function that is `vectorised` is told the number of games too and plays them
-    in one call, f(data, games, rng) or f(data, games) -> (games, ...), every game with coins of its own.
+    One call plays one game. A `vectorised` function also receives the number of games and plays them in one
+    call, f(data, games, rng) or f(data, games) -> (games, ...), with independent random numbers in every
+    game.
     """
 
     name = "function"
     theorem = "none: the claim is the user's"
 
     function: Callable[..., Any] = function_setting("f, path/to/file.py:f on the command line")
-    receives: str = receives(LABELS, check=one_of(*PARTS))
+    receives: str = receives_setting(LABELS, check=one_of(*PARTS))
     epsilon: float | None = setting(
-        None, unit="nats", help="ε of the claim; default: none is made", check=more_than(0)
+        None, unit="nats", help="ε of the claim; default: no claim", check=more_than(0)
     )
     delta: float = setting(0.0, unit="probability", help="δ of the claim", check=[at_least(0), less_than(1)])
-    vectorised: bool = setting(False, help="whether one call plays all games of a table")
+    vectorised: bool = setting(False, help="whether one call plays all games of a batch")
     coins: str | None = setting(
         None,
-        help="where its coins come from: given, global or own; default: given if it takes an rng, else own",
+        help="source of random numbers: given, global or own; default: given if it takes an rng, else own",
         check=one_of(*COINS),
     )
 
     def __attrs_post_init__(self) -> None:
-        wanted = self.arguments
-        if _accepts(self.function, wanted):
+        arguments = self.arguments
+        if _accepts(self.function, arguments):
             return
         raise InvalidArgument(
-            f"{callable_name(self.function)} must take {', '.join(wanted)}",
+            f"{callable_name(self.function)} must take {', '.join(arguments)}",
             value=f"{callable_name(self.function)}{inspect.signature(self.function)}",
-            remedy="Set vectorised and coins to what it takes, or wrap it in a function that takes these.",
+            remedy="Set vectorised and coins to match it, or wrap it in a function that takes these.",
         )
 
     @property
-    def coins_run(self) -> str:
-        """Where its coins come from: given, global or own."""
+    def effective_coins(self) -> str:
+        """The source of its random numbers: given, global or own."""
         if self.coins is not None:
             return self.coins
-        return GIVEN if _wants(self.function, len(self._without_rng)) else OWN
+        return GIVEN if _requires(self.function, len(self._data_arguments)) else OWN
 
     @property
-    def _without_rng(self) -> tuple[str, ...]:
+    def _data_arguments(self) -> tuple[str, ...]:
         return ("data", "games") if self.vectorised else ("data",)
 
     @property
     def arguments(self) -> tuple[str, ...]:
-        """What the function is handed."""
-        return (*self._without_rng, "rng") if self.coins_run == GIVEN else self._without_rng
+        """The arguments of the function."""
+        return (*self._data_arguments, "rng") if self.effective_coins == GIVEN else self._data_arguments
 
     @property
     def claim(self) -> Claim:
@@ -91,20 +99,20 @@ class Function(Foreign):
 
     @property
     def own_coins(self) -> bool:
-        return self.coins_run == OWN
+        return self.effective_coins == OWN
 
-    def drawn(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        given = (rng,) if self.coins_run == GIVEN else ()
-        with _seeded(rng, self.coins_run == GLOBAL):
+    def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
+        generator = (rng,) if self.effective_coins == GIVEN else ()
+        with _control_global_generators(rng, self.effective_coins == GLOBAL):
             if self.vectorised:
-                return self.function(part_of(sample, self.receives), games, *given)
-            return [self.function(part_of(sample, self.receives), *given) for _ in range(games)]
+                return self.function(extract_part(sample, self.receives), games, *generator)
+            return [self.function(extract_part(sample, self.receives), *generator) for _ in range(games)]
 
 
-def _wants(function: Callable[..., Any], place: int) -> bool:
-    """Whether its argument at this place must be given, or is called rng."""
+def _requires(function: Callable[..., Any], position: int) -> bool:
+    """Whether the argument at this position is required, or is called rng."""
     try:
-        arguments = list(inspect.signature(function).parameters.values())[place : place + 1]
+        arguments = list(inspect.signature(function).parameters.values())[position : position + 1]
     except ValueError:  # some builtins have no signature
         return False
     positional = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
@@ -112,7 +120,7 @@ def _wants(function: Callable[..., Any], place: int) -> bool:
 
 
 def _accepts(function: Callable[..., Any], arguments: tuple[str, ...]) -> bool:
-    """Whether it can be called with these arguments; where nobody can tell, it is tried."""
+    """Whether the function can be called with these arguments; true if it has no signature."""
     try:
         inspect.signature(function).bind(*arguments)
     except TypeError:
@@ -123,17 +131,17 @@ def _accepts(function: Callable[..., Any], arguments: tuple[str, ...]) -> bool:
 
 
 @contextmanager
-def _seeded(rng: np.random.Generator, wanted: bool) -> Iterator[None]:
-    """While it lasts, the generators that belong to the process draw from coins of `rng`."""
-    if not wanted:
+def _control_global_generators(rng: np.random.Generator, enabled: bool) -> Iterator[None]:
+    """Seed the generators of the process from `rng`, and restore their states on exit."""
+    if not enabled:
         yield
         return
-    with _OF_PROCESS:
-        before, of_numpy = random.getstate(), np.random.get_state()  # noqa: NPY002 - others use it
+    with _GLOBAL_GENERATORS:
+        python_state, numpy_state = random.getstate(), np.random.get_state()  # noqa: NPY002 - the function uses it
         random.seed(rng.bytes(32))
         np.random.seed(rng.integers(2**32, size=8, dtype=np.uint32))  # noqa: NPY002
         try:
             yield
         finally:
-            random.setstate(before)
-            np.random.set_state(of_numpy)  # noqa: NPY002
+            random.setstate(python_state)
+            np.random.set_state(numpy_state)  # noqa: NPY002

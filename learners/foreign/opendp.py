@@ -1,4 +1,4 @@
-"""opendp: a measurement of OpenDP, with the claim that its privacy map makes."""
+"""opendp: a measurement of OpenDP, with the claim of its privacy map."""
 
 from __future__ import annotations
 
@@ -20,54 +20,54 @@ from learners.foreign.base import (
     ONES,
     POINTS,
     SUM,
-    Foreign,
+    ForeignMechanism,
+    call_maker,
+    extract_part,
     function_setting,
-    made,
-    missing,
-    part_of,
-    receives,
+    missing_library,
+    receives_setting,
 )
 
-_KINDS: dict[str, Callable[[Any], Any]] = {"i": int, "u": int, "f": float, "b": bool}
+_TYPES: dict[str, Callable[[Any], Any]] = {"i": int, "u": int, "f": float, "b": bool}
 _BY_TWO = ("SymmetricDistance", "InsertDeleteDistance")  # a replaced example is one removed and one added
 
 
 @attrs.frozen
-class OpenDP(Foreign):
-    """Releases what a measurement of OpenDP returns, a number or a vector (opendp.org; Gaboardi, Hay, Vadhan,
-    A Programming Framework for OpenDP, 2020).
+class OpenDP(ForeignMechanism):
+    """Releases the result of a measurement of OpenDP, a number or a vector.
 
-    `make` makes the measurement, without arguments: a measurement cannot be handed to another process. The
-    claim is what its privacy map says of `d_in`: ε of MaxDivergence, (ε, δ) of Approximate(MaxDivergence);
-    of SmoothedMaxDivergence ε at the `delta` that is set. ZeroConcentratedDivergence is cast by the library's
-    own make_zCDP_to_approxDP first.
+    Gaboardi, Hay, Vadhan, A Programming Framework for OpenDP (2020), opendp.org. `make` is called without
+    arguments and returns the measurement, since a measurement cannot be sent to another process. The claim is
+    the value of its privacy map at `d_in`: ε of MaxDivergence, (ε, δ) of Approximate(MaxDivergence), ε of
+    SmoothedMaxDivergence at the setting `delta`. ZeroConcentratedDivergence is first converted by the
+    library's make_zCDP_to_approxDP.
 
-    A measurement on vectors may add noise to every entry by itself (make_laplace, make_gaussian on a vector
-    domain). It can then be `vectorised`: one call plays a table, every entry is one game and holds its
-    number, and only the entry of that game can move. What the map says of d_in holds for an entry too.
+    A measurement on vectors may add noise to every entry separately (make_laplace, make_gaussian on a vector
+    domain). It can then be `vectorised`: one call plays a batch, entry g holds the number of game g, and only
+    the entry of the game concerned can change. The bound of the map at d_in holds for one entry too.
 
-    Its coins are the library's own, so that no seed repeats a run.
+    The library draws its own random numbers, so that no seed repeats a run.
     """
 
     name = "opendp"
     theorem = "the privacy map of the measurement (OpenDP)"
 
     make: Callable[..., Any] = function_setting(
-        "makes the measurement; path/to/file.py:f on the command line"
+        "returns the measurement; path/to/file.py:f on the command line"
     )
     d_in: float = setting(
-        help="how far neighbours, which differ in one example, may lie from each other in the input metric: "
-        "1 for a count, 2 for vectors by symmetric distance",
+        help="the largest distance, in the input metric, of datasets that differ in one example: 1 for a "
+        "count, 2 for vectors by symmetric distance",
         check=more_than(0),
     )
-    receives: str = receives(ONES, check=one_of(ONES, LABELS, SUM, POINTS))
+    receives: str = receives_setting(ONES, check=one_of(ONES, LABELS, SUM, POINTS))
     delta: float | None = setting(
         None,
         unit="probability",
-        help="δ at which ε is read off a privacy profile",
+        help="δ at which a privacy profile is evaluated",
         check=[more_than(0), less_than(1)],
     )
-    vectorised: bool = setting(False, help="whether one call on a vector plays all games of a table")
+    vectorised: bool = setting(False, help="whether one call on a vector plays all games of a batch")
 
     @property
     def own_coins(self) -> bool:
@@ -75,88 +75,91 @@ class OpenDP(Foreign):
 
     @property
     def claim(self) -> Claim:
-        """Raises: InvalidArgument if d_in is less than one example moves the data, or if δ is missing;
-        Unsupported if the map speaks of another measure."""
-        epsilon, delta = self._loss()
+        """Raises: InvalidArgument if one example changes the data by more than d_in, or if δ is missing;
+        Unsupported if the map uses another measure of privacy."""
+        epsilon, delta = self._evaluate_map()
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    def drawn(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        measurement, data = _measurement(self.make), part_of(sample, self.receives)
+    def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
+        measurement, data = _measurement(self.make), extract_part(sample, self.receives)
         carrier = str(measurement.input_carrier_type)
         if self.vectorised:
             if np.ndim(data) or not carrier.startswith("Vec<"):
                 raise Unsupported(
-                    "a vectorised measurement takes a vector, of one number a game",
+                    "a vectorised measurement must take a vector with one number for each game",
                     value=f"{self.receives} for {carrier}",
                     remedy="Make it on a vector domain and let it receive ones or sum.",
                 )
-            return measurement(_carried(np.full(games, data), carrier))
-        return [measurement(_carried(data, carrier)) for _ in range(games)]
+            return measurement(_convert(np.full(games, data), carrier))
+        return [measurement(_convert(data, carrier)) for _ in range(games)]
 
-    def _loss(self) -> tuple[float, float]:
-        """(ε, δ) of its map at d_in."""
+    def _evaluate_map(self) -> tuple[float, float]:
+        """(ε, δ) of the measurement's privacy map at d_in."""
         measurement = _measurement(self.make)
         self._check_distance(str(measurement.input_metric))
         measure = str(measurement.output_measure)
         if measure == "ZeroConcentratedDivergence":
-            measurement, measure = _approximate(measurement), "SmoothedMaxDivergence"
-        whole = not str(measurement.input_distance_type).startswith("f")
-        loss = measurement.map(ceil(self.d_in) if whole else float(self.d_in))  # never of less than d_in
+            measurement, measure = _convert_from_zcdp(measurement), "SmoothedMaxDivergence"
+        integer = not str(measurement.input_distance_type).startswith("f")
+        loss = measurement.map(ceil(self.d_in) if integer else float(self.d_in))  # never at less than d_in
         if measure == "MaxDivergence":
             return float(loss), 0.0
         if measure == "Approximate(MaxDivergence)":
             return float(loss[0]), float(loss[1])
         if measure != "SmoothedMaxDivergence":
             raise Unsupported(
-                "the map of a measurement speaks of (ε, δ) or of zero-concentrated privacy",
+                "the map of a measurement must be about (ε, δ) or zero-concentrated privacy",
                 value=measure,
-                remedy="Cast it where it is made (opendp.combinators).",
+                remedy="Convert it where it is made (opendp.combinators).",
             )
         if self.delta is None:
             raise InvalidArgument(
-                "the measurement has a privacy profile, of which a claim needs the δ at which to read it",
+                "the measurement has a privacy profile, so that its claim depends on δ",
                 remedy="Set delta.",
             )
         return float(loss.epsilon(self.delta)), self.delta
 
     def _check_distance(self, metric: str) -> None:
-        least = 1 if self.receives in COUNTS else 0
+        distance = 1 if self.receives in COUNTS else 0
         if self.receives in (LABELS, POINTS) and metric.startswith(_BY_TWO):
-            least = 2
-        if self.d_in < least:
+            distance = 2
+        if self.d_in < distance:
             raise InvalidArgument(
-                f"one example moves {self.receives} by up to {least} in {metric}, so d_in is no less",
+                f"d_in must be at least {distance}: one example changes {self.receives} by up to {distance} "
+                f"in {metric}",
                 value=self.d_in,
-                remedy=f"Set d_in to {least}.",
+                remedy=f"Set d_in to {distance}.",
             )
 
 
 @lru_cache(maxsize=16)
 def _measurement(make: Callable[[], Any]) -> Any:
-    """What `make` makes, once in a process."""
-    return made(OpenDP.name, make, "opendp")
+    """The measurement, made once in a process."""
+    return call_maker(OpenDP.name, make, "opendp")
 
 
-def _approximate(measurement: Any) -> Any:
+def _convert_from_zcdp(measurement: Any) -> Any:
     try:
         from opendp.combinators import make_zCDP_to_approxDP
     except ImportError as error:
-        raise missing("opendp", error) from error
+        raise missing_library("opendp", error) from error
     return make_zCDP_to_approxDP(measurement)
 
 
-def _carried(data: Any, carrier: str) -> Any:
-    """The data as the measurement's Python takes it: it refuses an int for f64, and what numpy holds."""
+def _convert(data: Any, carrier: str) -> Any:
+    """The data in Python's own types, since OpenDP refuses an int for f64, and numpy's numbers."""
     inner = carrier.removeprefix("Vec<")
-    kind = _KINDS.get(inner[0])
-    if kind is None:
+    convert = _TYPES.get(inner[0])
+    if convert is None:
         raise Unsupported(
-            "a measurement takes numbers, or bits",
+            "the measurement must take numbers or bits",
             value=carrier,
-            remedy="Wrap it in a function of yours, and audit that.",
+            remedy="Wrap it in a Python function, and audit that.",
         )
-    if kind is bool and not np.isin(data, (0, 1)).all():
+    if convert is bool and not np.isin(data, (0, 1)).all():
         raise InvalidArgument(
-            "a measurement of bits takes 0 and 1", value=data, remedy="Use a sample with at most one label 1."
+            "a measurement of bits must receive 0 or 1",
+            value=data,
+            remedy="Use a sample with at most one label 1.",
         )
-    return [kind(entry) for entry in np.ravel(data).tolist()] if inner != carrier else kind(data)
+    return [convert(entry) for entry in np.ravel(data).tolist()] if inner != carrier else convert(data)

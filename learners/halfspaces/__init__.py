@@ -1,1 +1,1 @@
-"""Online learners of halfspaces with margin: Winnow and its private variants (Bun, Fang)."""
+"""Online learners of halfspaces with a margin: Winnow and its private variant (Bun and Fang)."""

@@ -1,4 +1,4 @@
-"""What the learners of halfspaces with margin share: the class, and multiplicative weights."""
+"""The base of the learners of halfspaces with a margin: the concept class, and multiplicative weights."""
 
 from __future__ import annotations
 
@@ -14,41 +14,43 @@ from arena.players import Learner
 from arena.points import freeze
 from arena.settings import setting
 
-MOST_SIGNS = 6  # coordinates that `some_points` singles out
+_SINGLE_COORDINATES = 6  # coordinates for which `some_points` has a point of their own
 
 
-def _has_margin(instance: Learner, attribute: object, value: ConceptClass) -> None:
+def _check_margin(instance: Learner, attribute: object, value: ConceptClass) -> None:
     if not isinstance(value, Halfspaces):
         raise Unsupported(
-            f"{instance.name} learns halfspaces with margin, not {value}",
-            remedy="Give it some, as in halfspaces:64,0.2; arena.concepts.cube.embeddings writes others as such.",
+            f"{instance.name} learns halfspaces with a margin, not {value}",
+            remedy="For instance halfspaces:64,0.2; arena.concepts.cube.embeddings embeds other classes.",
         )
 
 
 @attrs.frozen
 class HalfspaceLearner(Learner):
-    """An online learner of halfspaces with margin ρ over the cube [-1, 1]^d."""
+    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d."""
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
 
     concepts: Halfspaces = setting(
-        Halfspaces(64, 0.2), help="the concept class H: halfspaces with d and the margin ρ", check=_has_margin
+        Halfspaces(64, 0.2),
+        help="the concept class H: halfspaces in dimension d with margin ρ",
+        check=_check_margin,
     )
 
     @property
     def some_points(self) -> np.ndarray:
-        """(k, d): points with a 1 in one place and -1 elsewhere, all ones, their opposites, and 0."""
+        """(k, d): points with one coordinate 1 and the others -1, all ones, the negatives of these, and 0."""
         dimension = self.concepts.dimension
-        single = 2 * np.eye(dimension)[:MOST_SIGNS] - 1
+        single = 2 * np.eye(dimension)[:_SINGLE_COORDINATES] - 1
         corners = np.concatenate([single, np.ones((1, dimension))])
         return freeze(np.concatenate([corners, -corners, np.zeros((1, dimension))]))
 
 
-class Multiplicative:
-    """Weights w_i proportional to exp(rate·s_i), with s the sum of the vectors that were added.
+class MultiplicativeWeights:
+    """Weights w_i proportional to exp(rate·s_i), where s is the sum of the vectors added so far.
 
-    That is what multiplicative updates w_i ← w_i·exp(rate·z_i)/Z come to. The sums are kept instead of the
-    weights: they neither overflow nor get stuck at 0, and are exact where the vectors are whole.
+    This is the result of multiplicative updates w_i ← w_i·exp(rate·z_i)/Z. The sums are kept instead of the
+    weights: they neither overflow nor underflow, and they are exact for integer vectors.
 
     Shapes: n games, d coordinates; sums (n, d). Units: rate in nats per unit of a coordinate.
     """
@@ -58,7 +60,7 @@ class Multiplicative:
         self._rate = rate
 
     def weights(self, rows: np.ndarray) -> np.ndarray:
-        """(k, d): the weights in the games `rows`, of sum 1."""
+        """(k, d): the normalised weights of the games `rows`."""
         weights = self.sums[rows]
         weights -= weights.max(axis=1, keepdims=True)
         weights *= self._rate
@@ -68,27 +70,26 @@ class Multiplicative:
 
 
 def add_signed(sums: np.ndarray, rows: np.ndarray, points: np.ndarray, y: np.ndarray) -> None:
-    """Add y'·x to `sums` in the games `rows`, where y' is +1 for label 1 and -1 for 0.
+    """Add y'·x to `sums` in the games `rows`, where y' is +1 for label 1 and -1 for label 0.
 
     Shapes: sums, points (n, d), y (n,), rows (k,).
     """
     sums[rows] += points[rows] * np.where(np.equal(y[rows], 1), 1, -1).astype(np.int8)[:, None]
 
 
-def says_one(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
-    """(n,) bool: the labels that the class gives, without its checks. Shapes: weights, points (n, d)."""
+def label_points(weights: np.ndarray, points: np.ndarray) -> np.ndarray:
+    """(n,) bool: the labels of the halfspaces, without the checks of the class. Shapes: weights, points (n,
+    d)."""
     return np.asarray(products(weights, points) >= 0)
 
 
-def most_updates(dimension: int, rate: float, lead: float) -> float:
-    """How often multiplicative weights change at most: 2·ln d/(rate·(2·lead − rate)); ∞ for rate ≥ 2·lead.
+def update_bound(dimension: int, rate: float, lead: float) -> float:
+    """The largest possible number of updates: 2·ln d/(rate·(2·lead − rate)), or ∞ for rate ≥ 2·lead.
 
-    Let v be the target, and z in [-1, 1]^d a signed point y'·x, or a mean of some, with v·z − w·z ≥ lead. The
-    relative entropy of v to w then changes by −rate·(v·z) + ln Σ w_i exp(rate·z_i), and by Hoeffding's lemma
-    the logarithm is at most rate·(w·z) + rate²/2. So it falls by rate·(lead − rate/2) or more. It is at
-    most ln d before the first update, when w is uniform, and never below 0. At rate = lead, 2·ln d/lead².
+    lead: a lower bound on v·z − w·z in every update, for the target v, the weights w and the vector z that is
+    added. Proof: docs/proofs/multiplicative_weights.md.
     """
     if dimension == 1:
         return 0.0
-    fall = rate * (2 * lead - rate)
-    return 2 * math.log(dimension) / fall if fall > 0 else math.inf
+    decrease = rate * (2 * lead - rate)  # twice the least decrease of the relative entropy
+    return 2 * math.log(dimension) / decrease if decrease > 0 else math.inf

@@ -1,4 +1,4 @@
-"""The constants of Theorem 4.5 of Bun and Fang (2026), which bounds the mistakes of dp-winnow."""
+"""The printed constants of Theorem 4.5 of Bun and Fang (2026), which bounds the mistakes of dp-winnow."""
 
 from __future__ import annotations
 
@@ -6,16 +6,16 @@ from math import ceil, inf, log
 
 import attrs
 
-from arena.errors import InvalidArgument
-from learners.mechanisms.accounting.composition import advanced_composition
+from arena.settings import at_least, check_value, less_than, more_than
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 
 
 @attrs.frozen(kw_only=True)
 class WinnowConstants:
-    """The constants of Theorem 4.5 of Bun and Fang, and the mistakes that it bounds with them.
+    """The constants of Theorem 4.5 of Bun and Fang, and its bound on mistakes.
 
-    rate: η. updates: K. draws: m. watch_epsilon: of one AboveThreshold. threshold: L.
+    rate: η. updates: K. draws: m. watch_epsilon: ε of one instance of AboveThreshold. threshold: L.
     """
 
     rate: float
@@ -26,7 +26,7 @@ class WinnowConstants:
 
     @property
     def mistakes(self) -> float:
-        """K stretches of L and AboveThreshold's error, which is L."""
+        """The bound: K updates after L mistakes and AboveThreshold's error, which is also L."""
         return 2 * self.updates * self.threshold
 
     def __str__(self) -> str:
@@ -39,11 +39,12 @@ class WinnowConstants:
 def winnow_constants(
     dimension: int, margin: float, *, c: float, epsilon: float, delta: float, beta: float, rounds: int
 ) -> WinnowConstants:
-    """The constants of Theorem 4.5 of Bun and Fang (2026), rebuilt from the proofs that use them.
+    """The constants of Theorem 4.5 of Bun and Fang (2026), reconstructed from the proofs that use them.
 
-    m = 2 ln(2T/β)/(cρ)² (Lemma 4.6). K = 2 ln d/(η(1 - c)ρ) (Lemma 4.2, for η of at most (1 - c)ρ). η and the
-    ε of AboveThreshold are the largest at which K·m draws that are 4η-DP, and K instances, cost ε/2 each by
-    advanced composition with δ/2 (Theorem 4.4). L is its error 8 (ln T + ln(2K/β))/ε (Lemma 4.3).
+    m = 2 ln(2T/β)/(cρ)² (Lemma 4.6). K = 2 ln d/(η(1 - c)ρ) (Lemma 4.2, for η at most (1 - c)ρ). η and the ε
+    of AboveThreshold are the largest values at which K·m draws that are 4η-DP, and K instances of
+    AboveThreshold, cost ε/2 each by advanced composition with δ/2 (Theorem 4.4). L is the error 8 (ln T +
+    ln(2K/β))/ε of AboveThreshold (Lemma 4.3).
 
     Raises: InvalidArgument if a parameter is out of range.
 
@@ -51,11 +52,10 @@ def winnow_constants(
     >>> f"{constants.rate:.1e} {constants.updates:.1e} {constants.mistakes:.1e}"
     '1.8e-09 7.8e+10 1.4e+20'
     """
-    if dimension < 2 or rounds < 1:
-        raise InvalidArgument("there are at least 2 dimensions and 1 round", value=(dimension, rounds))
+    check_value("dimension", dimension, at_least(2))
+    check_value("rounds", rounds, at_least(1))
     for name, value in (("c", c), ("delta", delta), ("beta", beta)):
-        if not 0 < value < 1:
-            raise InvalidArgument(f"{name} must lie between 0 and 1", value=value)
+        check_value(name, value, more_than(0), less_than(1))
     draws = ceil(2 * log(2 * rounds / beta) / (c * margin) ** 2)
     lead = (1 - c) * margin
 
@@ -65,17 +65,17 @@ def winnow_constants(
     def cost(rate: float) -> float:
         if rate > lead:
             return inf
-        return advanced_composition(updates(rate) * draws, 4 * rate, slack=delta / 2).epsilon
+        return compose_advanced(updates(rate) * draws, 4 * rate, slack=delta / 2).epsilon
 
     rate = largest_affordable(cost, epsilon / 2)
-    most = updates(rate)
-    watch = largest_affordable(
-        lambda each: advanced_composition(most, each, slack=delta / 2).epsilon, epsilon / 2
+    most_updates = updates(rate)
+    watch_epsilon = largest_affordable(
+        lambda each: compose_advanced(most_updates, each, slack=delta / 2).epsilon, epsilon / 2
     )
     return WinnowConstants(
         rate=rate,
-        updates=most,
+        updates=most_updates,
         draws=draws,
-        watch_epsilon=watch,
-        threshold=8 * (log(rounds) + log(2 * most / beta)) / watch,
+        watch_epsilon=watch_epsilon,
+        threshold=8 * (log(rounds) + log(2 * most_updates / beta)) / watch_epsilon,
     )

@@ -1,1 +1,1 @@
-"""Learners of decision lists (Bun, Fang)."""
+"""Learners of decision lists (Bun and Fang)."""

@@ -1,4 +1,4 @@
-"""list-choice: a decision list among all of them, chosen by the exponential mechanism."""
+"""list-choice: a decision list chosen among all of them by the exponential mechanism."""
 
 from __future__ import annotations
 
@@ -6,24 +6,24 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.concepts import DecisionLists, Variables
-from arena.concepts.base import ConceptClass
+from arena.concepts import DecisionLists
 from arena.laws import Finite
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
-from learners.lists.private_decision_list import lists_only
+from learners.lists.base import decision_lists_setting
 
 
 @attrs.frozen
 class ListChoice(Learner):
-    """The baseline of Bun and Fang's introduction: the exponential mechanism of Kasiviswanathan, Lee, Nissim,
-    Raskhodnikova, Smith (2011) over decision lists. A list c is drawn with probability proportional to
-    exp(−ε·m(c)/2), where m(c) is the number of examples that it labels wrongly.
+    """The exponential mechanism over all decision lists.
 
-    It chooses among all lists in which no feature comes twice, not among their functions as
-    exponential-choice does, and needs them in memory: k features have about 3.3·k!·2^k.
+    The baseline in Bun and Fang's introduction, after Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith
+    (2011). A list c is drawn with probability proportional to exp(−ε·m(c)/2), where m(c) is the number of
+    examples that it labels wrongly. It chooses among all lists in which no feature occurs twice, while
+    exponential-choice chooses among their functions. All lists are held in memory: k features have about
+    3.3·k!·2^k.
 
     Raises: Unsupported if there are more than 200,000 lists (7 features or more).
     """
@@ -32,13 +32,11 @@ class ListChoice(Learner):
     protocols = ("Release",)
     theorem = "the exponential mechanism (McSherry and Talwar 2007)"
 
-    concepts: ConceptClass = setting(
-        DecisionLists(Variables(3)), help="decision lists over 6 features at most", check=lists_only
-    )
+    concepts: DecisionLists = decision_lists_setting("decision lists over at most 6 features")
     epsilon: float = setting(1.0, unit="nats", help="ε of the choice", check=more_than(0))
 
     def __attrs_post_init__(self) -> None:
-        self.lists()
+        self.concepts.all_lists()  # refuses classes with too many lists
 
     @property
     def claim(self) -> Claim:
@@ -46,16 +44,11 @@ class ListChoice(Learner):
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one number."""
+        """Every game draws one random number."""
         return True
 
-    def lists(self) -> np.ndarray:
-        """(k, L): the lists to choose from."""
-        assert isinstance(self.concepts, DecisionLists)
-        return self.concepts.all_lists()
-
     def law(self, sample: Sample) -> Finite:
-        lists = self.lists()
+        lists = self.concepts.all_lists()
         wrong = (self.concepts.labels(lists, sample.points) != sample.labels) @ sample.counts.astype(float)
         weights = np.exp(-self.epsilon * (wrong - wrong.min()) / 2)
         return Finite(lists, weights / weights.sum())
@@ -66,16 +59,15 @@ class ListChoice(Learner):
 
 @attrs.frozen(eq=False)
 class ListChoiceState:
-    """list-choice at a table."""
+    """A running list-choice."""
 
     spec: ListChoice
     rng: np.random.Generator
 
     def release(self, training: Training) -> Hypothesis:
-        coins = self.rng.random(training.games)
-        lists = self.spec.lists()
-        chosen = np.empty(training.games, np.intp)
+        uniform = self.rng.random(training.games)
+        choices = np.empty(training.games, np.intp)
         for sample, games in training.groups():
-            below = np.cumsum(self.spec.law(sample).probabilities)
-            chosen[games] = np.searchsorted(below, coins[games] * below[-1], side="right")
-        return Hypothesis(self.spec.concepts, lists[chosen])
+            cumulative = np.cumsum(self.spec.law(sample).probabilities)
+            choices[games] = np.searchsorted(cumulative, uniform[games] * cumulative[-1], side="right")
+        return Hypothesis(self.spec.concepts, self.spec.concepts.all_lists()[choices])

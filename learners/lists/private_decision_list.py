@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator
 
 import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.concepts import DecisionLists, Variables
-from arena.concepts.base import ConceptClass
-from arena.errors import InvalidArgument
+from arena.concepts import DecisionLists
 from arena.laws import Finite
 from arena.players import Learner
 from arena.points import freeze
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting
+from learners.lists.base import decision_lists_setting, tabulate_examples
 from learners.mechanisms.selection.em_cover import (
     EMCover,
     choice_weights,
@@ -26,29 +24,24 @@ from learners.mechanisms.selection.em_cover import (
     other_costs,
 )
 
-_STATE_NUMBERS = 2**23  # of a table, held at once
-
-
-def lists_only(instance: Learner, attribute: object, value: object) -> None:
-    """A check of the setting `concepts`."""
-    if not isinstance(value, DecisionLists):
-        raise InvalidArgument(
-            f"{instance.name} learns decision lists", value=value, remedy="As in concepts=lists:4."
-        )
+_SLAB = 2**23  # games x examples whose cover is held in memory at a time
 
 
 @attrs.frozen
 class PrivateDecisionList(Learner):
-    """Section 3 of Bun and Fang. A round for each feature and one for "true": the exponential mechanism draws
-    a feature f and a label b with probability proportional to exp(−ε₀·m/2), m being the number of examples
-    left with f = 1 and another label; the rule is "if f then b"; f and the examples with f = 1 leave.
+    """Private greedy decision list (section 3 of Bun and Fang).
 
-    Their Theorem 3.5: on examples that a list labels the released one is nearly right. The claim is what all
-    rounds cost exactly in the worst case, proven in `learners.mechanisms.selection.em_cover`: at ε = 1 and δ = 1e-6
-    less than a third of what the printed Lemma A.1 says of a replaced example. `other_costs` tells that too.
+    There is a round for each feature and one for "true". In each round the exponential mechanism draws a
+    feature f and a label b with probability proportional to exp(−ε₀·m/2), where m is the number of remaining
+    examples with f = 1 and another label. The rule is "if f then b"; then f and the examples with f = 1 are
+    removed.
 
-    What follows "true" is never asked, so a game stops there. It does not stop when nothing is left, which
-    would show.
+    Privacy: the exact worst-case cost of all rounds (docs/proofs/em_cover.md). `other_costs` has other
+    bounds. Utility: by Theorem 3.5, if some list labels all examples correctly, the released list is nearly
+    correct.
+
+    A list ends with "true", since no rule after it is ever used. It does not end when no example remains,
+    which would depend on the data.
 
     Shapes: releases a Hypothesis of lists (n, features + 1).
     """
@@ -57,10 +50,10 @@ class PrivateDecisionList(Learner):
     protocols = ("Release",)
     theorem = "Theorem 3.5 of Bun and Fang; privacy by our form of its Lemma A.1"
 
-    concepts: ConceptClass = setting(
-        DecisionLists(Variables(3)), help="decision lists, as lists:8 or lists:8:literals", check=lists_only
+    concepts: DecisionLists = decision_lists_setting("decision lists, as lists:8 or lists:8:literals")
+    epsilon: float = setting(
+        1.0, unit="nats", help="ε of the list; not used if rate is set", check=more_than(0)
     )
-    epsilon: float = setting(1.0, unit="nats", help="ε of the list; rate goes before it", check=more_than(0))
     delta: float = setting(
         1e-6, unit="probability", help="δ of the list; 0 for pure privacy", check=[at_least(0), less_than(1)]
     )
@@ -72,7 +65,7 @@ class PrivateDecisionList(Learner):
     )
 
     @property
-    def chosen_rate(self) -> float:
+    def effective_rate(self) -> float:
         """ε₀ of each choice, nats."""
         if self.rate is not None:
             return self.rate
@@ -80,77 +73,65 @@ class PrivateDecisionList(Learner):
 
     @property
     def rounds(self) -> int:
-        """How many rules a list has at most: a feature each, and "true"."""
-        return self._lists.max_rules
+        """The largest number of rules in a list: one for each feature, and "true"."""
+        return self.concepts.max_rules
 
     @property
     def claim(self) -> Claim:
-        spent = cover_cost(self.rounds, self.chosen_rate, delta=self.delta)
-        return Claim(epsilon=spent.epsilon, delta=spent.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+        cost = cover_cost(self.rounds, self.effective_rate, delta=self.delta)
+        return Claim(epsilon=cost.epsilon, delta=cost.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     def other_costs(self) -> dict[str, float]:
-        """What other arguments say that it costs: ε at the claim's δ, nats."""
-        return other_costs(self.rounds, self.chosen_rate, delta=self.delta)
+        """The cost by other arguments: ε at the claim's δ, nats."""
+        return other_costs(self.rounds, self.effective_rate, delta=self.delta)
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one number a round, whatever comes of it."""
+        """Every game draws one random number for each round, used or not."""
         return True
 
     def most_errors(self, beta: float) -> float:
-        """Lemma A.4: with a chance of beta at most, a list errs on more examples of a sample that some list
-        labels.
+        """The number of errors on a sample that is exceeded with probability at most beta (Lemma A.4).
 
-        A round's choice has more than (2/ε₀)·(ln(candidates) + x) errors with chance e^{−x} at most, as some
-        candidate has none (Proposition 3.3), and round i has 2(features + 2 − i) of them. x is such that all
-        rounds together miss with chance beta.
+        It holds for samples that some list labels correctly. Then some candidate of every round has no errors
+        (Proposition 3.3), so the choice has more than (2/ε₀)·(ln(candidates) + x) errors with probability at
+        most e^{−x}. Round i has 2(features + 2 − i) candidates, and x is such that all rounds together fail
+        with probability beta.
         """
         rounds = self.rounds
         tail = math.log(rounds / beta)
-        return 2 / self.chosen_rate * sum(math.log(2 * left) + tail for left in range(1, rounds + 1))
+        return 2 / self.effective_rate * sum(math.log(2 * left) + tail for left in range(1, rounds + 1))
 
     def law(self, sample: Sample) -> Finite:
-        """Exact, over all lists.
+        """The exact output distribution, over all lists.
 
         Raises: Unsupported if there are more than 200,000 (7 features or more).
         """
-        values = self._lists.all_lists()
-        table = self._chances(sample)
-        used, chance = np.zeros(len(values), np.int64), np.ones(len(values))
-        for code in values.T:
-            asked = code >= 0
-            chance[asked] *= table[used[asked], code[asked]]
-            used[asked] |= 1 << (code[asked] // 2)
-        return Finite(values, chance / chance.sum())
-
-    def problem(self, sample: Sample) -> tuple[np.ndarray, np.ndarray]:
-        """Which features hold at which examples, (U, F + 1), "true" last; and the copies of each that are
-        wrong if called 0 and 1, (U, 2)."""
-        held = self._lists.features.evaluate(sample.points)
-        held = np.concatenate([held, np.ones((len(held), 1), bool)], axis=1)
-        return held, sample.counts[:, None] * (sample.labels[:, None] != [0, 1])
+        lists = self.concepts.all_lists()
+        by_used = self._rule_probabilities(sample)
+        used, probability = np.zeros(len(lists), np.int64), np.ones(len(lists))
+        for rules in lists.T:
+            present = rules >= 0
+            probability[present] *= by_used[used[present], rules[present]]
+            used[present] |= 1 << (rules[present] // 2)
+        return Finite(lists, probability / probability.sum())
 
     def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
         return PrivateDecisionListState(self, rng)
 
-    @property
-    def _lists(self) -> DecisionLists:
-        assert isinstance(self.concepts, DecisionLists)
-        return self.concepts
-
-    def _chances(self, sample: Sample) -> np.ndarray:
-        """(2^F, 2F + 2): the chance of each rule where the features in a set of bits are used."""
-        held, wrong = self.problem(sample)
-        count = self._lists.features.count
+    def _rule_probabilities(self, sample: Sample) -> np.ndarray:
+        """(2^F, 2F + 2): the probability of each rule, by the set of features used so far as bits."""
+        features, by_label = tabulate_examples(self.concepts, sample)
+        count = self.concepts.features.count
         used = np.arange(2**count)[:, None] >> np.arange(count + 1) & 1 == 1
-        left = ~(used @ held.T)
-        errors = np.einsum("su,uf,uo->sfo", left, held, wrong, optimize=True)
-        weights = choice_weights(-errors, used, rate=self.chosen_rate)
+        left = ~(used @ features.T)
+        errors = np.einsum("su,uf,uo->sfo", left, features, by_label[:, ::-1], optimize=True)
+        weights = choice_weights(-errors, used, rate=self.effective_rate)
         return freeze(weights / weights.sum(axis=1, keepdims=True))
 
 
 class PrivateDecisionListState:
-    """private-decision-list at a table."""
+    """A running private-decision-list."""
 
     def __init__(self, spec: PrivateDecisionList, rng: np.random.Generator) -> None:
         self._spec = spec
@@ -161,14 +142,19 @@ class PrivateDecisionListState:
         coins = self._rng.random((training.games, spec.rounds))
         lists = np.full(coins.shape, -1)
         for sample, games in training.groups():
-            held, wrong = spec.problem(sample)
-            for slab in _slabs(games, len(held)):
-                lists[slab] = self._drawn(held, wrong, coins[slab])
+            features, by_label = tabulate_examples(spec.concepts, sample)
+            step = max(1, _SLAB // max(1, len(features)))
+            for start in range(0, len(games), step):
+                slab = games[start : start + step]
+                lists[slab] = self._draw_lists(features, by_label[:, ::-1], coins[slab])
         return Hypothesis(spec.concepts, lists)
 
-    def _drawn(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> np.ndarray:
-        """(n, rounds): a list for each row of coins."""
-        cover = self._cover(held, wrong, coins)
+    def _draw_lists(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> np.ndarray:
+        """A list for each row of coins (n, rounds).
+
+        Shapes: features (U, F + 1) bool; errors (U, 2), the copies of an example that each label gets wrong.
+        """
+        cover = self._start_cover(features, errors, coins)
         lists = np.full(coins.shape, -1)
         for rules in lists.T:
             if cover.finished:
@@ -176,14 +162,11 @@ class PrivateDecisionListState:
             rules[:] = cover.choose(self._scores(cover))
         return lists
 
-    def _cover(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> EMCover:
-        return EMCover(held, wrong, coins, rate=self._spec.chosen_rate, universal_set=held.shape[1] - 1)
+    def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
+        return EMCover(
+            features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
+        )
 
     def _scores(self, cover: EMCover) -> np.ndarray:
-        """(m, F + 1, 2): minus the number of examples left that a rule gets wrong."""
+        """(m, F + 1, 2): minus the number of remaining examples that each rule gets wrong."""
         return -cover.sums
-
-
-def _slabs(games: np.ndarray, examples: int) -> Iterator[np.ndarray]:
-    step = max(1, _STATE_NUMBERS // max(1, examples))
-    return (games[start : start + step] for start in range(0, max(1, len(games)), step))

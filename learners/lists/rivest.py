@@ -1,35 +1,29 @@
-"""rivest: the greedy decision list. Nothing is private about it."""
+"""rivest: the greedy decision list, without privacy."""
 
 from __future__ import annotations
 
 import attrs
 import numpy as np
 
-from arena.concepts import DecisionLists, Variables
-from arena.concepts.base import ConceptClass
+from arena.concepts import ConceptClass, DecisionLists
 from arena.sample import Sample
-from arena.settings import setting
 from learners.common.fitted_learner import FittedLearner
-from learners.lists.private_decision_list import lists_only
+from learners.lists.base import decision_lists_setting, tabulate_examples
 
 
 @attrs.frozen
 class Rivest(FittedLearner):
-    """The algorithm of Rivest (1987): a rule that errs on no example left, again and again.
+    """The greedy algorithm of Rivest (1987), a baseline without privacy (ε = ∞) for private-decision-list.
 
-    Of the rules that cover an example left it takes that with the least errors for each example covered; of
-    those the one that covers most; of those the first, "true" before the features in order, 0 before 1. So it
-    is consistent wherever a list is, and a heuristic elsewhere. "true" ends it: at the latest when one label
-    is left.
-
-    It claims nothing (ε = ∞): a yardstick for private-decision-list.
+    It appends rules one by one. Of the rules that cover a remaining example it takes one with the smallest
+    share of errors; among those one that covers most; among those the first, in the order "true", then the
+    features, and label 0 before 1. So it is consistent with the sample if some list is, and a heuristic
+    otherwise. It stops after "true", which comes at the latest when one label remains.
     """
 
     name = "rivest"
 
-    concepts: ConceptClass = setting(
-        DecisionLists(Variables(3)), help="decision lists, as lists:8 or lists:8:literals", check=lists_only
-    )
+    concepts: DecisionLists = decision_lists_setting("decision lists, as lists:8 or lists:8:literals")
 
     @property
     def _hypotheses(self) -> ConceptClass:
@@ -37,39 +31,36 @@ class Rivest(FittedLearner):
 
     def fit(self, sample: Sample) -> np.ndarray:
         """The list of a sample, (features + 1,)."""
-        assert isinstance(self.concepts, DecisionLists)
-        held = self.concepts.features.evaluate(sample.points)
-        held = np.concatenate([held, np.ones((len(held), 1), bool)], axis=1)
-        given = sample.counts[:, None] * (sample.labels[:, None] == [0, 1])
-        return greedy_list(held, given)
+        return greedy_list(*tabulate_examples(self.concepts, sample))
 
 
-def greedy_list(held: np.ndarray, given: np.ndarray) -> np.ndarray:
+def greedy_list(features: np.ndarray, by_label: np.ndarray) -> np.ndarray:
     """(F + 1,): the list that `Rivest` describes.
 
-    Shapes: held (U, F + 1) bool, "true" last; given (U, 2): copies of each example with label 0 and 1.
+    Shapes: features (U, F + 1) bool, "true" last; by_label (U, 2), the copies of each example with label 0
+    and 1.
     """
-    true = held.shape[1] - 1
-    asked = held.astype(np.float64)
-    rules, left = np.full(true + 1, -1), np.ones(len(held), bool)
-    counts = asked.T @ given  # of the examples left that a feature covers, by label
-    for place in range(true + 1):
-        feature, label = _best(counts)
-        rules[place] = 2 * feature + label
+    true = features.shape[1] - 1
+    rules, left = np.full(true + 1, -1), np.ones(len(features), bool)
+    as_numbers = features.astype(np.float64)
+    counts = as_numbers.T @ by_label  # remaining examples that a feature covers, by label
+    for position in range(true + 1):
+        feature, label = _best_rule(counts)
+        rules[position] = 2 * feature + label
         if feature == true:
             break
-        covered = np.flatnonzero(left & held[:, feature])
+        covered = np.flatnonzero(left & features[:, feature])
         left[covered] = False
-        counts -= asked[covered].T @ given[covered]
+        counts -= as_numbers[covered].T @ by_label[covered]
     return rules
 
 
-def _best(counts: np.ndarray) -> tuple[int, int]:
-    """The feature and label of the least share of errors; then of most examples; then the first."""
+def _best_rule(counts: np.ndarray) -> tuple[int, int]:
+    """The feature and label with the smallest share of errors; then the most examples; then the first."""
     counts = np.roll(counts, 1, axis=0)  # "true" first
     covered = counts.sum(axis=1)[:, None]
-    errors = counts[:, ::-1]  # label 0 errs on ones
+    errors = counts[:, ::-1]  # label 0 is wrong for examples with label 1
     share = np.where(covered > 0, errors / np.maximum(covered, 1), np.inf)
-    best = np.where(share == share.min(), covered, -1)
-    place, label = np.unravel_index(best.argmax(), best.shape)
-    return int(place - 1) % len(counts), int(label)
+    eligible = np.where(share == share.min(), covered, -1)
+    row, label = np.unravel_index(eligible.argmax(), eligible.shape)
+    return int(row - 1) % len(counts), int(label)

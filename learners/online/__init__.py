@@ -1,1 +1,1 @@
-"""Online learners with a mistake or regret bound, private and not (Li, Wang, Ye)."""
+"""Online learners with a bound on mistakes or regret, private and not private (Li, Wang, Ye)."""

@@ -17,28 +17,29 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.experts import exponential_experts
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.online.sanitiser import Sanitiser, labelled, rounded, rounding_error
+from learners.online.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 
 
 @attrs.frozen
 class AgnosticBatched(Learner):
-    """Algorithm 3 of Li, Wang, Ye: sanitise batch by batch, and learn online from the synthetic examples.
+    """Private agnostic online learner on synthetic examples from sanitised batches (Algorithm 3 of Li, Wang,
+    Ye).
 
-    After every B rounds the batch is sanitised for H^label, and its B synthetic examples are dealt in random
-    order to B sequences, one each. A round draws a sequence, and releases what an online learner makes of it:
-    here Hedge over the concepts, whose draws are concepts of the class (proper) and whose expected regret
-    over q examples is √(q·ln|H|/2).
+    After every B rounds the batch is sanitised for H^label, and its B synthetic examples are added to B
+    sequences in random order, one to each. In a round a sequence is drawn, and an online learner's hypothesis
+    on it is released. Here that learner is Hedge over the concepts, which is proper and has expected regret
+    √(q·ln|H|/2) for q examples.
 
-    **Privacy.** An example is in one batch, batches are disjoint, and each is sanitised once: all of them
-    cost what one does, also where the adversary chooses later batches by what it saw. Batches that end with
-    the last round or after are not sanitised.
+    Privacy: an example is in one batch, batches are disjoint, and each is sanitised once. So all batches cost
+    as much as one, even if the adversary chooses later batches adaptively. The last batch is sanitised only
+    if a round follows.
 
-    **Deviations.** The sanitiser is that of `learners.online.sanitiser`, for finite classes. Where its calls end
-    before it wins, its last proposal is used, where the paper stops the game. Synthetic data are the
-    distribution, rounded. Few calls are the default, since a batch of a thousand examples cannot pay for
-    those that the theorem asks for; `bound` is told only where it can be promised.
+    Deviations: the sanitiser is that of `learners.online.sanitiser`, for finite classes. If its calls end
+    before it wins, its last proposal is used, where the paper stops the game. Synthetic data are the rounded
+    distribution. The default is few calls, since a batch of a thousand examples cannot pay for the number in
+    the theorem; `bound` is none unless the theorem applies.
 
-    Memory: a byte or two a round and game; a round's work grows with the batches so far.
+    Memory: one or two bytes for each round and game; a round's work grows with the number of batches so far.
     """
 
     name = "agnostic-batched"
@@ -46,24 +47,30 @@ class AgnosticBatched(Learner):
     theorem = "Theorem 4.1 of Li, Wang, Ye: parallel composition of one sanitiser"
 
     concepts: ConceptClass = setting(Thresholds(range(16)), help="the concept class H")
-    rounds: int = setting(10_000, help="T, the most rounds it plays", check=[whole, at_least(1)])
-    batch: int = setting(1_000, help="B, the examples of a batch", check=[whole, at_least(1)])
-    epsilon: float = setting(1.0, unit="nats", help="ε of a batch, and so of all", check=more_than(0))
+    rounds: int = setting(10_000, help="T, the largest number of rounds", check=[whole, at_least(1)])
+    batch: int = setting(1_000, help="B, the number of examples in a batch", check=[whole, at_least(1)])
+    epsilon: float = setting(1.0, unit="nats", help="ε of a batch, and so of all batches", check=more_than(0))
     delta: float = setting(
-        1e-6, unit="probability", help="δ of a batch, and so of all", check=[at_least(0), less_than(1)]
+        1e-6,
+        unit="probability",
+        help="δ of a batch, and so of all batches",
+        check=[at_least(0), less_than(1)],
     )
-    alpha: float = setting(0.2, help="the error that the sanitiser aims at", check=[more_than(0), at_most(1)])
+    alpha: float = setting(0.2, help="the target error of the sanitiser", check=[more_than(0), at_most(1)])
     calls: int | None = setting(
         6,
-        help="calls of the sanitiser's discriminator, at most; none: as many as its theorem asks for",
+        help="largest number of calls of the sanitiser's discriminator; none: as its theorem requires",
         check=[whole, at_least(1)],
     )
     rate: float | None = setting(
-        None, unit="nats per mistake", help="Hedge's rate; derived from T, B and H", check=more_than(0)
+        None,
+        unit="nats per mistake",
+        help="Hedge's rate; default: derived from T, B and H",
+        check=more_than(0),
     )
 
     def __attrs_post_init__(self) -> None:
-        concept_sets(self.concepts)  # refuses infinite classes at once
+        concept_sets(self.concepts)  # refuses infinite classes
 
     @property
     def claim(self) -> Claim:
@@ -74,7 +81,7 @@ class AgnosticBatched(Learner):
 
     @property
     def batches(self) -> int:
-        """How many batches are sanitised: those after which there is a round."""
+        """The number of batches that are sanitised: those followed by another round."""
         return (self.rounds - 1) // self.batch
 
     @cached_property
@@ -83,7 +90,7 @@ class AgnosticBatched(Learner):
 
         Raises: Unsupported if the domain is not finite, or the class too large.
         """
-        return labelled(concept_sets(self.concepts).labels)
+        return error_functions(concept_sets(self.concepts).labels)
 
     @property
     def sanitiser(self) -> Sanitiser:
@@ -99,11 +106,11 @@ class AgnosticBatched(Learner):
         return math.sqrt(8 * math.log(max(len(self.functions), 2)) / max(self.rounds // self.batch, 1))
 
     def bound(self, rounds: int) -> Bound | None:
-        """Theorem 4.1, on the expected regret, where B examples are enough for the sanitiser's theorem.
+        """Theorem 4.1, on the expected regret, if B examples are enough for the sanitiser's theorem.
 
-        With q = ⌊rounds/B⌋ full batches, each sanitised to an error of alpha but with probability
-        1/(q·rounds), and rounded: B·R(q) + 2·(alpha + rounding)·qB + 1, and a mistake for each round of the
-        batch that is not full.
+        There are q = ⌊rounds/B⌋ full batches. Each is sanitised with error at most alpha, except with
+        probability 1/(q·rounds), and rounded. The bound is B·R(q) + 2·(alpha + rounding)·qB + 1, plus one
+        mistake for each round of the last batch if it is not full.
         """
         full = rounds // self.batch
         if rounds > self.rounds or not full or self.sanitiser.sample_size(1 / (full * rounds)) > self.batch:
@@ -118,46 +125,46 @@ class AgnosticBatched(Learner):
 
 
 class AgnosticBatchedState:
-    """agnostic-batched at a table."""
+    """A running agnostic-batched."""
 
     def __init__(self, spec: AgnosticBatched, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
         self._rounds = RoundBudget(spec.name, spec.rounds)
-        self._seen = 0
+        self._rounds_observed = 0
         self._sanitiser = spec.sanitiser
         functions = spec.functions
         self._points = functions.shape[1] // 2
-        self._wrong = np.ascontiguousarray(functions.T).view(np.uint8)  # by example, then by concept
+        self._wrong = np.ascontiguousarray(functions.T).view(np.uint8)  # by example and concept
         self._concepts = spec.concepts.dichotomies(np.array(spec.concepts.domain)).concepts
         self._rows = np.arange(games)
         self._counts = np.zeros((games, functions.shape[1]), np.int64)
-        # The example that each batch dealt to each sequence.
+        # The synthetic example that each batch added to each sequence.
         shape = (spec.batches, games, spec.batch)
-        self._dealt = np.empty(shape, np.min_scalar_type(functions.shape[1]))
+        self._sequences = np.empty(shape, np.min_scalar_type(functions.shape[1]))
 
     def hypothesis(self) -> Hypothesis:
         spec = self._spec
         self._rounds.begin()
         sequence = self._rng.integers(spec.batch, size=len(self._rows))
-        examples = self._dealt[: self._seen // spec.batch, self._rows, sequence]
+        examples = self._sequences[: self._rounds_observed // spec.batch, self._rows, sequence]
         mistakes = self._wrong[examples].sum(axis=0, dtype=float)
-        chosen = exponential_mechanism(self._rng, -mistakes, epsilon=2 * spec.hedge_rate, sensitivity=1)
-        return Hypothesis(spec.concepts, self._concepts[chosen])
+        concepts = exponential_mechanism(self._rng, -mistakes, epsilon=2 * spec.hedge_rate, sensitivity=1)
+        return Hypothesis(spec.concepts, self._concepts[concepts])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
         place = self._spec.concepts.domain_indices(self._spec.concepts.check(x))
         self._counts[self._rows, y.astype(np.intp) * self._points + place] += 1
-        self._seen += 1
-        number, rest = divmod(self._seen, self._spec.batch)
-        if not rest and number <= self._spec.batches:
-            self._deal(self._dealt[number - 1])
+        self._rounds_observed += 1
+        batches, rest = divmod(self._rounds_observed, self._spec.batch)
+        if not rest and batches <= self._spec.batches:
+            self._sanitise(self._sequences[batches - 1])
 
-    def _deal(self, hands: np.ndarray) -> None:
-        """Sanitise the batch, and deal its synthetic examples into hands (n, B)."""
-        found = self._sanitiser.run(self._rng, self._counts)
-        synthetic = rounded(found.distribution, self._spec.batch)
-        points = np.tile(np.arange(self._counts.shape[1], dtype=hands.dtype), len(hands))
-        ordered = np.repeat(points, synthetic.ravel()).reshape(hands.shape)
-        self._rng.permuted(ordered, axis=1, out=hands)
+    def _sanitise(self, out: np.ndarray) -> None:
+        """Sanitise the batch, and write its synthetic examples in random order to out (n, B)."""
+        result = self._sanitiser.run(self._rng, self._counts)
+        synthetic = round_to_counts(result.distribution, self._spec.batch)
+        points = np.tile(np.arange(self._counts.shape[1], dtype=out.dtype), len(out))
+        ordered = np.repeat(points, synthetic.ravel()).reshape(out.shape)
+        self._rng.permuted(ordered, axis=1, out=out)
         self._counts[:] = 0

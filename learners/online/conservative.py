@@ -1,4 +1,4 @@
-"""Conservative learners, which change their hypothesis only when it errs, as players."""
+"""The base of the conservative learners, which change their hypothesis only after a mistake."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ from learners.online.without_privacy import WithoutPrivacy
 
 
 @attrs.frozen
-class Conservative(WithoutPrivacy):
-    """A deterministic learner that is an automaton: its state changes when its prediction was wrong.
+class ConservativeLearner(WithoutPrivacy):
+    """Base of the deterministic learners that are automata: the state changes after a mistake.
 
-    The hypothesis shown is the function of the state. Where no concept explains the examples on which it
-    erred, the automaton is dead: it predicts 0 at every point for the rest of the game, however often that
-    is wrong. In realizable games this does not happen.
+    The hypothesis is the function of the state. If no concept is consistent with the examples on which it
+    erred, the automaton is in its dead state: it predicts 0 at every point for the rest of the game. This
+    does not happen in realizable games.
     """
 
     @abstractmethod
@@ -30,7 +30,8 @@ class Conservative(WithoutPrivacy):
         """
 
     def bound(self, rounds: int) -> Bound:
-        """The most mistakes of a realizable game of any length: the longest way through the automaton."""
+        """The largest number of mistakes in a realizable game of any length: the longest path in the
+        automaton."""
         return Bound(self.automaton().mistakes, MISTAKES, 0, self.theorem)
 
     def start(self, games: int, rng: np.random.Generator) -> ConservativeState:
@@ -38,7 +39,7 @@ class Conservative(WithoutPrivacy):
 
 
 class ConservativeState:
-    """A conservative learner at a table: one state a game."""
+    """A running conservative learner: one state of the automaton for each game."""
 
     def __init__(self, automaton: Automaton, games: int) -> None:
         self._automaton = automaton

@@ -1,22 +1,22 @@
-"""halving: follows the majority of the concepts that are consistent."""
+"""halving: predicts with the majority of the consistent concepts, without privacy."""
 
 from __future__ import annotations
 
 import attrs
 
 from arena.littlestone import Automaton, halving
-from learners.online.conservative import Conservative
+from learners.online.conservative import ConservativeLearner
 
 
 @attrs.frozen
-class Halving(Conservative):
-    """Predicts at each point the label that most concepts give, among those consistent so far; at a tie 1.
+class Halving(ConservativeLearner):
+    """Predicts at each point the label that most consistent concepts give, and 1 at a tie.
 
-    Halving (Littlestone 1988) in its conservative form: what is consistent is told by the examples on
-    which it erred. Each of these removes half of the concepts at least, so it errs log2 |H| times at most,
-    where concepts that label the domain alike count once. The bound told is exact, and often below that.
+    Halving (Littlestone 1988) in its conservative form: consistency refers to the examples on which it erred.
+    Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes, where concepts
+    with the same labels on the domain count once. Its bound is exact, and often below that.
 
-    Once no concept is consistent it predicts 0 at every point (see `Conservative`).
+    If no concept is consistent it predicts 0 at every point (see `ConservativeLearner`).
     """
 
     name = "halving"

@@ -1,4 +1,5 @@
-"""noisy-majority: the simplest private online learner, a constant hypothesis that follows the labels seen."""
+"""noisy-majority: the simplest private online learner, a constant hypothesis by the majority of the
+labels."""
 
 from __future__ import annotations
 
@@ -16,10 +17,10 @@ from learners.mechanisms.noise.laplace_noise import laplace
 
 @attrs.frozen
 class NoisyMajority(Learner):
-    """h_t is constant: 1 if (ones seen) − (zeros seen) + Lap(2T/ε) ≥ 0, else 0.
+    """h_t is constant: 1 if (number of ones) − (number of zeros) + Lap(2T/ε) ≥ 0, else 0.
 
-    A replaced example moves the difference by 2 in every later round, so each of the T releases is (ε/T)-DP
-    and all of them are ε-DP by basic composition.
+    A replaced example changes the difference by at most 2 in every later round, so each of the T releases is
+    (ε/T)-DP, and all of them together are ε-DP by basic composition.
     """
 
     name = "noisy-majority"
@@ -27,7 +28,7 @@ class NoisyMajority(Learner):
     theorem = "the Laplace mechanism and basic composition"
 
     epsilon: float = setting(1.0, unit="nats", help="ε of all rounds together", check=more_than(0))
-    rounds: int = setting(100, help="T, the most rounds it plays", check=[whole, at_least(1)])
+    rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
 
     @property
     def claim(self) -> Claim:
@@ -35,7 +36,7 @@ class NoisyMajority(Learner):
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one number a round."""
+        """Every game draws one random number in each round."""
         return True
 
     def start(self, games: int, rng: np.random.Generator) -> NoisyMajorityState:
@@ -43,20 +44,20 @@ class NoisyMajority(Learner):
 
 
 class NoisyMajorityState:
-    """noisy-majority at a table."""
+    """A running noisy-majority."""
 
     def __init__(self, spec: NoisyMajority, games: int, rng: np.random.Generator) -> None:
         self._spec = spec
         self._rng = rng
         self._rounds = RoundBudget(spec.name, spec.rounds)
-        self._lead = np.zeros(games)
+        self._difference = np.zeros(games)
         self._noise = np.empty(games)
 
     def hypothesis(self) -> Hypothesis:
         self._rounds.begin()
         laplace(self._rng, self._noise, 2.0 * self._spec.rounds / self._spec.epsilon)
         # As a threshold, the constant 1 starts at −∞ and the constant 0 at +∞.
-        return Hypothesis(Thresholds(), np.where(self._lead + self._noise >= 0, -np.inf, np.inf))
+        return Hypothesis(Thresholds(), np.where(self._difference + self._noise >= 0, -np.inf, np.inf))
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        self._lead += 2.0 * y - 1.0
+        self._difference += 2.0 * y - 1.0

@@ -1,23 +1,23 @@
-"""soa: the Standard Optimal Algorithm, which errs as seldom as any deterministic learner can promise."""
+"""soa: the Standard Optimal Algorithm, which has the optimal mistake bound, without privacy."""
 
 from __future__ import annotations
 
 import attrs
 
 from arena.littlestone import Automaton, soa
-from learners.online.conservative import Conservative
+from learners.online.conservative import ConservativeLearner
 
 
 @attrs.frozen
-class Soa(Conservative):
-    """Predicts at each point the label whose concepts, among those consistent so far, have the larger
-    Littlestone dimension.
+class Soa(ConservativeLearner):
+    """Predicts at each point the label for which the consistent concepts have the larger Littlestone
+    dimension.
 
-    The Standard Optimal Algorithm of Littlestone (1988) in its conservative form: what is consistent is
-    told by the examples on which it erred, which is all that its proof uses. In a realizable game it errs
-    Ldim times at most, and no deterministic learner promises less.
+    The Standard Optimal Algorithm of Littlestone (1988) in its conservative form: consistency refers to the
+    examples on which it erred, which is all that its proof uses. In a realizable game it makes at most Ldim
+    mistakes, and no deterministic learner has a smaller bound.
 
-    Once no concept is consistent it predicts 0 at every point (see `Conservative`).
+    If no concept is consistent it predicts 0 at every point (see `ConservativeLearner`).
     """
 
     name = "soa"

@@ -1,4 +1,5 @@
-"""weighted-majority: follows a concept drawn by weight, and lowers the weights of those that err."""
+"""weighted-majority: follows a concept drawn by weight, and lowers the weights of those that err; no
+privacy."""
 
 from __future__ import annotations
 
@@ -14,7 +15,7 @@ from arena.errors import Unsupported
 from arena.replies import Hypothesis
 from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.common.round_budget import RoundBudget
-from learners.online.hedge import LARGEST_RATE, Weights, best_rate, drawn, regret
+from learners.online.hedge import LARGEST_RATE, HedgeWeights, best_rate, draw_experts, regret_bound
 from learners.online.without_privacy import WithoutPrivacy
 
 MOST_POINTS = 4_096
@@ -22,44 +23,44 @@ MOST_POINTS = 4_096
 
 @attrs.frozen
 class WeightedMajority(WithoutPrivacy):
-    """h_t is a concept c drawn afresh with probability proportional to exp(-η·(mistakes of c so far)).
+    """h_t is a concept c drawn afresh with probability proportional to exp(-η·(number of mistakes of c so
+    far)).
 
-    The randomised weighted majority algorithm of Littlestone and Warmuth (1994), as Hedge, over one concept
+    The randomised weighted majority algorithm of Littlestone and Warmuth (1994), as Hedge with one concept
     for each of the C labellings of the domain that the class realises. It is proper: every hypothesis is a
     concept of the class.
 
-    Its expected regret after t ≤ T rounds is at most ln C / η + η t / 8, which is sqrt(T ln C / 2) at t = T
-    for the rate that is run unless one is set (see `learners.online.hedge`). The bound on the shares of the weights
-    holds on every sequence, and h_t is drawn by coins that nobody has seen when (x_t, y_t) is chosen; so it
-    holds before adaptive adversaries as well: for the sequence that was in fact played, in expectation over
-    both players' coins, against the best concept in hindsight of that sequence. It says nothing of what an
-    adaptive adversary would have played against another learner.
+    The expected regret after t ≤ T rounds is at most ln C / η + η t / 8 (see `learners.online.hedge`), which
+    is sqrt(T ln C / 2) at t = T for the default rate. It also holds against adaptive adversaries: h_t is
+    drawn with random numbers that are independent of (x_t, y_t) given the past. Then the bound is for the
+    sequence that was in fact played, in expectation over the random numbers of both players, against the best
+    concept for that sequence.
 
-    Raises: Unsupported if the domain is not finite, or when it is seated has too many points; BudgetExceeded
-    in a game of more than T rounds.
+    Raises: Unsupported if the domain is not finite, or has too many points (at `start`); BudgetExceeded in a
+    game of more than T rounds.
     """
 
     name = "weighted-majority"
     theorem = "randomised weighted majority (Littlestone and Warmuth 1994): regret ln C / η + η T / 8"
 
-    rounds: int = setting(100, help="T, the most rounds it plays", check=[whole, at_least(1)])
+    rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
     rate: float | None = setting(
         None,
-        help="η, by which a mistake lowers the logarithm of a weight; by default sqrt(8 ln C / T)",
+        help="η, the decrease of the logarithm of a weight after a mistake; default: sqrt(8 ln C / T)",
         unit="nats",
         check=[more_than(0), at_most(LARGEST_RATE)],
     )
 
     @cached_property
-    def distinct(self) -> Dichotomies:
+    def distinct_concepts(self) -> Dichotomies:
         """One concept for each labelling of the domain.
 
-        Raises: Unsupported if it has too many points.
+        Raises: Unsupported if the domain has too many points.
         """
         domain = np.array(self.concepts.domain)
         if len(domain) > MOST_POINTS:
             raise Unsupported(
-                f"weighted-majority keeps tables of the labels at up to {MOST_POINTS:,} points, "
+                f"weighted-majority tabulates the labels at up to {MOST_POINTS:,} points, "
                 f"and {self.concepts} has {len(domain):,}",
                 remedy="Choose a smaller domain.",
             )
@@ -67,36 +68,38 @@ class WeightedMajority(WithoutPrivacy):
 
     @property
     def eta(self) -> float:
-        """The rate that is run, in nats; 0 where there is one concept only."""
-        return self.rate or best_rate(math.log(len(self.distinct)), self.rounds)
+        """The rate in use, in nats; 0 if there is only one concept."""
+        return self.rate or best_rate(math.log(len(self.distinct_concepts)), self.rounds)
 
     def bound(self, rounds: int) -> Bound | None:
         if rounds > self.rounds:
             return None
-        return Bound(regret(math.log(len(self.distinct)), self.eta, rounds), REGRET, None, self.theorem)
+        regret = regret_bound(math.log(len(self.distinct_concepts)), self.eta, rounds)
+        return Bound(regret, REGRET, None, self.theorem)
 
     def start(self, games: int, rng: np.random.Generator) -> WeightedMajorityState:
         return WeightedMajorityState(self, games, rng)
 
 
 class WeightedMajorityState:
-    """weighted-majority at a table: a weight for every concept in every game."""
+    """A running weighted-majority: a weight for every concept in every game."""
 
     def __init__(self, spec: WeightedMajority, games: int, rng: np.random.Generator) -> None:
         self._rng = rng
         self._class = spec.concepts
-        self._concepts = spec.distinct.concepts
+        distinct = spec.distinct_concepts
+        self._concepts = distinct.concepts
         self._rounds = RoundBudget(spec.name, spec.rounds)
-        count = len(spec.distinct)
-        self._weights = Weights(games, np.ones(count), spec.eta, math.log(count))
-        labels = spec.distinct.labels.T
+        count = len(distinct)
+        self._weights = HedgeWeights(games, np.ones(count), spec.eta, math.log(count))
+        labels = distinct.labels.T
         wrong = np.stack([labels, ~labels], axis=1).reshape(-1, count)
-        # What example (x, y) leaves of the weights, at row 2x + y; `take` would copy any other layout.
+        # The factors of the weights after example (x, y), in row 2x + y; `take` would copy any other layout.
         self._factors = np.ascontiguousarray(np.exp(-spec.eta * wrong))
 
     @property
     def law(self) -> np.ndarray:
-        """(n, C): the probabilities with which this round's concept is drawn."""
+        """(n, C): the probabilities of this round's concepts."""
         values = self._weights.values
         return values / values.sum(axis=1, keepdims=True)
 
@@ -104,13 +107,13 @@ class WeightedMajorityState:
         self._rounds.begin()
         values = self._weights.values
         u = self._rng.random(len(values))
-        chosen = np.empty(len(values), np.intp)
+        experts = np.empty(len(values), np.intp)
         for slab in self._weights.slabs():
-            chosen[slab] = drawn(values[slab], u[slab])[0]
-        return Hypothesis(self._class, self._concepts[chosen])
+            experts[slab] = draw_experts(values[slab], u[slab])[0]
+        return Hypothesis(self._class, self._concepts[experts])
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
         examples = 2 * self._class.domain_indices(self._class.check(x)) + y
         for slab in self._weights.slabs():
             self._weights.values[slab] *= self._factors.take(examples[slab], axis=0)
-        self._weights.age()
+        self._weights.end_round()

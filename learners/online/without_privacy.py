@@ -1,4 +1,4 @@
-"""What the online learners without privacy share: a class with a finite domain, and a claim of nothing."""
+"""The base of the online learners without privacy: a class with a finite domain, and an empty claim."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arena.players import Learner
 from arena.settings import setting
 
 
-def _finite(instance: Learner, attribute: object, value: ConceptClass) -> None:
+def _check_finite(instance: Learner, attribute: object, value: ConceptClass) -> None:
     if value.domain is None:
         raise Unsupported(
             f"{instance.name} needs a class with a finite domain; the Littlestone dimension of {value} is "
@@ -23,9 +23,9 @@ def _finite(instance: Learner, attribute: object, value: ConceptClass) -> None:
 
 @attrs.frozen
 class WithoutPrivacy(Learner):
-    """An online learner that protects nothing (ε = ∞): a yardstick for those that do.
+    """Base of the online learners that protect nothing (ε = ∞), baselines for the private ones.
 
-    Audit it against a claim of your own (`--epsilon`) to see an audit succeed.
+    Audit one against a claim of your own (`--epsilon`) to see a claim refuted.
 
     Raises: Unsupported if the domain is not finite.
     """
@@ -33,7 +33,7 @@ class WithoutPrivacy(Learner):
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
 
     concepts: ConceptClass = setting(
-        Thresholds(range(16)), help="the concept class H, over a finite domain", check=_finite
+        Thresholds(range(16)), help="the concept class H, over a finite domain", check=_check_finite
     )
 
     @property
@@ -42,5 +42,5 @@ class WithoutPrivacy(Learner):
 
     @property
     def common_random_numbers(self) -> bool:
-        """It draws no coins, or one number a round in every game."""
+        """It draws no random numbers, or one in each round of every game."""
         return True

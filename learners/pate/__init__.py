@@ -1,1 +1,1 @@
-"""Votes of teachers and the students that learn from them (Liu, Zhu, Chaudhuri, Wang)."""
+"""PATE: noisy votes of teachers, and students that learn from them (Liu, Zhu, Chaudhuri, Wang)."""

@@ -1,4 +1,4 @@
-"""distance-to-instability: the votes of teachers, told where their noisy distance from a tie is large."""
+"""distance-to-instability: answers with the majority if its noisy distance from a tie is large."""
 
 from __future__ import annotations
 
@@ -19,62 +19,60 @@ from learners.pate.ensemble.screening import check_reach, distances, majorities
 
 @attrs.frozen
 class DistanceToInstability(Voters):
-    """Answers 1[Σ_k h_k(x) ≥ K/2] where dist + Lap(1/ε) > Γ = ln(1/δ)/ε, else ⊥.
+    """Answers 1[Σ_k h_k(x) ≥ K/2] if dist + Lap(1/ε) > Γ = ln(1/δ)/ε, else ⊥.
 
     Algorithm 7 (the distance to instability framework) of Liu, Zhu, Chaudhuri, Wang, Revisiting
-    Model-Agnostic Private Learning, of the majority's label; dist is how many votes may change before the
-    label does (`distances`). It is an algorithm for one answer; ℓ of them compose.
+    Model-Agnostic Private Learning, for the majority's label; dist is how many votes may change without
+    changing the label (`distances`). The algorithm is for one answer; ℓ answers are composed.
 
-    One answer is (ε, τ)-DP with τ = P[Lap(1/ε) > Γ], which is δ/2 where Lemma 48 has δ. Where neighbours
-    have one label, only the answer's being ⊥ tells them apart: (ε, 0). Where they have two, dist is 0 in both
-    and each label is told with chance τ: (0, τ), which is attained. ℓ answers are claimed by Theorem 3.3 of
-    Kairouz, Oh, Viswanath (2015).
+    Privacy: one answer is (ε, δ/2)-DP, where Lemma 48 has δ, and ℓ answers compose by Theorem 3.3 of Kairouz,
+    Oh, Viswanath (2015). Proof: docs/proofs/pate.md.
 
-    Raises: InvalidArgument where Γ is so high that even teachers of one mind would be answered ⊥ more often
-    than not.
+    Raises: InvalidArgument if Γ is so high that the answer is ⊥ more often than not even if all teachers
+    agree.
     """
 
     name = "distance-to-instability"
     theorem = "Lemma 48 (Algorithm 7) of Liu et al., with half its δ; Kairouz, Oh, Viswanath (2015)"
 
-    queries: int = setting(1, help="ℓ, the answers before it halts", check=[whole, at_least(1)])
+    queries: int = setting(1, help="ℓ, the number of answers before it halts", check=[whole, at_least(1)])
     epsilon: float = setting(1.0, unit="nats", help="ε of one answer", check=more_than(0))
     delta: float = setting(
         1e-5,
         unit="probability",
-        help="δ of one answer, that Γ is chosen for",
+        help="δ of one answer, for which Γ is chosen",
         check=[more_than(0), less_than(1)],
     )
     threshold: float | None = setting(None, unit="votes", help="Γ; default: ln(1/δ)/ε", check=at_least(0))
     slack: float = setting(
         0.0,
         unit="probability",
-        help="δ spent on composing answers; 0: their ε's add up",
+        help="δ for the composition of answers; 0: basic composition",
         check=[at_least(0), less_than(1)],
     )
 
     def __attrs_post_init__(self) -> None:
-        check_reach(self.threshold_run, self.teachers)
+        check_reach(self.effective_threshold, self.teachers)
 
     @property
-    def threshold_run(self) -> float:
-        """Γ."""
+    def effective_threshold(self) -> float:
+        """Γ, votes."""
         return log(1 / self.delta) / self.epsilon if self.threshold is None else self.threshold
 
     @property
-    def telling_margin(self) -> float:
-        """Where the distance is at Γ; at a tie the answer is ⊥ almost surely."""
-        return self.threshold_run + 1
+    def critical_margin(self) -> float:
+        """Where the distance equals Γ; at a tie the answer is ⊥ almost surely."""
+        return self.effective_threshold + 1
 
     @property
     def claim(self) -> Claim:
-        told = max(float(laplace_cdf(np.array(-self.threshold_run * self.epsilon))), ulp(0.0))
-        epsilon, delta = optimal_composition(self.queries, self.epsilon, told, slack=self.slack)
+        leak = max(float(laplace_cdf(np.array(-self.effective_threshold * self.epsilon))), ulp(0.0))
+        epsilon, delta = optimal_composition(self.queries, self.epsilon, leak, slack=self.slack)
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one number an answer."""
+        """Every game draws one random number for each answer."""
         return True
 
     def law(self, sample: Sample) -> DistancesLaw:
@@ -85,32 +83,32 @@ class DistanceToInstability(Voters):
 
 
 class DistanceToInstabilityState(VotersState):
-    """distance-to-instability at a table."""
+    """A running distance-to-instability."""
 
     def __init__(self, spec: DistanceToInstability, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._rng = rng
         self._noise = np.empty(games)
-        # What the noise has to exceed, in units of 1/ε, for each number of votes for 1.
-        self._limits = (spec.threshold_run - distances(spec.teachers)) * spec.epsilon
+        # The limit that the noise must exceed, in units of 1/ε, for each number of votes for label 1.
+        self._limits = (spec.effective_threshold - distances(spec.teachers)) * spec.epsilon
         self._majority = majorities(spec.teachers)
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
-        told = laplace(self._rng, self._noise) > self._limits[ones]
-        return np.where(told, self._majority[ones], np.int8(UNSTABLE))
+        stable = laplace(self._rng, self._noise) > self._limits[ones]
+        return np.where(stable, self._majority[ones], np.int8(UNSTABLE))
 
 
 class DistancesLaw(VotingLaw):
-    """The law of distance-to-instability: independent answers."""
+    """The output distribution of distance-to-instability: independent answers."""
 
     outcomes = ((0, False), (1, False), (UNSTABLE, False))
 
     def start(self) -> np.ndarray:
         return np.ones(1)
 
-    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         spec = self._spec
-        ahead = (distances(spec.teachers)[ones, None] - spec.threshold_run) * spec.epsilon
+        ahead = (distances(spec.teachers)[ones, None] - spec.effective_threshold) * spec.epsilon
         after = np.zeros((3, *measure.shape))
         after[majorities(spec.teachers)[ones], np.arange(len(ones))] = measure * laplace_cdf(ahead)
         after[2] = measure * laplace_cdf(-ahead)

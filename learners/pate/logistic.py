@@ -1,4 +1,4 @@
-"""logistic: logistic regression, by scikit-learn. Nothing is private about it."""
+"""logistic: logistic regression by scikit-learn, without privacy."""
 
 from __future__ import annotations
 
@@ -41,47 +41,47 @@ class LinearRules(ConceptClass):
     def check(self, x: Any) -> np.ndarray:
         points = as_points(x)
         if points.shape[-1:] != (self.d,):
-            raise InvalidArgument(f"a point has shape {(self.d,)}", value=points.shape)
+            raise InvalidArgument(f"a point must have shape {(self.d,)}", value=points.shape)
         return points
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         rows = as_points(concepts).astype(float)
         if rows.shape[-1:] != (self.d + 1,):
-            raise InvalidArgument(f"a linear rule has {self.d} weights and an offset", value=rows.shape)
+            raise InvalidArgument(f"a linear rule must have {self.d} weights and an offset", value=rows.shape)
         return rows
 
     def rules(self, concept: np.ndarray, names: Sequence[str], labels: tuple[str, str]) -> list[str]:
-        """One rule for people: its weights, the largest first."""
+        """The rule as lines of text: its weights, the largest first."""
         order = np.argsort(-np.abs(concept[:-1]), kind="stable")
         terms = [f"{concept[i]:+.3g} if {names[i]}" for i in order]
         return [f"{labels[1]} if this is above 0, else {labels[0]}:", *terms, f"{concept[-1]:+.3g}"]
 
     def dichotomies(self, points: Any) -> Dichotomies:
-        raise self._unknown("its dichotomies")
+        raise self._refusal("its dichotomies")
 
     def _label(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
         return np.asarray(np.einsum("...d,...d->...", concepts[..., :-1], points) + concepts[..., -1] > 0)
 
     def _minimise(self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        raise self._unknown("its best rule for a sample")
+        raise self._refusal("its best rule for a sample")
 
-    def _unknown(self, what: str) -> Unsupported:
-        return Unsupported(f"{self} does not tell {what}", remedy="Take a class with a finite domain.")
+    def _refusal(self, operation: str) -> Unsupported:
+        return Unsupported(f"{self} cannot compute {operation}", remedy="Use a class with a finite domain.")
 
 
 @attrs.frozen
 class Logistic(FittedLearner):
-    """Logistic regression with an L2 penalty: what is given up for a list that can be read and is private.
+    """Logistic regression with an L2 penalty, a baseline without privacy (ε = ∞) for private decision lists.
 
-    It claims nothing (ε = ∞). On a sample of one label it releases that label.
+    On a sample with one label it releases that label.
 
-    Raises: InvalidArgument when it is seated and scikit-learn is not installed.
+    Raises: InvalidArgument at `start` if scikit-learn is not installed.
     """
 
     name = "logistic"
 
-    variables: int = setting(3, help="the coordinates d of a point", check=[whole, at_least(1)])
-    strength: float = setting(1.0, help="C, the inverse of the penalty", check=more_than(0))
+    variables: int = setting(3, help="d, the number of coordinates of a point", check=[whole, at_least(1)])
+    strength: float = setting(1.0, help="C, the inverse of the strength of the penalty", check=more_than(0))
 
     @property
     def point_shape(self) -> tuple[int, ...]:
@@ -93,7 +93,7 @@ class Logistic(FittedLearner):
 
     def fit(self, sample: Sample) -> np.ndarray:
         """(d + 1,): the weights and the offset for a sample."""
-        from sklearn.linear_model import LogisticRegression  # an extra, and slow to import
+        from sklearn.linear_model import LogisticRegression  # an optional dependency, and slow to import
 
         if sample.labels.min() == sample.labels.max():
             return np.append(np.zeros(self.variables), 2.0 * sample.labels[0] - 1.0)

@@ -1,4 +1,4 @@
-"""pate-asq: a student who decides which public points the noisy votes of teachers should label."""
+"""pate-asq: a student who chooses the public points that the noisy votes of teachers label."""
 
 from __future__ import annotations
 
@@ -15,30 +15,31 @@ from learners.pate.ensemble import Minimiser
 from learners.pate.pate_gaussian import GaussianVotes, PateGaussian
 from learners.pate.students.active import ActiveStudent, learn
 from learners.pate.students.base import StudentLearner
-from learners.pate.students.disagreement import Disagreement
-from learners.pate.students.forced_label import ForcedLabel
+from learners.pate.students.disagreement_student import DisagreementStudent
+from learners.pate.students.forced_label_student import ForcedLabelStudent
 from learners.pate.students.odometer import gaussian_epsilon, odometer
-from learners.pate.students.passive import Service
-from learners.pate.students.rules import Rule, concepts_of
+from learners.pate.students.passive import LabellingService
+from learners.pate.students.rules import LearnedRule, stack_concepts
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
-BUDGET = 0.3  # of the public points, as in section 5 of the paper
-_MOST_STRINGS = 2**12  # of answers that a law goes through, each a student
+BUDGET = 0.3  # share of the public points that may be queried, as in section 5 of the paper
+_MOST_SEQUENCES = 2**12  # sequences of answers that an output distribution enumerates, each with a student
 
 
 @attrs.frozen
 class PateAsq(StudentLearner):
-    """Trains K teachers on parts of the sample; a student goes through the public points in a public random
-    order, asks about those that it is unsure of, ℓ at most, and releases what it has learned.
+    """Releases what a student learns from answers on public points that it chooses itself, at most ℓ of them.
 
-    Algorithm 5 (PATE-ASQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning: the
-    labelling service is pate-gaussian with ℓ answers, the student `Disagreement` (Algorithm 4) or
-    `ForcedLabel` (as in their experiments). Questions follow from answers alone, so the claim is that of ℓ
-    answers (ε, δ), asked for or not. What is released does not say how many were.
+    Algorithm 5 (PATE-ASQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. K
+    teachers are trained on parts of the sample; the labelling service is pate-gaussian with ℓ answers. The
+    student goes through the public points in a public random order and queries those that it is uncertain of:
+    `DisagreementStudent` (Algorithm 4) or `ForcedLabelStudent` (as in the paper's experiments). Queries
+    follow from answers alone, so the claim is that of ℓ answers, whether or not they are used. The release
+    does not include their number.
 
-    The ε that the paper calls ex post is `spent`: what as many answers as were given would cost if their
-    number had been fixed. It is no guarantee, as that number follows from noisy answers. `odometer` is one,
-    for those who release the number, too.
+    The ε that the paper calls ex post is `cost_of_answers`: the cost of the answers given, if their number
+    had been fixed beforehand. It is no guarantee, since the number depends on noisy answers. `odometer` is
+    one, for runs that release the number too.
 
     Raises: as pate-psq.
     """
@@ -48,17 +49,17 @@ class PateAsq(StudentLearner):
 
     queries: int | None = setting(
         None,
-        help="ℓ, the answers there are to be had; default: three in ten of the public points",
+        help="ℓ, the largest number of answers; default: three in ten of the public points",
         check=[whole, at_least(1)],
     )
     method: str | None = setting(
         None,
-        help="how it chooses: disagreement (Algorithm 4) or forced (with an oracle of weighted labels); "
+        help="how it chooses queries: disagreement (Algorithm 4) or forced (by fitting weighted labels); "
         "default: the former for a concept class, the latter for a classifier",
         check=one_of(DISAGREEMENT, FORCED),
     )
     constant: float | None = setting(
-        None, help="how generous it is to rules with more errors; default: the method's", check=more_than(0)
+        None, help="tolerance for rules with more errors; default: the method's", check=more_than(0)
     )
     gamma: float = setting(
         0.05, unit="probability", help="γ of Algorithm 4", check=[more_than(0), less_than(1)]
@@ -70,17 +71,17 @@ class PateAsq(StudentLearner):
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one number for each of ℓ answers, asked for or not."""
+        """Every game draws one random number for each of ℓ answers, used or not."""
         return True
 
     @property
     def stream(self) -> np.ndarray:
-        """(m, ...): the public points in the order in which the student meets them."""
+        """(m, ...): the public points in the order in which the student goes through them."""
         points = self.points
         return points[np.random.default_rng([self.split, len(points)]).permutation(len(points))]
 
     @property
-    def aggregator_run(self) -> PateGaussian:
+    def aggregator_learner(self) -> PateGaussian:
         return PateGaussian(
             teacher=self.teacher,
             teachers=self.teachers,
@@ -91,80 +92,82 @@ class PateAsq(StudentLearner):
         )
 
     @property
-    def method_run(self) -> ActiveStudent:
-        """How the student chooses its questions."""
-        student = self.learner_run
+    def active_student(self) -> ActiveStudent:
+        """How the student chooses its queries."""
+        student = self.effective_student
         method = self.method or (DISAGREEMENT if isinstance(student, Minimiser) else FORCED)
-        given = {} if self.constant is None else {"constant": self.constant}
+        settings = {} if self.constant is None else {"constant": self.constant}
         if method == FORCED:
-            return ForcedLabel(student=student, **given)
+            return ForcedLabelStudent(student=student, **settings)
         if not isinstance(student, Minimiser):
             raise Unsupported(
-                "a version space is written out for concept classes only",
+                "a version space can be enumerated only for a concept class",
                 value=str(student),
                 remedy="Set method to forced.",
             )
-        return Disagreement(
+        return DisagreementStudent(
             concepts=student.concepts,
             gamma=self.gamma,
             theta=self.theta,
             best_error=self.best_error,
-            **given,
+            **settings,
         )
 
-    def spent(self, answers: int) -> float:
-        """The ε, at the claim's δ, of so many answers if their number had been fixed beforehand, nats."""
-        service = self.aggregator_run
-        return gaussian_epsilon(answers=answers, sigma=service.sigma_run, delta=self.delta)
+    def cost_of_answers(self, answers: int) -> float:
+        """ε at the claim's δ of `answers` answers, if their number had been fixed beforehand, nats."""
+        service = self.aggregator_learner
+        return gaussian_epsilon(answers=answers, sigma=service.effective_sigma, delta=self.delta)
 
     def odometer(self, answers: int) -> float:
-        """The ε of the run, nats, if so many answers were given and this is released, too (`odometer`).
+        """ε of the run, nats, if `answers` answers were given and their number is released too (`odometer`).
 
-        It holds except with probability δ, and is below the claim's ε only where few answers were given.
+        It holds except with probability δ, and is below the claim's ε only if few answers were given.
         """
-        service = self.aggregator_run
-        return odometer(answers, most=service.queries, sigma=service.sigma_run, delta=self.delta)
+        service = self.aggregator_learner
+        return odometer(answers, most=service.queries, sigma=service.effective_sigma, delta=self.delta)
 
     def law(self, sample: Sample) -> Finite:
-        """Exact, over all strings of answers.
+        """The exact output distribution, over all sequences of answers.
 
         Raises: Unsupported if there are more than 4,096 (more than 12 answers), or if the student's concepts
-        are no numbers.
+        are not numbers.
         """
-        service = self.aggregator_run
-        self.check_numbered()
-        if 2**service.queries > _MOST_STRINGS:
+        service = self.aggregator_learner
+        self.check_numeric()
+        if 2**service.queries > _MOST_SEQUENCES:
             raise Unsupported(
-                f"a law goes through at most {_MOST_STRINGS:,} strings of answers",
+                f"an output distribution may have at most {_MOST_SEQUENCES:,} sequences of answers",
                 value=f"{service.queries} answers",
-                remedy="Audit it by playing, or set queries.",
+                remedy="Audit it by playing games, or set queries.",
             )
-        every = _EveryAnswer(service.law(sample), service.queries)
-        values, which = np.unique(concepts_of(self.learner_run, self.learned(every)), return_inverse=True)
-        return Finite(values, np.bincount(which.ravel(), weights=every.chances))
+        every = _EveryAnswerService(service.law(sample), service.queries)
+        values, which = np.unique(
+            stack_concepts(self.effective_student, self.learn_rules(every)), return_inverse=True
+        )
+        return Finite(values, np.bincount(which.ravel(), weights=every.probabilities))
 
-    def learned(self, service: Service) -> list[Rule]:
+    def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
         stream = self.stream
-        lessons = learn(self.method_run, service, stream)
-        while not service.halted.all():  # the coins of answers that nobody asked for keep games in step
-            service.predict(np.broadcast_to(stream[0], (len(lessons), *stream[0].shape)))
-        return [lesson.rule for lesson in lessons]
+        results = learn(self.active_student, service, stream)
+        while not service.halted.all():  # unused answers draw random numbers too, the same in both worlds
+            service.predict(np.broadcast_to(stream[0], (len(results), *stream[0].shape)))
+        return [result.rule for result in results]
 
 
-class _EveryAnswer:
-    """A service whose games are given every string of answers, one each; `chances` (2^ℓ,) are theirs."""
+class _EveryAnswerService:
+    """A service in whose games every sequence of answers occurs once, with `probabilities` (2^ℓ,)."""
 
     def __init__(self, law: GaussianVotes, most: int) -> None:
         self._law, self._left = law, most
-        self._strings = np.arange(2**most)
-        self.chances = np.ones(len(self._strings))
-        self.halted = np.zeros(len(self._strings), bool)
+        self._sequences = np.arange(2**most)
+        self.probabilities = np.ones(len(self._sequences))
+        self.halted = np.zeros(len(self._sequences), bool)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         self._left -= 1
-        answers = self._strings >> self._left & 1
-        told = self._law.step(np.ones((len(x), 1)), x)
-        self.chances *= told[answers, np.arange(len(x)), 0]
+        answers = self._sequences >> self._left & 1
+        step = self._law.step(np.ones((len(x), 1)), x)
+        self.probabilities *= step[answers, np.arange(len(x)), 0]
         if not self._left:
             self.halted = np.ones_like(self.halted)
         return answers

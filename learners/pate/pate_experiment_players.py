@@ -16,17 +16,17 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.sample import Sample
 from learners.pate.ensemble import Classifier, Ensemble, Teacher
-from learners.pate.ensemble.ensemble import parts_of
+from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.students import (
     ActiveStudent,
-    ForcedLabel,
-    GradientSteps,
-    Service,
-    answers_of,
+    ForcedLabelStudent,
+    GradientStepStudent,
+    LabellingService,
+    collect_answers,
+    fit_answers,
     gaussian_epsilon,
     learn,
-    taught,
 )
 
 GRADIENT, FORCED = ACTIVE = ("gradient", "forced")
@@ -53,7 +53,7 @@ class PateExperimentPlayers:
 
     def count_ones(self, sample: Sample, teachers: int, split: int, points: np.ndarray) -> np.ndarray:
         with _train_reproducibly():
-            parts = parts_of(sample, teachers, split)
+            parts = divide_sample(sample, teachers, split)
             return Ensemble(tuple(self.teacher.train(part) for part in parts)).ones(points)
 
     def train(self, task: Any) -> TrainedPateStudent:
@@ -62,11 +62,11 @@ class PateExperimentPlayers:
             if task.active:
                 lesson = learn(self.active, service, task.points)[0]
                 return TrainedPateStudent(lesson.rule.label, len(lesson.asked))
-            rule = taught(self.student, task.points, answers_of(service, task.points))[0]
+            rule = fit_answers(self.student, task.points, collect_answers(service, task.points))[0]
             return TrainedPateStudent(rule.label, len(task.points))
 
     def cost(self, answers: int, *, of: int, epsilon: float, delta: float) -> float:
-        sigma = PateGaussian(queries=of, epsilon=epsilon, delta=delta).sigma_run
+        sigma = PateGaussian(queries=of, epsilon=epsilon, delta=delta).effective_sigma
         return gaussian_epsilon(answers=answers, sigma=sigma, delta=delta)
 
     def describe(self) -> dict[str, object]:
@@ -92,9 +92,9 @@ def make_players(
     teachers = _read_teacher(teacher, features)
     passive = teachers if student is None else _read_teacher(student, features)
     settings = {} if constant is None else {"constant": constant}
-    asking: ActiveStudent = GradientSteps(**settings)
+    asking: ActiveStudent = GradientStepStudent(**settings)
     if active == FORCED:
-        asking = ForcedLabel(student=passive, **settings)
+        asking = ForcedLabelStudent(student=passive, **settings)
     return PateExperimentPlayers(teacher=teachers, student=passive, active=asking)
 
 
@@ -111,7 +111,7 @@ def _read_teacher(text: str, features: int) -> Teacher:
     return teacher
 
 
-def _start_service(task: Any) -> Service:
+def _start_service(task: Any) -> LabellingService:
     votes = zip(task.points, task.ones, strict=True)
     ensemble = _CountedVotes({point.tobytes(): ones for point, ones in votes})
     if math.isinf(task.epsilon):
@@ -120,7 +120,7 @@ def _start_service(task: Any) -> Service:
         teachers=task.teachers, queries=task.answers, epsilon=task.epsilon, delta=task.delta
     )
     service = learner.start(1, task.noise)
-    service.hear([ensemble], np.zeros(1, np.intp))
+    service.use_ensembles([ensemble], np.zeros(1, np.intp))
     return service
 
 

@@ -1,4 +1,4 @@
-"""pate-gaussian: the votes of teachers, counted with Gaussian noise."""
+"""pate-gaussian: the majority of the teachers, with Gaussian noise on the vote count."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ ANALYTIC, PRINTED = "analytic", "printed"
 
 @attrs.frozen
 class PateGaussian(Voters):
-    """Answers 1[Σ_k h_k(x) + N(0, σ²) ≥ K/2], ℓ times, and halts.
+    """Answers 1[Σ_k h_k(x) + N(0, σ²) ≥ K/2] to ℓ queries, and halts.
 
     Algorithm 1 (standard PATE) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. A
-    replaced example moves each count by 1 at most, so ℓ adaptive answers are one Gaussian mechanism of
-    sensitivity √ℓ (Dong, Roth, Su, Gaussian Differential Privacy, 2022, Corollary 3.3), whose δ at every ε is
-    known exactly (Theorem 8 of Balle and Wang, 2018). The claim is that δ, whatever σ was calibrated by:
+    replaced example changes each count by at most 1, so ℓ adaptive answers are one Gaussian mechanism of
+    sensitivity √ℓ (Dong, Roth, Su, Gaussian Differential Privacy, 2022, Corollary 3.3), whose δ is known
+    exactly for every ε (Theorem 8 of Balle and Wang, 2018). That δ is claimed for either calibration:
 
-    analytic: the least σ with (ε, δ); what the paper's experiments use.
-    printed: step 1, √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε, which is (ε, δ) by ℓ/(2σ²)-zCDP, and more than is needed.
+    analytic: the least σ that is (ε, δ)-DP, as in the paper's experiments. printed: step 1, √(2ℓ ln(1/δ))/σ +
+    ℓ/(2σ²) = ε, which is (ε, δ)-DP by ℓ/(2σ²)-zCDP and larger than necessary.
     """
 
     name = "pate-gaussian"
@@ -35,37 +35,39 @@ class PateGaussian(Voters):
 
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together", check=more_than(0))
     delta: float = setting(
-        1e-5, unit="probability", help="the δ that σ is calibrated to", check=[more_than(0), less_than(1)]
+        1e-5, unit="probability", help="δ for which σ is calibrated", check=[more_than(0), less_than(1)]
     )
     calibration: str = setting(
-        ANALYTIC, help="of σ: analytic, or printed (step 1)", check=one_of(ANALYTIC, PRINTED)
+        ANALYTIC, help="calibration of σ: analytic, or printed (step 1)", check=one_of(ANALYTIC, PRINTED)
     )
     sigma: float | None = setting(
-        None, unit="votes", help="σ; default: calibrated to ε, δ", check=more_than(0)
+        None, unit="votes", help="σ; default: calibrated for ε and δ", check=more_than(0)
     )
 
     @property
-    def sigma_run(self) -> float:
-        """The standard deviation of the noise of a count."""
+    def effective_sigma(self) -> float:
+        """σ, the standard deviation of the noise of a count, votes."""
         if self.sigma is not None:
             return self.sigma
         if self.calibration == PRINTED:
-            return printed_sigma(epsilon=self.epsilon, delta=self.delta, answers=self.queries)
+            return sigma_of_step_1(epsilon=self.epsilon, delta=self.delta, answers=self.queries)
         return gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=sqrt(self.queries))
 
     @property
     def claim(self) -> Claim:
-        delta = gaussian_delta(epsilon=self.epsilon, sigma=self.sigma_run, sensitivity=sqrt(self.queries))
+        delta = gaussian_delta(
+            epsilon=self.epsilon, sigma=self.effective_sigma, sensitivity=sqrt(self.queries)
+        )
         return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
     def epsilon_by_zcdp(self) -> float:
         """ε at δ by ℓ/(2σ²)-zCDP, the accounting of step 1, nats."""
-        return zcdp_guarantee(self.queries / (2 * self.sigma_run**2), slack=self.delta).epsilon
+        return zcdp_guarantee(self.queries / (2 * self.effective_sigma**2), slack=self.delta).epsilon
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one number an answer."""
+        """Every game draws one random number for each answer."""
         return True
 
     def law(self, sample: Sample) -> GaussianVotes:
@@ -75,24 +77,23 @@ class PateGaussian(Voters):
         return PateGaussianState(self, games, rng)
 
 
-def printed_sigma(*, epsilon: float, delta: float, answers: int) -> float:
+def sigma_of_step_1(*, epsilon: float, delta: float, answers: int) -> float:
     """σ by step 1 of Algorithm 1: √(2ℓ ln(1/δ))/σ + ℓ/(2σ²) = ε for ℓ `answers`.
 
-    With ρ = ℓ/(2σ²) it reads ρ + 2√(ρ ln(1/δ)) = ε, so √ρ = √(ln(1/δ) + ε) − √ln(1/δ).
+    With ρ = ℓ/(2σ²) this is ρ + 2√(ρ ln(1/δ)) = ε, so √ρ = √(ln(1/δ) + ε) − √ln(1/δ).
     """
-    surprise = log(1 / delta)
-    # The difference of roots, without the cancellation.
-    root = epsilon / (sqrt(surprise + epsilon) + sqrt(surprise))
+    log_delta = log(1 / delta)
+    root = epsilon / (sqrt(log_delta + epsilon) + sqrt(log_delta))  # the difference, without cancellation
     return sqrt(answers / 2) / root
 
 
 class PateGaussianState(VotersState):
-    """pate-gaussian at a table."""
+    """A running pate-gaussian."""
 
     def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
         self._rng = rng
-        self._sigma = spec.sigma_run
+        self._sigma = spec.effective_sigma
         self._noisy = np.empty(games)
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
@@ -103,16 +104,16 @@ class PateGaussianState(VotersState):
 
 
 class GaussianVotes(VotingLaw):
-    """The law of pate-gaussian: independent answers."""
+    """The output distribution of pate-gaussian: independent answers."""
 
     def __init__(self, spec: PateGaussian, sample: Sample) -> None:
         super().__init__(spec, sample)
-        self._sigma = spec.sigma_run
+        self._sigma = spec.effective_sigma
 
     def start(self) -> np.ndarray:
         return np.ones(1)
 
-    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         from scipy.special import ndtr  # slow to import
 
         margin = (ones - self._spec.teachers / 2) / self._sigma

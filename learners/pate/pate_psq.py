@@ -1,4 +1,4 @@
-"""pate-psq: a student who learns from the noisy votes of teachers on every public point."""
+"""pate-psq: a student who learns from the noisy votes of teachers on all public points."""
 
 from __future__ import annotations
 
@@ -17,26 +17,26 @@ from learners.pate.pate_experiment_players import PateExperimentPlayers, make_pl
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.base import StudentLearner
-from learners.pate.students.passive import Service, answers_of, taught
-from learners.pate.students.rules import Rule, concepts_of
+from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
+from learners.pate.students.rules import LearnedRule, stack_concepts
 
 GAUSSIAN, SVT = "gaussian", "svt"
-_MOST_STRINGS = 2**14  # strings of answers that a law goes through
+_MOST_SEQUENCES = 2**14  # sequences of answers that an output distribution enumerates
 
 
 @attrs.frozen
 class PatePsq(StudentLearner):
-    """Trains K teachers on parts of the sample, has an aggregator answer for each public point, and releases
-    what a student learns from the answers.
+    """Releases what a student learns from an aggregator's answers on all public points.
 
-    Algorithm 3 (PATE-PSQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, with
-    ℓ = m answers for m public points. Everything after the answers is post-processing: the claim is that of
-    the aggregator, whatever the student is. Points that are labelled ⊥, or not at all, are left out; for a
-    minimiser that is to give them the labels of its own rule.
+    Algorithm 3 (PATE-PSQ) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, with ℓ =
+    m answers for m public points. K teachers are trained on parts of the sample, and the aggregator answers
+    with their noisy vote. Everything after the answers is post-processing, so the claim is that of the
+    aggregator, whatever the student. Points without a label, or with the answer ⊥, are left out; for a
+    minimiser this is the same as giving them the labels of its own rule.
 
     Shapes: releases a Hypothesis of the student's class, or of linear rules (n, d + 1).
-    Raises: Unsupported if it has no public points, fewer examples than teachers, or a student whose rules
-    are no concepts; InvalidArgument for public points outside the domain.
+    Raises: Unsupported if it has no public points, fewer examples than teachers, or a student whose rules are
+    not concepts; InvalidArgument for public points outside the domain.
     """
 
     name = "pate-psq"
@@ -44,24 +44,31 @@ class PatePsq(StudentLearner):
 
     aggregator: str = setting(
         GAUSSIAN,
-        help="what labels the public points: gaussian (pate-gaussian) or svt (pate-svt)",
+        help="the aggregator that labels the public points: gaussian (pate-gaussian) or svt (pate-svt)",
         check=one_of(GAUSSIAN, SVT),
     )
-    unstable: int = setting(3, help="T, the answers ⊥ before pate-svt halts", check=[whole, at_least(1)])
-    calibration: str | None = setting(
-        None, help="of the aggregator's noise, in its own words; default: its own"
+    unstable: int = setting(
+        3, help="T, the number of answers ⊥ before pate-svt halts", check=[whole, at_least(1)]
     )
+    calibration: str | None = setting(
+        None, help="calibration of the aggregator's noise, as in its setting; default: its default"
+    )
+
+    @classmethod
+    def experiment_players(cls, teacher: str, student: str | None, **settings: Any) -> PateExperimentPlayers:
+        """The players of an experiment with passive and active students; see `make_players`."""
+        return make_players(teacher, student, **settings)
 
     @property
     def common_random_numbers(self) -> bool:
-        """If its aggregator is."""
-        return self.aggregator_run.common_random_numbers
+        """Whether its aggregator supports them."""
+        return self.aggregator_learner.common_random_numbers
 
     @property
-    def aggregator_run(self) -> Voters:
-        given: dict[str, Any] = {} if self.calibration is None else {"calibration": self.calibration}
+    def aggregator_learner(self) -> Voters:
+        settings: dict[str, Any] = {} if self.calibration is None else {"calibration": self.calibration}
         if self.aggregator == SVT:
-            given["unstable"] = self.unstable
+            settings["unstable"] = self.unstable
         return (PateSvt if self.aggregator == SVT else PateGaussian)(
             teacher=self.teacher,
             teachers=self.teachers,
@@ -69,52 +76,51 @@ class PatePsq(StudentLearner):
             split=self.split,
             epsilon=self.epsilon,
             delta=self.delta,
-            **given,
+            **settings,
         )
 
-    @classmethod
-    def experiment_players(cls, teacher: str, student: str | None, **settings: Any) -> PateExperimentPlayers:
-        """The players of an experiment with passive and active students; see `make_players`."""
-        return make_players(teacher, student, **settings)
-
-    def learned(self, service: Service) -> list[Rule]:
-        return taught(self.learner_run, self.points, answers_of(service, self.points))
+    def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
+        return fit_answers(self.effective_student, self.points, collect_answers(service, self.points))
 
     def law(self, sample: Sample) -> Finite:
-        """Exact, over all strings of answers.
+        """The exact output distribution, over all sequences of answers.
 
-        Raises: Unsupported if there are more than 16,384 (of Gaussian noise, at 15 public points or more), or
-        if the student's concepts are no numbers.
+        Raises: Unsupported if there are more than 16,384 (15 public points or more, with Gaussian noise), or
+        if the student's concepts are not numbers.
         """
-        self.check_numbered()
-        answers, chances = _strings(self.aggregator_run, sample, self.points)
-        concepts = concepts_of(self.learner_run, taught(self.learner_run, self.points, answers))
+        self.check_numeric()
+        answers, probabilities = _answer_sequences(self.aggregator_learner, sample, self.points)
+        concepts = stack_concepts(
+            self.effective_student, fit_answers(self.effective_student, self.points, answers)
+        )
         values, which = np.unique(concepts, return_inverse=True)
-        return Finite(values, np.bincount(which.ravel(), weights=chances))
+        return Finite(values, np.bincount(which.ravel(), weights=probabilities))
 
 
-def _strings(aggregator: Voters, sample: Sample, points: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The strings of answers (s, m) that an aggregator may give, and the chance of each (s,), of sum 1."""
+def _answer_sequences(
+    aggregator: Voters, sample: Sample, points: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """The possible sequences of answers (s, m) of an aggregator, and their probabilities (s,), of sum 1."""
     law = aggregator.law(sample)
     assert isinstance(law, AnswerLaw)
     answers, measures = np.full((1, len(points)), NO_LABEL, np.int8), law.start()[None]
-    live = np.ones(1, bool)
+    running = np.ones(1, bool)
     for place, point in enumerate(points):
-        count = int(live.sum())
-        if count * len(law.outcomes) > _MOST_STRINGS:
+        count = int(running.sum())
+        if count * len(law.outcomes) > _MOST_SEQUENCES:
             raise Unsupported(
-                f"a law goes through at most {_MOST_STRINGS:,} strings of answers",
+                f"an output distribution may have at most {_MOST_SEQUENCES:,} sequences of answers",
                 value=f"{len(points)} public points",
-                remedy="Audit it by playing, or give fewer public points.",
+                remedy="Audit it by playing games, or give fewer public points.",
             )
-        parts = law.step(measures[live], np.broadcast_to(point, (count, *point.shape)))
-        strings = np.repeat(answers[live][None], len(parts), axis=0)
-        strings[:, :, place] = np.array([label for label, _ in law.outcomes])[:, None]
-        goes_on = np.repeat([not halts for _, halts in law.outcomes], count)
-        answers = np.concatenate([answers[~live], strings.reshape(-1, len(points))])
-        measures = np.concatenate([measures[~live], parts.reshape(-1, parts.shape[2])])
-        live = np.concatenate([live[~live], goes_on])
+        parts = law.step(measures[running], np.broadcast_to(point, (count, *point.shape)))
+        extended = np.repeat(answers[running][None], len(parts), axis=0)
+        extended[:, :, place] = np.array([label for label, _ in law.outcomes])[:, None]
+        continues = np.repeat([not halts for _, halts in law.outcomes], count)
+        answers = np.concatenate([answers[~running], extended.reshape(-1, len(points))])
+        measures = np.concatenate([measures[~running], parts.reshape(-1, parts.shape[2])])
+        running = np.concatenate([running[~running], continues])
         possible = measures.any(axis=1)
-        answers, measures, live = answers[possible], measures[possible], live[possible]
-    chances = measures.sum(axis=1)
-    return answers, chances / chances.sum()
+        answers, measures, running = answers[possible], measures[possible], running[possible]
+    probabilities = measures.sum(axis=1)
+    return answers, probabilities / probabilities.sum()

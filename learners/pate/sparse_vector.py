@@ -1,4 +1,4 @@
-"""sparse-vector: tells where the teachers' vote is far from a tie, and nothing else."""
+"""sparse-vector: answers only whether the teachers' vote is far from a tie."""
 
 from __future__ import annotations
 
@@ -9,31 +9,31 @@ import attrs
 from arena.claims import Claim, PrivacyUnit
 from arena.settings import at_least, setting, whole
 from learners.mechanisms.accounting.composition import optimal_composition
-from learners.pate.ensemble.screening import Screening, farthest
+from learners.pate.ensemble.screening import Screening, largest_distance
 
 
 @attrs.frozen
 class SparseVector(Screening):
-    """Answers ⊤, told as 1, where dist + Lap(2λ) > w + Lap(λ), else ⊥; halts after T of these, or ℓ answers.
+    """Answers 1 if dist + Lap(2λ) > w + Lap(λ), else ⊥; halts after T answers ⊥, or ℓ answers.
 
     Algorithm 6 (the sparse vector technique) of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private
-    Learning, as Dwork and Roth have it (The Algorithmic Foundations of Differential Privacy, 2014, Algorithm
-    2): λ = √(32T ln(1/δ))/ε and a threshold with fresh noise after each ⊥. Asked about `distances`, whose
-    sensitivity is 1. `sparse-vector-printed` is what the paper prints.
+    Learning, in the form of Dwork and Roth (The Algorithmic Foundations of Differential Privacy, 2014,
+    Algorithm 2): λ = √(32T ln(1/δ))/ε, and a threshold with fresh noise after each ⊥. The queries are the
+    `distances`, whose sensitivity is 1. `sparse-vector-printed` is the algorithm as the paper prints it.
 
-    A run is (2/λ, 0)-DP; the claim is the least ε at δ of min(T, ℓ) of them, by Theorem 3.3 of Kairouz, Oh,
-    Viswanath (2015): about half of the ε that λ is chosen for, since the printed λ is twice what advanced
-    composition needs.
+    Privacy: a run is (2/λ, 0)-DP. The claim is the least ε at δ of min(T, ℓ) runs by Theorem 3.3 of Kairouz,
+    Oh, Viswanath (2015), about half of the ε for which λ is chosen, since the printed λ is twice what
+    advanced composition needs.
     """
 
     name = "sparse-vector"
     theorem = "Dwork and Roth (2014), Theorem 3.23, and Theorem 3.3 of Kairouz, Oh, Viswanath (2015)"
 
-    teachers: int = setting(1_001, help="K, the teachers", check=[whole, at_least(1)])
+    teachers: int = setting(1_001, help="K, the number of teachers", check=[whole, at_least(1)])
 
     @property
     def claim(self) -> Claim:
-        epsilon, delta = optimal_composition(self.runs, 2 / self.scale_run, slack=self.delta)
+        epsilon, delta = optimal_composition(self.runs, 2 / self.effective_scale, slack=self.delta)
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
@@ -42,5 +42,5 @@ class SparseVector(Screening):
 
     @property
     def _default_threshold(self) -> float:
-        """Half way between a tie and teachers of one mind; the algorithm is given any."""
-        return farthest(self.teachers) / 2
+        """Half way between a tie and agreement of all teachers; the algorithm leaves it open."""
+        return largest_distance(self.teachers) / 2

@@ -1,4 +1,4 @@
-"""sparse-vector-printed: Algorithm 6 with its slips, for audits to test."""
+"""sparse-vector-printed: Algorithm 6 with its printed errors, as a test case for audits."""
 
 from __future__ import annotations
 
@@ -13,7 +13,13 @@ from arena.sample import Sample
 from arena.settings import at_least, setting, whole
 from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
 from learners.mechanisms.sparse_vector.above_threshold import RestartBudget
-from learners.pate.ensemble.screening import Screening, ScreeningLaw, distances, farthest, threshold_nodes
+from learners.pate.ensemble.screening import (
+    Screening,
+    ScreeningLaw,
+    distances,
+    largest_distance,
+    threshold_nodes,
+)
 from learners.pate.ensemble.voters import VotersState
 
 
@@ -21,25 +27,25 @@ from learners.pate.ensemble.voters import VotersState
 class SparseVectorPrinted(Screening):
     """Algorithm 6 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, as printed.
 
-    The slips, beside `sparse-vector`:
+    The errors, compared with `sparse-vector`:
 
-    - λ = √(32T ln(1/δ)/ε), with ε below the root: too little noise for ε < 1.
-    - After a ⊥ the threshold is w + 1 for good, without noise.
-    - It goes on while c ≤ T, which is up to T + 1 answers ⊥.
+    - λ = √(32T ln(1/δ)/ε), with ε under the root: too little noise for ε < 1.
+    - After the first ⊥ the threshold is w + 1 without noise for the rest of the game.
+    - It continues while c ≤ T, so up to T + 1 answers ⊥.
 
-    It claims Lemma 45: (ε, δ), that is ε = 32T ln(1/δ)/λ². The constant 32 is so large that this holds but
-    for small ε, and there it fails.
+    The claim is that of Lemma 45: (ε, δ) with ε = 32T ln(1/δ)/λ². The constant 32 is so large that it is
+    false only for small ε.
     """
 
     name = "sparse-vector-printed"
     theorem = "Lemma 45 of Liu et al., of the listing as printed: false for small ε"
 
-    teachers: int = setting(1_001, help="K, the teachers", check=[whole, at_least(1)])
+    teachers: int = setting(1_001, help="K, the number of teachers", check=[whole, at_least(1)])
 
     @property
     def claim(self) -> Claim:
-        asked = 32 * self.unstable * log(1 / self.delta)
-        epsilon = self.epsilon if self.scale is None else asked / self.scale**2
+        variance = 32 * self.unstable * log(1 / self.delta)
+        epsilon = self.epsilon if self.scale is None else variance / self.scale**2
         return Claim(epsilon=epsilon, delta=self.delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
     @property
@@ -48,38 +54,40 @@ class SparseVectorPrinted(Screening):
 
     @property
     def _default_threshold(self) -> float:
-        return farthest(self.teachers) / 2
+        return largest_distance(self.teachers) / 2
 
     @property
     def common_random_numbers(self) -> bool:
-        """Every game draws one threshold, and one number an answer."""
+        """Every game draws one threshold, and one random number for each answer."""
         return True
 
     def law(self, sample: Sample) -> ScreeningLaw:
-        bare = np.ones(1), np.ones(1)
-        return ScreeningLaw(self, sample, first=threshold_nodes(self), later=bare, halts=self.unstable + 1)
+        noiseless = np.ones(1), np.ones(1)
+        return ScreeningLaw(
+            self, sample, first=threshold_nodes(self), later=noiseless, halts=self.unstable + 1
+        )
 
     def start(self, games: int, rng: np.random.Generator) -> SparseVectorPrintedState:
         return SparseVectorPrintedState(self, games, rng)
 
 
 class SparseVectorPrintedState(VotersState):
-    """sparse-vector-printed at a table."""
+    """A running sparse-vector-printed."""
 
     def __init__(self, spec: SparseVectorPrinted, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
-        unit = 2 * spec.scale_run  # what noisy values are measured in
+        unit = 2 * spec.effective_scale  # of noisy values
         self._distances = distances(spec.teachers)
         self._noisy = NoisyValues(games, rng, scale=unit)
         self._budget = RestartBudget(games, spec.unstable + 1)
         self._halted = self._budget.halted
-        self._thresholds = spec.threshold_run / unit + laplace(rng, np.empty(games), 1 / 2)
-        self._later = (spec.threshold_run + 1) / unit
+        self._thresholds = spec.effective_threshold / unit + laplace(rng, np.empty(games), 1 / 2)
+        self._later_threshold = (spec.effective_threshold + 1) / unit
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
-        """⊥ also in games that have halted."""
+        """The answers; also ⊥ in games that have halted."""
         below = self._noisy.draw(self._distances[ones]) <= self._thresholds
         if below.any():
-            self._thresholds[self._budget.spend(below)] = self._later
+            self._thresholds[self._budget.spend(below)] = self._later_threshold
             np.putmask(self._thresholds, self._budget.halted, -np.inf)
         return np.where(below | self._budget.halted, np.int8(UNSTABLE), np.int8(1))

@@ -5,11 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
+from arena.capabilities import finite_domain
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import ConceptClass, Thresholds
 from arena.errors import InvalidArgument
 from arena.laws import Finite
-from arena.points import finite_domain
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism

@@ -1,1 +1,1 @@
-"""The mechanisms that the auditing literature audits: right ones, and ones that slipped."""
+"""Mechanisms on which the auditing literature tests its methods, correct and broken."""

@@ -1,4 +1,7 @@
-"""What the two noisy histograms share: people, each in one bin or in none, and noise for every bin."""
+"""Histograms with Laplace noise: noisy-hist-1, which is correct, and noisy-hist-2, which is not.
+
+Algorithms 9 and 10 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of Differential Privacy (2018).
+"""
 
 from __future__ import annotations
 
@@ -14,24 +17,24 @@ from arena.points import freeze
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.zoo.base import CountingLearner, Values, number_of_queries
+from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
-_ROUNDING = 1e-9  # by which the norm of a person may miss 1
+_ROUNDING = 1e-9  # tolerance for rounding errors in the L1 norm of a point
 
 
 @attrs.frozen
 class NoisyHistogram(CountingLearner):
     """Base of the learners that release every bin with Laplace noise, (n, m) float64.
 
-    A point is a person's share of every bin, of L1 norm at most 1.
+    A point holds one person's share of every bin; its L1 norm is at most 1.
     """
 
-    queries: int = number_of_queries(5)
+    queries: int = queries_setting(5)
 
     @property
     @abstractmethod
-    def scale(self) -> float:
-        """The b of the noise Lap(b) of a bin."""
+    def noise_scale(self) -> float:
+        """The scale b of the noise Lap(b) of a bin."""
 
     @property
     def claim(self) -> Claim:
@@ -39,30 +42,65 @@ class NoisyHistogram(CountingLearner):
 
     @property
     def some_points(self) -> np.ndarray:
-        """Nobody, and a person in each bin."""
+        """A person who is in no bin, and one person in each bin."""
         return freeze(np.concatenate([np.zeros((1, self.queries)), np.eye(self.queries)]))
 
     def counts(self, sample: Sample) -> np.ndarray:
         """(m,): the bins.
 
-        Raises: InvalidArgument if a point is no share of the bins.
+        Raises: InvalidArgument if a point is not a share of the bins.
         """
         counts = super().counts(sample)
         norms = sample.points.sum(axis=1)
         if norms.max() > 1 + _ROUNDING:
             raise InvalidArgument(
-                f"the points of {self.name} have L1 norm at most 1",
+                f"the points of {self.name} must have L1 norm at most 1",
                 value=float(norms.max()),
                 remedy="A person is in one bin or in none; scale the data.",
             )
         return counts
 
-    def room(self, games: int) -> np.ndarray:
+    def allocate(self, games: int) -> np.ndarray:
         return np.empty((games, self.queries))
 
-    def answer(self, values: Values, rng: np.random.Generator, out: np.ndarray) -> None:
-        laplace(rng, out, self.scale)
+    def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
+        laplace(rng, out, self.noise_scale)
         out += values.columns()
 
     def law(self, sample: Sample) -> Independent:
-        return Independent(tuple(laplace_density(people, self.scale) for people in self.counts(sample)))
+        scale = self.noise_scale
+        return Independent(tuple(laplace_density(count, scale) for count in self.counts(sample)))
+
+
+@attrs.frozen
+class NoisyHist1(NoisyHistogram):
+    """A histogram with Laplace noise: releases every bin + Lap(1/ε).
+
+    Algorithm 9 of Ding et al. (2018). The literature claims ε for histograms that differ by one in one bin,
+    where a person joins or leaves; that is exact. Here neighbours replace one example, so a person may move
+    from one bin to another and both bins change by one. The claim is 2ε, which is exact as well.
+    """
+
+    name = "noisy-hist-1"
+    theorem = "the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006) at L1 sensitivity 2; tight"
+
+    @property
+    def noise_scale(self) -> float:
+        return 1 / self.epsilon
+
+
+@attrs.frozen
+class NoisyHist2(NoisyHistogram):
+    """A histogram with noise of the wrong scale: releases every bin + Lap(ε).
+
+    Algorithm 10 of Ding et al. (2018). The error: the scale of the noise is ε instead of 1/ε. The claim is
+    that of noisy-hist-1: ε for histograms that differ by one in one bin, so 2ε where a person may move. The
+    exact values are 1/ε and 2/ε.
+    """
+
+    name = "noisy-hist-2"
+    theorem = "none: the noise has scale ε, not 1/ε; exactly 2/ε"
+
+    @property
+    def noise_scale(self) -> float:
+        return self.epsilon

@@ -1,6 +1,8 @@
-"""What the four noisy maxima share: two noises, two things to release, and the laws of both.
+"""The four variants of report noisy max: Laplace or exponential noise, and the index or the value released.
 
-Noise is drawn in units of its scale b = 2/ε: argmax(q + b·Z) = argmax(q/b + Z).
+Algorithms 5 to 8 of Ding, Wang, Wang, Zhang, Kifer, Detecting Violations of Differential Privacy (2018). The
+variants that release the index are correct; those that release the value are not. Noise is drawn in units of
+its scale b = 2/ε, since argmax(q + b·Z) = argmax(q/b + Z).
 """
 
 from __future__ import annotations
@@ -23,134 +25,190 @@ from learners.mechanisms.noise.densities import (
 )
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.noise.quadrature import REACH
-from learners.zoo.base import CountingLearner, Values, number_of_queries
+from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
 Function = Callable[[np.ndarray], np.ndarray]
 
 
 @attrs.frozen
-class Noise:
-    """A noise Z of scale 1.
+class UnitNoise:
+    """A noise distribution of scale 1, of a random variable Z.
 
-    fill: fills an array. log_pdf, log_cdf: at numbers at or above `least`. least: the infimum of Z.
+    fill: fills an array with independent draws. log_pdf, log_cdf: defined for arguments of at least
+    `infimum`. infimum: of Z.
     """
 
     fill: Callable[[Generator, np.ndarray], np.ndarray]
     log_pdf: Function
     log_cdf: Function
-    least: float
+    infimum: float
 
 
 def _fill_exponential(rng: Generator, out: np.ndarray) -> np.ndarray:
     return rng.standard_exponential(out=out)
 
 
-LAPLACE = Noise(laplace, laplace_log_pdf, laplace_log_cdf, -np.inf)
-EXPONENTIAL = Noise(_fill_exponential, exponential_log_pdf, exponential_log_cdf, 0.0)
+LAPLACE = UnitNoise(laplace, laplace_log_pdf, laplace_log_cdf, -np.inf)
+EXPONENTIAL = UnitNoise(_fill_exponential, exponential_log_pdf, exponential_log_cdf, 0.0)
 
 
 @attrs.frozen
 class NoisyMax(CountingLearner):
-    """Base of the learners that compare m noisy queries. `noise` has scale 2/ε."""
+    """Base of the learners that compare m noisy queries."""
 
-    noise: ClassVar[Noise]
+    noise: ClassVar[UnitNoise]
 
-    queries: int = number_of_queries(5)
+    queries: int = queries_setting(5)
 
     @property
-    def scale(self) -> float:
+    def noise_scale(self) -> float:
+        """The scale of the noise of a query, 2/ε."""
         return 2 / self.epsilon
 
-    def noisy(self, values: Values, rng: Generator) -> np.ndarray:
-        """(m, k): the noisy queries, in units of the noise."""
+    def add_noise(self, values: QueryValues, rng: Generator) -> np.ndarray:
+        """(m, k): the noisy queries, in units of the noise scale."""
         noisy = self.noise.fill(rng, np.empty((self.queries, values.games)))
-        noisy += values.rows(1 / self.scale)
+        noisy += values.rows(1 / self.noise_scale)
         return noisy
 
 
 @attrs.frozen
 class NoisyArgmax(NoisyMax):
-    """Base of those that release which query is the largest, (n,) int64."""
+    """Base of the learners that release the index of the largest noisy query, (n,) int64."""
 
-    def room(self, games: int) -> np.ndarray:
+    def allocate(self, games: int) -> np.ndarray:
         return np.empty(games, np.int64)
 
-    def answer(self, values: Values, rng: Generator, out: np.ndarray) -> None:
-        out[:] = argmax_of_rows(self.noisy(values, rng))
+    def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
+        out[:] = argmax_of_rows(self.add_noise(values, rng))
 
     def law(self, sample: Sample) -> Finite:
-        return argmax_law(self.counts(sample) / self.scale, self.noise)
+        return argmax_law(self.counts(sample) / self.noise_scale, self.noise)
 
 
 @attrs.frozen
 class NoisyMaximum(NoisyMax):
-    """Base of those that release the largest noisy query itself, (n,) float64."""
+    """Base of the learners that release the value of the largest noisy query, (n,) float64."""
 
-    def room(self, games: int) -> np.ndarray:
+    def allocate(self, games: int) -> np.ndarray:
         return np.empty(games)
 
-    def answer(self, values: Values, rng: Generator, out: np.ndarray) -> None:
-        np.maximum.reduce(self.noisy(values, rng), axis=0, out=out)
-        out *= self.scale
+    def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
+        np.maximum.reduce(self.add_noise(values, rng), axis=0, out=out)
+        out *= self.noise_scale
 
     def law(self, sample: Sample) -> Density:
-        return maximum_law(self.counts(sample) / self.scale, self.noise, self.scale)
+        return maximum_law(self.counts(sample) / self.noise_scale, self.noise, self.noise_scale)
+
+
+@attrs.frozen
+class ReportNoisyMax1(NoisyArgmax):
+    """The index of the largest query, with Laplace noise: releases argmax_i (q_i + Lap(2/ε)).
+
+    Algorithm 5 of Ding et al. (2018), after Dwork and Roth, The Algorithmic Foundations of Differential
+    Privacy (2014), section 3.3. The scale is 2/ε because one example may raise some queries and lower others.
+    """
+
+    name = "report-noisy-max-1"
+    theorem = "report noisy max (Dwork and Roth 2014, Claim 3.9, at sensitivity 1 in both directions)"
+    noise = LAPLACE
+
+
+@attrs.frozen
+class ReportNoisyMax2(NoisyArgmax):
+    """The index of the largest query, with exponential noise: releases argmax_i (q_i + Exp(2/ε)).
+
+    Algorithm 6 of Ding et al. (2018), after Dwork and Roth (2014), section 3.3. Exp(b) is the exponential
+    distribution of mean b. The claim ε is exact.
+    """
+
+    name = "report-noisy-max-2"
+    theorem = "report noisy max with exponential noise (Dwork and Roth 2014, section 3.3); tight"
+    noise = EXPONENTIAL
+
+
+@attrs.frozen
+class ReportNoisyMax3(NoisyMaximum):
+    """The value of the largest noisy query, with Laplace noise: releases max_i (q_i + Lap(2/ε)).
+
+    Algorithm 7 of Ding et al. (2018). The error: it releases the noisy value, while the proof is about the
+    index. It claims ε; where all queries change, the exact value is m·ε/2.
+    """
+
+    name = "report-noisy-max-3"
+    theorem = "none: the value is released instead of the index; exactly m·ε/2"
+    noise = LAPLACE
+
+
+@attrs.frozen
+class ReportNoisyMax4(NoisyMaximum):
+    """The value of the largest noisy query, with exponential noise: releases max_i (q_i + Exp(2/ε)).
+
+    Algorithm 8 of Ding et al. (2018). The error: it releases the noisy value, while the proof is about the
+    index. It claims ε, but no ε holds: the value is never below the largest query, so that a value between
+    the largest queries of two samples tells them apart.
+    """
+
+    name = "report-noisy-max-4"
+    theorem = "none: the value is released instead of the index, and its support reveals the data; infinite"
+    noise = EXPONENTIAL
 
 
 def argmax_of_rows(rows: np.ndarray) -> np.ndarray:
-    """(k,): in which row of rows (m, k) each column has its maximum, the first of several."""
+    """(k,): the row of rows (m, k) in which each column has its maximum, the first of several."""
     best = rows[0].copy()
-    place = np.zeros(len(best), np.min_scalar_type(len(rows)))
+    argmax = np.zeros(len(best), np.min_scalar_type(len(rows)))
     better = np.empty(len(best), bool)
-    step = np.empty_like(place)
+    candidate = np.empty_like(argmax)
     for index in range(1, len(rows)):
         np.greater(rows[index], best, out=better)
         np.maximum(rows[index], best, out=best)
-        # The index grows, so the greater of the two is the later one: this spares a masked assignment.
-        np.multiply(better, place.dtype.type(index), out=step)
-        np.maximum(place, step, out=place)
-    return place
+        # Later indices are greater, so a maximum replaces a masked assignment, which would be slower.
+        np.multiply(better, argmax.dtype.type(index), out=candidate)
+        np.maximum(argmax, candidate, out=argmax)
+    return argmax
 
 
-def argmax_law(values: np.ndarray, noise: Noise) -> Finite:
-    """The law of argmax(values + Z), by a quadrature of the winner's noise between its kinks; error 1e-14."""
-    chances = []
+def argmax_law(values: np.ndarray, noise: UnitNoise) -> Finite:
+    """The distribution of argmax(values + Z), by quadrature over the winner's noise, with an error of
+    1e-14."""
+    probabilities = []
     for index, value in enumerate(values):
         ahead = value - np.delete(values, index)
         nodes, weights = fine_laplace_nodes(1.0, -ahead, len(values))
-        if noise.least == 0:
+        if noise.infimum == 0:
             weights = 2 * weights[nodes > 0]
             nodes = nodes[nodes > 0]
-        others = nodes + ahead[:, None]
-        wins = (others > noise.least).all(axis=0)
-        beaten = noise.log_cdf(others[:, wins]).sum(axis=0)
-        chances.append(weights[wins] @ np.exp(beaten))
-    return Finite(np.arange(len(values)), np.array(chances))
+        limits = nodes + ahead[:, None]  # the winner wins if the noise of each other query is below its limit
+        possible = (limits > noise.infimum).all(axis=0)
+        log_wins = noise.log_cdf(limits[:, possible]).sum(axis=0)
+        probabilities.append(weights[possible] @ np.exp(log_wins))
+    return Finite(np.arange(len(values)), np.array(probabilities))
 
 
-def maximum_law(values: np.ndarray, noise: Noise, scale: float) -> Density:
-    """The law of scale · max(values + Z): the sum over the winners i of f(x − q_i) Π_{j≠i} F(x − q_j)."""
+def maximum_law(values: np.ndarray, noise: UnitNoise, scale: float) -> Density:
+    """The density of scale · max(values + Z): the sum over winners i of f(x − q_i) Π_{j≠i} F(x − q_j)."""
 
-    def log(x: np.ndarray) -> np.ndarray:
+    def log_density(x: np.ndarray) -> np.ndarray:
         u = x / scale - values[:, None]
-        found = np.full(len(x), -np.inf)
-        possible = (u > noise.least).all(axis=0)
+        logs = np.full(len(x), -np.inf)
+        possible = (u > noise.infimum).all(axis=0)
         u = u[:, possible]
         below = noise.log_cdf(u)
-        found[possible] = below.sum(axis=0) + _log_sum(noise.log_pdf(u) - below) - np.log(scale)
-        return found
+        logs[possible] = below.sum(axis=0) + _log_sum(noise.log_pdf(u) - below) - np.log(scale)
+        return logs
 
     top = values.max()
     return Density(
-        log=log,
-        kinks=tuple(scale * np.unique(values if noise.least < 0 else top)),
-        low=scale * (top + max(noise.least, -REACH)),
+        log=log_density,
+        kinks=tuple(scale * np.unique(values if noise.infimum < 0 else top)),
+        low=scale * (top + max(noise.infimum, -REACH)),
         high=scale * (top + REACH + np.log(len(values))),
         scale=scale / len(values),
     )
 
 
 def _log_sum(logs: np.ndarray) -> np.ndarray:
-    """The log of the sum of the exponentials of logs (m, k), over m."""
-    most = logs.max(axis=0)
-    return most + np.log(np.exp(logs - most).sum(axis=0))
+    """The logarithm of the sum of the exponentials of logs (m, k) along axis 0."""
+    largest = logs.max(axis=0)
+    return largest + np.log(np.exp(logs - largest).sum(axis=0))

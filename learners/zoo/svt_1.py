@@ -1,19 +1,18 @@
-"""svt-1: the sparse vector technique as Lyu, Su and Li put it right."""
+"""svt-1: the sparse vector technique as corrected by Lyu, Su and Li."""
 
 from __future__ import annotations
 
 import attrs
 
-from learners.zoo.svt_base import HaltingSparseVector, threshold_setting
+from learners.zoo.svt_base import HaltingSvtLearner, threshold_setting
 
 
 @attrs.frozen
-class Svt1(HaltingSparseVector):
-    """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(4c/ε); stops after c ⊤. Algorithm 1 of Lyu,
-    Su, Li, Understanding the Sparse Vector Technique for Differential Privacy (2017).
+class Svt1(HaltingSvtLearner):
+    """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(4c/ε); stops after c answers "above".
 
-    The claim is ε, for any number of queries. At ε = 0.1, c = 1, T = 0.5 and m = 10 the exact value at the
-    inputs of StatDP is 0.0885.
+    Algorithm 1 of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy (2017). The
+    claim is ε, for any number of queries.
     """
 
     name = "svt-1"
@@ -22,9 +21,9 @@ class Svt1(HaltingSparseVector):
     threshold: float = threshold_setting(0.5)
 
     @property
-    def hidden(self) -> float:
+    def threshold_scale(self) -> float:
         return 2 / self.epsilon
 
     @property
-    def scale(self) -> float:
+    def noise_scale(self) -> float:
         return 4 * self.halts / self.epsilon

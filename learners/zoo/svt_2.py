@@ -4,17 +4,16 @@ from __future__ import annotations
 
 import attrs
 
-from learners.zoo.svt_base import HaltingSparseVector, threshold_setting
+from learners.zoo.svt_base import HaltingSvtLearner, threshold_setting
 
 
 @attrs.frozen
-class Svt2(HaltingSparseVector):
-    """Sparse vector with ρ ~ Lap(2c/ε), drawn afresh after each ⊤, and ν ~ Lap(4c/ε); stops after c ⊤. Sparse
-    of Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section 3.6; Algorithm 2 of
-    Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy (2017).
+class Svt2(HaltingSvtLearner):
+    """Sparse vector with ρ ~ Lap(2c/ε), drawn afresh after each "above", and ν ~ Lap(4c/ε); stops after c of
+    these.
 
-    The claim is ε, for any number of queries. At ε = 0.1, c = 1, T = 1 and m = 10 the exact value at the
-    inputs of StatDP is 0.0882.
+    Algorithm Sparse of Dwork and Roth, The Algorithmic Foundations of Differential Privacy (2014), section
+    3.6; Algorithm 2 of Lyu, Su, Li (2017). The claim is ε, for any number of queries.
     """
 
     name = "svt-2"
@@ -24,9 +23,9 @@ class Svt2(HaltingSparseVector):
     threshold: float = threshold_setting(1.0)
 
     @property
-    def hidden(self) -> float:
+    def threshold_scale(self) -> float:
         return 2 * self.halts / self.epsilon
 
     @property
-    def scale(self) -> float:
+    def noise_scale(self) -> float:
         return 4 * self.halts / self.epsilon

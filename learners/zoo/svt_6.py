@@ -7,40 +7,39 @@ import numpy as np
 
 from arena.laws import Finite
 from arena.sample import Sample
-from learners.zoo.base import Values
-from learners.zoo.svt_base import NoisySparseVector, full_law, threshold_setting
+from learners.zoo.base import QueryValues
+from learners.zoo.svt_base import NoisySvtLearner, full_law, threshold_setting
 
 
 @attrs.frozen
-class Svt6(NoisySparseVector):
-    """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(2/ε); never stops. Chen, Xiao, Zhang, Xu,
-    Differentially Private High-Dimensional Data Publication via Sampling-Based Inference (2015); Algorithm 6
-    of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy (2017).
+class Svt6(NoisySvtLearner):
+    """Sparse vector with ρ ~ Lap(2/ε), drawn once, and ν ~ Lap(2/ε); never stops.
 
-    The slip: nothing pays for the answers ⊤. It claims ε; the loss grows with the number of queries, without
-    bound. At ε = 0.1, T = 1 and m = 10 the exact value at the inputs of StatDP is 0.42.
+    Chen, Xiao, Zhang, Xu, Differentially Private High-Dimensional Data Publication via Sampling-Based
+    Inference (2015); Algorithm 6 of Lyu, Su, Li (2017). The error: the number of answers "above" is not
+    limited. It claims ε; the privacy loss grows with the number of queries, without bound.
     """
 
     name = "svt-6"
-    theorem = "none: nothing pays for the answers ⊤; grows with m without bound"
+    theorem = "none: answers above the threshold are not limited; the loss grows with m without bound"
 
     threshold: float = threshold_setting(1.0)
 
     @property
-    def hidden(self) -> float:
+    def threshold_scale(self) -> float:
         return 2 / self.epsilon
 
     @property
-    def scale(self) -> float:
+    def noise_scale(self) -> float:
         return 2 / self.epsilon
 
-    def answer(self, values: Values, rng: np.random.Generator, out: np.ndarray) -> None:
-        limits = self.thresholds(rng, np.empty(values.games))
-        out[:] = (self.noisy(values, rng) >= limits).T
+    def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
+        thresholds = self.draw_thresholds(rng, np.empty(values.games))
+        out[:] = (self.add_noise(values, rng) >= thresholds).T
 
     def law(self, sample: Sample) -> Finite:
-        """Its law, over 2^m strings of answers.
+        """The output distribution, over 2^m sequences of answers.
 
         Raises: Unsupported if there are more than 16,384 of them.
         """
-        return full_law(*self.given_threshold(self.counts(sample)))
+        return full_law(*self.answer_probabilities(self.counts(sample)))

@@ -1,7 +1,8 @@
-"""What the six sparse vector techniques share: playing them in slabs, and their laws.
+"""The base of the six sparse vector techniques: how they are played, and their output distributions.
 
-At query i the answer is ⊤ if q_i + ν_i >= T + ρ, else ⊥; only the answers are released. The numbering is that
-of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy (2017).
+Query i is answered "above" (⊤) if q_i + ν_i >= T + ρ, otherwise "below" (⊥); only the answers are released.
+The numbering is that of Lyu, Su, Li, Understanding the Sparse Vector Technique for Differential Privacy
+(2017).
 """
 
 from __future__ import annotations
@@ -20,19 +21,19 @@ from arena.sample import Sample
 from arena.settings import at_least, less_than, more_than, setting, whole
 from learners.mechanisms.noise.densities import fine_laplace_nodes
 from learners.mechanisms.noise.laplace_noise import laplace, laplace_between, laplace_cdf
-from learners.zoo.base import CountingLearner, Values, number_of_queries
+from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 
-_MOST_PATTERNS = 2**14  # of a law, which holds all of them
+_LARGEST_LAW = 2**14  # sequences of answers: an output distribution holds all of them
 
 
 @attrs.frozen
-class SparseVector(CountingLearner):
-    """Base of the learners that say which of m queries are above a noisy threshold.
+class SvtLearner(CountingLearner):
+    """Base of the learners that report which of m queries are above a noisy threshold.
 
-    They release (n, m) float64: 1 for ⊤, 0 for ⊥, -1 for a query that is not answered any more.
+    They release (n, m) float64: 1 for "above", 0 for "below", -1 for a query that is not answered.
     """
 
-    queries: int = number_of_queries(10)
+    queries: int = queries_setting(10)
 
     @property
     @abstractmethod
@@ -41,177 +42,188 @@ class SparseVector(CountingLearner):
 
     @property
     @abstractmethod
-    def hidden(self) -> float:
-        """The b of the threshold's noise ρ ~ Lap(b)."""
+    def threshold_scale(self) -> float:
+        """The scale b of the threshold's noise ρ ~ Lap(b)."""
 
-    def room(self, games: int) -> np.ndarray:
+    def allocate(self, games: int) -> np.ndarray:
         return np.empty((games, self.queries))
 
 
 @attrs.frozen
-class NoisySparseVector(SparseVector):
-    """Base of those in which queries have noise as well."""
+class NoisySvtLearner(SvtLearner):
+    """Base of the learners that add noise to the queries as well."""
 
     @property
     @abstractmethod
-    def scale(self) -> float:
-        """The b of a query's noise ν ~ Lap(b)."""
+    def noise_scale(self) -> float:
+        """The scale b of a query's noise ν ~ Lap(b)."""
 
-    def thresholds(self, rng: Generator, out: np.ndarray) -> np.ndarray:
-        """T + ρ, independent in every entry of `out`, in units of the queries' noise."""
-        laplace(rng, out, self.hidden / self.scale)
-        out += self.threshold / self.scale
+    def draw_thresholds(self, rng: Generator, out: np.ndarray) -> np.ndarray:
+        """Fill `out` with independent draws of T + ρ, in units of the queries' noise."""
+        laplace(rng, out, self.threshold_scale / self.noise_scale)
+        out += self.threshold / self.noise_scale
         return out
 
-    def noisy(self, values: Values, rng: Generator) -> np.ndarray:
+    def add_noise(self, values: QueryValues, rng: Generator) -> np.ndarray:
         """(m, k): the noisy queries, in units of their noise."""
         noisy = laplace(rng, np.empty((self.queries, values.games)))
-        noisy += values.rows(1 / self.scale)
+        noisy += values.rows(1 / self.noise_scale)
         return noisy
 
-    def given_threshold(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """For values (m,): the chances of ⊥ and ⊤ (m, 2, t) given ρ at t nodes, and the nodes' weights."""
-        rate = len(values) / self.scale + 1 / self.hidden
-        nodes, weights = fine_laplace_nodes(self.hidden, values - self.threshold, rate)
-        margins = (values[:, None] - self.threshold - nodes) / self.scale
+    def answer_probabilities(self, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """The probabilities (m, 2, t) of "below" and "above" given ρ at t nodes, and the nodes' weights (t,).
+
+        Shapes: values (m,).
+        """
+        rate = len(values) / self.noise_scale + 1 / self.threshold_scale
+        nodes, weights = fine_laplace_nodes(self.threshold_scale, values - self.threshold, rate)
+        margins = (values[:, None] - self.threshold - nodes) / self.noise_scale
         return np.stack([laplace_cdf(-margins), laplace_cdf(margins)], axis=1), weights
 
 
 @attrs.frozen
-class HaltingSparseVector(NoisySparseVector):
-    """Base of those that stop after c = `halts` answers ⊤.
+class HaltingSvtLearner(NoisySvtLearner):
+    """Base of the learners that stop after c = `halts` answers "above".
 
-    renewed: whether the threshold's noise is drawn afresh after each ⊤.
+    renewed: whether the threshold's noise is drawn afresh after each "above".
     """
 
     renewed: ClassVar[bool] = False
 
-    halts: int = setting(1, help="c, the answers ⊤ after which it stops", check=[whole, at_least(1)])
+    halts: int = setting(
+        1, help='c, the number of answers "above" after which it stops', check=[whole, at_least(1)]
+    )
 
-    def answer(self, values: Values, rng: Generator, out: np.ndarray) -> None:
+    def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
         draws = min(self.halts, self.queries) if self.renewed else 1
-        limits = self.thresholds(rng, np.empty((draws, values.games)))
-        noisy = self.noisy(values, rng)
+        thresholds = self.draw_thresholds(rng, np.empty((draws, values.games)))
+        noisy = self.add_noise(values, rng)
         if draws == 1:
-            out[:] = halted_after(self.halts, noisy >= limits).T
+            out[:] = answer_until_halt(self.halts, noisy >= thresholds).T
         else:
-            out[:] = _renewed_answers(noisy, limits).T
+            out[:] = _answer_renewing(noisy, thresholds).T
 
     def law(self, sample: Sample) -> Finite | Branches:
-        """Its law, by a forward recursion over answers with a quadrature of ρ.
+        """The output distribution, by a forward recursion over the queries with a quadrature over ρ.
 
-        Raises: Unsupported if there are more than 16,384 strings of answers.
+        Raises: Unsupported if there are more than 16,384 sequences of answers.
         """
-        chances, weights = self.given_threshold(self.counts(sample))
-        return halting_law(chances, weights, self.halts, renewed=self.renewed)
+        probabilities, weights = self.answer_probabilities(self.counts(sample))
+        return halting_law(probabilities, weights, self.halts, renewed=self.renewed)
 
 
 def threshold_setting(default: float) -> Any:
-    """The setting `threshold`, by default `default`."""
+    """The setting `threshold` with this default."""
     return setting(default, help="T, the threshold", unit="count", check=[more_than(-inf), less_than(inf)])
 
 
 # --- playing ------------------------------------------------------------------------------------------------
 
 
-def halted_after(halts: int, above: np.ndarray) -> np.ndarray:
-    """(m, k) small whole numbers: 1 where `above` (m, k), 0 where not, -1 after `halts` of them."""
-    left, answers = _budget(min(halts, len(above)), above.shape)
+def answer_until_halt(halts: int, above: np.ndarray) -> np.ndarray:
+    """(m, k) integers: 1 where `above` (m, k), 0 where not, -1 after `halts` times 1."""
+    left, answers = _allocate_answers(min(halts, len(above)), above.shape)
     for row, answer in zip(above, answers, strict=True):
-        _answer(row, left, answer)
+        _answer_query(row, left, answer)
     return answers
 
 
-def _renewed_answers(noisy: np.ndarray, limits: np.ndarray) -> np.ndarray:
-    """As `halted_after` for noisy queries (m, k) and thresholds (c, k), the next one after each ⊤."""
-    halts, games = limits.shape
-    left, answers = _budget(halts, noisy.shape)
+def _answer_renewing(noisy: np.ndarray, thresholds: np.ndarray) -> np.ndarray:
+    """As `answer_until_halt`, for noisy queries (m, k) and thresholds (c, k), the next one after each
+    "above"."""
+    halts, games = thresholds.shape
+    left, answers = _allocate_answers(halts, noisy.shape)
     column = np.arange(games)
-    limit = limits[0]
+    threshold = thresholds[0]
     for row, answer in zip(noisy, answers, strict=True):
-        if _answer(row >= limit, left, answer):
+        if _answer_query(row >= threshold, left, answer):
             used = np.minimum(halts - left.astype(np.intp), halts - 1)
-            limit = limits[used, column]
+            threshold = thresholds[used, column]
     return answers
 
 
-def _budget(halts: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
-    """How many ⊤ each game may still say (k,), and room for the answers (m, k), in the smallest integers."""
+def _allocate_answers(halts: int, shape: tuple[int, ...]) -> tuple[np.ndarray, np.ndarray]:
+    """The answers "above" that each game has left (k,), and room for the answers (m, k), in the smallest
+    integers."""
     small = np.min_scalar_type(-max(halts, 1) - 1)
     return np.full(shape[1], halts, small), np.empty(shape, small)
 
 
-def _answer(above: np.ndarray, left: np.ndarray, answer: np.ndarray) -> bool:
-    """Answer one query in all games and count the ⊤; return whether any game said ⊤."""
-    on = left > 0
-    hit = above & on
-    np.add(hit, on, out=answer, dtype=answer.dtype)
+def _answer_query(above: np.ndarray, left: np.ndarray, answer: np.ndarray) -> bool:
+    """Answer one query in all games and count down `left`; return whether any game answered "above"."""
+    running = left > 0
+    hit = above & running
+    np.add(hit, running, out=answer, dtype=answer.dtype)
     answer -= 1
     np.subtract(left, hit, out=left)
     return bool(hit.any())
 
 
-# --- laws ---------------------------------------------------------------------------------------------------
+# --- output distributions -----------------------------------------------------------------------------------
 
 
-def halting_law(chances: np.ndarray, weights: np.ndarray, halts: int, *, renewed: bool) -> Finite:
-    """The law of the answers when `halts` of them may be ⊤.
+def halting_law(probabilities: np.ndarray, weights: np.ndarray, halts: int, *, renewed: bool) -> Finite:
+    """The distribution of the answers when `halts` of them may be "above".
 
-    Shapes: chances (m, 2, t) of ⊥ and ⊤ at every query, given ρ at the nodes; weights (t,) of the nodes.
+    Shapes: probabilities (m, 2, t) of "below" and "above" at every query, given ρ at the nodes; weights (t,)
+    of the nodes.
     """
-    queries = len(chances)
-    _few_enough(sum(comb(queries, tops) for tops in range(min(halts, queries) + 1)))
+    queries = len(probabilities)
+    _check_size(sum(comb(queries, tops) for tops in range(min(halts, queries) + 1)))
     done: list[tuple[np.ndarray, float]] = []
-    going = [(np.full(queries, -1.0), weights, halts)]
-    for index, (no, yes) in enumerate(chances):
-        grown = []
-        for answers, mass, left in going:
+    running = [(np.full(queries, -1.0), weights, halts)]
+    for index, (no, yes) in enumerate(probabilities):
+        extended = []
+        for answers, mass, left in running:
             top, bottom = answers.copy(), answers.copy()
             top[index], bottom[index] = 1, 0
-            said = mass * yes
-            grown.append((bottom, mass * no, left))
+            above = mass * yes
+            extended.append((bottom, mass * no, left))
             if left == 1:
-                done.append((top, said.sum()))
+                done.append((top, above.sum()))
             else:
-                grown.append((top, weights * said.sum() if renewed else said, left - 1))
-        going = grown
-    done += [(answers, mass.sum()) for answers, mass, _ in going]
-    return Finite(np.array([answers for answers, _ in done]), np.array([chance for _, chance in done]))
+                extended.append((top, weights * above.sum() if renewed else above, left - 1))
+        running = extended
+    done += [(answers, mass.sum()) for answers, mass, _ in running]
+    return Finite(np.array([answers for answers, _ in done]), np.array([total for _, total in done]))
 
 
-def full_law(chances: np.ndarray, weights: np.ndarray) -> Finite:
-    """The law of the answers when every query is answered. Shapes as in `halting_law`.
+def full_law(probabilities: np.ndarray, weights: np.ndarray) -> Finite:
+    """The distribution of the answers when every query is answered. Shapes as in `halting_law`.
 
-    Given ρ the two halves of the answers are independent, so that their joint law is a matrix product.
+    Given ρ the two halves of the answers are independent, so that their joint distribution is a matrix
+    product.
     """
-    queries = len(chances)
-    _few_enough(2.0**queries)
-    first, second = (_strings(part) for part in (chances[: queries // 2], chances[queries // 2 :]))
+    queries = len(probabilities)
+    _check_size(2.0**queries)
+    halves = probabilities[: queries // 2], probabilities[queries // 2 :]
+    first, second = (_sequence_probabilities(half) for half in halves)
     patterns = np.indices((2,) * queries).reshape(queries, -1).T
-    # Not by BLAS, whose threads take longer to meet than so small a product takes alone.
+    # Not by BLAS: starting its threads takes longer than so small a product.
     return Finite(patterns.astype(float), np.einsum("at,bt->ab", first * weights, second).ravel())
 
 
-def _strings(chances: np.ndarray) -> np.ndarray:
-    """(2^m, t): the chance of every string of answers given ρ, those that begin with ⊥ first."""
-    nodes = chances.shape[2]
-    found = np.ones((1, nodes))
-    for chance in chances:
-        found = (found[:, None] * chance).reshape(-1, nodes)
-    return found
+def _sequence_probabilities(probabilities: np.ndarray) -> np.ndarray:
+    """(2^m, t): the probability of every sequence of answers given ρ, those that begin with "below" first."""
+    nodes = probabilities.shape[2]
+    products = np.ones((1, nodes))
+    for probability in probabilities:
+        products = (products[:, None] * probability).reshape(-1, nodes)
+    return products
 
 
 def noiseless_law(margins: np.ndarray) -> Finite:
-    """The law of the answers margins >= Lap(1), for margins (m,): exact, and without the impossible ones."""
+    """The distribution of the answers margins >= Lap(1), for margins (m,): exact, without impossible
+    answers."""
     cuts = np.unique(margins)
     below = np.concatenate([[-inf], cuts])
     above = np.concatenate([cuts, [inf]])
     return Finite((margins >= above[:, None]).astype(float), laplace_between(below, above))
 
 
-def _few_enough(patterns: float) -> None:
-    if patterns > _MOST_PATTERNS:
+def _check_size(sequences: float) -> None:
+    if sequences > _LARGEST_LAW:
         raise Unsupported(
-            f"a law over more than {_MOST_PATTERNS:,} strings of answers is not told",
+            f"an output distribution may have at most {_LARGEST_LAW:,} sequences of answers",
             remedy="Ask fewer queries, or allow fewer halts.",
         )

@@ -60,7 +60,7 @@ def test_streams_can_be_asked_for_twice() -> None:
     assert streams(seed).learner.random() == streams(seed).learner.random()
 
 
-def test_an_adversary_that_draws_more_changes_no_coin_of_the_learner() -> None:
+def test_an_adversary_that_draws_more_changes_no_random_number_of_the_learner() -> None:
     drawn = []
 
     @attrs.frozen
@@ -129,7 +129,7 @@ def test_both_styles_play_the_same_game(learner: Echo | GameEcho) -> None:
     assert lifted.halted.tolist() == lifted.worlds.tolist()
 
 
-def test_games_of_game_style_have_coins_of_their_own() -> None:
+def test_games_of_game_style_draw_their_own_random_numbers() -> None:
     def drawing(rng: np.random.Generator) -> Moves:
         yield Train(SAMPLE)
         return rng.random()
@@ -155,11 +155,11 @@ def test_a_violation_in_game_style_names_the_game() -> None:
 def test_game_style_is_recorded_one_game_at_a_time() -> None:
     played = play(Echo(), GameScripted(one_game), Figure1(), games=3, seed=3, record=True)
     assert played.transcript is None
-    assert [one.transcript is not None for one in played.alone] == [True] * 3
-    assert [bool(one.worlds[0]) for one in played.alone] == played.worlds.tolist()
+    assert [one.transcript is not None for one in played.single_games] == [True] * 3
+    assert [bool(one.worlds[0]) for one in played.single_games] == played.worlds.tolist()
     single = play(Echo(), GameScripted(one_game), Figure1(), games=1, seed=3, record=True)
     assert single.transcript is not None
-    assert single.alone == ()
+    assert single.single_games == ()
 
 
 def test_the_caller_may_choose_the_worlds() -> None:
@@ -168,7 +168,7 @@ def test_the_caller_may_choose_the_worlds() -> None:
     assert played.worlds.tolist() == [True, False, True]
     assert played.halted is not None
     assert played.halted.tolist() == [True, False, True]
-    with pytest.raises(InvalidArgument, match="3 games have as many worlds"):
+    with pytest.raises(InvalidArgument, match="worlds must have shape"):
         play(Echo(), adversary, Figure1(), games=3, seed=1, worlds=np.zeros(2, bool))
 
 
@@ -181,7 +181,7 @@ def test_a_failing_learner_ends_its_game_where_failures_are_seen() -> None:
     assert played.score is not None
     assert played.failed.tolist() == played.worlds.tolist()
     assert np.isposinf(played.score).tolist() == played.worlds.tolist()
-    assert [one.rounds for one in played.alone] == [1 if world else 2 for world in played.worlds]
+    assert [one.rounds for one in played.single_games] == [1 if world else 2 for world in played.worlds]
 
 
 def test_a_refusal_of_the_learner_is_a_failure_where_failures_are_seen() -> None:
@@ -201,12 +201,12 @@ def test_a_breach_of_the_protocol_is_no_failure() -> None:
 
 
 def test_a_failing_adversary_is_never_part_of_the_game() -> None:
-    def broken(games: int, rng: np.random.Generator) -> Moves:
+    def raise_error(games: int, rng: np.random.Generator) -> Moves:
         yield Train(SAMPLE)
         raise RuntimeError("mine")
 
     with pytest.raises(PlayerError, match="mine"):
-        play(Echo(), Scripted(broken), Figure1(), games=2, seed=1, faults=True)
+        play(Echo(), Scripted(raise_error), Figure1(), games=2, seed=1, faults=True)
 
 
 def test_no_game_of_game_style_at_all() -> None:

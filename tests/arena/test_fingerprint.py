@@ -12,7 +12,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 import pytest
-from support.foreign_mechanisms import listed
+from support.foreign_mechanisms import in_a_frozen_set
 from support.paths import ROOT
 
 from arena.fingerprint import callable_name, fingerprint
@@ -92,8 +92,8 @@ def test_other_code_has_another(one: Any, other: Any) -> None:
 @pytest.mark.parametrize("seed", ["1", "2"])
 def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
     code = (
-        "from support.foreign_mechanisms import listed; from arena.fingerprint import fingerprint; "
-        "print(fingerprint(listed))"
+        "from support.foreign_mechanisms import in_a_frozen_set; from arena.fingerprint import fingerprint; "
+        "print(fingerprint(in_a_frozen_set))"
     )
     told = subprocess.run(
         [sys.executable, "-c", code],
@@ -102,10 +102,10 @@ def test_a_fingerprint_is_the_same_in_every_process(seed: str) -> None:
         text=True,
         check=True,
     ).stdout
-    assert told.split("\n")[0] == fingerprint(listed)
+    assert told.split("\n")[0] == fingerprint(in_a_frozen_set)
 
 
 def test_names_are_short() -> None:
-    assert callable_name(listed) == "listed"
+    assert callable_name(in_a_frozen_set) == "in_a_frozen_set"
     assert callable_name(partial(partial(dict, 1), a="x")) == "dict(1, a='x')"
     assert callable_name(Callee()) == "Callee"

@@ -20,7 +20,7 @@ def laplace(location: float, share: float = 1.0) -> Density:
     )
 
 
-def test_a_finite_law_knows_its_values_and_no_others() -> None:
+def test_a_finite_distribution_has_its_values_and_no_others() -> None:
     law = Finite([[0, 1], [2, 2], [3, 0]], [0.5, 0.5, 0.0])
     found = law.log_density(np.array([[2.0, 2.0], [9.0, 9.0], [0.0, 1.0], [3.0, 0.0]]))
     assert np.exp(found).tolist() == [0.5, 0, 0.5, 0]
@@ -31,13 +31,15 @@ def test_a_finite_law_knows_its_values_and_no_others() -> None:
     [
         ([0, 1], [1.0], "2 values need as many probabilities"),
         ([], [], "0 values need as many probabilities"),
-        ([0, 1], [0.5, 0.6], "of sum 1"),
+        ([0, 1], [0.5, 0.6], "have sum 1"),
         ([0, 1], [1.5, -0.5], "at least 0"),
         ([0, 1], [np.nan, 1.0], "at least 0"),
         ([1, 1], [0.5, 0.5], "distinct"),
     ],
 )
-def test_what_is_no_finite_law_is_refused(values: list[int], probabilities: list[float], rule: str) -> None:
+def test_an_invalid_finite_distribution_is_refused(
+    values: list[int], probabilities: list[float], rule: str
+) -> None:
     with pytest.raises(InvalidArgument, match=rule):
         Finite(values, probabilities)
 
@@ -58,8 +60,8 @@ def test_branches_are_read_off_the_value() -> None:
     assert found.tolist() == pytest.approx([np.log(0.25), np.log(0.75) + stats.laplace.logpdf(3.0, 1.0)])
 
 
-def test_a_learner_tells_no_law_unless_it_says_so() -> None:
-    with pytest.raises(Unsupported, match="echo does not tell its law"):
+def test_a_learner_declares_no_output_distribution_by_default() -> None:
+    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
         Echo().law(SAMPLE)
 
 

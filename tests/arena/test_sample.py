@@ -15,7 +15,7 @@ samples = st.lists(examples, min_size=1, max_size=6).map(
 )
 
 
-def written_out(sample: Sample) -> list[tuple[float, int]]:
+def write_out(sample: Sample) -> list[tuple[float, int]]:
     return [
         (float(p), int(y))
         for p, y, c in zip(sample.points, sample.labels, sample.counts, strict=True)
@@ -25,7 +25,7 @@ def written_out(sample: Sample) -> list[tuple[float, int]]:
 
 @given(samples, samples)
 def test_differences_are_counted_place_by_place(a: Sample, b: Sample) -> None:
-    first, second = written_out(a), written_out(b)
+    first, second = write_out(a), write_out(b)
     expected = -1 if len(first) != len(second) else sum(x != y for x, y in zip(first, second, strict=True))
     assert a.differences(b) == b.differences(a) == expected
 
@@ -36,9 +36,9 @@ def test_a_replaced_example_is_one_place(sample: Sample, data: st.DataObject) ->
     point, label = data.draw(st.integers(0, 4)), data.draw(st.integers(0, 1))
     other = sample.replace_one(run, point, label)
     place = int(sample.counts[: run + 1].sum()) - 1
-    expected = written_out(sample)
+    expected = write_out(sample)
     expected[place] = (float(point), label)
-    assert written_out(other) == expected
+    assert write_out(other) == expected
 
 
 @given(samples)
@@ -53,7 +53,7 @@ def test_equality_is_of_lists_not_of_runs(sample: Sample) -> None:
 @given(samples)
 def test_distinct_is_the_same_multiset(sample: Sample) -> None:
     distinct = sample.distinct()
-    assert sorted(written_out(distinct)) == sorted(written_out(sample))
+    assert sorted(write_out(distinct)) == sorted(write_out(sample))
     pairs = list(zip(distinct.points.tolist(), distinct.labels.tolist(), strict=True))
     assert pairs == sorted(set(pairs))
 

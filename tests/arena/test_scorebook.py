@@ -15,8 +15,8 @@ from arena import (
     Example,
     Figure1,
     GameAdversary,
+    MistakeCounts,
     Moves,
-    Noted,
     Oblivious,
     ProtocolViolation,
     Ready,
@@ -47,24 +47,26 @@ def naive(
     return mistakes, [wrong[..., :mark].sum(axis=2).min(axis=0).tolist() for mark in MARKS]
 
 
-def noted(
+def count_mistakes(
     adversary: Any, referee: Any, games: int, concepts: ConceptClass | None = CLASS, **options: Any
-) -> Noted:
+) -> MistakeCounts:
     book = Scorebook(marks=MARKS, concepts=concepts)
-    found = play(LastLabel(), adversary, referee, games=games, seed=1, scorebook=book, **options).noted
+    found = play(
+        LastLabel(), adversary, referee, games=games, seed=1, scorebook=book, **options
+    ).mistake_counts
     assert found is not None
     return found
 
 
 @pytest.mark.parametrize("games", [0, 1, 50])
 @pytest.mark.parametrize("concepts", [CLASS, Thresholds(range(6))], ids=str)
-def test_it_notes_what_a_second_look_finds(games: int, concepts: ConceptClass) -> None:
+def test_counts_equal_those_of_a_recount(games: int, concepts: ConceptClass) -> None:
     x, y = sequences(games)
     mistakes, least = naive(x, y, concepts)
     adaptive = script(*(Example(x[:, t], y[:, t]) for t in range(ROUNDS)))
     for found in (
-        noted(script(Commit(x, y)), Oblivious(ROUNDS), games, concepts),
-        noted(adaptive, Adaptive(ROUNDS), games, concepts),
+        count_mistakes(script(Commit(x, y)), Oblivious(ROUNDS), games, concepts),
+        count_mistakes(adaptive, Adaptive(ROUNDS), games, concepts),
     ):
         assert found.marks.tolist() == list(MARKS)
         assert found.mistakes.tolist() == mistakes
@@ -78,8 +80,8 @@ def test_without_a_class_only_mistakes_are_noted_and_the_game_is_the_same() -> N
     x, y = sequences(4)
     adversary = script(Commit(x, y))
     plain = play(LastLabel(), adversary, Oblivious(ROUNDS), games=4, seed=1)
-    found = noted(adversary, Oblivious(ROUNDS), 4, None)
-    assert plain.noted is None
+    found = count_mistakes(adversary, Oblivious(ROUNDS), 4, None)
+    assert plain.mistake_counts is None
     assert found.least is None
     assert plain.mistakes is not None
     assert found.mistakes[-1].tolist() == plain.mistakes.tolist()
@@ -89,7 +91,7 @@ def test_in_two_worlds_every_game_is_counted_by_its_own_examples() -> None:
     swap = Example(0, 0, other_y=1)
     adversary = script(Ready(), *(swap if t == 3 else Example(0, 0) for t in range(ROUNDS)))
     worlds = np.array([False, True])
-    found = noted(adversary, SpecialRound(ROUNDS), 2, worlds=worlds)
+    found = count_mistakes(adversary, SpecialRound(ROUNDS), 2, worlds=worlds)
     assert found.least is not None
     assert found.least.tolist() == [[0, 0], [0, 0], [0, 1], [0, 1], [0, 1]]
     assert found.mistakes.tolist() == [[0, 0], [0, 0], [0, 2], [0, 2], [0, 2]]
@@ -110,7 +112,7 @@ class Alone(GameAdversary):
 @pytest.mark.parametrize("games", [0, 1, 5])
 @pytest.mark.parametrize("concepts", [None, CLASS])
 def test_games_played_alone_are_joined(games: int, concepts: ConceptClass | None) -> None:
-    found = noted(Alone(), Oblivious(ROUNDS), games, concepts)
+    found = count_mistakes(Alone(), Oblivious(ROUNDS), games, concepts)
     played = play(LastLabel(), Alone(), Oblivious(ROUNDS), games=games, seed=1)
     assert found.mistakes.shape == (len(MARKS), games)
     assert found.marks.tolist() == list(MARKS)
@@ -124,11 +126,11 @@ def test_games_played_alone_are_joined(games: int, concepts: ConceptClass | None
 @pytest.mark.parametrize(
     ("marks", "message"),
     [
-        ((0, 3), "a mark is a round, a whole number of at least 1, got 0"),
-        ((1, 2.5), "a mark is a round, a whole number of at least 1, got 2.5"),
-        ((True,), "a mark is a round, a whole number of at least 1, got True"),
-        ((3, 3), r"marks increase strictly, got \(3, 3\)"),
-        ((4, 3), r"marks increase strictly, got \(4, 3\)"),
+        ((0, 3), "a mark must be at least 1, got 0"),
+        ((1, 2.5), "a mark must be an integer, got 2.5"),
+        ((True,), "a mark must be an integer, got True"),
+        ((3, 3), r"marks must increase strictly, got \(3, 3\)"),
+        ((4, 3), r"marks must increase strictly, got \(4, 3\)"),
     ],
 )
 def test_marks_are_checked(marks: Any, message: str) -> None:
@@ -138,11 +140,11 @@ def test_marks_are_checked(marks: Any, message: str) -> None:
 
 def test_what_cannot_be_noted_is_refused_before_the_game() -> None:
     never = Scripted(lambda games, rng: 1 / 0)  # type: ignore[arg-type,return-value]
-    with pytest.raises(InvalidArgument, match=r"^a mark is a round of the game, of T = 3, got 4$"):
+    with pytest.raises(InvalidArgument, match=r"^a mark must be a round of the game, of T = 3, got 4$"):
         play(LastLabel(), never, Adaptive(3), games=1, seed=1, scorebook=Scorebook(marks=[2, 4]))
-    with pytest.raises(Unsupported, match=r"^Figure1 counts no mistakes, so a scorebook has nothing to note"):
+    with pytest.raises(Unsupported, match=r"^Figure1 counts no mistakes, so a scorebook has"):
         play(Echo(), never, Figure1(), games=1, seed=1, scorebook=Scorebook(marks=[2]))
-    with pytest.raises(Unsupported, match=r"^a scorebook notes whole games"):
+    with pytest.raises(Unsupported, match=r"^a scorebook counts whole games"):
         play(LastLabel(), never, Adaptive(3), games=1, seed=1, faults=True, scorebook=Scorebook(marks=[2]))
     with pytest.raises(Unsupported, match="has no finite domain"):
         Scorebook(marks=[1], concepts=Thresholds())
@@ -159,6 +161,6 @@ def test_a_point_outside_the_class_is_the_adversarys_breach() -> None:
 def test_a_scorebook_without_marks_notes_nothing() -> None:
     found = play(
         LastLabel(), script(Example(0, 1)), Adaptive(1), games=2, seed=1, scorebook=Scorebook(marks=[])
-    ).noted
+    ).mistake_counts
     assert found is not None
     assert found.mistakes.shape == (0, 2)

@@ -38,18 +38,20 @@ GAMES = 3
 TARGET = np.array([1.0, 0.0, 1.0])
 X, Y = np.array([1, -1, 1], np.int8), 1  # of margin 1 for the target
 
+ONE_WORLD = "a Commit holds Examples that are the same in both worlds"
+
 
 def of(*examples: Example) -> Scripted:
     return script(*examples)
 
 
-def refused(adversary: Scripted, referee: Any, games: int = GAMES) -> ProtocolViolation:
+def catch_violation(adversary: Scripted, referee: Any, games: int = GAMES) -> ProtocolViolation:
     with pytest.raises(ProtocolViolation) as caught:
         play(LEARNER, adversary, referee, games=games, seed=1)
     return caught.value
 
 
-def held(rounds: int) -> Realizable:
+def make_realizable(rounds: int) -> Realizable:
     return Realizable(Adaptive(rounds), CLASS)
 
 
@@ -58,29 +60,34 @@ def held(rounds: int) -> Realizable:
 
 def test_a_target_that_lies_is_refused_in_the_games_where_it_does() -> None:
     x = np.array([[1, 0, 0], [1, 0, -1], [0, 1, 1]], np.int8)  # v·x is 1/2, 0 and 1/2
-    error = refused(of(Example(X, Y, target=TARGET), Example(x, 1, target=TARGET)), held(2))
+    error = catch_violation(
+        of(Example(X, Y, target=TARGET), Example(x, 1, target=TARGET)), make_realizable(2)
+    )
     assert str(error) == (
         "adversary scripted, round 2, game 1: in a realizable game the target, a concept of "
         "Halfspaces(3 dimensions, margin 0.5) agrees with all examples; got the point [1 0 -1] with the "
-        "label 1. Label it as some concept does that agrees with the examples before it."
+        "label 1. Give it the label of a concept that agrees with all examples before it."
     )
-    assert refused(of(Example(x, [1, 0, 0], target=TARGET)), held(1)).games == [1, 2]
+    assert catch_violation(of(Example(x, [1, 0, 0], target=TARGET)), make_realizable(1)).games == [1, 2]
 
 
 def test_the_margin_that_a_target_keeps_is_the_classs_to_the_last_bit_or_two() -> None:
     for share, fine in ((0.5, True), (0.5 - 1e-8, False)):
         example = Example([share, 1, share], 1, target=TARGET)
         if fine:
-            play(LEARNER, of(example), held(1), games=GAMES, seed=1)
+            play(LEARNER, of(example), make_realizable(1), games=GAMES, seed=1)
         else:
-            refused(of(example), held(1))
+            catch_violation(of(example), make_realizable(1))
 
 
 def test_a_game_may_have_a_target_of_its_own() -> None:
     targets = np.eye(3)[[0, 2, 2]]
     example = Example(np.eye(3, dtype=np.int8)[[0, 2, 2]], 1, target=targets)
-    play(LEARNER, of(example, example), held(2), games=GAMES, seed=1)
-    assert refused(of(example, Example([1, 1, 0], 1, target=targets)), held(2)).games == [1, 2]
+    play(LEARNER, of(example, example), make_realizable(2), games=GAMES, seed=1)
+    assert catch_violation(of(example, Example([1, 1, 0], 1, target=targets)), make_realizable(2)).games == [
+        1,
+        2,
+    ]
 
 
 @pytest.mark.parametrize(
@@ -89,7 +96,7 @@ def test_a_game_may_have_a_target_of_its_own() -> None:
     ids=["dropped", "late", "changed", "reshaped"],
 )
 def test_a_target_is_named_in_every_round_the_same_or_in_none(first: Any, second: Any) -> None:
-    error = refused(of(Example(X, Y, target=first), Example(X, Y, target=second)), held(2))
+    error = catch_violation(of(Example(X, Y, target=first), Example(X, Y, target=second)), make_realizable(2))
     assert error.round == 2
     assert error.rule == "the same target is named in every round, or none in any"
 
@@ -102,8 +109,14 @@ def test_an_equal_target_is_the_same_and_a_later_change_of_it_changes_nothing() 
         own[:] = [0, 1, 0]
         yield Example(X, Y, target=own)
 
-    play(LEARNER, of(*(Example(X, Y, target=TARGET.copy()) for _ in range(3))), held(3), games=GAMES, seed=1)
-    play(LEARNER, Scripted(moves), held(2), games=GAMES, seed=1)
+    play(
+        LEARNER,
+        of(*(Example(X, Y, target=TARGET.copy()) for _ in range(3))),
+        make_realizable(3),
+        games=GAMES,
+        seed=1,
+    )
+    play(LEARNER, Scripted(moves), make_realizable(2), games=GAMES, seed=1)
 
 
 @pytest.mark.parametrize(
@@ -117,7 +130,7 @@ def test_an_equal_target_is_the_same_and_a_later_change_of_it_changes_nothing() 
     ],
 )
 def test_a_target_is_a_concept_of_the_class(target: Any, message: str) -> None:
-    error = refused(of(Example(X, Y, target=target)), held(1))
+    error = catch_violation(of(Example(X, Y, target=target)), make_realizable(1))
     assert error.rule.startswith(message)
 
 
@@ -141,7 +154,7 @@ class LearnsNothing(PlainWinnow):
         return LastLabelState(games)
 
 
-def test_nobody_asks_for_targets_where_games_need_not_be_realizable() -> None:
+def test_targets_are_ignored_where_games_need_not_be_realizable() -> None:
     examples = [Example(X, 0, target=TARGET), Example(X, 1, target="nonsense")]
     play(LEARNER, of(*examples), Adaptive(2), games=GAMES, seed=1)
     play(LEARNER, script(Ready(), *examples), SpecialRound(2), games=GAMES, seed=1)
@@ -153,14 +166,14 @@ def test_nobody_asks_for_targets_where_games_need_not_be_realizable() -> None:
 def test_labels_that_no_weights_give_are_refused() -> None:
     """1 at (1, 0, 0) and 0 at (1, -1, 0) would need v_1 of 1/2 and v_2 of 1."""
     rest = np.array([[1, -1, 0], [1, -1, 0], [-1, 1, 1]], np.int8)
-    error = refused(of(Example([1, 0, 0], 1), Example(rest, [0, 1, 0])), held(2))
+    error = catch_violation(of(Example([1, 0, 0], 1), Example(rest, [0, 1, 0])), make_realizable(2))
     assert (error.round, error.games) == (2, [0])
     assert "some concept of Halfspaces(3 dimensions, margin 0.5) agrees with all examples" in error.rule
 
 
 def test_points_outside_the_cube_are_refused() -> None:
     for target in (None, TARGET):
-        error = refused(of(Example([1, 2, 0], 1, target=target)), held(1))
+        error = catch_violation(of(Example([1, 2, 0], 1, target=target)), make_realizable(1))
         assert "a point must lie in the cube [-1, 1]^d, got 2" in error.rule
 
 
@@ -187,13 +200,13 @@ def test_version_spaces_are_those_of_a_programme_for_every_game_and_round() -> N
 
 def test_too_many_numbers_are_refused_with_the_remedy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.concepts.consistency.MAX_COUNTS", 20)
-    error = refused(of(*[Example(X, Y)] * 3), held(3))
+    error = catch_violation(of(*[Example(X, Y)] * 3), make_realizable(3))
     assert error.round == 3
     assert error.rule == (
         "looking for a target of Halfspaces(3 dimensions, margin 0.5) in 3 games of 2 examples needs more "
         "than 20 numbers. Play fewer games in a batch, or give the target with the examples."
     )
-    play(LEARNER, of(*[Example(X, Y, target=TARGET)] * 3), held(3), games=GAMES, seed=1)
+    play(LEARNER, of(*[Example(X, Y, target=TARGET)] * 3), make_realizable(3), games=GAMES, seed=1)
 
 
 def test_regret_before_halfspaces_is_not_to_be_had() -> None:
@@ -206,7 +219,7 @@ def test_regret_before_halfspaces_is_not_to_be_had() -> None:
 # --- sequences that are made as they are played ------------------------------------------------------------
 
 
-def committed(make: Callable[[], Iterator[Any]], **more: Any) -> Scripted:
+def play_committed(make: Callable[[], Iterator[Any]], **more: Any) -> Scripted:
     def moves(games: int, rng: np.random.Generator) -> Moves:
         reply = yield Commit(examples=make(), **more)
         assert isinstance(reply.hypotheses, tuple)
@@ -219,8 +232,8 @@ def test_an_iterator_plays_the_game_that_arrays_play() -> None:
     x, y = rng.integers(-1, 2, (GAMES, 4, 3)).astype(np.int8), rng.integers(0, 2, (GAMES, 4))
     adversaries = [
         script(Commit(x, y)),
-        committed(lambda: (Example(x[:, t], y[:, t]) for t in range(4))),
-        committed(lambda: (Example(x[:, t], y[:, t]) for t in range(4)), look=False),
+        play_committed(lambda: (Example(x[:, t], y[:, t]) for t in range(4))),
+        play_committed(lambda: (Example(x[:, t], y[:, t]) for t in range(4)), show_hypotheses=False),
     ]
     tables = [play(LEARNER, one, Oblivious(4), games=GAMES, seed=1, record=True) for one in adversaries]
     shown = []
@@ -251,7 +264,7 @@ def test_examples_are_asked_for_one_at_a_time_and_before_the_hypothesis() -> Non
             events.append(f"x{t}")
             yield Example(X, Y)
 
-    play(Watched(CLASS), committed(examples), Oblivious(2), games=1, seed=1)
+    play(Watched(CLASS), play_committed(examples), Oblivious(2), games=1, seed=1)
     assert events == ["x0", "h", "x1", "h"]
 
 
@@ -261,21 +274,21 @@ def test_examples_are_asked_for_one_at_a_time_and_before_the_hypothesis() -> Non
         (lambda: iter([Example(X, Y)] * 2), "a game of T = 3 rounds is played to its end", 2),
         (lambda: iter([]), "a game of T = 3 rounds is played to its end", 0),
         (lambda: iter([Example(X, Y)] * 4), "a game of T = 3 rounds has no round 4", 4),
-        (lambda: iter([Example(X, Y), None]), "what is committed are Examples of one world", 1),
-        (lambda: iter([Ready()]), "what is committed are Examples of one world", 0),
-        (lambda: iter([Example(X, Y, other_y=0)]), "what is committed are Examples of one world", 0),
+        (lambda: iter([Example(X, Y), None]), ONE_WORLD, 1),
+        (lambda: iter([Ready()]), ONE_WORLD, 0),
+        (lambda: iter([Example(X, Y, other_y=0)]), ONE_WORLD, 0),
         (lambda: [Example(X, Y)] * 3, "the examples of a Commit are an iterator", 0),
     ],
     ids=["early", "empty", "late", "none", "ready", "two worlds", "list"],
 )
 def test_what_a_sequence_is_made_of(make: Callable[[], Iterator[Any]], rule: str, round: int) -> None:
-    error = refused(committed(make), Oblivious(3))
+    error = catch_violation(play_committed(make), Oblivious(3))
     assert (error.rule, error.round) == (rule, round)
 
 
 @pytest.mark.parametrize("more", [{"x": [X] * 2}, {"y": [1, 1]}, {"target": TARGET}])
 def test_a_sequence_is_committed_in_one_of_two_ways(more: dict[str, Any]) -> None:
-    error = refused(committed(lambda: iter([Example(X, Y)]), **more), Oblivious(1))
+    error = catch_violation(play_committed(lambda: iter([Example(X, Y)]), **more), Oblivious(1))
     assert error.rule == (
         "a sequence is committed as x, y and target, or as examples that name theirs, not as both"
     )
@@ -284,7 +297,9 @@ def test_a_sequence_is_committed_in_one_of_two_ways(more: dict[str, Any]) -> Non
 @pytest.mark.parametrize(
     ("raised", "caught"), [(KeyError("oh"), PlayerError), (InvalidArgument("no margin"), InvalidArgument)]
 )
-def test_what_a_sequence_raises_is_told_of_the_adversary(raised: Exception, caught: type[ArenaError]) -> None:
+def test_the_adversary_is_blamed_for_what_its_sequence_raises(
+    raised: Exception, caught: type[ArenaError]
+) -> None:
     """A refusal in the arena's words passes as it is, as it does from `play`."""
 
     def examples() -> Iterator[Example]:
@@ -292,13 +307,13 @@ def test_what_a_sequence_raises_is_told_of_the_adversary(raised: Exception, caug
         raise raised
 
     with pytest.raises(caught, match=r"adversary scripted.*KeyError|^no margin$"):
-        play(LEARNER, committed(examples), Oblivious(3), games=1, seed=1)
+        play(LEARNER, play_committed(examples), Oblivious(3), games=1, seed=1)
 
 
 def test_committed_arrays_may_name_a_target() -> None:
     referee = Realizable(Oblivious(2), CLASS)
     play(LEARNER, script(Commit([X] * 2, [1, 1], target=TARGET)), referee, games=GAMES, seed=1)
-    assert refused(script(Commit([X] * 2, [1, 0], target=TARGET)), referee).round == 2
+    assert catch_violation(script(Commit([X] * 2, [1, 0], target=TARGET)), referee).round == 2
 
 
 @attrs.frozen
@@ -334,7 +349,7 @@ def updates(adversary: Scripted, confidence: float, referee: Any) -> list[int]:
 def test_learners_that_take_instructions_get_them_before_the_example() -> None:
     """w·x = 1/3 of a margin of 1/2: a learner of confidence 0.9 updates where it is told."""
     told = [Example(X, Y, update=[0, 1, 1]), Example(X, Y), Example(X, Y, update=[True, False, False])]
-    made = committed(lambda: iter(told))
+    made = play_committed(lambda: iter(told))
     assert updates(of(*told), 0.9, Adaptive(3)) == [1, 1, 1]
     assert updates(made, 0.9, Oblivious(3)) == [1, 1, 1]
     assert updates(script(Ready(), *told), 0.9, SpecialRound(3)) == [1, 1, 1]
@@ -344,5 +359,5 @@ def test_learners_that_take_instructions_get_them_before_the_example() -> None:
 def test_learners_that_take_none_get_none_and_odd_ones_are_refused() -> None:
     referee = Adaptive(1)
     play(LearnsNothing(), of(Example(3, 1, update=1)), referee, games=2, seed=1)
-    assert refused(of(Example(X, Y, update=2)), referee).rule == "labels must be 0 or 1"
-    assert refused(of(Example(X, Y, update=[1, 0])), referee).rule.startswith("a label is given once")
+    assert catch_violation(of(Example(X, Y, update=2)), referee).rule == "labels must be 0 or 1"
+    assert catch_violation(of(Example(X, Y, update=[1, 0])), referee).rule.startswith("a label is given once")

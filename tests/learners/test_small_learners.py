@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.players import Scripted, script
-from support.statistical import check_cdf, check_counts, rejected, statistical
+from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
 from adversaries.online.committed import CommittedExamples
 from adversaries.online.contrarian import Contrarian
@@ -76,7 +76,7 @@ def test_laplace_count_with_other_noise_would_be_noticed() -> None:
     sample = Sample([0.0, 0.0], [0, 1], [4, 3])
     seen = play(LaplaceCount(epsilon=0.55), Scripted(release(sample)), Release(), games=400_000, seed=1).score
     assert seen is not None
-    with rejected():
+    with expect_rejection():
         check_cdf(seen, stats.laplace(loc=3, scale=2).cdf, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 

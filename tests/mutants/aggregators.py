@@ -1,6 +1,6 @@
-"""Broken aggregators of votes: the shipped ones but for one slip. And one that looks broken and is not.
+"""Broken aggregators of votes: the shipped ones with one slip each, and one that only looks broken.
 
-Settings are such that a label or a ⊥ that should not be told is told often, and that nine teachers will do.
+With these settings a label or a ⊥ that should not be released is released often, and nine teachers suffice.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from learners.mechanisms.noise.laplace_noise import laplace_cdf
 from learners.mechanisms.sparse_vector.above_threshold import AboveThreshold
 from learners.pate.distance_to_instability import DistanceToInstability, DistanceToInstabilityState
 from learners.pate.ensemble import Ensemble, Voters, VotingLaw
-from learners.pate.ensemble.ensemble import parts_of
+from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.ensemble.screening import ScreeningState, distances, threshold_nodes
 from learners.pate.pate_gaussian import PateGaussian, PateGaussianState
 from learners.pate.pate_svt import PateSvt
@@ -25,14 +25,14 @@ from learners.pate.pate_svt import PateSvt
 
 @attrs.frozen
 class Broken(Voters):
-    """What the broken aggregators share. None tells a law."""
+    """Base of the broken aggregators. None has an output distribution."""
 
     @property
     def common_random_numbers(self) -> bool:
         return False
 
     def law(self, sample: Sample) -> AnswerLaw:
-        raise Unsupported(f"{self.name} tells no law")
+        raise Unsupported(f"{self.name} has no exact output distribution")
 
     @property
     def twin(self) -> Learner:
@@ -62,7 +62,7 @@ class BrokenSvt(Broken, PateSvt):
 
 @attrs.frozen
 class NeverStops(BrokenSvt):
-    """The slip: T is not enforced. No ε holds at δ: each ⊥ is followed by another try to be told a label."""
+    """The slip: T is not enforced. No ε holds at δ: after each ⊥ there is another chance of a label."""
 
     name = "never-stops"
 
@@ -83,12 +83,12 @@ class OneUnstableMore(BrokenSvt):
 class TellsTheVoteState(ScreeningState):
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         super()._answer(ones)
-        return self._told[ones]
+        return self._labels_above[ones]
 
 
 @attrs.frozen
 class TellsTheVote(BrokenSvt):
-    """The slip: ⊥ is counted, and answered with the vote. No ε holds."""
+    """The slip: ⊥ is counted, but the answer is the vote. No ε holds."""
 
     name = "tells-the-vote"
     state_class = TellsTheVoteState
@@ -98,20 +98,24 @@ class CountsTheStableState(ScreeningState):
     def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._screen = AboveThreshold(
-            games, rng, threshold=spec.threshold_run, epsilon=2 / spec.scale_run, halts=spec.unstable
+            games,
+            rng,
+            threshold=spec.effective_threshold,
+            epsilon=2 / spec.effective_scale,
+            halts=spec.unstable,
         )
         self._halted = self._screen.halted
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         above = self._screen.respond(-self._nearness[ones])
-        return np.where(above, self._told[ones], np.int8(UNSTABLE))
+        return np.where(above, self._labels_above[ones], np.int8(UNSTABLE))
 
 
 @attrs.frozen
 class CountsTheStable(BrokenSvt):
-    """The slip: ⊥ and ⊤ the other way round, as in the paper's proof: it pays for labels, and ⊥ is free.
+    """The slip: above and below are exchanged, as in the paper's proof: labels are counted, and ⊥ is free.
 
-    No ε holds at δ: a label may be tried for again and again.
+    No ε holds at δ: there are unlimited chances of a label.
     """
 
     name = "counts-the-stable"
@@ -142,7 +146,7 @@ class BareDistanceState(DistanceToInstabilityState):
 
 @attrs.frozen
 class BareDistance(Broken, DistanceToInstability):
-    """The slip: a distance without noise is compared with Γ. No ε holds."""
+    """The slip: the distance is compared with Γ without noise. No ε holds."""
 
     name = "bare-distance"
 
@@ -167,18 +171,18 @@ class BrokenGaussian(Broken, PateGaussian):
 
 @attrs.frozen
 class PaysForOneVote(BrokenGaussian):
-    """The slip: σ for one answer, of which it gives sixteen."""
+    """The slip: σ is for one answer, and it gives sixteen."""
 
     name = "pays-for-one-vote"
 
     def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
-        return PateGaussianState(attrs.evolve(self, sigma=self.sigma_run / 4), games, rng)
+        return PateGaussianState(attrs.evolve(self, sigma=self.effective_sigma / 4), games, rng)
 
 
 @attrs.frozen
 class TwoTeachersEach(BrokenGaussian):
-    """The slip: the sample is cut into half as many parts, and two teachers are trained on each, so that an
-    example moves a count by 2.
+    """The slip: the sample is divided into half as many parts, and two teachers are trained on each, so that
+    an example changes a count by 2.
     """
 
     name = "two-teachers-each"
@@ -186,23 +190,25 @@ class TwoTeachersEach(BrokenGaussian):
     teachers: int = 10
 
     def ensemble(self, sample: Sample) -> Ensemble:
-        taught = [self.teacher.train(part) for part in parts_of(sample, self.teachers // 2, self.split)]
-        return Ensemble((*taught, *taught))
+        teachers = [
+            self.teacher.train(part) for part in divide_sample(sample, self.teachers // 2, self.split)
+        ]
+        return Ensemble((*teachers, *teachers))
 
 
 class OneNumberState(PateGaussianState):
     def __init__(self, spec: PateGaussian, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
-        self._kept_noise = self._sigma * rng.standard_normal(games)
+        self._shared_noise = self._sigma * rng.standard_normal(games)
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
-        return ones + self._kept_noise >= self._spec.teachers / 2
+        return ones + self._shared_noise >= self._spec.teachers / 2
 
 
 @attrs.frozen
 class OneNumber(BrokenGaussian):
-    """The slip: one noise for all answers of a game. No ε holds: of two points with the same votes, only in
-    one world can one be answered 0 and the other 1.
+    """The slip: all answers of a game share one noise. No ε holds: two points with the same votes can have
+    the answers 0 and 1 in one world only.
     """
 
     name = "one-number"
@@ -217,7 +223,7 @@ class OneNumber(BrokenGaussian):
 
 
 class OneThreshold(AboveThreshold):
-    """Draws the noise of its threshold once."""
+    """AboveThreshold that draws the noise of its threshold once."""
 
     def _start(self, rows: np.ndarray) -> None:
         if not hasattr(self, "_drawn"):
@@ -229,7 +235,11 @@ class KeepsThresholdState(ScreeningState):
     def __init__(self, spec: PateSvt, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         self._screen = OneThreshold(
-            games, rng, threshold=-spec.threshold_run, epsilon=2 / spec.scale_run, halts=spec.unstable
+            games,
+            rng,
+            threshold=-spec.effective_threshold,
+            epsilon=2 / spec.effective_scale,
+            halts=spec.unstable,
         )
         self._halted = self._screen.halted
 
@@ -238,9 +248,9 @@ class KeepsThresholdState(ScreeningState):
 class KeepsThreshold(PateSvt):
     """No slip, though it looks like one: the threshold's noise is not drawn afresh after a ⊥.
 
-    It is paid for once, 1/λ, and each ⊥ costs 1/λ besides: (T + 1)/λ, where T fresh thresholds cost 2T/λ. And
-    it leaks a label no more often: with a common threshold that T noises may pass, the chance that none does
-    is the mean of a power, no less than the power of the mean.
+    The threshold costs 1/λ once, and each ⊥ another 1/λ: (T + 1)/λ, where T fresh thresholds cost 2T/λ. It
+    leaks a label no more often: with a common threshold, the probability that none of T noises exceeds it is
+    the mean of a power, which is at least the power of the mean.
     """
 
     name = "keeps-threshold"
@@ -263,7 +273,7 @@ class KeepsThreshold(PateSvt):
 
 
 class KeptThreshold(VotingLaw):
-    """States: the ⊥ spent x the nodes of the one threshold."""
+    """States: the number of answers ⊥ x the nodes of the threshold."""
 
     outcomes = ((0, False), (1, False), (UNSTABLE, False), (UNSTABLE, True))
 
@@ -276,18 +286,20 @@ class KeptThreshold(VotingLaw):
     def _nodes(self) -> tuple[np.ndarray, np.ndarray]:
         return threshold_nodes(self._spec)
 
-    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         spec, hidden = self._spec, self._nodes[0]
-        ahead = (distances(spec.teachers)[ones, None] - spec.threshold_run - hidden) / (2 * spec.scale_run)
+        ahead = (distances(spec.teachers)[ones, None] - spec.effective_threshold - hidden) / (
+            2 * spec.effective_scale
+        )
         states = measure.reshape(len(ones), spec.unstable, len(hidden))
         after = np.zeros((4, *states.shape))
-        after[spec.told[ones], np.arange(len(ones))] = states * laplace_cdf(ahead)[:, None]
+        after[spec.labels_above[ones], np.arange(len(ones))] = states * laplace_cdf(ahead)[:, None]
         fired = states * laplace_cdf(-ahead)[:, None]
         after[2, :, 1:], after[3, :, -1] = fired[:, :-1], fired[:, -1]
         return after.reshape(4, *measure.shape)
 
 
-# The slips, the least ε that holds at δ, and settings of audits and searches.
+# The broken learners, the least ε that holds at δ, and settings of their audits and searches.
 AGGREGATORS: tuple[tuple[Any, float, dict[str, Any]], ...] = (
     (NeverStops(), inf, {}),
     (OneUnstableMore(), inf, {"pairs": 256}),

@@ -57,8 +57,8 @@ class FirstShare(EverlastingFresh):
 
 
 class CountsKindsState(FreshState):
-    def fresh(self, x: np.ndarray) -> None:
-        super().fresh(x)
+    def receive_unlabelled(self, x: np.ndarray) -> None:
+        super().receive_unlabelled(x)
         self.came = np.concatenate([getattr(self, "came", x[:, :0]), x], axis=1)
         if self._ready:
             kinds = np.array([len(np.unique(row)) for row in self.came])
@@ -79,7 +79,7 @@ class CountsKinds(EverlastingFresh):
 
 class LeaksState(FreshState):
     def _add_queries(self, x: np.ndarray) -> None:
-        self.fresh(x)
+        self.receive_unlabelled(x)
 
 
 @attrs.frozen

@@ -1,7 +1,7 @@
-"""Broken versions of `dp-winnow`: the shipped learner but for one slip, in games of a dozen rounds.
+"""Broken versions of `dp-winnow`: the shipped learner with one slip each, in games of a dozen rounds.
 
-Where nothing else is said AboveThreshold has a threshold far below 0, so that every round ends with an update
-until K are made: what a slip loses is then lost by the draws alone.
+Unless stated otherwise AboveThreshold has a threshold far below 0, so that each of the first K rounds ends
+with an update and privacy is lost by the draws alone.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from mutants.online_realizable import BareSum, SumAtMistakes
 
 from arena import Claim
 from arena.concepts import Halfspaces
-from learners.halfspaces.base import Multiplicative
+from learners.halfspaces.base import MultiplicativeWeights
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
 
@@ -21,7 +21,7 @@ FIRES_EVERY_ROUND = -1e6
 
 @attrs.frozen
 class EveryRound(DpWinnow):
-    """What the broken learners share: settings, a claim, and a seat of their own."""
+    """Base of the broken learners: their settings, claim and running state."""
 
     state_class = DpWinnowState
 
@@ -60,9 +60,9 @@ class OneForAllState(DpWinnowState):
 
 @attrs.frozen
 class DrawsForOne(EveryRound):
-    """The slip: an update shows 60 draws and pays for one. Loses 4η for each, as far as that goes.
+    """The slip: an update shows 60 draws and accounts for one. The loss is 4η for each draw.
 
-    One mistake makes one coordinate likelier, and the other one in the other world.
+    A mistake makes one coordinate likelier in world 0, and the other one in world 1.
     """
 
     name = "draws-for-one"
@@ -74,13 +74,13 @@ class DrawsForOne(EveryRound):
 class SumState(DpWinnowState):
     def __init__(self, spec: EveryRound, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
-        self._scores = Multiplicative(games, spec.concepts.dimension, rate=spec.eta)
+        self._scores = MultiplicativeWeights(games, spec.concepts.dimension, rate=spec.eta)
 
 
 @attrs.frozen
 class SumForMean(EveryRound):
-    """The slip: the claim is that of the mean of ten mistakes, but the weights get their sum. Each draw loses
-    ten times as much."""
+    """The slip: the claim is for the mean of ten mistakes, but the weights are updated with their sum. Each
+    draw loses ten times as much."""
 
     name = "sum-for-mean"
     state_class = SumState
@@ -98,9 +98,9 @@ class LongMemoryState(DpWinnowState):
 
 @attrs.frozen
 class CacheStays(EveryRound):
-    """The slip: the cache is not emptied, and the first mistake of the game is that of every stretch.
+    """The slip: the cache is not emptied, so that the first mistake of the game is used in every update.
 
-    It weighs j-fold in the draws of update j, and loses as much more.
+    It counts j times in the draws of update j, which lose j times as much.
     """
 
     name = "cache-stays"
@@ -123,8 +123,8 @@ class ShowsCacheState(DpWinnowState):
 
 @attrs.frozen
 class CacheShows(EveryRound):
-    """The slip: what is shown after an update is the counts and, for a head start, a little of the cached
-    mistakes. No ε holds."""
+    """The slip: after an update it shows the counts plus a small multiple of the cached mistakes. No ε
+    holds."""
 
     name = "cache-shows"
     state_class = ShowsCacheState
@@ -137,18 +137,18 @@ class NothingNewState(DpWinnowState):
         some = self._cached[rows] > 0
         shown = self._shown
         super()._update(rows)
-        kept = self._shown.copy()
-        kept[rows[~some]] = shown[rows[~some]]
-        kept.setflags(write=False)
-        self._shown = kept
+        updated = self._shown.copy()
+        updated[rows[~some]] = shown[rows[~some]]
+        updated.setflags(write=False)
+        self._shown = updated
 
 
 @attrs.frozen
 class NothingNew(EveryRound):
-    """The slip: where AboveThreshold fires and nothing was mistaken, the old draws are kept, as the weights
-    are the same. No ε holds.
+    """The slip: if AboveThreshold fires without a mistake, the old draws are kept, since the weights are the
+    same. No ε holds.
 
-    A change of what is shown then tells of a mistake.
+    A change of the hypothesis then reveals a mistake.
     """
 
     name = "nothing-new"
@@ -165,12 +165,14 @@ class WatchingState(DpWinnowState):
 
     def __init__(self, spec: Brink, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
-        self._watch = self.watch_class(games, rng, thresholds=spec.fires_at, epsilon=spec.watch_epsilon)
+        self._watch = self.watch_class(
+            games, rng, thresholds=spec.update_threshold, epsilon=spec.watch_epsilon
+        )
 
 
 @attrs.frozen
 class Brink(EveryRound):
-    """One update after about four mistakes, which shows: a count of one draw is not uniform."""
+    """One visible update after about four mistakes: a count of one draw is not uniform."""
 
     state_class = WatchingState
 
@@ -188,7 +190,7 @@ class AtMistakesState(WatchingState):
 class WatchesMistakes(Brink):
     """The slip: the sum is compared with the threshold only in rounds with a mistake. No ε holds.
 
-    A right prediction cannot be what sets off an update.
+    A correct prediction cannot cause an update.
     """
 
     name = "watches-mistakes"
@@ -201,7 +203,7 @@ class BareSumState(WatchingState):
 
 @attrs.frozen
 class BareMistakes(Brink):
-    """The slip: AboveThreshold has a noisy threshold, but compares it with the exact sum. No ε holds."""
+    """The slip: AboveThreshold compares its noisy threshold with the exact sum. No ε holds."""
 
     name = "bare-mistakes"
     state_class = BareSumState

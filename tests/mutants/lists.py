@@ -1,6 +1,6 @@
-"""Broken versions of `private-decision-list`: the shipped learner but for one slip.
+"""Broken versions of `private-decision-list`: the shipped learner with one error each.
 
-Settings are such that a single example is worth seeing: few variables, a rate of 2 and δ = 0.05.
+The settings make a single example visible: few variables, a rate of 2 and δ = 0.05.
 """
 
 from __future__ import annotations
@@ -18,7 +18,8 @@ from learners.mechanisms.selection.em_cover import EMCover
 
 @attrs.frozen
 class BrokenList(PrivateDecisionList):
-    """What the broken learners share: settings, and a seat of their own. None tells a law."""
+    """Base of the broken learners: their settings and their running state. None has an output
+    distribution."""
 
     state_class = PrivateDecisionListState
 
@@ -28,7 +29,7 @@ class BrokenList(PrivateDecisionList):
     rate: float | None = 2.0
 
     def law(self, sample: Sample) -> Finite:
-        raise Unsupported(f"{self.name} tells no law")
+        raise Unsupported(f"{self.name} has no exact output distribution")
 
     def start(self, games: int, rng: np.random.Generator) -> PrivateDecisionListState:
         return self.state_class(self, rng)
@@ -47,7 +48,7 @@ class WithoutTheTwoState(PrivateDecisionListState):
 
 @attrs.frozen
 class WithoutTheTwo(BrokenList):
-    """The slip: exp(−ε₀·m) for exp(−ε₀·m/2). It loses what twice the rate does."""
+    """The slip: exp(−ε₀·m) instead of exp(−ε₀·m/2), which costs as much as twice the rate."""
 
     name = "without-the-two"
     state_class = WithoutTheTwoState
@@ -61,8 +62,8 @@ class ShareOfCoveredState(PrivateDecisionListState):
 
 @attrs.frozen
 class ShareOfCovered(BrokenList):
-    """The slip: a rule's errors are its share of errors times all examples left. No ε holds: one example is
-    all of what a feature covers, and moves its share by 1.
+    """The slip: a rule's score is its share of errors times the number of remaining examples. No ε holds:
+    one example may be all that a feature covers, and then changes the share by 1.
     """
 
     name = "share-of-covered"
@@ -75,14 +76,16 @@ class KeepingCover(EMCover):
 
 
 class KeepsCoveredState(PrivateDecisionListState):
-    def _cover(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> EMCover:
-        return KeepingCover(held, wrong, coins, rate=self._spec.chosen_rate, universal_set=held.shape[1] - 1)
+    def _start_cover(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> EMCover:
+        return KeepingCover(
+            features, errors, coins, rate=self._spec.effective_rate, universal_set=features.shape[1] - 1
+        )
 
 
 @attrs.frozen
 class KeepsCovered(BrokenList):
-    """The slip: examples stay when they are covered, so that one is asked about in every round. It loses no
-    more than seven choices.
+    """The slip: covered examples remain, so that an example affects every round. The loss is that of seven
+    choices at most.
     """
 
     name = "keeps-covered"
@@ -92,21 +95,22 @@ class KeepsCovered(BrokenList):
 
 
 class StopsWhenEmptyState(PrivateDecisionListState):
-    def _drawn(self, held: np.ndarray, wrong: np.ndarray, coins: np.ndarray) -> np.ndarray:
-        cover = self._cover(held, wrong, coins)
+    def _draw_lists(self, features: np.ndarray, errors: np.ndarray, coins: np.ndarray) -> np.ndarray:
+        cover = self._start_cover(features, errors, coins)
         lists, empty = np.full(coins.shape, -1), np.zeros(len(coins), bool)
         for rules in lists.T:
             if cover.finished:
                 break
             rules[:] = np.where(empty, -1, cover.choose(self._scores(cover)))
-            going = cover.which >= 0
-            empty[going] = ~cover.left[cover.which[going]].any(axis=1)
+            running = cover.which >= 0
+            empty[running] = ~cover.left[cover.which[running]].any(axis=1)
         return lists
 
 
 @attrs.frozen
 class StopsWhenEmpty(BrokenList):
-    """The slip: a list ends when no example is left. No ε holds: it ends early, or cannot."""
+    """The slip: a list ends when no example remains. No ε holds: the end may be possible in one world
+    only."""
 
     name = "stops-when-empty"
     state_class = StopsWhenEmptyState
@@ -115,13 +119,15 @@ class StopsWhenEmpty(BrokenList):
 class SkipsUselessState(PrivateDecisionListState):
     def _scores(self, cover: EMCover) -> np.ndarray:
         useless = cover.sums.sum(axis=2, keepdims=True) == 0
-        useless[:, -1] = False  # "true" may always come
+        useless[:, -1] = False  # "true" is always possible
         return np.where(useless, -np.inf, super()._scores(cover))
 
 
 @attrs.frozen
 class SkipsUseless(BrokenList):
-    """The slip: features that cover no example left are not offered. No ε holds: x0 is drawn, or never."""
+    """The slip: features that cover no remaining example are excluded. No ε holds: a rule may be possible in
+    one world only.
+    """
 
     name = "skips-useless"
     state_class = SkipsUselessState
@@ -137,7 +143,7 @@ class ExactEndState(PrivateDecisionListState):
 
 @attrs.frozen
 class ExactEnd(BrokenList):
-    """The slip: a list ends with the commoner label of what is left, not a noisy one. No ε holds."""
+    """The slip: a list ends with the exact majority label of the remaining examples. No ε holds."""
 
     name = "exact-end"
     state_class = ExactEndState
@@ -145,9 +151,9 @@ class ExactEnd(BrokenList):
 
 @attrs.frozen
 class ClaimsOneRound(BrokenList):
-    """The slip: every example is covered once, so parallel composition is called for, and ε₀ = ε.
+    """The slip: it argues that every example is covered once, so that parallel composition gives ε₀ = ε.
 
-    Scores tell of an example in every round before it is covered: it loses up to 5ε₀/2.
+    The scores of every round before depend on the example too: the loss is up to 5ε₀/2.
     """
 
     name = "claims-one-round"
@@ -158,7 +164,7 @@ class ClaimsOneRound(BrokenList):
     rate: float | None = None
 
     @property
-    def chosen_rate(self) -> float:
+    def effective_rate(self) -> float:
         return self.epsilon
 
     @property
@@ -166,7 +172,7 @@ class ClaimsOneRound(BrokenList):
         return self.twin.claim
 
 
-# The slips, the least ε that holds at δ, and settings of audits and searches.
+# The broken learners, the least ε that holds at δ, and settings of their audits and searches.
 LISTS: tuple[tuple[Any, float, dict[str, Any]], ...] = (
     (WithoutTheTwo(), 4.72, {}),
     (ShareOfCovered(), np.inf, {}),

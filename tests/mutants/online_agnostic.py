@@ -1,4 +1,4 @@
-"""Broken versions of `agnostic-batched`: the shipped learner but for one slip, with small batches."""
+"""Broken versions of `agnostic-batched`: the shipped learner with one slip each, and small batches."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from learners.online.sanitiser import Discriminator, ExponentialLearner, Sanitis
 
 @attrs.frozen
 class SmallBatches(AgnosticBatched):
-    """What the broken learners share: settings, and the claim of the shipped learner."""
+    """Base of the broken learners: their settings, and the claim of the shipped learner."""
 
     concepts: ConceptClass = Thresholds(range(1))
     rounds: int = 30
@@ -38,20 +38,20 @@ class SmallBatches(AgnosticBatched):
 
 
 class KeepsBatchesState(AgnosticBatchedState):
-    def _deal(self, hands: np.ndarray) -> None:
+    def _sanitise(self, out: np.ndarray) -> None:
         before = self._counts.copy()
-        super()._deal(hands)
+        super()._sanitise(out)
         self._counts += before
 
 
 @attrs.frozen
 class KeepsBatches(SmallBatches):
-    """The slip: a batch is sanitised together with all before it. Loses ε for each batch."""
+    """The slip: a batch is sanitised together with all earlier ones. It loses ε for each batch."""
 
     name = "keeps-batches"
 
     rounds: int = 60
-    alpha: float = 0.7  # tells the worlds apart best
+    alpha: float = 0.7  # distinguishes the worlds best
 
     def start(self, games: int, rng: np.random.Generator) -> AgnosticBatchedState:
         return KeepsBatchesState(self, games, rng)
@@ -68,18 +68,20 @@ class NoiseOfMeansSanitiser(Sanitiser):
 
 @attrs.frozen
 class NoiseOfMeans(SmallBatches):
-    """The slip: the discriminator counts, and has the noise that is enough for means, 1/B of it. Loses ε for
+    """The slip: the discriminator uses counts with the noise for means, which is 1/B of it. It loses ε for
     each example of a batch."""
 
     name = "noise-of-means"
 
     rounds: int = 64
     batch: int = 20
-    alpha: float = 0.76  # a batch of ones is told from the uniform proposal, one with a single zero seldom
+    alpha: float = (
+        0.76  # a batch of ones is distinguished from the uniform proposal, one with a single zero rarely
+    )
 
     @property
     def sanitiser(self) -> Sanitiser:
-        given = super().sanitiser
+        own = super().sanitiser
         return NoiseOfMeansSanitiser(
-            given.functions, epsilon=given.epsilon, delta=given.delta, alpha=given.alpha, calls=given.calls
+            own.functions, epsilon=own.epsilon, delta=own.delta, alpha=own.alpha, calls=own.calls
         )

@@ -1,7 +1,7 @@
-"""Broken versions of `agnostic-experts`: the shipped learner but for one slip, in short games.
+"""Broken versions of `agnostic-experts`: the shipped learner with one slip each, in short games.
 
-Where there are two points, experts start at the threshold between them, and a mistake at either moves them to
-the function that is 1 at both (mistake at 0) or at neither (at 1).
+With two points, experts start at the threshold between them. A mistake at point 0 moves them to the function
+that is 1 at both points, a mistake at point 1 to the function that is 1 at neither.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ ALL = FiniteClass([[0, 0, 0], [0, 1, 0], [1, 0, 0], [1, 1, 0]])
 
 @attrs.frozen
 class HalfMoves(AgnosticExperts):
-    """What the broken learners share: settings, a claim, and a seat of their own.
+    """Base of the broken learners: their settings, claim and running state.
 
     Experts may move halfway through the game, and one in two does.
     """
@@ -52,7 +52,7 @@ class HalfMoves(AgnosticExperts):
 
 
 class WithCandidatesState(AgnosticExpertsState):
-    """With candidates of a class of its own."""
+    """A running learner with candidates of another class."""
 
     candidates_class = Candidates
 
@@ -60,21 +60,21 @@ class WithCandidatesState(AgnosticExpertsState):
         super().__init__(spec, games, rng)
         self._candidates = self.candidates_class(
             games,
-            spec.moves.points,
+            spec.transitions.points,
             rng,
             ends=spec.ends,
-            length=spec.length,
+            length=spec.stretch_length,
             epsilon=spec.counters_epsilon,
-            threshold=spec.least,
+            threshold=spec.candidate_threshold,
         )
 
 
 class ExactCandidates(Candidates):
-    def close(self) -> np.ndarray:
+    def end_stretch(self) -> np.ndarray:
         self._end += 1
-        self._told[:, self._end] = self._told[:, self._end - 1] + self._counts
+        self._noisy_counts[:, self._end] = self._noisy_counts[:, self._end - 1] + self._counts
         self._counts[:] = 0
-        return self._told[:, self._end, None] - self._told[:, : self._end] >= self._threshold
+        return self._noisy_counts[:, self._end, None] - self._noisy_counts[:, : self._end] >= self._threshold
 
 
 class ExactCandidatesState(WithCandidatesState):
@@ -83,29 +83,29 @@ class ExactCandidatesState(WithCandidatesState):
 
 @attrs.frozen
 class BareCandidates(HalfMoves):
-    """The slip: points are counted without noise, as if the draws hid what they make of it. No ε holds.
+    """The slip: points are counted without noise, as if the draws hid the counts. No ε holds.
 
-    One example fewer, and a point is no candidate: experts that err there are gone.
+    With one example fewer a point is no candidate, and no expert errs there.
     """
 
     name = "bare-candidates"
     state_class = ExactCandidatesState
 
-    threshold: float = 1.375  # scales of 4: between 5 and 6 occurrences
+    threshold: float = 1.375  # in units of a scale of 4: between 5 and 6 occurrences
 
 
 class StruckOut(Candidates):
-    """Without the points that did not occur."""
+    """Candidates without the points that did not occur."""
 
     def __init__(self, games: int, points: int, rng: np.random.Generator, **settings: float) -> None:
         super().__init__(games, points, rng, **settings)
-        self._exact = self._told.copy()
+        self._exact = self._noisy_counts.copy()
 
-    def close(self) -> np.ndarray:
-        now = self._exact[:, self._end] + self._counts
-        told = super().close()
-        self._exact[:, self._end] = now
-        return told & (now[:, None] > self._exact[:, : self._end])
+    def end_stretch(self) -> np.ndarray:
+        exact = self._exact[:, self._end] + self._counts
+        candidates = super().end_stretch()
+        self._exact[:, self._end] = exact
+        return candidates & (exact[:, None] > self._exact[:, : self._end])
 
 
 class StruckOutState(WithCandidatesState):
@@ -114,9 +114,9 @@ class StruckOutState(WithCandidatesState):
 
 @attrs.frozen
 class StrikesOut(HalfMoves):
-    """The slip: a candidate that did not occur is struck out, by the exact counts. No ε holds.
+    """The slip: candidates that did not occur, by the exact counts, are removed. No ε holds.
 
-    A point may occur in the special example alone.
+    A point may occur in the special example only.
     """
 
     name = "strikes-out"
@@ -137,11 +137,11 @@ class OneLevelState(WithCandidatesState):
 
 @attrs.frozen
 class NoiseOfOneLevel(HalfMoves):
-    """The slip: each level of the counters' tree has the noise that would do if it were the only one.
+    """The slip: each level of the counters' tree has noise as if it were the only level.
 
-    Loses ε_counters for each of three levels, in all of which the first stretch is counted. No concept is 1
-    at the third point, so a mistake there is no move. A search has to swap the two other points in the first
-    stretch and then keep away from both; with 512 pairs of 300 adversaries, two in three find it.
+    It loses ε_counters for each of three levels, which all count the first stretch. No concept is 1 at the
+    third point, so a mistake there is no move. A search has to swap the two other points in the first stretch
+    and then avoid both; with 512 pairs of 300 adversaries, two in three searches find it.
     """
 
     name = "noise-of-one-level"
@@ -156,9 +156,9 @@ class NoiseOfOneLevel(HalfMoves):
 
 @attrs.frozen
 class WholeForCounters(HalfMoves):
-    """The slip: the counters get the whole ε, of which the claim gives them a fifth. Loses ε.
+    """The slip: the counters use the whole ε, of which the claim assigns them a fifth. It loses ε.
 
-    Draws are few here, and cost next to nothing.
+    Draws are few here, and cost almost nothing.
     """
 
     name = "whole-for-counters"
@@ -188,7 +188,7 @@ class BestStateState(AgnosticExpertsState):
 
 @attrs.frozen
 class ShowsTheBest(HalfMoves):
-    """The slip: the best expert is shown, as if candidates from noisy counts made it private. No ε holds."""
+    """The slip: the best expert is shown, as if noisy candidates made that private. No ε holds."""
 
     name = "shows-the-best"
     state_class = BestStateState
@@ -199,7 +199,7 @@ class ShowsTheBest(HalfMoves):
 
 @attrs.frozen
 class PaysForOneDraw(HalfMoves):
-    """The slip: Hedge's rate is what ε pays for in one draw. Loses ε for each of 11 draws."""
+    """The slip: Hedge's rate is the one that ε allows for one draw. It loses ε for each of 11 draws."""
 
     name = "pays-for-one-draw"
 
@@ -216,12 +216,14 @@ class AtMistakesState(AgnosticExpertsState):
     def __init__(self, spec: AtMistakes, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games, rng)
         lazy = attrs.evolve(spec.lazy, rate=spec.leaving, redraw=0.0)
-        self._draws = LazyDraws(self._experts, spec.moves, games, rng, lazy=lazy, change=spec.change)
+        self._draws = LazyDraws(
+            self._experts, spec.transitions, games, rng, lazy=lazy, move_probability=spec.move_probability
+        )
 
 
 @attrs.frozen
 class AtMistakes(HalfMoves):
-    """What the lazy ones share: an expert is kept with probability exp(−leaving·loss)."""
+    """Base of the broken lazy learners: an expert is kept with probability exp(−leaving·loss)."""
 
     state_class = AtMistakesState
 
@@ -236,9 +238,9 @@ class AtMistakes(HalfMoves):
 
 @attrs.frozen
 class SkipsTheBit(AtMistakes):
-    """The slip: lazy draws without those that nothing calls for, which hide the others. No ε holds.
+    """The slip: lazy draws without the random redraws, which hide the others. No ε holds.
 
-    An expert that is let go has erred. That shows in one game of forty.
+    An expert that is replaced has erred. This is visible in one game of forty.
     """
 
     name = "skips-the-bit"
@@ -246,7 +248,7 @@ class SkipsTheBit(AtMistakes):
 
 @attrs.frozen
 class RedrawsAtMistakes(AtMistakes):
-    """The slip: an expert is drawn anew exactly when it errs, as if it mattered only what is drawn. No ε
+    """The slip: an expert is redrawn exactly when it errs, as if only the result of a draw mattered. No ε
     holds."""
 
     name = "redraws-at-mistakes"

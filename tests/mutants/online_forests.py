@@ -1,9 +1,10 @@
-"""Broken versions of `golowich-livni`: the shipped learner but for one slip, in small forests.
+"""Broken versions of `golowich-livni`: the shipped learner with one slip each, in small forests.
 
-Two changes are no slips and so no mutants. Where the costs of switches are added up, AboveThreshold may keep
-the noise of its threshold from one to the next: to shift it once, at ε/2, answers for all queries below, and
-each of k switches costs ε/2 more, where the claim counts k·ε. And the instances of the reduction may share
-all coins: then h_t is what one instance shows after t - 1 examples, and all together cost what one does.
+Two changes are correct and so are no mutants. First, where the costs of switches are added, AboveThreshold
+may keep the noise of its threshold: shifting it once, at ε/2, covers all queries below, and each of k
+switches costs another ε/2, where the claim counts k·ε. Second, the instances of the reduction may share all
+random numbers: then h_t is the hypothesis of one instance after t - 1 examples, and all instances together
+cost as much as one.
 """
 
 from __future__ import annotations
@@ -16,12 +17,12 @@ from mutants.online_realizable import InTurn
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds
-from learners.online.golowich_livni import Forests, GolowichLivni, GolowichLivniState
+from learners.online.golowich_livni import GolowichLivni, GolowichLivniState, TournamentForests
 
 
 @attrs.frozen
 class FewTrees(GolowichLivni):
-    """What the broken learners share: settings, and the claim of the shipped learner."""
+    """Base of the broken learners: their settings, and the claim of the shipped learner."""
 
     concepts: ConceptClass = Thresholds(range(2))
     rounds: int = 40
@@ -51,9 +52,10 @@ class BareForestState(GolowichLivniState):
 
 @attrs.frozen
 class BareForest(FewTrees):
-    """The slip: the most frequent function is shown without noise, since AboveThreshold has some. No ε holds.
+    """The slip: the most frequent function is shown without noise, as if that of AboveThreshold sufficed. No
+    ε holds.
 
-    A forest of one tree: the first mistake makes its root, and the function of the root is shown.
+    In a forest of one tree the first mistake determines the root, and the function of the root is shown.
     """
 
     name = "bare-forest"
@@ -64,9 +66,9 @@ class BareForest(FewTrees):
 
 @attrs.frozen
 class EachSwitchWhole(FewTrees):
-    """The slip: each switch takes the whole ε, as if there were one. Loses ε for each switch.
+    """The slip: each switch uses the whole ε, as if there were only one. It loses ε for each switch.
 
-    Many histograms of one forest tell which of two functions more nodes have; then an example takes two nodes
+    Many histograms of one forest reveal which of two functions more nodes have; an example takes two nodes
     from one and gives one to the other.
     """
 
@@ -83,7 +85,7 @@ class EachSwitchWhole(FewTrees):
         return self.epsilon / 2
 
 
-class ForestsInTurn(Forests):
+class ForestsInTurn(TournamentForests):
     def __init__(self, spec: FewTrees, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec.soa, games, spec.nodes, rng)
         self._turn = np.zeros(games, np.intp)
@@ -103,9 +105,9 @@ class LeavesInTurnState(GolowichLivniState):
 
 @attrs.frozen
 class LeavesInTurn(FewTrees):
-    """The slip: no leaf is drawn; mistakes of what is shown go to the leaves in turn. No ε holds.
+    """The slip: leaves are not drawn; mistakes of the hypothesis go to the leaves in turn. No ε holds.
 
-    One mistake more, and all later ones move on by a leaf: examples that shared a tree no longer do.
+    One more mistake moves all later ones on by one leaf, so that examples that shared a tree no longer do.
     """
 
     name = "leaves-in-turn"

@@ -1,4 +1,4 @@
-"""Broken online learners, each with one slip that people make, all from `noisy-majority`."""
+"""Broken versions of `noisy-majority`, each with one common slip."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from arena.concepts import Thresholds
 
 
 class MajorityState:
-    """A majority learner at a table: h_t is constant, 1 where (ones seen) - (zeros seen) + noise ≥ 0."""
+    """A running majority learner: h_t is constant, 1 where (ones) - (zeros) + noise ≥ 0."""
 
     def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
         self.spec, self.games, self.rng = spec, games, rng
@@ -33,7 +33,7 @@ class MajorityState:
 
 @attrs.frozen
 class Majority(Learner):
-    """What the broken learners share with `noisy-majority`."""
+    """Base of the broken learners, which is shared with `noisy-majority`."""
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
     state_class = MajorityState

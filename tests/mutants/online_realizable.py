@@ -1,9 +1,9 @@
-"""Broken versions of `realizable`: the shipped learner but for one slip, in settings in which an update comes
-after about 17 mistakes.
+"""Broken versions of `realizable`: the shipped learner with one slip each, and an update after about 17
+mistakes.
 
-Pairs drawn at random, but put in the next layer in order, are no slip and so no mutant. The proof fixes the
-draws of pairs and places, and then a replaced example changes one sequence of each layer, whichever places
-are fixed: also those that leave all as it is. Only which functions meet, and so utility, needs a permutation.
+Placing the merged pairs in order instead of at random is no slip and so no mutant. The proof fixes the draws
+of pairs and places, and then a replaced example changes one sequence of each layer for all fixed places,
+including the identity. Only utility needs a random permutation.
 """
 
 from __future__ import annotations
@@ -17,12 +17,12 @@ from arena import Claim
 from arena.concepts import ConceptClass, Points, Thresholds
 from learners.mechanisms.counters.private_histogram import HistogramNoise
 from learners.mechanisms.sparse_vector.running_sum import RunningSum
-from learners.online.realizable import Realizable, RealizableState
+from learners.online.realizable import RealizableLearner, RealizableState
 
 
 @attrs.frozen
-class Shorter(Realizable):
-    """What the broken learners share: settings, a claim, and a seat of their own."""
+class Shorter(RealizableLearner):
+    """Base of the broken learners: their settings, claim and running state."""
 
     state_class = RealizableState
 
@@ -39,24 +39,26 @@ class Shorter(Realizable):
         return self.state_class(self, games, rng)
 
     @property
-    def twin(self) -> Realizable:
+    def twin(self) -> RealizableLearner:
         """The shipped learner at the same settings."""
-        return Realizable(**{field.name: getattr(self, field.name) for field in attrs.fields(Realizable)})
+        return RealizableLearner(
+            **{field.name: getattr(self, field.name) for field in attrs.fields(RealizableLearner)}
+        )
 
 
 class BareCountsState(RealizableState):
-    def _frequent(self, game: int) -> list[int]:
+    def _find_frequent(self, game: int) -> list[int]:
         soa, sequences = self._soa, 2 * self._pairs[game]
-        counts = np.bincount(soa.function[self._states[game, :sequences]], minlength=soa.nothing + 1)
-        order = np.argsort(-counts[: soa.nothing], kind="stable")
+        counts = np.bincount(soa.function[self._states[game, :sequences]], minlength=soa.no_function + 1)
+        order = np.argsort(-counts[: soa.no_function], kind="stable")
         return [int(f) for f in order if counts[f] > 0]
 
 
 @attrs.frozen
 class BareCounts(Shorter):
-    """The slip: the histogram gets no noise, and lists all that occurs. No ε holds.
+    """The slip: the histogram has no noise and lists every function that occurs. No ε holds.
 
-    Of two pairs the one got the special example, the other later ones: one function is listed, or two.
+    One of two pairs received the special example, the other later ones: one function is listed, or two.
     """
 
     name = "bare-counts"
@@ -92,9 +94,9 @@ class BareSumState(RealizableState):
 
 @attrs.frozen
 class NoiseOfThresholdAlone(Shorter):
-    """The slip: AboveThreshold has a noisy threshold, but compares it with the exact sum. No ε holds.
+    """The slip: AboveThreshold compares its noisy threshold with the exact sum. No ε holds.
 
-    An example that is no mistake cannot be the one at which the sum passes the threshold.
+    An example without a mistake cannot be the one at which the sum passes the threshold.
     """
 
     name = "noise-of-threshold-alone"
@@ -107,7 +109,7 @@ class SumAtMistakesState(BareSumState):
 
 @attrs.frozen
 class ComparesAtMistakes(Shorter):
-    """The slip: the sum is compared with the threshold only in rounds in which it grew. No ε holds."""
+    """The slip: the sum is compared with the threshold only in rounds with a mistake. No ε holds."""
 
     name = "compares-at-mistakes"
     state_class = SumAtMistakesState
@@ -131,11 +133,12 @@ class GoingOnState(BareSumState):
 
 @attrs.frozen
 class SumGoesOn(Shorter):
-    """The slip: a new function starts with the mistakes of those before it, not with 0. Loses ε of
-    AboveThreshold for each function that is shown, at most eight here, and the histogram's.
+    """The slip: a new function starts with the mistakes of those before it, not with 0.
 
-    One example then feeds all instances that follow it, and parallel composition fails. It shows where a list
-    is long, and no threshold far below the one before it: `beta` has AboveThreshold wait for 68 mistakes.
+    It loses the ε of AboveThreshold for each function that is shown, at most eight here, and that of the
+    histogram. One example then enters all later instances, so that parallel composition does not apply. The
+    loss is visible for a long list without a threshold far below the one before: `beta` makes AboveThreshold
+    wait for 68 mistakes.
     """
 
     name = "sum-goes-on"
@@ -154,9 +157,9 @@ class SumGoesOn(Shorter):
 
 @attrs.frozen
 class WholeEpsilonEach(Shorter):
-    """The slip: AboveThreshold and the histogram of each layer take the whole ε. Loses ε for each: here 2ε.
+    """The slip: AboveThreshold and the histogram of each layer use the whole ε. It loses ε for each: here 2ε.
 
-    A mistake brings AboveThreshold closer to ⊤, and its function onto the next list.
+    A mistake brings AboveThreshold closer to firing, and its function onto the next list.
     """
 
     name = "whole-epsilon-each"
@@ -184,7 +187,7 @@ class WholeEpsilonEach(Shorter):
 
 
 class InTurn:
-    """A generator that permutes nothing, and whose whole numbers, but for bits, come in turn."""
+    """A generator with identity permutations whose integers, except for bits, come in turn."""
 
     def __init__(self, rng: np.random.Generator, turn: np.ndarray) -> None:
         self._rng, self._turn = rng, turn
@@ -206,17 +209,17 @@ class PairsInTurnState(RealizableState):
         self._rng: Any = InTurn(rng, self._turn)
 
     def observe(self, x: np.ndarray, y: np.ndarray) -> None:
-        mistakes = self._soa.labels[self._function, self._soa.place(x)] != y
+        mistakes = self._soa.labels[self._function, self._soa.domain_indices(x)] != y
         super().observe(x, y)
         self._turn += mistakes
 
 
 @attrs.frozen
 class PairsInTurn(Shorter):
-    """The slip: mistakes go to pairs in turn, and pairs keep their order, as if neither needed coins. No ε
-    holds.
+    """The slip: mistakes go to pairs in turn, and pairs keep their order, as if neither needed randomness. No
+    ε holds.
 
-    One mistake more, and all later ones move on by a pair: neighbours that got the same no longer do.
+    One more mistake moves all later ones on by one pair.
     """
 
     name = "pairs-in-turn"

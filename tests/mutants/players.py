@@ -1,4 +1,4 @@
-"""Broken players, one for each check of `arena.testing`: the checks are tested by catching them."""
+"""Broken players, one for each check of `arena.testing`, which must catch them."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class CoinState:
 
 @attrs.frozen
 class Coin(Learner):
-    """A learner with nothing wrong with it, and the base of those that follow."""
+    """A sound learner, and the base of the broken ones."""
 
     name = "coin"
     protocols = ("Figure1",)
@@ -67,7 +67,7 @@ class Coin(Learner):
 
 @attrs.define(frozen=False, eq=True, unsafe_hash=True)
 class Thawed(Coin):
-    """Its settings can be changed under way."""
+    """Its settings can be changed."""
 
     level: float = 0.5
     __setattr__ = object.__setattr__
@@ -90,7 +90,7 @@ class Unpicklable(Coin):
 
 @attrs.frozen(eq=False)
 class Unequal(Coin):
-    """Two specs with the same settings differ."""
+    """Two configurations with the same settings differ."""
 
     __eq__ = object.__eq__
     __hash__ = object.__hash__
@@ -146,8 +146,8 @@ class PairOnlyState(CoinState):
         return super().predict(x) if self.games else np.zeros(1, bool)
 
 
-def running(kind: type[CoinState]) -> Coin:
-    """A coin whose seat is of this kind."""
+def make_coin(kind: type[CoinState]) -> Coin:
+    """A coin whose running state is of this kind."""
     return attrs.make_class(
         kind.__name__.removesuffix("State"),
         {},
@@ -158,7 +158,7 @@ def running(kind: type[CoinState]) -> Coin:
 
 
 GlobalNumpy, GlobalPython, Unseeded, SharedCoin, CrossTalk, Lonely, Scribbler, PairOnly = (
-    type(running(kind))
+    type(make_coin(kind))
     for kind in (
         GlobalNumpyState,
         GlobalPythonState,
@@ -173,7 +173,7 @@ GlobalNumpy, GlobalPython, Unseeded, SharedCoin, CrossTalk, Lonely, Scribbler, P
 
 
 class UnseededGuessState(LastLabelState):
-    """Its hypotheses are fresh coins of a generator of its own."""
+    """Its hypotheses are drawn from a generator of its own."""
 
     def hypothesis(self) -> Hypothesis:
         self.last = np.random.default_rng().random(len(self.last)) < 0.5
@@ -186,12 +186,12 @@ class UnseededGuess(LastLabel):
         return UnseededGuessState(games)
 
 
-# --- what a learner says of itself --------------------------------------------------------------------------
+# --- what a learner declares --------------------------------------------------------------------------------
 
 
 @attrs.frozen
-class InStep(Coin):
-    """In step, and says so."""
+class CommonRandomNumbers(Coin):
+    """It has common random numbers, and declares it."""
 
     common_random_numbers = True
 
@@ -202,8 +202,8 @@ class PlanarState(CoinState):
 
 
 @attrs.frozen
-class Planar(InStep):
-    """In step, and of points in the plane."""
+class Planar(CommonRandomNumbers):
+    """It has common random numbers, and points in the plane."""
 
     point_shape = (2,)
     state_class = PlanarState
@@ -218,8 +218,8 @@ class SparingState(CoinState):
 
 
 @attrs.frozen
-class Sparing(InStep):
-    """Throws coins only where it needs them."""
+class Sparing(CommonRandomNumbers):
+    """Draws random numbers only in the games that need them."""
 
     state_class = SparingState
 
@@ -233,8 +233,8 @@ class WastefulState(CoinState):
 
 
 @attrs.frozen
-class Wasteful(InStep):
-    """Throws more coins in some games once the others have theirs."""
+class Wasteful(CommonRandomNumbers):
+    """Draws more random numbers for some games after those of all games."""
 
     protocols = ("Release",)
     state_class = WastefulState
@@ -264,9 +264,97 @@ class NarrowState(CoinState):
 
 @attrs.frozen
 class Narrow(Coin):
-    """Cannot be asked about one of its points."""
+    """Fails at one of its points."""
 
     state_class = NarrowState
+
+
+# --- capabilities -------------------------------------------------------------------------------------------
+
+
+class FarVotesState(CoinState):
+    def votes(self, x: Any) -> np.ndarray:
+        return np.full(self.games, 1.5)
+
+
+@attrs.frozen
+class FarVotes(Coin):
+    """Its shares of votes exceed 1."""
+
+    state_class = FarVotesState
+
+
+class OneVoteState(CoinState):
+    def votes(self, x: Any) -> float:
+        return 0.5
+
+
+@attrs.frozen
+class OneVote(Coin):
+    """Gives one share of votes for all games."""
+
+    state_class = OneVoteState
+
+
+@attrs.frozen
+class NoAnswers:
+    answers = 0
+    examples = 1
+
+
+@attrs.frozen
+class EmptyRounds(Coin):
+    """Its rounds answer nothing."""
+
+    rounds = None
+    rate_run = 1.0
+
+    def round(self, index: int) -> NoAnswers:
+        return NoAnswers()
+
+    def pool_size(self, index: int) -> int:
+        return 0
+
+
+@attrs.frozen
+class NegativeCosts(Coin):
+    def other_costs(self) -> dict[str, float]:
+        return {"other": -1.0}
+
+
+@attrs.frozen
+class Mute(Coin):
+    """Explains itself by a number."""
+
+    def explain(self) -> dict[str, Any]:
+        return {"rate": 0.5}
+
+
+@attrs.frozen
+class BareBound(LastLabel):
+    """Its bound is a number."""
+
+    def bound(self, rounds: int) -> Any:
+        return 3
+
+
+class InstructedState(LastLabelState):
+    updates: set[bool]
+
+    def instruct(self, update: np.ndarray) -> None:
+        self.updates |= set(update.tolist())
+
+
+@attrs.frozen
+class Instructed(LastLabel):
+    """Takes instructions, and collects them in `updates`."""
+
+    updates: set[bool] = attrs.field(factory=set, eq=False)
+
+    def start(self, games: int, rng: np.random.Generator) -> InstructedState:
+        state = InstructedState(games)
+        state.updates = self.updates
+        return state
 
 
 # --- laws of answers ----------------------------------------------------------------------------------------
@@ -274,7 +362,7 @@ class Narrow(Coin):
 
 @attrs.frozen
 class CoinLaw(AnswerLaw):
-    """One state; answers 1 with the chance `low` below 1/2 and `high` from there on."""
+    """One state; answers 1 with probability `low` below 1/2 and `high` from 1/2 on."""
 
     low: float = 0.25
     high: float = 0.75
@@ -294,13 +382,13 @@ class ShortLaw(CoinLaw):
 
 
 @attrs.frozen
-class ToldCoin(Coin):
-    """A coin that tells its law: the truth, as it comes."""
+class CoinWithLaw(Coin):
+    """A coin that declares its output distribution, by default the true one."""
 
-    told: AnswerLaw = CoinLaw()
+    answer_law: AnswerLaw = CoinLaw()
 
     def law(self, sample: Sample) -> AnswerLaw:
-        return self.told
+        return self.answer_law
 
 
 class HaltingState(CoinState):
@@ -311,8 +399,8 @@ class HaltingState(CoinState):
 
 
 @attrs.frozen
-class Halting(ToldCoin):
-    """Stops after its first 1, of which its law says nothing."""
+class Halting(CoinWithLaw):
+    """Halts after its first 1, which its declared distribution does not contain."""
 
     state_class = HaltingState
 
@@ -327,8 +415,8 @@ class BudgetState(CoinState):
 
 
 @attrs.frozen
-class Budget(ToldCoin):
-    """Stops after four answers, which its law need not say."""
+class Budget(CoinWithLaw):
+    """Halts after four answers, which its declared distribution need not contain."""
 
     state_class = BudgetState
 
@@ -339,7 +427,7 @@ class HaltingLaw(CoinLaw):
 
 @attrs.frozen
 class LastLaw(HaltingLaw):
-    """With a last answer, with which every game halts."""
+    """Has a last answer, with which every game halts."""
 
     answers: int = 4
 
@@ -359,25 +447,25 @@ class HaltingBudgetState(HaltingState):
 
 
 @attrs.frozen
-class HaltingBudget(ToldCoin):
-    """Stops after its first 1, and after four answers, which its law says."""
+class HaltingBudget(CoinWithLaw):
+    """Halts after its first 1 and after four answers, as its declared distribution says."""
 
     state_class = HaltingBudgetState
-    told: AnswerLaw = LastLaw()
+    answer_law: AnswerLaw = LastLaw()
 
 
 class StuckState(CoinState):
     def __init__(self, games: int, rng: np.random.Generator) -> None:
         super().__init__(games, rng)
-        self.thrown = rng.random(games)
+        self.numbers = rng.random(games)
 
     def coins(self) -> np.ndarray:
-        return self.thrown
+        return self.numbers
 
 
 @attrs.frozen
-class Stuck(ToldCoin):
-    """Throws one coin for all answers, each of which has the law that it tells."""
+class Stuck(CoinWithLaw):
+    """Draws one random number for all answers, each of which has the declared distribution."""
 
     state_class = StuckState
 
@@ -405,7 +493,7 @@ def branches(*shares: float) -> Branches:
 
 
 class Impossible(ValueLaw):
-    """Of a kind that no check knows: nothing is possible."""
+    """A kind of distribution that no check knows, by which nothing is possible."""
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
         return np.full(len(values), -np.inf)
@@ -413,8 +501,8 @@ class Impossible(ValueLaw):
 
 @attrs.frozen(eq=False)
 class ValueState:
-    """Releases Exp(1), a pair of them, one for both of a pair, a bit of chance 1/4, or -1 with chance 1/4 and
-    else Exp(1)."""
+    """Releases Exp(1), an independent pair of them, the same one twice, a bit that is 1 with probability 1/4,
+    or -1 with probability 1/4 and otherwise Exp(1)."""
 
     kind: str
     games: int
@@ -434,7 +522,7 @@ class ValueState:
 
 @attrs.frozen
 class Value(Learner):
-    """Releases a value of some kind and tells some law of it."""
+    """Releases a value of some kind and declares some distribution."""
 
     name = "value"
     protocols = ("Release",)
@@ -453,9 +541,9 @@ class Value(Learner):
         return self.tell()
 
 
-def finite(*chances: float) -> Finite:
-    """Bits, and perhaps more, with these chances."""
-    return Finite(np.arange(len(chances)), chances)
+def finite(*probabilities: float) -> Finite:
+    """The numbers 0, 1, … with these probabilities."""
+    return Finite(np.arange(len(probabilities)), probabilities)
 
 
 def pair() -> Independent:
@@ -467,7 +555,7 @@ def pair() -> Independent:
 
 @attrs.frozen
 class Asker(Adversary):
-    """An adversary with nothing wrong with it: asks 1, then where it was told 1 asks 1 again, else 0."""
+    """A sound adversary, which asks 1, and then 1 again in the games that answered 1, and 0 in the others."""
 
     name = "asker"
     protocols = ("Figure1",)
@@ -487,7 +575,7 @@ class Asker(Adversary):
 
 @attrs.frozen
 class LooksAside(Asker):
-    """Scores a game by how it compares with the others of the table."""
+    """Scores a game by comparison with the other games of the batch."""
 
     def score(self, label: np.ndarray, rng: np.random.Generator) -> Any:
         return label - label.mean()
@@ -503,7 +591,7 @@ class LooksAtItsNeighbour(Asker):
 
 @attrs.frozen
 class MovesAside(Asker):
-    """Asks where the majority of the table was told 1."""
+    """Asks the answer of the majority of the batch."""
 
     def then(self, label: np.ndarray, rng: np.random.Generator) -> Any:
         return float(np.mean(label) > 0.5)
@@ -511,7 +599,7 @@ class MovesAside(Asker):
 
 @attrs.frozen
 class TouchyAsker(Asker):
-    """Raises where any game of the table has halted."""
+    """Raises if any game of the batch has halted."""
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         yield Train(SAMPLE)
@@ -535,7 +623,7 @@ class UnseededAsker(Asker):
 
 @attrs.frozen
 class ForgetfulAsker(Asker):
-    """Gives one score for the whole table."""
+    """Returns one score for the whole batch."""
 
     def score(self, label: np.ndarray, rng: np.random.Generator) -> Any:
         return 1.0

@@ -100,7 +100,7 @@ def test_what_gaussian_votes_lose(name: str) -> None:
     """No more than sixteen numbers with so little noise."""
     mutant = next(m for m in MUTANTS if m.name == name)
     times = 4 if name == "pays-for-one-vote" else 2
-    mu = times * math.sqrt(16) / mutant.spec.sigma_run
+    mu = times * math.sqrt(16) / mutant.spec.effective_sigma
     assert delta_between_gaussians(mu, mutant.loses) == pytest.approx(mutant.spec.delta, rel=0.05)
 
 

@@ -6,11 +6,11 @@ import numpy as np
 import pytest
 from mutants.mechanisms import MUTANTS, Mutant
 from support.mechanism_laws import POWER
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 
 
 @pytest.mark.parametrize("mutant", MUTANTS, ids=lambda mutant: f"{mutant.name}-{mutant.check.__name__}")
 @statistical(rate=2 * (1 - POWER))
 def test_mutant_is_caught(mutant: Mutant, rng: np.random.Generator) -> None:
-    with rejected(mutant.says):
+    with expect_rejection(mutant.says):
         mutant.check(rng, mutant.broken)

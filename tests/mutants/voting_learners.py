@@ -1,4 +1,4 @@
-"""Broken learners before Voting, each with one slip that people make, and the correct one they come from."""
+"""Broken learners for Voting, each with one common slip, and the correct learner."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ VOTES = PateGaussian(teachers=3, queries=8, epsilon=1.0, delta=0.05)
 
 @attrs.frozen
 class HalfOfAVote(PateGaussian):
-    """The slip: the noise is that of votes which change by 1/2, as margins do when votes change by 1.
+    """The slip: the noise is for votes that change by 1/2, as margins do when votes change by 1.
 
-    Twice the loss that is claimed, in μ of Gaussian privacy: no ε below 2.93 holds at the δ of the claim, but
-    for what thresholds hide.
+    The loss is twice the claimed one in μ of Gaussian privacy: no ε below 2.93 holds at the δ of the claim,
+    except for what the majority hides.
     """
 
     name = "half-of-a-vote"
 
     @property
-    def sigma_run(self) -> float:
+    def effective_sigma(self) -> float:
         return gaussian_sigma(epsilon=self.epsilon, delta=self.delta, sensitivity=sqrt(self.queries) / 2)
 
     @property
@@ -34,7 +34,7 @@ class HalfOfAVote(PateGaussian):
 
 
 class BareScreenState(PateGaussianState):
-    """bare-screen at a table."""
+    """A running bare-screen."""
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         noisy = super()._answer(ones)
@@ -43,14 +43,14 @@ class BareScreenState(PateGaussianState):
 
 @attrs.frozen
 class BareScreen(PateGaussian):
-    """The slip: whether the majority hangs on one vote is looked at without noise, and told as ⊥.
+    """The slip: it answers ⊥ if the majority depends on one vote, without noise.
 
-    One vote decides whether a tie is told: nothing is private.
+    One vote decides whether the answer is ⊥: nothing is private.
     """
 
     name = "bare-screen"
 
-    def law(self, sample):  # type: ignore[no-untyped-def]  # its author never told one
+    def law(self, sample):  # type: ignore[no-untyped-def]  # it has none
         return super(PateGaussian, self).law(sample)
 
     def start(self, games: int, rng: np.random.Generator) -> PateGaussianState:
@@ -58,7 +58,7 @@ class BareScreen(PateGaussian):
 
 
 def settings() -> dict[str, object]:
-    """Those of `VOTES`."""
+    """The settings of `VOTES`."""
     return {field.name: getattr(VOTES, field.name) for field in attrs.fields(PateGaussian)}
 
 

@@ -1,4 +1,4 @@
-"""Exact laws of what experts' mechanisms draw in tiny games, line by line from their definitions."""
+"""Exact distributions of the draws of experts' mechanisms in tiny games, from their definitions."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ import numpy as np
 
 View = tuple[int, ...]
 Law = dict[View, float]
-Losses = Callable[[View], Sequence[float]]  # of a round, by the experts drawn so far
+Losses = Callable[[View], Sequence[float]]  # the losses of a round, by the experts drawn so far
 
 
-def committed(rows: Sequence[Sequence[float]]) -> Losses:
+def oblivious(rows: Sequence[Sequence[float]]) -> Losses:
     """The losses of an oblivious adversary."""
     return lambda view: rows[len(view) - 1]
 
@@ -25,7 +25,7 @@ def hedge(past: Sequence[Sequence[float]], prior: Sequence[float], rate: float) 
 
 
 def fresh_law(losses: Losses, rounds: int, prior: Sequence[float], rate: float) -> Law:
-    """Of the experts of all rounds, where each is drawn afresh."""
+    """The distribution of the experts of all rounds, with fresh draws."""
     law: Law = {}
     for view in itertools.product(range(len(prior)), repeat=rounds):
         past = [losses(view[: t + 1]) for t in range(rounds)]
@@ -36,20 +36,20 @@ def fresh_law(losses: Losses, rounds: int, prior: Sequence[float], rate: float) 
 def lazy_law(
     losses: Losses, rounds: int, prior: Sequence[float], rate: float, redraw: float, most: int
 ) -> Law:
-    """Of the experts of all rounds, where they are kept as the shrinking dartboard keeps them."""
+    """The distribution of the experts of all rounds, for the shrinking dartboard."""
     law: Law = {}
 
     def play(view: View, past: list[Sequence[float]], left: int, mass: float) -> None:
         if len(view) == rounds:
             law[view] = law.get(view, 0.0) + mass
             return
-        seen = losses(view)
-        past = [*past, seen]
-        kept = (1 - redraw) * math.exp(-rate * seen[view[-1]]) if left else 1.0
-        play((*view, view[-1]), past, left, mass * kept)
+        row = losses(view)
+        past = [*past, row]
+        keep = (1 - redraw) * math.exp(-rate * row[view[-1]]) if left else 1.0
+        play((*view, view[-1]), past, left, mass * keep)
         for i, p in enumerate(hedge(past, prior, rate)):
             if left:
-                play((*view, i), past, left - 1, mass * (1 - kept) * p)
+                play((*view, i), past, left - 1, mass * (1 - keep) * p)
 
     for i, p in enumerate(hedge([], prior, rate)):
         play((i,), [], most, p)
@@ -57,25 +57,25 @@ def lazy_law(
 
 
 def delta(law: Law, other: Law, epsilon: float) -> float:
-    """The δ at this ε, exactly, one way round."""
+    """The exact δ(ε), in this direction."""
     return sum(max(0.0, p - math.exp(epsilon) * other.get(view, 0.0)) for view, p in law.items())
 
 
 def worst_delta(law_of: Callable[[Losses], Law], experts: int, rounds: int, epsilon: float) -> float:
-    """The largest δ at this ε over oblivious neighbours, losses 0 or 1 at the round that is replaced.
+    """The largest δ(ε) over oblivious neighbours, with losses 0 or 1 in the round that is replaced.
 
-    The other rounds lose nothing, or a fixed row that keeps draws coming.
+    All other rounds have losses 0, or all have losses 1, which cause redraws.
     """
     rows = list(itertools.product([0.0, 1.0], repeat=experts))
     worst = 0.0
     for s, others in itertools.product(range(rounds - 1), [(0.0,) * experts, (1.0,) * experts]):
-        laws = [law_of(committed([row if t == s else others for t in range(rounds)])) for row in rows]
+        laws = [law_of(oblivious([row if t == s else others for t in range(rounds)])) for row in rows]
         worst = max(worst, *(delta(a, b, epsilon) for a, b in itertools.permutations(laws, 2)))
     return worst
 
 
 def adaptive(seed: int, replaced: int, by: int) -> Losses:
-    """Losses in {0, 1}² that depend on the view in some way; round `replaced` loses the bits of `by`."""
+    """Losses in {0, 1}² that depend on the view; round `replaced` has the bits of `by`."""
 
     def losses(view: View) -> Sequence[float]:
         if len(view) - 1 == replaced:

@@ -1,4 +1,4 @@
-"""Mechanisms as users write them, where other processes can import them, and stand-ins for libraries."""
+"""Mechanisms as users write them, importable by other processes, and stand-ins for libraries."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ def laplaces(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
     return ones + rng.laplace(size=games)
 
 
-def of_the_process(data: Any) -> Any:
+def with_global_generators(data: Any) -> Any:
     return np.sum(data) + np.random.laplace() + random.gauss(0, 1)  # noqa: NPY002
 
 
-def of_the_system(data: Any) -> float:
+def with_system_generator(data: Any) -> float:
     return np.sum(data) + SYSTEM.expovariate(1) * SYSTEM.choice((-1, 1))
 
 
@@ -37,8 +37,8 @@ def without_coins(data: Any) -> float:
     return np.sum(data)
 
 
-def carried(data: Any, rng: np.random.Generator = np.random.default_rng(0)) -> float:  # noqa: B008
-    """It has a generator that is seeded when the module is imported."""
+def with_module_generator(data: Any, rng: np.random.Generator = np.random.default_rng(0)) -> float:  # noqa: B008
+    """Its generator is seeded when the module is imported."""
     return np.sum(data) + rng.normal()
 
 
@@ -48,26 +48,26 @@ def at_home_only(home: int) -> float:
     return 1.0
 
 
-def listed(x: object) -> bool:
-    return x in {"a", "b", "c", "d", "e"}  # a frozenset, whose order is another in every process
+def in_a_frozen_set(x: object) -> bool:
+    return x in {"a", "b", "c", "d", "e"}  # a frozenset, whose order differs between processes
 
 
-def released(learner: Learner, sample: Sample, games: int = 3) -> np.ndarray:
-    """What it releases, (games, ...)."""
-    seen: list[np.ndarray] = []
+def play_releases(learner: Learner, sample: Sample, games: int = 3) -> np.ndarray:
+    """The releases of its games, (games, ...)."""
+    releases: list[np.ndarray] = []
 
     def moves(games: int, rng: np.random.Generator) -> Moves:
         reply = yield Train(sample)
-        seen.append(reply.value)
+        releases.append(reply.value)
         return None
 
     play(learner, Scripted(moves), Release(), games=games, seed=1)
-    return seen[0]
+    return releases[0]
 
 
 @attrs.frozen
 class Measurement:
-    """A stand-in for a measurement of OpenDP, as far as the adapter sees it."""
+    """A stand-in for a measurement of OpenDP, with the attributes that the learner uses."""
 
     carrier: str = "i32"
     metric: str = "AbsoluteDistance(i32)"
@@ -102,7 +102,7 @@ class Profile:
 
 
 class Mechanism:
-    """A stand-in for a mechanism of diffprivlib: as it holds the system's generator, it cannot be pickled."""
+    """A stand-in for a mechanism of diffprivlib. It holds the system's generator, so it cannot be pickled."""
 
     def __init__(
         self, epsilon: float, delta: float = 0.0, sensitivity: float = 1.0, random_state: Any = None

@@ -1,7 +1,7 @@
-"""All small samples of a decision list's variables, the laws of private-decision-list on them, and δ(ε).
+"""All small samples for decision lists, the output distributions of private-decision-list on them, and δ(ε).
 
-An example is a pattern of variables and a label: number 2·pattern + label, pattern in binary. A sample is a
-row of counts of these.
+An example is a pattern of variables and a label, numbered 2·pattern + label with the pattern in binary. A
+sample is a row of counts of examples.
 """
 
 from __future__ import annotations
@@ -24,19 +24,19 @@ def sample_of(counts: np.ndarray, variables: int) -> Sample:
 
 
 def naive_law(counts: np.ndarray, variables: int, rate: float) -> dict[tuple[int, ...], float]:
-    """The law of section 3's algorithm, a rule at a time, as plain as it can be."""
+    """The output distribution of the algorithm of section 3, by plain recursion over rules."""
     sample = sample_of(counts, variables)
     points, labels = sample.rows()
     examples = [(tuple(x), int(y)) for x, y in zip(points.tolist(), labels, strict=True)]
     true = variables
-    found: dict[tuple[int, ...], float] = {}
+    probabilities: dict[tuple[int, ...], float] = {}
 
     def holds(feature: int, x: tuple[int, ...]) -> bool:
         return feature == true or x[feature] == 1
 
-    def grow(rules: tuple[int, ...], left: list[tuple[tuple[int, ...], int]], chance: float) -> None:
+    def grow(rules: tuple[int, ...], left: list[tuple[tuple[int, ...], int]], probability: float) -> None:
         if rules and rules[-1] // 2 == true:
-            found[rules] = chance
+            probabilities[rules] = probability
             return
         free = [f for f in range(variables + 1) if f not in {rule // 2 for rule in rules}]
         weights = {
@@ -46,14 +46,17 @@ def naive_law(counts: np.ndarray, variables: int, rate: float) -> dict[tuple[int
         }
         total = sum(weights.values())
         for rule, weight in weights.items():
-            grow((*rules, rule), [e for e in left if not holds(rule // 2, e[0])], chance * weight / total)
+            grow(
+                (*rules, rule), [e for e in left if not holds(rule // 2, e[0])], probability * weight / total
+            )
 
     grow((), examples, 1.0)
-    return found
+    return probabilities
 
 
 def laws(counts: np.ndarray, variables: int, rate: float) -> np.ndarray:
-    """(samples, lists): the chances of the lists of `DecisionLists.every`, for counts (samples, 2^V·2)."""
+    """(samples, lists): the probabilities of the lists of `DecisionLists.every`, for counts (samples,
+    2^V·2)."""
     every = DecisionLists(Variables(variables)).all_lists()
     patterns = np.arange(2**variables)[:, None] >> np.arange(variables)[::-1] & 1
     held = np.column_stack([patterns, np.ones(len(patterns), int)]) == 1  # (patterns, V + 1)
@@ -78,7 +81,7 @@ def laws(counts: np.ndarray, variables: int, rate: float) -> np.ndarray:
 
 @cache
 def small_samples(variables: int, size: int) -> np.ndarray:
-    """(k, 2^V·2): all samples of a size as counts, up to orders of the variables and a flip of all labels."""
+    """(k, 2^V·2): all samples of a size as counts, up to permuting the variables and flipping all labels."""
     kinds = 2 ** (variables + 1)
     rows = np.array(
         [
@@ -97,7 +100,7 @@ def neighbours(counts: np.ndarray) -> np.ndarray:
 
 
 def deltas(laws_: np.ndarray, epsilon: float) -> np.ndarray:
-    """(s, s): δ(ε) from each law to each other, for laws (s, lists)."""
+    """(s, s): δ(ε) between each pair of output distributions (s, lists)."""
     return np.maximum(laws_[:, None] - np.exp(epsilon) * laws_[None], 0).sum(axis=2)
 
 

@@ -26,7 +26,7 @@ SAMPLE = Sample([0.0, 1.0], [0, 1], [3, 2])
 
 
 class EchoState:
-    """Remembers what it received; answers 1 for points of at least 0.5; halts when asked `halt_at`."""
+    """Records what it receives; answers 1 for points of at least 0.5; halts at the query `halt_at`."""
 
     def __init__(self, games: int, halt_at: float) -> None:
         self.halted = np.zeros(games, bool)
@@ -49,7 +49,7 @@ class EchoState:
 
 @attrs.frozen
 class Echo(Learner):
-    """A predictor without memory or coins. `seats` collects what it seated, for tests to look into."""
+    """A predictor without memory or randomness. `states` collects its running states, for tests."""
 
     name = "echo"
     protocols = ("Figure1", "Release")
@@ -67,7 +67,7 @@ class Echo(Learner):
 
 
 class FragileState(EchoState):
-    """Raises when it is asked 7."""
+    """Raises at the query 7."""
 
     error: type[Exception] = RuntimeError
 
@@ -79,7 +79,7 @@ class FragileState(EchoState):
 
 @attrs.frozen
 class Fragile(Echo):
-    """A predictor that fails at one point, whoever else sits at its table."""
+    """A predictor that fails at one point, in all games of the batch."""
 
     name = "fragile"
     error: type[Exception] = RuntimeError
@@ -91,7 +91,7 @@ class Fragile(Echo):
 
 
 class LastLabelState:
-    """h_t labels everything as the last example was labelled."""
+    """h_t gives every point the label of the last example."""
 
     def __init__(self, games: int) -> None:
         self.last = np.zeros(games, bool)
@@ -118,7 +118,7 @@ class LastLabel(Learner):
 
 @attrs.frozen
 class Scripted(Adversary):
-    """Plays what a function yields: `moves(games, rng)` is the generator."""
+    """Plays the moves of a generator, `moves(games, rng)`."""
 
     moves: Callable[[int, np.random.Generator], Moves]
     name: str = "scripted"
@@ -129,7 +129,7 @@ class Scripted(Adversary):
 
 
 def script(*moves: Any, score: Any = None) -> Scripted:
-    """An adversary that makes these moves and returns this score, whatever it is told."""
+    """An adversary that makes these moves and returns this score, whatever the replies."""
 
     def play(games: int, rng: np.random.Generator) -> Moves:
         for move in moves:  # noqa: UP028 - "yield from" would send the replies on to the tuple
@@ -140,7 +140,7 @@ def script(*moves: Any, score: Any = None) -> Scripted:
 
 
 class OneEcho:
-    """`EchoSeat` for one game, in plain Python."""
+    """`EchoState` for one game, in plain Python."""
 
     def __init__(self, halt_at: float) -> None:
         self.halted = False
@@ -166,13 +166,13 @@ class GameEcho(GameLearner):
     def claim(self) -> Claim:
         return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE, PrivacyUnit.QUERY))
 
-    def sit(self, rng: np.random.Generator) -> OneEcho:
+    def start_one(self, rng: np.random.Generator) -> OneEcho:
         return OneEcho(self.halt_at)
 
 
 @attrs.frozen
 class GameScripted(GameAdversary):
-    """Plays what a function yields for one game."""
+    """Plays the moves of a generator for one game."""
 
     moves: Callable[[np.random.Generator], Moves]
     name: str = "game-scripted"

@@ -1,4 +1,4 @@
-"""Players and calls that trouble the workers that run them: they end, hang, or send what is wrong."""
+"""Players and calls that make workers fail: they end the process, hang, or send wrong answers."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from learners.releases.laplace_count import LaplaceCount
 
 @attrs.frozen(kw_only=True)
 class Rough(LaplaceCount):
-    """A count that troubles every process but `client`, in about one block of seven.
+    """A count that makes every process but `client` fail in about one block of seven.
 
-    how: "kill", "hang", "always" (its process ends whenever it plays such a block), or "never"; the first two
-    once, as the file `flag` tells.
+    how: "kill" and "hang" happen once, the first time that the file `flag` is created; "always" ends the
+    process in each of these blocks; "never" does nothing.
     """
 
     name = "rough"
@@ -36,21 +36,21 @@ class Rough(LaplaceCount):
         if os.getpid() != self.client and int(np.sum(rng.bit_generator.state["state"]["state"])) % 7 == 0:
             if self.how == "always":
                 os._exit(3)
-            if self.how == "kill" and first(self.flag):
+            if self.how == "kill" and claim_flag(self.flag):
                 os.kill(os.getpid(), signal.SIGKILL)
-            if self.how == "hang" and first(self.flag):
+            if self.how == "hang" and claim_flag(self.flag):
                 time.sleep(600)
         return LaplaceCount.start(self, games, rng)
 
 
 def rough_plan(folder: Path, how: str, **settings: Any) -> Plan:
     learner = Rough(flag=str(folder / "flag"), how=how)
-    given = {"epsilon": 1.0, "delta": 0.0, "games": 15_000, "block": 500, "seed": 1} | settings
-    return Plan(learner=learner, adversary=CountSwap(), referee=Release(), **given)
+    defaults = {"epsilon": 1.0, "delta": 0.0, "games": 15_000, "block": 500, "seed": 1} | settings
+    return Plan(learner=learner, adversary=CountSwap(), referee=Release(), **defaults)
 
 
-def first(flag: str) -> bool:
-    """Whether nobody has asked so before."""
+def claim_flag(flag: str) -> bool:
+    """Whether this is the first call for the file."""
     try:
         os.close(os.open(flag, os.O_CREAT | os.O_EXCL))
     except FileExistsError:
@@ -59,70 +59,71 @@ def first(flag: str) -> bool:
 
 
 def figures(verdict: Verdict) -> dict[str, Any]:
-    """All of a verdict but the clock."""
+    """The verdict without times."""
     return {k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}
 
 
 @attrs.frozen
-class Noted:
-    """A call of some weight that notes where it is pickled and opened: a line with the process each time."""
+class RecordingCall:
+    """A large call that records where it is pickled and opened: a line with the process id each time."""
 
     folder: str
     weight: bytes = bytes(1_000_000)
 
     def __reduce__(self) -> tuple[Any, ...]:
-        note(self.folder, "pickled")
-        return opened, (self.folder, self.weight)
+        add_line(self.folder, "pickled")
+        return open_recording, (self.folder, self.weight)
 
     def __call__(self, task: int) -> tuple[int, int]:
         return task * task, os.getpid()
 
 
-def opened(folder: str, weight: bytes) -> Noted:
-    note(folder, "opened")
-    return Noted(folder, weight)
+def open_recording(folder: str, weight: bytes) -> RecordingCall:
+    add_line(folder, "opened")
+    return RecordingCall(folder, weight)
 
 
-def note(folder: str, what: str) -> None:
-    with Path(folder, what).open("a") as file:
+def add_line(folder: str, name: str) -> None:
+    with Path(folder, name).open("a") as file:
         file.write(f"{os.getpid()}\n")
 
 
-def notes(folder: Path, what: str) -> list[int]:
-    return [int(line) for line in (folder / what).read_text().split()]
+def read_lines(folder: Path, name: str) -> list[int]:
+    return [int(line) for line in (folder / name).read_text().split()]
 
 
 @attrs.frozen
-class Garbling:
-    """A call whose worker sends something wrong, once where `flag` is a file's name, else always."""
+class GarblingCall:
+    """A call whose worker sends a wrong answer, once if `flag` is the name of a file, otherwise always."""
 
     how: str
     flag: str = ""
 
     def __call__(self, task: int) -> int:
-        if task == 5 and (not self.flag or first(self.flag)):
+        if task == 5 and (not self.flag or claim_flag(self.flag)):
             if self.how == "value":
                 return -1
             from audits.runs.workers import envelope
 
-            right = envelope.Envelope.of
+            make_envelope = envelope.Envelope.of
 
-            def wrong(place: int, kind: str, content: object) -> Any:
-                envelope.Envelope.of = right  # type: ignore[method-assign]
-                return garbled(right(10**6 if self.how == "index" else place, kind, content), self.how)
+            def make_wrong(place: int, kind: str, content: object) -> Any:
+                envelope.Envelope.of = make_envelope  # type: ignore[method-assign]
+                place = 10**6 if self.how == "index" else place
+                return garble(make_envelope(place, kind, content), self.how)
 
-            envelope.Envelope.of = wrong  # type: ignore[method-assign, assignment]
+            envelope.Envelope.of = make_wrong  # type: ignore[method-assign, assignment]
         return task * task
 
 
-def garbled(sent: Any, how: str) -> Any:
+def garble(envelope: Any, how: str) -> Any:
     if how == "type":
         return "garbage"
     if how == "checksum":
-        return attrs.evolve(sent, payload=sent.payload[:-1] + b"x")
+        return attrs.evolve(envelope, payload=envelope.payload[:-1] + b"x")
     if how == "versions":
-        return attrs.evolve(sent, software={**sent.software, "numpy": "1.0"})
-    return sent
+        return attrs.evolve(envelope, software={**envelope.software, "numpy": "1.0"})
+    return envelope
 
 
 def square_fault(task: int, result: object) -> str:

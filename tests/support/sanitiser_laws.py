@@ -1,4 +1,4 @@
-"""Exact laws of the sanitiser's parts on tiny instances, example by example from their definitions."""
+"""Exact distributions of the sanitiser's parts on tiny instances, from their definitions."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def errors(function: Sequence[bool], data: Sequence[tuple[int, int]]) -> int:
 
 
 def learner_law(functions: np.ndarray, data: Sequence[tuple[int, int]], epsilon: float) -> Law:
-    """Of the function that the exponential mechanism chooses."""
+    """The distribution of the function that the exponential mechanism chooses."""
     return dict(enumerate(choice([-errors(f, data) for f in functions], epsilon)))
 
 
-def subsampled_law(functions: np.ndarray, data: Sequence[tuple[int, int]], rate: float, inner: float) -> Law:
-    """Of the function that Algorithm 4 ends with; the inner learner is the exponential mechanism."""
+def algorithm_4_law(functions: np.ndarray, data: Sequence[tuple[int, int]], rate: float, inner: float) -> Law:
+    """The distribution of the result of Algorithm 4 with the exponential mechanism as inner learner."""
     size, drawn = len(data), math.ceil(rate * len(data))
     law = dict.fromkeys(range(len(functions)), 0.0)
     parts = list(itertools.combinations(range(size), drawn))
@@ -42,18 +42,18 @@ def subsampled_law(functions: np.ndarray, data: Sequence[tuple[int, int]], rate:
         def score(h: np.ndarray, points: list[int] = points) -> float:
             return min(sum(h[x] != f[x] for x in points) / drawn + errors(f, data) / size for f in functions)
 
-        chances = choice([-size * score(functions[row]) for row in rows], rate)
-        for row, chance in zip(rows, chances, strict=True):
+        probabilities = choice([-size * score(functions[row]) for row in rows], rate)
+        for row, probability in zip(rows, probabilities, strict=True):
             relabelled = [(x, int(functions[row][x])) for x in points]
             for end, mass in learner_law(functions, relabelled, inner).items():
-                law[end] += chance * mass / len(parts)
+                law[end] += probability * mass / len(parts)
     return law
 
 
 def discriminator_law(
     functions: np.ndarray, points: Sequence[int], proposal: Sequence[float], alpha: float, epsilon: float
 ) -> Law:
-    """Of the answer, −1 for WIN; every step is `epsilon`-DP."""
+    """The distribution of the answer, −1 for WIN; every step is `epsilon`-DP."""
     size, k = len(points), math.ceil(10 / alpha)
     means = [sum(bool(f[x]) for x in points) / size for f in functions]
     blocks: dict[int, list[int]] = {}
@@ -64,9 +64,9 @@ def discriminator_law(
     best = [size * (max(means[row] for row in rows) - i / k) for i, rows in blocks.items()]
     for (i, rows), p in zip(blocks.items(), choice(best, epsilon), strict=True):
         for row, q in zip(rows, choice([size * means[row] for row in rows], epsilon), strict=True):
-            told = stats.laplace.sf(3 * alpha / 5 - means[row] + i / k, scale=1 / (epsilon * size))
-            law[row] = p * q * told
-            law[-1] += p * q * (1 - told)
+            exceeds = stats.laplace.sf(3 * alpha / 5 - means[row] + i / k, scale=1 / (epsilon * size))
+            law[row] = p * q * exceeds
+            law[-1] += p * q * (1 - exceeds)
     return law
 
 

@@ -1,6 +1,4 @@
-"""Labelling services for tests of students: what is true, perhaps with coins turned over, ℓ times; and one
-that is paid for one answer only.
-"""
+"""Labelling services for tests of students: true labels, perhaps flipped, and noise for one answer only."""
 
 from __future__ import annotations
 
@@ -14,11 +12,10 @@ from arena.replies import UNSTABLE
 from learners.pate.pate_gaussian import PateGaussian
 
 
-class Told:
-    """Answers `truth(x)` at a table of n games, and halts after `most` answers.
+class TruthService:
+    """Answers `truth(x)` in n games, and halts after `most` answers.
 
-    flips: the chance that a label is turned over. unstable: x -> where it answers ⊥.
-    asked: every x that it was asked.
+    flips: the probability that a label is flipped. unstable: x -> where it answers ⊥. asked: all queries x.
     """
 
     def __init__(
@@ -49,13 +46,13 @@ class Told:
 
 
 class PaysForOneAnswer:
-    """Before the class of a student's learner: its service has the noise of one answer, and it claims all."""
+    """A mixin for learners with students: the service has the noise for one answer, the claim is for all."""
 
     @property
-    def aggregator_run(self) -> PateGaussian:
-        own = super().aggregator_run
-        return attrs.evolve(own, sigma=attrs.evolve(own, queries=1).sigma_run)
+    def aggregator_learner(self) -> PateGaussian:
+        own = super().aggregator_learner
+        return attrs.evolve(own, sigma=attrs.evolve(own, queries=1).effective_sigma)
 
     @property
     def claim(self) -> Claim:
-        return super().aggregator_run.claim
+        return super().aggregator_learner.claim

@@ -21,7 +21,7 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable import Realizable
+from learners.online.realizable import RealizableLearner
 from learners.pate.ensemble import Minimiser
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
@@ -35,12 +35,11 @@ from learners.releases.exponential_choice import ExponentialChoice
 from learners.releases.gaussian_count import GaussianCount
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.laplace import ZooLaplace
-from learners.zoo.noisy_hist_1 import NoisyHist1
-from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
-from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
+from learners.zoo.noisy_histograms import NoisyHist1
+from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
+from learners.zoo.zoo_laplace import ZooLaplace
 
 SMALL: dict[str, Any] = {"examples": 120, "pairs": 64}
 ERROR = 0.05  # of a search of a correct learner: large enough to be measured
@@ -63,7 +62,7 @@ class Correct:
 
 
 # Updates come within about fifteen mistakes.
-_REALIZABLE = Realizable(
+_REALIZABLE = RealizableLearner(
     concepts=Thresholds(range(3)),
     rounds=40,
     epsilon=2,

@@ -1,18 +1,19 @@
-"""Statistical tests that may be believed: they accept the truth, and they catch the small lie.
+"""Statistical tests with guaranteed error rates: they accept the truth and reject small errors.
 
-Every check states how often it may reject the truth (rate), the smallest error that it must notice (effect),
-and how surely (power). These are guarantees for finite samples, not approximations; a check whose sample is
-too small for its own promise raises `Underpowered`.
+Every check states the probability with which it may reject the truth (rate), the smallest error that it must
+detect (effect), and the probability with which it must (power). These are guarantees for finite samples, not
+approximations. A check whose sample is too small for them raises `SampleTooSmall`.
 
     @statistical(rate=2e-7)
     def test_coin(rng):
         heads = np.count_nonzero(rng.random(400_000) < 0.5)
         check_counts([heads, 400_000 - heads], [0.5, 0.5], rate=2e-7, effect=0.01, power=0.999999)
 
-`@statistical` grants a test its rate, the checks in it spend it, and tests/conftest.py adds up the rates of
-all collected tests: a suite that would fail by chance more often than `SUITE_RATE` is not run. A test that
-wants a broken mechanism caught wraps its check in `rejected()`, which spends the chance of a miss instead.
-Seeds are fixed: the fixture `rng` is seeded by the test's name, so that nobody picks a seed.
+`@statistical` grants a rate to a test and the checks in it spend that rate. tests/conftest.py adds up the
+rates of all collected tests: a suite that would fail by chance more often than `SUITE_RATE` is not run. A
+test that a broken mechanism is caught wraps its check in `expect_rejection()`, which spends the probability
+of a miss instead. Seeds are fixed: the fixture `rng` is seeded by the name of the test, so that nobody
+chooses a seed.
 """
 
 from __future__ import annotations
@@ -33,27 +34,27 @@ MARK = "statistical"
 
 
 class Rejected(AssertionError):
-    """The sample does not follow the stated law."""
+    """The sample does not follow the stated distribution."""
 
 
-class Underpowered(Exception):
-    """The sample is too small for the effect and the power that the check promises."""
+class SampleTooSmall(Exception):
+    """The sample is too small for the effect and the power of the check."""
 
 
-class Overspent(Exception):
-    """Checks spent more false-alarm rate than was granted."""
+class RateExceeded(Exception):
+    """Checks spent a larger rate of false alarms than was granted."""
 
 
 class _Allowance:
     def __init__(self, rate: float) -> None:
         self.rate = rate
         self.spent = 0.0
-        self.expects_lie = False
+        self.expects_rejection = False
 
     def spend(self, *, rate: float, power: float) -> None:
-        self.spent += 1 - power if self.expects_lie else rate
+        self.spent += 1 - power if self.expects_rejection else rate
         if self.spent > self.rate * (1 + 1e-9):
-            raise Overspent(
+            raise RateExceeded(
                 f"this test was granted a rate of {self.rate:g} and its checks have spent {self.spent:g}"
             )
 
@@ -62,12 +63,12 @@ _allowance: ContextVar[_Allowance | None] = ContextVar("allowance", default=None
 
 
 def statistical(*, rate: float) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """Grant a test the chance `rate` of failing though all is well; each parametrized case gets it anew."""
+    """Grant a test the probability `rate` of failing by chance, separately for each of its parameters."""
 
     def decorate(test: Callable[..., None]) -> Callable[..., None]:
         @functools.wraps(test)
         def run(*args: Any, **kwargs: Any) -> None:
-            with granted(rate):
+            with grant_rate(rate):
                 test(*args, **kwargs)
 
         marked: Callable[..., None] = getattr(pytest.mark, MARK)(rate=rate)(run)
@@ -77,8 +78,8 @@ def statistical(*, rate: float) -> Callable[[Callable[..., None]], Callable[...,
 
 
 @contextlib.contextmanager
-def granted(rate: float) -> Iterator[None]:
-    """Grant `rate` without telling the suite: only for samples in which there is no chance."""
+def grant_rate(rate: float) -> Iterator[None]:
+    """Grant `rate` without counting it for the suite: only for samples that are not random."""
     token = _allowance.set(_Allowance(rate))
     try:
         yield
@@ -87,19 +88,19 @@ def granted(rate: float) -> Iterator[None]:
 
 
 @contextlib.contextmanager
-def rejected(match: str = "") -> Iterator[None]:
-    """Inside, a check must reject; `match` must occur in what it says."""
+def expect_rejection(match: str = "") -> Iterator[None]:
+    """A context in which a check must reject with a message that contains `match`."""
     allowance = _current()
-    allowance.expects_lie = True
+    allowance.expects_rejection = True
     try:
         yield
     except Rejected as verdict:
         if match not in str(verdict):
             raise AssertionError(f"rejected, but not for {match!r}: {verdict}") from verdict
     else:
-        raise AssertionError("the check accepted a lie")
+        raise AssertionError("the check accepted a wrong distribution")
     finally:
-        allowance.expects_lie = False
+        allowance.expects_rejection = False
 
 
 def check_counts(
@@ -111,21 +112,21 @@ def check_counts(
     power: float,
     names: Sequence[str] = (),
 ) -> None:
-    """Independent draws fell into cells `observed` times each; are those the cells' probabilities?
+    """Check that counts of independent draws in m cells agree with the probabilities of the cells.
 
-    Every cell gets an exact two-sided binomial test at rate/m. Any law that gives some cell a probability
-    off by `effect` or more is rejected with at least `power`.
+    Every cell gets an exact two-sided binomial test at rate/m. A distribution in which the probability of
+    some cell is off by `effect` or more is rejected with probability at least `power`.
 
-    Shapes: observed (m,) whole numbers; probabilities (m,), of sum 1; names (m,) for the message.
-    Raises: Rejected, Underpowered; ValueError if the probabilities are none.
+    Shapes: observed (m,) integers; probabilities (m,) of sum 1; names (m,) for the message.
+    Raises: Rejected, SampleTooSmall; ValueError if the probabilities are invalid.
     """
     observed, law = np.asarray(observed), np.asarray(probabilities, dtype=float)
     if observed.shape != law.shape or law.min() < 0 or abs(law.sum() - 1) > 1e-9:
-        raise ValueError(f"{law} is not a law on {observed.size} cells")
+        raise ValueError(f"{law} is not a distribution on {observed.size} cells")
     size = int(observed.sum())
     _spend(rate=rate, power=power)
     _require(size, lambda n: _counts_power(law, n, rate=rate, effect=effect), power)
-    low, high = _accepted(law, size, rate=rate)
+    low, high = _acceptance_region(law, size, rate=rate)
     excess = np.maximum(low - observed, observed - high)
     if excess.max() > 0:
         worst = int((excess / (high - low + 1)).argmax())
@@ -144,14 +145,14 @@ def check_cdf(
     effect: float,
     power: float,
 ) -> None:
-    """Are independent samples distributed by the continuous distribution function `cdf`?
+    """Check that independent samples have the continuous distribution function `cdf`.
 
-    The Kolmogorov–Smirnov distance against the bound of Dvoretzky, Kiefer, Wolfowitz with Massart's constant.
-    Any law whose distribution function is off by `effect` or more somewhere is rejected with at least
-    `power`, by Hoeffding's inequality at that place.
+    Compares the Kolmogorov–Smirnov distance with the bound of Dvoretzky, Kiefer and Wolfowitz with Massart's
+    constant. A distribution whose distribution function is off by `effect` or more somewhere is rejected with
+    probability at least `power`, by Hoeffding's inequality at that place.
 
     Shapes: samples of any shape.
-    Raises: Rejected, Underpowered.
+    Raises: Rejected, SampleTooSmall.
     """
     ordered = np.sort(samples, axis=None)
     size = ordered.size
@@ -162,7 +163,7 @@ def check_cdf(
     distance = max(float((steps[1:] - expected).max()), float((expected - steps[:-1]).max()))
     if not distance <= _deviation(size, rate):
         raise Rejected(
-            f"the distribution of {size:,} samples is {distance:.4g} from the law, more than "
+            f"the distribution of {size:,} samples is {distance:.4g} from the cdf, more than "
             f"{_deviation(size, rate):.4g} (rate {rate:g})"
         )
 
@@ -176,13 +177,13 @@ def check_mean(
     effect: float,
     power: float,
 ) -> None:
-    """Is `mean` the expectation of independent samples that lie within `bounds`?
+    """Check that independent samples within `bounds` have this mean.
 
-    Hoeffding's inequality on both sides. Any law within the bounds whose mean is off by `effect` or more is
-    rejected with at least `power`.
+    Applies Hoeffding's inequality on both sides. A distribution within the bounds whose mean is off by
+    `effect` or more is rejected with probability at least `power`.
 
     Shapes: samples of any shape.
-    Raises: Rejected, also if a sample is out of bounds; Underpowered.
+    Raises: Rejected, also if a sample is out of bounds; SampleTooSmall.
     """
     samples = np.asarray(samples, dtype=float)
     low, high = bounds
@@ -200,20 +201,20 @@ def check_mean(
 
 
 def total_rate(items: Iterable[pytest.Item]) -> float:
-    """The chance, at most, that a test among `items` fails though all is well."""
+    """An upper bound on the probability that a test among `items` fails by chance."""
     return math.fsum(mark.kwargs["rate"] for item in items for mark in item.iter_markers(MARK))
 
 
 def _current() -> _Allowance:
     allowance = _allowance.get()
     if allowance is None:
-        raise Overspent("a statistical check belongs in a test with @statistical(rate=...)")
+        raise RateExceeded("a statistical check belongs in a test with @statistical(rate=...)")
     return allowance
 
 
 def _spend(*, rate: float, power: float) -> None:
     if not (0 < rate < 1 and 0 < power < 1):
-        raise ValueError(f"rate and power are probabilities, got {rate} and {power}")
+        raise ValueError(f"rate and power must be probabilities, got {rate} and {power}")
     _current().spend(rate=rate, power=power)
 
 
@@ -224,29 +225,29 @@ def _require(size: int, power_at: Callable[[int], float], power: float) -> None:
     needed = max(size, 1)
     while power_at(needed) < power and needed < 1e12:
         needed += needed // 10 + 1
-    raise Underpowered(
+    raise SampleTooSmall(
         f"{size:,} samples miss the effect with probability {1 - reached:.3g}, more than {1 - power:.3g}; "
         f"about {needed:,} would do"
     )
 
 
-def _accepted(law: np.ndarray, size: int, *, rate: float) -> tuple[np.ndarray, np.ndarray]:
+def _acceptance_region(law: np.ndarray, size: int, *, rate: float) -> tuple[np.ndarray, np.ndarray]:
     tail = rate / law.size / 2
     return stats.binom.ppf(tail, size, law), stats.binom.isf(tail, size, law)
 
 
 def _counts_power(law: np.ndarray, size: int, *, rate: float, effect: float) -> float:
-    low, high = _accepted(law, size, rate=rate)
+    low, high = _acceptance_region(law, size, rate=rate)
     missed = [0.0]
-    for lie in (law - effect, law + effect):
-        possible = (lie >= 0) & (lie <= 1)
-        lie, below, above = lie[possible], low[possible], high[possible]
-        missed.extend(stats.binom.cdf(above, size, lie) - stats.binom.cdf(below - 1, size, lie))
+    for wrong in (law - effect, law + effect):
+        possible = (wrong >= 0) & (wrong <= 1)
+        p, below, above = wrong[possible], low[possible], high[possible]
+        missed.extend(stats.binom.cdf(above, size, p) - stats.binom.cdf(below - 1, size, p))
     return 1 - max(missed)
 
 
 def _deviation(size: int, rate: float) -> float:
-    # Both inequalities bound the chance of a deviation beyond t by 2·exp(-2·size·t²).
+    # Both inequalities bound the probability of a deviation beyond t by 2·exp(-2·size·t²).
     return math.sqrt(math.log(2 / rate) / (2 * size))
 
 

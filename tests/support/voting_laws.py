@@ -1,6 +1,6 @@
-"""Views of learners before Voting, and their laws.
+"""Views of learners for Voting, and their distributions.
 
-A *view* is a string with a letter an answer: 0, 1 or ? for ⊥. It ends where the learner halts.
+A *view* is a string with one letter for each answer: 0, 1 or ? for ⊥. It ends where the learner halts.
 """
 
 from __future__ import annotations
@@ -21,31 +21,31 @@ LETTERS = "01?"
 
 
 def one_point(teachers: int, ones: int, labels_at: float = 0.0) -> Sample:
-    """A sample that trains `teachers` teachers, `ones` of which label the point 1."""
-    held = [(label, count) for label, count in ((0, teachers - ones), (1, ones)) if count]
-    labels, counts = zip(*held, strict=True)
-    return Sample([labels_at] * len(held), labels, counts)
+    """A sample that trains `teachers` teachers, of which `ones` label the point 1."""
+    by_label = [(label, count) for label, count in ((0, teachers - ones), (1, ones)) if count]
+    labels, counts = zip(*by_label, strict=True)
+    return Sample([labels_at] * len(by_label), labels, counts)
 
 
 def law_of_views(law: VotingLaw, votes: Sequence[int]) -> Views:
-    """The law of the view when points are asked that so many teachers label 1."""
-    found: Views = {}
+    """The distribution of the view for queries with these numbers of votes for label 1."""
+    probabilities: Views = {}
 
     def ask(view: str, measure: np.ndarray, over: bool) -> None:
         if over or len(view) == len(votes):
-            found[view] = found.get(view, 0.0) + float(measure.sum())
+            probabilities[view] = probabilities.get(view, 0.0) + float(measure.sum())
             return
-        parts = law._after(measure[None], np.array([votes[len(view)]]))
+        parts = law._step_by_votes(measure[None], np.array([votes[len(view)]]))
         for (label, halted), part in zip(law.outcomes, parts, strict=True):
             if part.any():
                 ask(view + LETTERS[label], part[0], halted or len(view) + 1 == law.last)
 
     ask("", law.start(), False)
-    return found
+    return probabilities
 
 
 def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: int) -> np.ndarray:
-    """(games,) of strings: what the seated learner answers."""
+    """The answers of the learner as strings, (games,)."""
     asked = attrs.evolve(script(Train(sample), *[Query(x) for x in queries]), protocols=("Voting",))
     played = play(learner, asked, Voting(), games=games, seed=1, record=True)
     assert played.view is not None
@@ -58,7 +58,7 @@ def views(learner: Learner, sample: Sample, queries: Sequence[float], *, games: 
 
 
 def check_views(seen: Sequence[str] | np.ndarray, law: Views, *, rate: float, effect: float) -> None:
-    """Do the views follow the law?"""
+    """Check that the views follow the distribution."""
     names, counts = np.unique(np.asarray(seen), return_counts=True)
     observed = dict(zip(names.tolist(), counts.tolist(), strict=True))
     cells = sorted({*law, *observed})
@@ -73,17 +73,17 @@ def check_views(seen: Sequence[str] | np.ndarray, law: Views, *, rate: float, ef
 
 
 def delta(one: Views, other: Views, epsilon: float) -> float:
-    """δ(ε): by how much `one` exceeds e^ε times `other`."""
+    """δ(ε) of `one` with respect to `other`."""
     return sum(max(0.0, p - exp(epsilon) * other.get(view, 0.0)) for view, p in one.items())
 
 
 def greatest_loss(one: Views, other: Views) -> float:
-    """The greatest log ratio of any view, infinite where one is possible in one world only."""
+    """The largest log ratio of a view, infinite if one is possible in only one world."""
     pairs = [(one.get(view, 0.0), other.get(view, 0.0)) for view in {*one, *other}]
     return max(abs(log(p / q)) if p > 0 and q > 0 else inf for p, q in pairs if p > 0 or q > 0)
 
 
-# --- naive references, one game, line by line from the listings ---------------------------------------------
+# --- naive references for one game, from the listings -----------------------------------------------------
 
 
 def naive_screening(
@@ -99,7 +99,7 @@ def naive_screening(
 ) -> str:
     """The view of one game of Algorithm 2; noise(scale) draws one Laplace number.
 
-    refreshed=False, tells=False: of Algorithm 6 as printed.
+    refreshed=False, tells=False: Algorithm 6 as printed.
     """
     noisy_threshold = threshold + noise(scale)
     view, spent = "", 0

@@ -1,4 +1,5 @@
-"""Aggregators for tests of nature: one with ⊥ and halts that tells its law, and one that tells none."""
+"""Aggregators for tests of adversaries: one with ⊥, halts and a distribution, and one without a
+distribution."""
 
 from __future__ import annotations
 
@@ -15,8 +16,12 @@ OUTCOMES = ((0, False), (1, False), (UNSTABLE, False), (UNSTABLE, True))
 
 @attrs.frozen
 class Screened(Voters):
-    """Answers ⊥ where the votes with N(0, σ²) lie within `width` of the tie, else their majority; halts with
-    the second ⊥. σ is drawn once a game, from 1 and 3, so that its law has hidden states."""
+    """Answers ⊥ if the noisy votes are within `width` of a tie, else their majority; halts after the second
+    ⊥.
+
+    The noise is N(0, σ²); σ is drawn once in each game, from 1 and 3, so that the distribution has hidden
+    states.
+    """
 
     name = "screened"
     theorem = "none"
@@ -34,7 +39,7 @@ class Screened(Voters):
 
 
 class ScreenedState(VotersState):
-    """screened at a table."""
+    """A running screened aggregator."""
 
     def __init__(self, spec: Screened, games: int, rng: np.random.Generator) -> None:
         super().__init__(spec, games)
@@ -51,14 +56,14 @@ class ScreenedState(VotersState):
 
 
 class ScreenedLaw(VotingLaw):
-    """States: the answers ⊥ so far (0 or 1) x the two σ."""
+    """States: the number of answers ⊥ so far (0 or 1) x the two values of σ."""
 
     outcomes = OUTCOMES
 
     def start(self) -> np.ndarray:
         return np.array([0.5, 0.5, 0.0, 0.0])
 
-    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         margin = (ones - self._spec.teachers / 2)[:, None]
         sigma, width = np.array([1.0, 3.0]), self._spec.width
         one, zero = ndtr((margin - width) / sigma), ndtr((-margin - width) / sigma)
@@ -73,9 +78,9 @@ class ScreenedLaw(VotingLaw):
 
 @attrs.frozen
 class Silent(PateGaussian):
-    """pate-gaussian that tells no law."""
+    """pate-gaussian without an output distribution."""
 
     name = "silent"
 
     def law(self, sample: Sample) -> AnswerLaw:  # type: ignore[override]
-        raise Unsupported("silent does not tell its law")
+        raise Unsupported("silent does not declare its output distribution")

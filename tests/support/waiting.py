@@ -1,4 +1,4 @@
-"""Waiting for what another process does: as long as it takes on a crowded machine."""
+"""Waiting for another process, on a machine that may be busy."""
 
 from __future__ import annotations
 
@@ -12,16 +12,16 @@ from pathlib import Path
 from audits.runs.ledger.copying import copy_ledger
 
 
-def until(happened: Callable[[], object], *, seconds: float = 120) -> None:
-    """Return once it has happened; a failure if it does not within so many seconds."""
+def wait_until(condition: Callable[[], object], *, seconds: float = 120) -> None:
+    """Return once the condition holds; fail if it does not within so many seconds."""
     deadline = time.monotonic() + seconds
-    while not happened():
-        assert time.monotonic() < deadline, f"it did not happen within {seconds:g} s"
+    while not condition():
+        assert time.monotonic() < deadline, f"the condition did not hold within {seconds:g} s"
         time.sleep(0.01)
 
 
-def kept(ledger: Path) -> int:
-    """How many blocks a ledger holds, without touching its files; 0 where there is none yet."""
+def count_blocks(ledger: Path) -> int:
+    """The number of blocks in a ledger, without touching its files; 0 if there is none yet."""
     with tempfile.TemporaryDirectory() as folder:
         copy = Path(folder, "copy")
         with suppress(Exception):

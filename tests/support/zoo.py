@@ -1,4 +1,4 @@
-"""The learners of the zoo for tests: one of each, samples for them, and quadratures of their densities."""
+"""The zoo for tests: one learner of each kind, samples for them, and quadratures of their densities."""
 
 from __future__ import annotations
 
@@ -6,19 +6,15 @@ import numpy as np
 
 from arena import Density, Sample, Training
 from learners.zoo.base import CountingLearner
-from learners.zoo.laplace import ZooLaplace
-from learners.zoo.noisy_hist_1 import NoisyHist1
-from learners.zoo.noisy_hist_2 import NoisyHist2
-from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
-from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
-from learners.zoo.report_noisy_max_3 import ReportNoisyMax3
-from learners.zoo.report_noisy_max_4 import ReportNoisyMax4
+from learners.zoo.noisy_histograms import NoisyHist1, NoisyHist2
+from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2, ReportNoisyMax3, ReportNoisyMax4
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
 from learners.zoo.svt_3 import Svt3
 from learners.zoo.svt_4 import Svt4
 from learners.zoo.svt_5 import Svt5
 from learners.zoo.svt_6 import Svt6
+from learners.zoo.zoo_laplace import ZooLaplace
 
 KINDS: list[type[CountingLearner]] = [
     ZooLaplace,
@@ -37,7 +33,7 @@ KINDS: list[type[CountingLearner]] = [
 ]
 EVERY: list[CountingLearner] = [kind() for kind in KINDS]
 
-# Loud enough that every answer is likely, and with halts where there are any.
+# Noise so large that every answer is likely, and several halts where there are any.
 LIVELY: list[CountingLearner] = [
     ZooLaplace(epsilon=1.0),
     NoisyHist1(epsilon=1.0, queries=3),
@@ -59,7 +55,7 @@ LIVELY: list[CountingLearner] = [
 
 
 def label(learner: CountingLearner) -> str:
-    """The name of a test's case."""
+    """The identifier of a test's case."""
     halts = getattr(learner, "halts", 1)
     return learner.name + (f"-{halts}-halts" if halts > 1 else "")
 
@@ -76,13 +72,13 @@ def spread(learner: CountingLearner, most: float, *, falling: bool = False) -> S
 
 
 def alternating(samples: list[Sample], games: int) -> tuple[Training, list[np.ndarray]]:
-    """A table whose games have the samples by turns, and the games of each."""
+    """A batch of games that have the samples in turn, and the games of each sample."""
     which = np.arange(games) % len(samples)
     return Training.of(samples, which), [np.flatnonzero(which == i) for i in range(len(samples))]
 
 
 def masses(law: Density) -> tuple[np.ndarray, np.ndarray]:
-    """Cuts (k + 1,) of a density, and how much of it lies between them (k,), by Gauss's rule."""
+    """Cuts (k + 1,) of a density, and its mass between them (k,), by Gauss's rule."""
     cuts = np.unique([*np.linspace(law.low, law.high, 4_001), *law.kinks])
     cuts = cuts[(cuts >= law.low) & (cuts <= law.high)]
     points, weights = np.polynomial.legendre.leggauss(8)

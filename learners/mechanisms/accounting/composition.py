@@ -33,7 +33,7 @@ def basic_composition(k: int, epsilon: float, delta: float = 0.0) -> Guarantee:
     return Guarantee(k * epsilon, k * delta)
 
 
-def advanced_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
+def compose_advanced(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
     """k adaptive (ε, δ)-DP mechanisms: (√(2k·ln(1/slack))·ε + k·ε·(e^ε − 1), k·δ + slack).
 
     Theorem III.3 of Dwork, Rothblum, Vadhan (2010), where slack is called δ'. Theorem 2.6 of Naor, Nissim,
@@ -47,9 +47,9 @@ def advanced_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: f
 
 
 def best_composition(k: int, epsilon: float, delta: float = 0.0, *, slack: float) -> Guarantee:
-    """`advanced_composition` if its ε is smaller, otherwise `basic_composition`, which needs no slack."""
+    """`compose_advanced` if its ε is smaller, otherwise `basic_composition`, which needs no slack."""
     basic = basic_composition(k, epsilon, delta)
-    advanced = advanced_composition(k, epsilon, delta, slack=slack)
+    advanced = compose_advanced(k, epsilon, delta, slack=slack)
     return min(basic, advanced, key=lambda cost: cost.epsilon)
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.settings import at_least, at_most, check_value, less_than, whole
 from learners.mechanisms.accounting.bounded_range import hoeffding_composition
-from learners.mechanisms.accounting.composition import Guarantee, advanced_composition
+from learners.mechanisms.accounting.composition import Guarantee, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.parameter_checks import check_positive
 
@@ -204,7 +204,7 @@ def other_costs(rounds: int, rate: float, *, delta: float) -> dict[str, float]:
     the new example may move the scores of different candidates.
     """
     _check(rounds, rate)
-    advanced = advanced_composition(rounds, rate, slack=delta).epsilon if 0 < delta < 1 else math.inf
+    advanced = compose_advanced(rounds, rate, slack=delta).epsilon if 0 < delta < 1 else math.inf
     return {
         LEMMA: _lemma_epsilon_twice(delta, rate),
         RANGE: hoeffding_composition(rounds, rate, slack=delta).epsilon,

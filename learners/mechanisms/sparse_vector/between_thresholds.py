@@ -23,7 +23,7 @@ class BetweenThresholds:
     Lap(6/(ε·size)). A noisy value below the first is "below" (L), otherwise above the second is "above" (R),
     otherwise "between" (⊤). If replacing one of `size` records moves no value by more than 1/size, all
     answers together cost (ε, delta_of_gap(...)). With `halts=c` (Observation 2) a game continues after
-    "between" with a fresh instance, and halts after c of them: advanced_composition(c, ε, δ, slack=c·δ).
+    "between" with a fresh instance, and halts after c of them: compose_advanced(c, ε, δ, slack=c·δ).
 
     Deviations: none. If μ makes the thresholds cross, no outcome is "between", by the printed order of the
     tests.

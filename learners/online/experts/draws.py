@@ -1,4 +1,4 @@
-"""Draws of merged experts: a fresh one every round, or one that is kept and moves as experts move."""
+"""Draws of merged experts: a fresh one in every round, or one that is kept and moves as experts move."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ import numpy as np
 from learners.mechanisms.experts.lazy_experts import LazyParameters
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.online.experts.merged import MergedExperts
-from learners.online.experts.transitions import Moves
+from learners.online.experts.transitions import Transitions
 
 
 class FreshDraws:
-    """Every round draws a state by the weights of its experts, as `mechanisms.exponential_experts` would.
+    """Draws a state in every round by the weights of its experts, as `mechanisms.experts.exponential_experts`
+    does.
 
-    Before the first end all experts are at the start, and no coins are drawn.
+    Until the first stretch ends all experts are in the start state, and no random numbers are drawn.
     """
 
     def __init__(self, experts: MergedExperts, games: int, rng: np.random.Generator) -> None:
@@ -22,80 +23,75 @@ class FreshDraws:
         self._rng = rng
 
     def draw(self) -> np.ndarray:
-        """(n,): the states of this round."""
-        if not self._experts.ended:
+        """The states of this round, (n,)."""
+        if not self._experts.stretches_ended:
             return self._start
-        return _chosen(self._rng, self._experts.scores())
+        return _choose(self._rng, self._experts.scores())
 
     def observe(self, losses: np.ndarray) -> None:
-        """A fresh draw needs no memory."""
+        """Does nothing: fresh draws have no memory."""
 
-    def close(self, candidates: np.ndarray) -> None:
-        """Nor does it move."""
+    def end_stretch(self, candidates: np.ndarray) -> None:
+        """Does nothing: fresh draws have no memory."""
 
 
 class LazyDraws:
-    """Keeps an expert as `mechanisms.lazy_experts` does; where experts move, it moves as they do.
+    """Keeps an expert as `mechanisms.experts.lazy_experts` does; where experts move, it moves as they do.
 
-    **Law.** At an end the weights w of the pairs (s, i) become wQ: Q, the prior's moves, is a matrix of
-    probabilities that the candidates fix. If a game's pair has the law w/|w| and takes a step by Q with coins
-    of its own, it has the law wQ/|wQ|, for rows of Q add up to 1. So against oblivious adversaries every
-    round's pair is distributed as Hedge's, as there.
-
-    **Privacy.** Show the adversary the candidates and pairs, and of every round whether there was a draw.
-    Given these, the step by Q has the same law in both worlds; the rest is the proof there, line by line.
-    Its `cost` holds as it stands.
+    In every round the pair of a state and a last move has the distribution of Hedge, against oblivious
+    adversaries, and the cost is that of `lazy_experts`. Proof: docs/proofs/agnostic_experts.md.
     """
 
     def __init__(
         self,
         experts: MergedExperts,
-        moves: Moves,
+        transitions: Transitions,
         games: int,
         rng: np.random.Generator,
         *,
         lazy: LazyParameters,
-        change: float,
+        move_probability: float,
     ) -> None:
-        """change: as in `MergedExperts`."""
+        """move_probability: as in `MergedExperts`."""
         self._experts = experts
-        self._moves = moves
+        self._transitions = transitions
         self._rng = rng
         self._lazy = lazy
-        self._change = change
+        self._move_probability = move_probability
         self._rows = np.arange(games)
         self._state = np.zeros(games, np.intp)
-        self._since = np.zeros(games, np.intp)
-        self._left = np.full(games, lazy.max_draws)
+        self._last_move = np.zeros(games, np.intp)
+        self._redraws_left = np.full(games, lazy.max_draws)
 
     def draw(self) -> np.ndarray:
-        """(n,): the states of this round."""
+        """The states of this round, (n,)."""
         return self._state.copy()
 
     def observe(self, losses: np.ndarray) -> None:
-        """Keep the expert or draw another, given this round's losses (n, S) of 0 and 1."""
-        if not self._experts.ended:
-            return  # there is one expert only
+        """Keep the expert or draw another one, given this round's losses (n, S) of 0 and 1."""
+        if not self._experts.stretches_ended:
+            return  # there is only one expert
         lazy = self._lazy
-        kept = (1 - lazy.redraw) * np.exp(-lazy.rate * losses[self._rows, self._state])
-        drawn = np.flatnonzero((self._rng.random(len(kept)) >= kept) & (self._left > 0))
-        self._left[drawn] -= 1
-        self._state[drawn] = _chosen(self._rng, self._experts.scores(drawn))
-        self._since[drawn] = _chosen(self._rng, self._experts.since(drawn, self._state[drawn]))
+        keep = (1 - lazy.redraw) * np.exp(-lazy.rate * losses[self._rows, self._state])
+        drawn = np.flatnonzero((self._rng.random(len(keep)) >= keep) & (self._redraws_left > 0))
+        self._redraws_left[drawn] -= 1
+        self._state[drawn] = _choose(self._rng, self._experts.scores(drawn))
+        self._last_move[drawn] = _choose(self._rng, self._experts.last_move_scores(drawn, self._state[drawn]))
 
-    def close(self, candidates: np.ndarray) -> None:
-        """End a stretch: each game's expert moves with the prior's probabilities."""
-        options = candidates[self._rows, self._since] & self._moves.live[self._state]
-        many = options.sum(axis=1)
-        coins = self._rng.random(len(many))
-        moved = np.flatnonzero((coins < self._change) & (many > 0))
-        # Below `change` the coin is uniform, and chooses among the options as well.
-        which = (coins[moved] / self._change * many[moved]).astype(np.intp)
+    def end_stretch(self, candidates: np.ndarray) -> None:
+        """End a stretch: the expert of each game moves with the probabilities of the prior."""
+        options = candidates[self._rows, self._last_move] & self._transitions.live[self._state]
+        counts = options.sum(axis=1)
+        u = self._rng.random(len(counts))
+        moved = np.flatnonzero((u < self._move_probability) & (counts > 0))
+        # Given that it is below the probability of a move, u is uniform, and also chooses an option.
+        which = (u[moved] / self._move_probability * counts[moved]).astype(np.intp)
         points = (options[moved].cumsum(axis=1) > which[:, None]).argmax(axis=1)
-        self._state[moved] = self._moves.after[self._state[moved], points]
-        self._since[moved] = candidates.shape[1]
+        self._state[moved] = self._transitions.after[self._state[moved], points]
+        self._last_move[moved] = candidates.shape[1]
 
 
-def _chosen(rng: np.random.Generator, scores: np.ndarray) -> np.ndarray:
-    """In each game an option with probability proportional to exp(score); −inf is never chosen."""
+def _choose(rng: np.random.Generator, scores: np.ndarray) -> np.ndarray:
+    """An option for each game with probability proportional to exp(score); a score of −inf has probability
+    0."""
     return exponential_mechanism(rng, scores, epsilon=2, sensitivity=1, allowed=np.isfinite(scores))

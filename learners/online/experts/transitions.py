@@ -1,4 +1,4 @@
-"""The states that experts can be in, and the moves between them."""
+"""The states of an automaton that experts can reach, and the transitions between them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,21 @@ from arena.errors import Unsupported
 from arena.littlestone import START, Automaton
 from arena.points import freeze
 
-MOST_ENTRIES = 2**24  # of a table of states by points
+MOST_ENTRIES = 2**24  # states x points
 
 
 @attrs.frozen(eq=False)
-class Moves:
-    """The part of an automaton that so many mistakes can reach, its states numbered anew from 0, the start.
+class Transitions:
+    """The part of an automaton within a number of mistakes of the start; states are renumbered from 0, the
+    start.
 
-    A mistake that no concept could explain is no move, nor is one beyond those that are counted.
+    A mistake that no concept explains is not a transition, nor is one beyond the given number.
 
-    Shapes: S states, X points, A moves, sorted by where they lead. states (S,): in the automaton's terms.
+    Shapes: S states, X points, A transitions, sorted by target. states (S,): the numbers in the automaton.
     wrong (2·X, S) uint8: row X·y + x says whether a state errs on (x, y). live (S, X) bool: whether a mistake
-    at x is a move. after (S, X): the state that follows, anything where there is no move. source, point,
-    target (A,): the moves. reached (R,): their distinct targets; starts (R,): where the moves to each begin.
+    at x is a transition. after (S, X): the next state, arbitrary where there is no transition. source, point,
+    target (A,): the transitions. reached (R,): the distinct targets; starts (R,): the first transition to
+    each.
     """
 
     states: np.ndarray = attrs.field(converter=freeze)
@@ -42,34 +44,34 @@ class Moves:
         return self.live.shape[1]
 
     @property
-    def numbers(self) -> int:
-        """How many numbers a game needs for each round at which an expert may have moved last."""
+    def numbers_per_end(self) -> int:
+        """The numbers that a game needs for each end at which an expert may have moved last."""
         return len(self.states) + len(self.source)
 
 
 @lru_cache(maxsize=32)
-def moves(automaton: Automaton, points: int, mistakes: int) -> Moves:
-    """The states that up to `mistakes` mistakes lead to from the start.
+def build_transitions(automaton: Automaton, points: int, mistakes: int) -> Transitions:
+    """The states that at most `mistakes` mistakes reach from the start, and the transitions between them.
 
     Raises: Unsupported if there are too many.
     """
     columns = np.arange(points)
-    states = _reached(automaton, columns, mistakes)
+    states = _reachable_states(automaton, columns, mistakes)
     after = automaton.after_mistake(states[:, None], columns)
     order = np.argsort(states)
     place = np.minimum(np.searchsorted(states, after, sorter=order), len(states) - 1)
-    numbered = order[place]
-    live = states[numbered] == after
+    successor = order[place]
+    live = states[successor] == after
     source, point = np.nonzero(live)
-    target = numbered[live]
+    target = successor[live]
     by_target = np.argsort(target, kind="stable")
     reached, starts = np.unique(target[by_target], return_index=True)
     ones = automaton.labels(states, columns[:, None])
-    return Moves(
+    return Transitions(
         states=states,
         wrong=np.concatenate([ones, ~ones]).astype(np.uint8),
         live=live,
-        after=numbered,
+        after=successor,
         source=source[by_target],
         point=point[by_target],
         target=target[by_target],
@@ -78,7 +80,7 @@ def moves(automaton: Automaton, points: int, mistakes: int) -> Moves:
     )
 
 
-def _reached(automaton: Automaton, columns: np.ndarray, mistakes: int) -> np.ndarray:
+def _reachable_states(automaton: Automaton, columns: np.ndarray, mistakes: int) -> np.ndarray:
     states = latest = np.array([START])
     for _ in range(mistakes):
         after = automaton.after_mistake(latest[:, None], columns)
@@ -86,8 +88,8 @@ def _reached(automaton: Automaton, columns: np.ndarray, mistakes: int) -> np.nda
         states = np.append(states, latest)
         if states.size * columns.size > MOST_ENTRIES:
             raise Unsupported(
-                f"{automaton.concept_class} gives experts at least {states.size:,} states on "
-                f"{columns.size:,} points, over {MOST_ENTRIES:,} in all",
+                f"{automaton.concept_class} has at least {states.size:,} states of experts on "
+                f"{columns.size:,} points, which exceeds {MOST_ENTRIES:,} entries",
                 remedy="Choose a smaller domain, or fewer mistakes.",
             )
     return states

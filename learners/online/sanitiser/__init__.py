@@ -1,25 +1,30 @@
-"""Private synthetic data that a class of functions cannot tell from the real: section 2.3 and Appendix D of
-Li, Wang, Ye, for finite classes on finite domains.
+"""Private synthetic data for a class of functions: section 2.3 and Appendix D of Li, Wang, Ye.
 
-Datasets are counts of the points of the domain, and a table of games is sanitised at once.
+For finite classes on finite domains. Datasets are counts of the points of the domain, one row for each game
+of a batch. Algorithms and proofs: docs/proofs/sanitiser.md.
 """
 
 from learners.online.sanitiser.discriminator import WIN, Discriminator
 from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner, SubsampledLearner
-from learners.online.sanitiser.generator import Generator
-from learners.online.sanitiser.labelled import labelled
-from learners.online.sanitiser.sanitiser import Sanitised, Sanitiser, rounded, rounding_error
+from learners.online.sanitiser.generator import ProposalGenerator
+from learners.online.sanitiser.sanitiser import (
+    SanitisedData,
+    Sanitiser,
+    error_functions,
+    round_to_counts,
+    rounding_error,
+)
 
 __all__ = [
     "WIN",
     "Discriminator",
     "EmpiricalLearner",
     "ExponentialLearner",
-    "Generator",
-    "Sanitised",
+    "ProposalGenerator",
+    "SanitisedData",
     "Sanitiser",
     "SubsampledLearner",
-    "labelled",
-    "rounded",
+    "error_functions",
+    "round_to_counts",
     "rounding_error",
 ]

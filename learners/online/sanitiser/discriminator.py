@@ -1,4 +1,4 @@
-"""The discriminator of sequential fooling: finds what tells a proposal from the data, or gives up."""
+"""The discriminator of the sanitiser: finds a function that distinguishes a proposal from the data."""
 
 from __future__ import annotations
 
@@ -11,22 +11,17 @@ from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
 from learners.online.sanitiser.empirical import EmpiricalLearner
 
-WIN = -1  # no function was found
+WIN = -1  # the answer if no function was found
 
 
 @attrs.frozen(eq=False)
 class Discriminator:
-    """Lemma D.7 of Li, Wang, Ye: a function whose mean on the data exceeds that on the proposal, or `WIN`.
+    """Lemma D.7 of Li, Wang, Ye: a function whose mean on the data exceeds its mean under the proposal, or
+    `WIN`.
 
-    1. Cut the functions into k = ⌈10/alpha⌉ blocks by their means on the proposal, ((i − 1)/k, i/k]. Choose
-       the block whose best mean on the data exceeds i/k most, by the exponential mechanism.
-    2. Learn the block privately on the data with all labels 1: a function with a large mean on the data.
-    3. Answer it if its noisy mean exceeds i/k by 3·alpha/5.
-
-    Every step costs `epsilon`, the learner's its own. For n examples the noise of step 3 is
-    Lap(1/(epsilon·n)): the paper prints the scale without n, while the proof bounds what it is with n. Its ε
-    is 3·epsilon here. Functions with a mean of 0 are in the first block; a mean on the edge of two blocks is
-    in the lower one alone.
+    A block of functions is chosen by the exponential mechanism, a function of the block is learned privately,
+    and it is the answer if its noisy mean is large enough. Each of the three steps costs `epsilon`; the
+    learner's privacy is its own. Details and deviations: docs/proofs/sanitiser.md.
 
     functions: (F, D) bool, with the complement of each. alpha: the error of the proposals that win.
     """
@@ -41,30 +36,31 @@ class Discriminator:
         return math.ceil(10 / self.alpha)
 
     def slack(self, beta: float) -> float:
-        """How far counts may be off at each of the steps, but with probability `beta` for each at most."""
-        chosen = 2 * math.log(self.blocks / beta) / self.epsilon
+        """The error of the counts in each step, except with probability at most `beta` for each step."""
+        choice = 2 * math.log(self.blocks / beta) / self.epsilon
         noise = math.log(1 / beta) / self.epsilon
-        return max(chosen, noise, self.learner.excess(len(self.functions), beta))
+        return max(choice, noise, self.learner.excess_errors(len(self.functions), beta))
 
     def respond(self, rng: np.random.Generator, counts: np.ndarray, proposals: np.ndarray) -> np.ndarray:
-        """(n,) rows of `functions`, or `WIN`.
+        """The answers: rows of `functions`, or `WIN`, (n,).
 
-        Shapes: counts (n, D), as many examples in every game; proposals (n, D), distributions.
+        Shapes: counts (n, D), with the same number of examples in every game; proposals (n, D),
+        distributions.
         """
         if not len(counts):
             return np.empty(0, np.intp)
         size = int(counts[0].sum())
         sums = counts.astype(float) @ self.functions.T
         block = self._block(proposals)
-        chosen = self._choose_block(rng, sums, block, size)
-        inside = block == chosen[:, None]
-        found = self.learner.learn(rng, self.functions, np.zeros_like(counts), counts, inside)
-        noisy = sums[np.arange(len(sums)), found] + laplace(rng, np.empty(len(sums)), 1 / self.epsilon)
-        exceeds = noisy - self._edge(chosen, size) >= 3 * self.alpha / 5 * size
-        return np.where(exceeds, found, WIN)
+        choice = self._choose_block(rng, sums, block, size)
+        allowed = block == choice[:, None]
+        learned = self.learner.learn(rng, self.functions, np.zeros_like(counts), counts, allowed)
+        noisy = sums[np.arange(len(sums)), learned] + laplace(rng, np.empty(len(sums)), 1 / self.epsilon)
+        exceeds = noisy - self._edge(choice, size) >= 3 * self.alpha / 5 * size
+        return np.where(exceeds, learned, WIN)
 
     def _block(self, proposals: np.ndarray) -> np.ndarray:
-        """(n, F): the block of each function, from 0."""
+        """(n, F): the number of the block of each function."""
         means = proposals @ self.functions.T
         return np.clip(np.ceil(means * self.blocks).astype(int) - 1, 0, self.blocks - 1)
 

@@ -1,4 +1,5 @@
-"""The sanitiser: generator against discriminator, for as many calls as privacy is paid for."""
+"""The sanitiser: a generator and a discriminator alternate, for a number of calls that the privacy budget
+allows."""
 
 from __future__ import annotations
 
@@ -9,21 +10,22 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
+from arena.settings import at_least, check_value, less_than
 from learners.mechanisms.accounting.composition import Guarantee, best_composition
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.parameter_checks import check_positive
 from learners.online.sanitiser.discriminator import WIN, Discriminator
 from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner
-from learners.online.sanitiser.generator import Generator, most_updates
+from learners.online.sanitiser.generator import ProposalGenerator, answers_bound
 
-_STEPS = 3  # of a call of the discriminator, with the learner's
+_STEPS = 3  # private steps in a call of the discriminator, including the learner's
 
 
 @attrs.frozen(eq=False)
-class Sanitised:
-    """What the sanitiser found.
+class SanitisedData:
+    """The result of the sanitiser.
 
-    distribution: (n, D), one a game. won: (n,) bool: whether the discriminator gave up.
+    distribution: (n, D), one for each game. won: (n,) bool: whether the discriminator answered WIN.
     """
 
     distribution: np.ndarray
@@ -32,20 +34,17 @@ class Sanitised:
 
 @attrs.frozen(eq=False)
 class Sanitiser:
-    """A distribution under which every function has nearly its mean on the data (Definition 2.7).
+    """A distribution under which every function has nearly its mean on the data (Definition 2.7, Theorem
+    4.2).
 
-    Theorem 4.2 of Li, Wang, Ye: the generator proposes, the discriminator answers a function that tells the
-    proposal from the data, until it answers WIN. Finite classes make both parts simpler: see there.
+    The generator proposes a distribution; the discriminator answers with a function that distinguishes it
+    from the data, until it answers WIN or the calls are used up. Error bound: `sample_size` and
+    docs/proofs/sanitiser.md.
 
-    With the defaults of `calls` and `rate`, and `sample_size(beta)` examples or more, the error is at most
-    `alpha` but with probability beta at most. Fewer calls cost less privacy, and so may find better
-    distributions of few examples; where the calls end before WIN the last proposal is taken, where the
-    paper's learner stops.
-
-    functions: (C, D) bool. epsilon (nats), delta: of one run, for one replaced example; they set the ε of a
-    step, and `guarantee` is what the steps cost. alpha: the error aimed at. calls: of the discriminator, at
-    most. rate: of the generator, by default 2·alpha. learner: by default the exponential mechanism, at the ε
-    of a step; another one's privacy is its own and comes on top.
+    functions: (C, D) bool. epsilon (nats), delta: of one run, for one replaced example; they determine the ε
+    of a step, and `guarantee` is the cost of the steps. alpha: the target error. calls: the largest number of
+    calls of the discriminator. rate: of the generator, default 2·alpha. learner: default the exponential
+    mechanism at the ε of a step; the privacy of another learner is added to that of the steps.
     """
 
     functions: np.ndarray
@@ -58,64 +57,65 @@ class Sanitiser:
 
     def __attrs_post_init__(self) -> None:
         check_positive(epsilon=self.epsilon, alpha=self.alpha, rate=self._rate)
-        if not 0 <= self.delta < 1:
-            raise InvalidArgument("delta must be a probability below 1", value=self.delta)
-        if self.calls is not None and self.calls < 1:
-            raise InvalidArgument("there is at least one call", value=self.calls)
+        check_value("delta", self.delta, at_least(0), less_than(1))
+        if self.calls is not None:
+            check_value("calls", self.calls, at_least(1))
 
     @property
     def most_calls(self) -> int:
-        """Calls of the discriminator: those that are paid for."""
+        """The number of calls of the discriminator that the privacy budget covers."""
         if self.calls is not None:
             return self.calls
-        return most_updates(self.functions.shape[1], self.alpha, self._rate) + 1
+        return answers_bound(self.functions.shape[1], self.alpha, self._rate) + 1
 
     @cached_property
     def step(self) -> float:
-        """The ε of a step: the largest at which all of them, three a call, are within (epsilon, delta)."""
+        """The ε of a step: the largest at which all steps, three in each call, satisfy (epsilon, delta)."""
         steps = _STEPS * self.most_calls
-        return largest_affordable(lambda step: _composed(steps, step, 0.0, self.delta).epsilon, self.epsilon)
+        return largest_affordable(lambda step: _compose(steps, step, 0.0, self.delta).epsilon, self.epsilon)
 
     def guarantee(self, size: int) -> Guarantee:
-        """What a run on `size` examples costs for one that is replaced."""
+        """The privacy of one run on `size` examples, for one replaced example."""
         if self.learner is None:
-            return _composed(_STEPS * self.most_calls, self.step, 0.0, self.delta)
-        steps = _composed((_STEPS - 1) * self.most_calls, self.step, 0.0, self.delta / 2)
-        learned = _composed(self.most_calls, *self.learner.guarantee(size), self.delta / 2)
+            return _compose(_STEPS * self.most_calls, self.step, 0.0, self.delta)
+        steps = _compose((_STEPS - 1) * self.most_calls, self.step, 0.0, self.delta / 2)
+        learned = _compose(self.most_calls, *self.learner.guarantee(size), self.delta / 2)
         return Guarantee(steps.epsilon + learned.epsilon, steps.delta + learned.delta)
 
     def sample_size(self, beta: float) -> float:
-        """The examples from which on every error is at most `alpha`, but with probability `beta` at most.
+        """The least number of examples with error at most `alpha`, except with probability at most `beta`.
 
-        Lemma D.7 with its constants kept: each of the three steps of a call is off by alpha/10 at most.
-        Infinite where nothing is known: with few calls, or a learner that does not tell.
+        Lemma D.7 with its constants: each of the three steps of a call is off by at most alpha/10. Infinite
+        if there is no bound: with too few calls, or for a learner without one.
         """
-        enough = 0 < self._rate < 4 * self.alpha and self.most_calls > most_updates(
+        enough = 0 < self._rate < 4 * self.alpha and self.most_calls > answers_bound(
             self.functions.shape[1], self.alpha, self._rate
         )
         slack = self._discriminator.slack(beta / (_STEPS * self.most_calls))
         return math.ceil(10 / self.alpha * slack) if enough and slack < math.inf else math.inf
 
-    def run(self, rng: np.random.Generator, counts: np.ndarray) -> Sanitised:
-        """Sanitise a dataset a game.
+    def run(self, rng: np.random.Generator, counts: np.ndarray) -> SanitisedData:
+        """Sanitise one dataset for each game.
 
-        Shapes: counts (n, D), how often each point occurs; as many examples in every game.
+        Shapes: counts (n, D), the number of occurrences of each point.
         Raises: InvalidArgument if the games have different numbers of examples.
         """
         if len(counts) and (counts.sum(axis=1) != counts[0].sum()).any():
-            raise InvalidArgument("games that are sanitised together have equally many examples")
-        found = self._discriminator
-        generator = Generator(*counts.shape, rate=self._rate)
-        going = np.arange(len(counts))
+            raise InvalidArgument(
+                "all games that are sanitised together must have the same number of examples"
+            )
+        discriminator = self._discriminator
+        generator = ProposalGenerator(*counts.shape, rate=self._rate)
+        running = np.arange(len(counts))
         for _ in range(self.most_calls):
-            answers = found.respond(rng, counts[going], generator.proposals[going])
-            going, answers = going[answers != WIN], answers[answers != WIN]
-            generator.update(going, found.functions[answers])
-            if not going.size:
+            answers = discriminator.respond(rng, counts[running], generator.proposals[running])
+            running, answers = running[answers != WIN], answers[answers != WIN]
+            generator.update(running, discriminator.functions[answers])
+            if not running.size:
                 break
         won = np.ones(len(counts), bool)
-        won[going] = False
-        return Sanitised(generator.proposals, won)
+        won[running] = False
+        return SanitisedData(generator.proposals, won)
 
     @property
     def _rate(self) -> float:
@@ -128,27 +128,42 @@ class Sanitiser:
         return Discriminator(both, self.alpha, self.step, learner)
 
 
-def rounded(distribution: np.ndarray, size: int) -> np.ndarray:
-    """Synthetic data: `size` examples a game, (n, D) whole numbers, that follow the distributions (n, D).
+def error_functions(labellings: np.ndarray) -> np.ndarray:
+    """H^label, of every concept h the function (x, y) → 1[h(x) ≠ y]: (concepts, 2·points) bool.
 
-    Every sum of counts from the first point on is the nearest whole number to what it should be, so that no
-    coins are needed, and `rounding_error` bounds what a function can tell.
+    The example (x, y) is the point y·points + x. Lemma 2.8 of Li, Wang, Ye derives a sanitiser for H^label
+    from one for H, at a constant factor. On a finite domain this is not needed: H^label is a finite class on
+    twice as many points and is sanitised directly, which adds ln 2 to logarithmic terms.
+
+    Shapes: labellings (concepts, points) bool.
+
+    >>> error_functions(np.array([[False, True]])).astype(int)
+    array([[0, 1, 1, 0]])
     """
-    below = np.floor(np.cumsum(distribution, axis=1) * size + 0.5).astype(np.int64)
-    below[:, -1] = size  # rounding errors of the sum aside
-    return np.diff(below, axis=1, prepend=0)
+    return np.concatenate([labellings, ~labellings], axis=1)
+
+
+def round_to_counts(distribution: np.ndarray, size: int) -> np.ndarray:
+    """Synthetic data: counts (n, D) of `size` examples in each game that follow the distributions (n, D).
+
+    Every partial sum of counts from the first point on is rounded to the nearest integer, so that no random
+    numbers are needed; `rounding_error` bounds the error of a function's mean.
+    """
+    sums = np.floor(np.cumsum(distribution, axis=1) * size + 0.5).astype(np.int64)
+    sums[:, -1] = size  # exactly, whatever the rounding errors of the sum
+    return np.diff(sums, axis=1, prepend=0)
 
 
 def rounding_error(functions: np.ndarray, size: int) -> float:
-    """By how much the mean of a function can move when a distribution is `rounded` to `size` examples.
+    """The largest change of a function's mean under `round_to_counts` with `size` examples.
 
-    Half an example for every change between 0 and 1 along a row of functions (C, D).
+    It is half an example for every change between 0 and 1 along a row of functions (C, D).
     """
     return float((functions[:, 1:] != functions[:, :-1]).sum(axis=1).max(initial=0)) / (2 * size)
 
 
-def _composed(k: int, epsilon: float, delta: float, slack: float) -> Guarantee:
-    """`best_composition`, for which slack = 0 asks for basic composition."""
+def _compose(k: int, epsilon: float, delta: float, slack: float) -> Guarantee:
+    """`best_composition`, or basic composition for slack = 0."""
     if slack > 0:
         return best_composition(k, epsilon, delta, slack=slack)
     return Guarantee(k * epsilon, k * delta)

@@ -1,4 +1,4 @@
-"""Ensembles of teachers: what they are trained to be, on which part of a sample, and how they vote."""
+"""Ensembles of teachers: how they are trained, on which part of a sample, and how they vote."""
 
 from learners.pate.ensemble.ensemble import Ensemble
 from learners.pate.ensemble.teacher import Classifier, Minimiser, Teacher

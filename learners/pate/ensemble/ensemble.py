@@ -10,23 +10,23 @@ import numpy as np
 
 from arena.errors import Unsupported
 from arena.sample import Sample
-from learners.pate.ensemble.teacher import Taught, Teacher
+from learners.pate.ensemble.teacher import Teacher, TrainedTeacher
 
-_MOST_TRAINED = 4_096  # teachers kept
+_CACHED_TEACHERS = 4_096
 
 
 @attrs.frozen(eq=False)
 class Ensemble:
-    """K trained teachers. Those of equal parts are one object."""
+    """K trained teachers. Teachers with equal parts are the same object."""
 
-    teachers: tuple[Taught, ...]
+    teachers: tuple[TrainedTeacher, ...]
 
     def votes(self, points: np.ndarray) -> np.ndarray:
-        """(K, m) bool: how each teacher labels points (m, ...)."""
+        """(K, m) bool: the labels of each teacher for points (m, ...)."""
         return np.stack([teacher(points) for teacher in self.teachers])
 
     def ones(self, points: np.ndarray) -> np.ndarray:
-        """(m,) int64: how many teachers label points (m, ...) 1."""
+        """(m,) int64: the number of teachers with label 1 for each of points (m, ...)."""
         ones = np.zeros(len(points), np.int64)
         for teacher, times in Counter(self.teachers).items():
             ones += times * teacher(points)
@@ -34,12 +34,12 @@ class Ensemble:
 
 
 @lru_cache(maxsize=64)
-def trained(teacher: Teacher, sample: Sample, size: int, split: int) -> Ensemble:
+def train_ensemble(teacher: Teacher, sample: Sample, size: int, split: int) -> Ensemble:
     """The ensemble of `size` teachers, each trained on its part of the sample (steps 1 and 2 of Algorithm 3).
 
-    Which position of the sample goes to which teacher is drawn from `split` and the sample's size alone, so
-    it is public and the same for neighbouring samples: these share all teachers but one, and a teacher that
-    was trained on an equal part before is not trained again.
+    The division of positions among teachers depends only on `split` and the size of the sample. So it is
+    public, and the same for neighbouring samples, which share all teachers except one. Teachers with equal
+    parts are trained once.
 
     Raises: Unsupported if there are fewer examples than teachers; InvalidArgument as `Teacher.train` does.
     """
@@ -49,28 +49,29 @@ def trained(teacher: Teacher, sample: Sample, size: int, split: int) -> Ensemble
             value=sample.size,
             remedy=f"Set teachers to {sample.size:,} or less, or give more data.",
         )
-    return Ensemble(tuple(_trained(teacher, part) for part in parts_of(sample, size, split)))
+    return Ensemble(tuple(_train(teacher, part) for part in divide_sample(sample, size, split)))
 
 
-def parts_of(sample: Sample, size: int, split: int) -> list[Sample]:
-    """The parts of a sample that go to `size` teachers: even, disjoint, and at random by `split`.
+def divide_sample(sample: Sample, size: int, split: int) -> list[Sample]:
+    """The parts of a sample for `size` teachers: disjoint, of equal size up to 1, and random by the seed
+    `split`.
 
-    Each has one run an example, sorted; equal parts are one object.
+    A part holds its distinct examples in order; equal parts are the same object.
     """
     first, which = sample.kinds()
     points, labels = sample.points[first], sample.labels[first]
     order = np.random.default_rng([split, sample.size]).permutation(sample.size)
-    held = np.repeat(which, sample.counts)[order]
+    examples = np.repeat(which, sample.counts)[order]
     parts: dict[bytes, Sample] = {}
-    dealt = []
+    by_teacher = []
     for teacher in range(size):
-        rows = np.sort(held[teacher::size])
+        rows = np.sort(examples[teacher::size])
         key = rows.tobytes()
         if key not in parts:
-            own, counts = np.unique(rows, return_counts=True)
-            parts[key] = Sample(points[own], labels[own], counts)
-        dealt.append(parts[key])
-    return dealt
+            distinct, counts = np.unique(rows, return_counts=True)
+            parts[key] = Sample(points[distinct], labels[distinct], counts)
+        by_teacher.append(parts[key])
+    return by_teacher
 
 
-_trained = lru_cache(maxsize=_MOST_TRAINED)(lambda teacher, part: teacher.train(part))
+_train = lru_cache(maxsize=_CACHED_TEACHERS)(lambda teacher, part: teacher.train(part))

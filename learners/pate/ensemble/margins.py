@@ -1,6 +1,6 @@
-"""How far votes are from a tie: realised and expected margins, and Definition 17 from a sample of points.
+"""The distance of votes from a tie: realised and expected margins, and Definition 17 estimated from points.
 
-Section 4.2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. None of it is private.
+Section 4.2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. Nothing here is private.
 """
 
 from __future__ import annotations
@@ -13,18 +13,19 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
+from arena.settings import check_value, less_than, more_than
 from learners.pate.ensemble.teacher import Teacher
 
 
-def realised_margin(ones: np.ndarray, teachers: int) -> np.ndarray:
-    """Equation 1: |2·Σ_k h_k(x) − K|, from the votes for 1, in votes: 0 at a tie, K where all agree."""
+def margin_of_votes(ones: np.ndarray, teachers: int) -> np.ndarray:
+    """The realised margin (equation 1), |2·Σ_k h_k(x) − K| in votes: 0 at a tie, K if all teachers agree."""
     return np.abs(2 * np.asarray(ones) - teachers)
 
 
 def vote_error(wrong: float, teachers: int) -> float:
-    """The chance that half of K independent teachers or more are wrong, each with chance `wrong`.
+    """The probability that at least half of K independent teachers are wrong, each with probability `wrong`.
 
-    At most exp(−2Kξ²) where `wrong` is at most 1/2 − ξ (Hoeffding's inequality, Example 2 of the paper).
+    At most exp(−2Kξ²) if `wrong` ≤ 1/2 − ξ (Hoeffding's inequality, Example 2 of the paper).
 
     >>> vote_error(0.25, 1), round(vote_error(0.25, 101), 8)
     (0.25, 3e-08)
@@ -35,8 +36,7 @@ def vote_error(wrong: float, teachers: int) -> float:
 
 
 def fresh_parts(sample: Sample, size: int, count: int, rng: np.random.Generator) -> Iterable[Sample]:
-    """`count` independent samples of `size` examples each, drawn from a sample with replacement: as fresh as
-    its empirical distribution gives them."""
+    """`count` independent samples of `size` examples each, from the empirical distribution of a sample."""
     points, labels = sample.rows()
     for _ in range(count):
         drawn = rng.integers(0, sample.size, size)
@@ -47,7 +47,7 @@ def fresh_parts(sample: Sample, size: int, count: int, rng: np.random.Generator)
 class Margins:
     """Expected margins at points, estimated from independent teachers.
 
-    Shapes: mean (m,), the share of teachers that say 1. teachers: how many there were.
+    Shapes: mean (m,), the share of teachers with label 1. teachers: their number.
     """
 
     mean: np.ndarray
@@ -55,48 +55,50 @@ class Margins:
 
     @property
     def expected(self) -> np.ndarray:
-        """(m,): equation 4 with the share in place of the chance, |share − 1/2|; on average a bit too large
-        near 0."""
+        """(m,): equation 4 with the share for the probability, |share − 1/2|; slightly biased upwards near
+        0."""
         return np.abs(self.mean - 0.5)
 
     @property
-    def limit(self) -> np.ndarray:
-        """(m,) bool: the votes of infinitely many teachers, h_∞^agg, as estimated."""
+    def majority_limit(self) -> np.ndarray:
+        """(m,) bool: an estimate of the vote of infinitely many teachers, h_∞^agg."""
         return self.mean >= 0.5
 
-    def off(self, miss: float) -> float:
-        """By how much an expected margin may be off, at all points together but for a chance `miss`:
-        Hoeffding's inequality and a union bound."""
+    def error(self, miss: float) -> float:
+        """A bound on the errors of all expected margins together, except with probability `miss`.
+
+        By Hoeffding's inequality and a union bound.
+        """
         return math.sqrt(math.log(2 * len(self.mean) / miss) / (2 * self.teachers))
 
-    def high_margin(self, xi: np.ndarray | float, *, miss: float = 0.05) -> HighMargin:
+    def high_margin(self, xi: np.ndarray | float, *, miss: float = 0.05) -> HighMarginBand:
         """ν as a function of ξ, P[Δ(x) ≤ ξ] ≤ ν, if the points are independent draws.
 
-        The band holds for all ξ together but for a chance `miss`: half of it for the expected margins
-        (`off`), half for their distribution (Dvoretzky, Kiefer, Wolfowitz, with Massart's constant).
+        The band holds for all ξ together, except with probability `miss`: half of it for the expected margins
+        (`error`), half for their distribution (Dvoretzky, Kiefer, Wolfowitz, with Massart's constant).
 
-        Shapes: xi (k,), of at least 0.
+        Shapes: xi (k,), at least 0.
         """
-        if not 0 < miss < 1:
-            raise InvalidArgument("miss must be between 0 and 1", value=miss)
+        check_value("miss", miss, more_than(0), less_than(1))
         xi = np.atleast_1d(np.asarray(xi, float))
         ordered = np.sort(self.expected)
-        off, wide = self.off(miss / 2), math.sqrt(math.log(4 / miss) / (2 * len(ordered)))
+        error, width = self.error(miss / 2), math.sqrt(math.log(4 / miss) / (2 * len(ordered)))
 
         def share(at: np.ndarray) -> np.ndarray:
             return np.searchsorted(ordered, at + 1e-12, side="right") / len(ordered)
 
-        lower = np.maximum(share(xi - off) - wide, 0.0)
-        return HighMargin(xi, share(xi), lower, np.minimum(share(xi + off) + wide, 1.0), miss)
+        lower = np.maximum(share(xi - error) - width, 0.0)
+        return HighMarginBand(xi, share(xi), lower, np.minimum(share(xi + error) + width, 1.0), miss)
 
 
 @attrs.frozen(eq=False)
-class HighMargin:
-    """Definition 17 from data: a learning problem is (ν, ξ)-approximately high-margin if P[Δ(x) ≤ ξ] ≤ ν. (It
-    is printed with > for ≤, which its own explanation turns round.)
+class HighMarginBand:
+    """Definition 17 from data: a learning problem is (ν, ξ)-approximately high-margin if P[Δ(x) ≤ ξ] ≤ ν.
+
+    (The paper prints > for ≤, which its own explanation corrects.)
 
     Shapes: xi, nu, lower, upper (k,): the share of points with Δ ≤ ξ, and its band.
-    miss: the chance that the band misses P[Δ ≤ ξ] at any ξ.
+    miss: the probability that the band does not contain P[Δ ≤ ξ] at some ξ.
     """
 
     xi: np.ndarray
@@ -106,10 +108,10 @@ class HighMargin:
     miss: float
 
 
-def expected_margins(teacher: Teacher, samples: Iterable[Sample], points: np.ndarray) -> Margins:
-    """Train a teacher on each sample and count how they label points (m, ...).
+def estimate_margins(teacher: Teacher, samples: Iterable[Sample], points: np.ndarray) -> Margins:
+    """Train a teacher on each sample and count their labels for points (m, ...).
 
-    The samples are to be independent draws of n/K examples: fresh ones, or `fresh_parts`.
+    The samples must be independent draws of n/K examples, for instance `fresh_parts`.
 
     Raises: InvalidArgument if there are none, or as `Teacher.train` does.
     """

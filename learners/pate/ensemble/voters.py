@@ -1,4 +1,4 @@
-"""What learners before Voting share: their settings, teachers at a table, and the law of their answers."""
+"""The base of the learners for the referee Voting: settings, votes, and the distribution of answers."""
 
 from __future__ import annotations
 
@@ -18,30 +18,30 @@ from arena.points import hash_rows, is_shared
 from arena.sample import Sample, Training
 from arena.settings import at_least, setting, whole
 from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
-from learners.pate.ensemble.ensemble import Ensemble, trained
+from learners.pate.ensemble.ensemble import Ensemble, train_ensemble
 from learners.pate.ensemble.teacher import Teacher
 
-_MOST_KEPT = 4_096  # points whose votes a table keeps
+_CACHED_POINTS = 4_096  # points whose votes are kept
 
 
 @attrs.frozen
 class Voters(EnsembleLearner):
-    """Base of the specs before Voting: the teachers answer ℓ queries by their vote."""
+    """Base of the learners for Voting: the teachers answer ℓ queries by their vote."""
 
     protocols = ("Voting",)
 
     teacher: Teacher = teacher_setting(Thresholds(), "thresholds")
-    queries: int = setting(100, help="ℓ, the answers before it halts", check=[whole, at_least(1)])
+    queries: int = setting(100, help="ℓ, the number of answers before it halts", check=[whole, at_least(1)])
 
     @property
-    def telling_margin(self) -> float:
-        """How many votes below the tie one vote more or less shows most in a single answer, about."""
+    def critical_margin(self) -> float:
+        """About how many votes below a tie one more vote changes the distribution of an answer most."""
         return 0.0
 
     def ensemble(self, sample: Sample) -> Ensemble:
-        """Its teachers, trained on a sample.
+        """The teachers, trained on a sample.
 
-        Raises: InvalidArgument for points of another shape; as `learners.pate.ensemble.ensemble.trained` does.
+        Raises: InvalidArgument for points of another shape; otherwise as `train_ensemble` does.
         """
         if sample.points.shape[1:] != self.point_shape:
             raise InvalidArgument(
@@ -49,62 +49,62 @@ class Voters(EnsembleLearner):
                 value=sample.points.shape[1:],
                 remedy="Write the features of a point after a colon: LogisticRegression:112.",
             )
-        return trained(self.teacher, sample, self.teachers, self.split)
+        return train_ensemble(self.teacher, sample, self.teachers, self.split)
 
 
-class Counting(Protocol):
-    """Teachers that tell how many of them label points 1, as an `Ensemble` does."""
+class VotingTeachers(Protocol):
+    """Trained teachers that count their votes for label 1, such as an `Ensemble`."""
 
     def ones(self, points: np.ndarray) -> np.ndarray:
-        """(m,) int64, of points (m, ...)."""
+        """(m,) int64: the number of teachers with label 1 for each of points (m, ...)."""
 
     def __hash__(self) -> int: ...
 
 
 class VoteCounts:
-    """The votes for 1 of several ensembles, remembered by point.
+    """The votes for label 1 of several ensembles, cached by point.
 
-    Points are told apart by their numbers, or by a hash of 64 bits of their vectors.
+    The cache keys are the points if these are numbers, and 64-bit hashes if they are vectors.
     """
 
-    def __init__(self, ensembles: Sequence[Counting]) -> None:
+    def __init__(self, ensembles: Sequence[VotingTeachers]) -> None:
         self._ensembles = ensembles
         self._keys = np.zeros(0)
         self._counts = np.zeros((0, len(ensembles)), np.int64)
         self._prepared = self._keys, self._counts
 
     def ones(self, x: np.ndarray, which: Any) -> np.ndarray:
-        """(n,) int64: how many teachers of ensemble which[g] label the point of game g 1; x is (n, ...), or
+        """(n,) int64: the votes for label 1 of ensemble which[g] at the point of game g; x is (n, ...), or
         one point (1, ...)."""
         keys = _keys(x)
-        place, known = self._places(keys)
-        if not known.all():
-            kept = len(self._keys) - len(self._prepared[0])
-            if kept + np.count_nonzero(~known) > _MOST_KEPT:
+        position, cached = self._find(keys)
+        if not cached.all():
+            count = len(self._keys) - len(self._prepared[0])
+            if count + np.count_nonzero(~cached) > _CACHED_POINTS:
                 self._keys, self._counts = self._prepared
-                _, known = self._places(keys)
-            self._learn(x[~known], keys[~known])
-            place, _ = self._places(keys)
-        return np.asarray(self._counts[place, which])
+                _, cached = self._find(keys)
+            self._add(x[~cached], keys[~cached])
+            position, _ = self._find(keys)
+        return np.asarray(self._counts[position, which])
 
     def prepare(self, points: np.ndarray) -> None:
-        """Count the votes at points (m, ...) at once, and never forget them."""
-        self._learn(points, _keys(points))
+        """Count the votes at points (m, ...) at once, and keep them in the cache for good."""
+        self._add(points, _keys(points))
         self._prepared = self._keys, self._counts
 
-    def _places(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """(n,): where each key is, and whether it is known."""
+    def _find(self, keys: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        """(n,) each: the position of each key in the cache, and whether it is there."""
         if not len(self._keys):
             return np.zeros(len(keys), np.intp), np.zeros(len(keys), bool)
-        place = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
-        return place, self._keys[place] == keys
+        position = np.minimum(np.searchsorted(self._keys, keys), len(self._keys) - 1)
+        return position, self._keys[position] == keys
 
-    def _learn(self, points: np.ndarray, keys: np.ndarray) -> None:
+    def _add(self, points: np.ndarray, keys: np.ndarray) -> None:
         new, first = np.unique(keys, return_index=True)
-        unknown = ~self._places(new)[1]
-        if not unknown.any():
+        missing = ~self._find(new)[1]
+        if not missing.any():
             return
-        new, first = new[unknown], first[unknown]
+        new, first = new[missing], first[missing]
         counts = [ensemble.ones(points[first]) for ensemble in self._ensembles]
         merged = np.concatenate([self._keys.astype(new.dtype), new])
         order = np.argsort(merged)
@@ -113,24 +113,25 @@ class VoteCounts:
 
 
 @lru_cache(maxsize=16)
-def vote_counts(*ensembles: Counting) -> VoteCounts:
-    """The votes for 1 of these ensembles, the same for all tables of an audit, which ask the same points."""
+def vote_counts(*ensembles: VotingTeachers) -> VoteCounts:
+    """The vote counts of these ensembles, shared by the batches of an audit, which query the same points."""
     return VoteCounts(ensembles)
 
 
 def _keys(points: np.ndarray) -> np.ndarray:
-    """(n,): one number for each of points (n, ...), equal for equal points."""
+    """(n,): a cache key for each of points (n, ...), equal for equal points."""
     numbers = points.astype(np.float64) + 0.0  # -0.0 equals 0.0 but has other bits
     return numbers if numbers.ndim == 1 else hash_rows(numbers.reshape(len(numbers), prod(points.shape[1:])))
 
 
 class VotersState:
-    """Base of the seats: trains teachers and counts their votes. An algorithm gives `_answer`."""
+    """Base of the running learners: trains teachers and counts their votes. A subclass implements
+    `_answer`."""
 
     def __init__(self, spec: Voters, games: int) -> None:
         self._spec = spec
         self._games = games
-        self._asked = 0
+        self._answered = 0
         self._halted = np.zeros(games, bool)
 
     @property
@@ -138,59 +139,61 @@ class VotersState:
         return self._halted
 
     def train(self, training: Training) -> None:
-        """Train the teachers of every sample of the table, once for all its games."""
-        self.hear([self._spec.ensemble(sample) for sample in training.samples], training.which)
+        """Train the teachers of every sample of the batch, once for all its games."""
+        self.use_ensembles([self._spec.ensemble(sample) for sample in training.samples], training.which)
 
-    def hear(self, ensembles: Sequence[Counting], which: np.ndarray) -> None:
-        """Count the votes of teachers that have been trained; which (n,) tells whose in each game."""
-        self._votes_for_1 = vote_counts(*ensembles)
+    def use_ensembles(self, ensembles: Sequence[VotingTeachers], which: np.ndarray) -> None:
+        """Use teachers that have been trained elsewhere; which (n,) is the ensemble of each game."""
+        self._vote_counts = vote_counts(*ensembles)
         self._which = which
 
     def prepare(self, points: np.ndarray) -> None:
-        """Count the votes at points (m, ...) that may be asked about, all at once, which is much faster than
-        one point after the other. Call it after `train`; it changes no answer.
+        """Count the votes at points (m, ...) that may be queried, all at once, which is much faster than one
+        by one.
+
+        Call it after `train`; it does not change any answer.
         """
-        self._votes_for_1.prepare(points)
+        self._vote_counts.prepare(points)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
-        """One answer a game; after ℓ of them every game has halted."""
-        if self._asked == self._spec.queries:
+        """One answer for each game; after ℓ answers every game has halted."""
+        if self._answered == self._spec.queries:
             return np.zeros(self._games, np.int8)
-        self._asked += 1
+        self._answered += 1
         answers = self._answer(self.ones(x))
-        if self._asked == self._spec.queries:
+        if self._answered == self._spec.queries:
             self._halted = np.ones(self._games, bool)
         return answers
 
     def votes(self, x: Any) -> np.ndarray:
-        """The mean votes (n,), for a player that seats the learner at a table of its own."""
+        """The mean votes (n,), for an adversary that simulates the learner."""
         return self.ones(np.broadcast_to(x, (self._games, *self._spec.point_shape))) / self._spec.teachers
 
     def ones(self, x: np.ndarray) -> np.ndarray:
-        """(n,) int64: how many teachers of each game label its point of x (n, ...) 1."""
-        return self._votes_for_1.ones(x[:1] if is_shared(x) else x, self._which)
+        """(n,) int64: the votes for label 1 in each game at its point of x (n, ...)."""
+        return self._vote_counts.ones(x[:1] if is_shared(x) else x, self._which)
 
     @abstractmethod
     def _answer(self, ones: np.ndarray) -> np.ndarray:
-        """The answers to queries with so many votes for 1 (n,); may halt games."""
+        """The answers to queries with `ones` (n,) votes for label 1; may halt games."""
 
 
 class VotingLaw(AnswerLaw):
-    """Base of the laws of answers: they depend on a point by its votes alone."""
+    """Base of the distributions of answers, which depend on a point only through its votes."""
 
     def __init__(self, spec: Any, sample: Sample) -> None:
         self._spec = spec
         self._ensemble = spec.ensemble(sample)
-        self._votes_for_1 = vote_counts(self._ensemble)
+        self._vote_counts = vote_counts(self._ensemble)
 
     @property
     def last(self) -> int:
         return self._spec.queries
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
-        ones = self._votes_for_1.ones(x[:1] if is_shared(x) else x, 0)
-        return self._after(measure, np.broadcast_to(ones, len(x)))
+        ones = self._vote_counts.ones(x[:1] if is_shared(x) else x, 0)
+        return self._step_by_votes(measure, np.broadcast_to(ones, len(x)))
 
     @abstractmethod
-    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
-        """(k, n, m), as `step`, for queries with so many votes for 1 (n,)."""
+    def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+        """(k, n, m), as `step`, for queries with `ones` (n,) votes for label 1."""

@@ -1,32 +1,32 @@
-"""Students: what is learned from labels that an aggregator of votes releases for public points.
+"""Students: rules learned from an aggregator's answers on public points.
 
-A student is a function of a labelling service (anything with `predict` and `halted`, for instance a seated
-aggregator) and of public points, so that learners before Release and experiments can use it alike.
+A student is a function of a labelling service (an object with `predict` and `halted`, such as a running
+aggregator) and of public points, so that learners for Release and experiments can use it alike.
 """
 
-from learners.pate.students.active import ActiveStudent, Lesson, learn
-from learners.pate.students.disagreement import Disagreement
-from learners.pate.students.forced_label import ForcedLabel
-from learners.pate.students.gradient_steps import GradientSteps
+from learners.pate.students.active import ActiveStudent, LearningResult, learn
+from learners.pate.students.disagreement_student import DisagreementStudent
+from learners.pate.students.forced_label_student import ForcedLabelStudent
+from learners.pate.students.gradient_step_student import GradientStepStudent
 from learners.pate.students.odometer import gaussian_epsilon, odometer
-from learners.pate.students.passive import Service, answers_of, taught
+from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
 from learners.pate.students.public_points import PublicPoints
-from learners.pate.students.rules import Rule, fitted, rule_class
+from learners.pate.students.rules import LearnedRule, fit_rule, rule_class
 
 __all__ = [
     "ActiveStudent",
-    "Disagreement",
-    "ForcedLabel",
-    "GradientSteps",
-    "Lesson",
+    "DisagreementStudent",
+    "ForcedLabelStudent",
+    "GradientStepStudent",
+    "LabellingService",
+    "LearnedRule",
+    "LearningResult",
     "PublicPoints",
-    "Rule",
-    "Service",
-    "answers_of",
-    "fitted",
+    "collect_answers",
+    "fit_answers",
+    "fit_rule",
     "gaussian_epsilon",
     "learn",
     "odometer",
     "rule_class",
-    "taught",
 ]

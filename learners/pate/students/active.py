@@ -1,4 +1,4 @@
-"""Active students: each decides, point by point along a public stream, whether to ask."""
+"""Active students, which go through a stream of public points and decide which to query."""
 
 from __future__ import annotations
 
@@ -10,69 +10,69 @@ import attrs
 import numpy as np
 
 from arena.replies import NO_LABEL
-from learners.pate.students.passive import Service, asked, prepared
-from learners.pate.students.rules import Rule
+from learners.pate.students.passive import LabellingService, ask, prepare_service
+from learners.pate.students.rules import LearnedRule
 
 
 @attrs.frozen(eq=False)
-class Lesson:
-    """What an active student has learned.
+class LearningResult:
+    """The result of an active student.
 
-    asked: the places of the points that it asked about, in order. answers: what it was told, 0, 1 or ⊥.
-    seen: how many points of the stream it looked at. cut: it wanted to ask more than the service answers.
+    asked: the positions of the points that it queried, in order. answers: 0, 1 or ⊥. seen: the number of
+    points of the stream that it examined. cut: whether it stopped because the service gave no more answers.
     """
 
-    rule: Rule
+    rule: LearnedRule
     asked: tuple[int, ...]
     answers: tuple[int, ...]
     seen: int
     cut: bool
 
 
-# Yields the place of a point to ask about, is sent the answer, or NO_LABEL if there are no more answers.
-Questions: TypeAlias = Generator[int, int, Lesson]
+# Yields the position of a point to query; receives the answer, or NO_LABEL if there are no more answers.
+Questions: TypeAlias = Generator[int, int, LearningResult]
 
 
 @attrs.frozen
 class ActiveStudent(ABC):
-    """A way to choose what to ask. It draws no coins."""
+    """A method of choosing queries. It is deterministic."""
 
     @abstractmethod
     def questions(self, points: np.ndarray) -> Questions:
-        """The questions of one game about points (m, ...), and what was learned."""
+        """The queries of one game about points (m, ...); returns the result."""
 
 
-def learn(student: ActiveStudent, service: Service, points: np.ndarray) -> list[Lesson]:
-    """What the student of each game of the service's table learns.
+def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray) -> list[LearningResult]:
+    """The results of the students, one for each game of the service.
 
-    The games ask together, each its own question. One that has done asks about the first point and ignores
-    the answer: what nobody is told costs nothing. A student who wants more answers than the service gives is
-    told that there are no more, and returns what it has learned so far.
+    All games query at once, each its own point. A student that has finished queries the first point and
+    ignores the answer, which costs nothing. A student that needs more answers than the service gives receives
+    NO_LABEL and returns its result so far.
     """
-    prepared(service, points)
-    games = [_Game(student.questions(points)) for _ in range(len(service.halted))]
-    while any(game.lesson is None for game in games):
+    prepare_service(service, points)
+    games = [_Dialogue(student.questions(points)) for _ in range(len(service.halted))]
+    while any(game.result is None for game in games):
         halted = service.halted.copy()
-        wanting = [g for g, game in enumerate(games) if game.lesson is None]
+        running = [g for g, game in enumerate(games) if game.result is None]
         answers = np.full(len(games), NO_LABEL, np.int8)
-        if not halted[wanting].all():
-            answers = asked(service, points[[game.place for game in games]])
-        for g in wanting:
-            games[g].tell(int(answers[g]))
-    return [game.lesson for game in games if game.lesson is not None]
+        if not halted[running].all():
+            answers = ask(service, points[[game.position for game in games]])
+        for g in running:
+            games[g].advance(int(answers[g]))
+    return [game.result for game in games if game.result is not None]
 
 
-class _Game:
-    """One student's questions, the next of which is about `place`."""
+class _Dialogue:
+    """The queries of one student; the next one is about the point at `position`."""
 
     def __init__(self, questions: Questions) -> None:
         self._questions = questions
-        self.lesson: Lesson | None = None
-        self.place = 0
-        self.tell(None)
+        self.result: LearningResult | None = None
+        self.position = 0
+        self.advance(None)
 
-    def tell(self, answer: int | None) -> None:
+    def advance(self, answer: int | None) -> None:
         try:
-            self.place = self._questions.send(answer)  # type: ignore[arg-type]  # None starts a generator
+            self.position = self._questions.send(answer)  # type: ignore[arg-type]  # None starts a generator
         except StopIteration as done:
-            self.lesson, self.place = done.value, 0
+            self.result, self.position = done.value, 0

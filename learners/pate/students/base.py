@@ -1,4 +1,4 @@
-"""What the learners share in which a student learns from labels that an aggregator releases."""
+"""The base of the learners in which a student learns from an aggregator's answers."""
 
 from __future__ import annotations
 
@@ -16,26 +16,27 @@ from arena.sample import Training
 from arena.settings import less_than, more_than, setting
 from learners.pate.ensemble import Teacher, Voters
 from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
-from learners.pate.students.passive import Service
+from learners.pate.students.passive import LabellingService
 from learners.pate.students.public_points import PublicPoints
-from learners.pate.students.rules import Rule, concepts_of, rule_class
+from learners.pate.students.rules import LearnedRule, rule_class, stack_concepts
 
 
 @attrs.frozen
 class StudentLearner(EnsembleLearner):
-    """Base of the specs: teachers on the private sample, an aggregator of their votes, a student who sees
-    public points and the aggregator's answers alone. What it does with answers is post-processing, so the
-    claim is the aggregator's.
+    """Base of the learners with teachers, an aggregator of their votes, and a student.
+
+    The student uses only public points and the aggregator's answers, which is post-processing. So the claim
+    is the aggregator's.
     """
 
     protocols = ("Release",)
 
     teacher: Teacher = teacher_setting(Thresholds(range(1, 17)), "thresholds:1..16")
-    student: Teacher | None = setting(None, help="what the student is; default: as the teachers")
+    student: Teacher | None = setting(None, help="the type of the student; default: that of the teachers")
     public: PublicPoints | None = setting(
         None,
         unit="points",
-        help="the public points, as 0.5,1,2 or FILE.csv; default: those of a finite domain, once each",
+        help="the public points, as 0.5,1,2 or FILE.csv; default: each point of a finite domain once",
     )
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together", check=more_than(0))
     delta: float = setting(
@@ -47,13 +48,16 @@ class StudentLearner(EnsembleLearner):
         return attrs.evolve(self, public=PublicPoints(points))
 
     @property
-    def learner_run(self) -> Teacher:
-        """What the student is."""
+    def effective_student(self) -> Teacher:
+        """The type of the student."""
         return self.teacher if self.student is None else self.student
 
     @property
     def points(self) -> np.ndarray:
-        """(m, ...): the public points; Unsupported if there are none, InvalidArgument if they do not fit."""
+        """(m, ...): the public points.
+
+        Raises: Unsupported if there are none; InvalidArgument if their shape is wrong.
+        """
         domain = self.teacher.domain
         if self.public is not None:
             points = self.public.points
@@ -61,53 +65,54 @@ class StudentLearner(EnsembleLearner):
             points = np.array(domain, np.float64)
         else:
             raise Unsupported(
-                f"{self.name} needs public points, as {self.teacher} has no finite domain to take them from",
-                remedy="Set public: in Python PublicPoints(points), else a file with a point a line.",
+                f"{self.name} needs public points, since {self.teacher} has no finite domain",
+                remedy="Set public: in Python PublicPoints(points), or a file with a point on each line.",
             )
-        if points.shape[1:] != self.point_shape or self.learner_run.point_shape != self.point_shape:
+        if points.shape[1:] != self.point_shape or self.effective_student.point_shape != self.point_shape:
             raise InvalidArgument(
-                f"teachers, student and public points have one shape, {self.point_shape}",
-                value=(points.shape[1:], self.learner_run.point_shape),
+                f"teachers, student and public points must have the same shape, {self.point_shape}",
+                value=(points.shape[1:], self.effective_student.point_shape),
             )
         return points if self.concepts is None else self.concepts.check(points)
 
     @property
     @abstractmethod
-    def aggregator_run(self) -> Voters:
-        """The aggregator that the student asks."""
+    def aggregator_learner(self) -> Voters:
+        """The aggregator that answers the student's queries."""
 
     @property
     def claim(self) -> Claim:
-        return self.aggregator_run.claim
+        return self.aggregator_learner.claim
 
-    def check_numbered(self) -> None:
-        """Raises: Unsupported if what is released is no number, of which no law is told."""
-        if rule_class(self.learner_run).concept_ndim:
+    def check_numeric(self) -> None:
+        """Raises: Unsupported if released concepts are not numbers, so that there is no output
+        distribution."""
+        if rule_class(self.effective_student).concept_ndim:
             raise Unsupported(
-                f"{self.name} tells its law where concepts are numbers",
-                value=rule_class(self.learner_run),
-                remedy="Audit it by playing, or give a small class as a matrix of its labels.",
+                f"{self.name} has an exact output distribution only if concepts are numbers",
+                value=rule_class(self.effective_student),
+                remedy="Audit it by playing games, or give a small class as a matrix of its labels.",
             )
 
     @abstractmethod
-    def learned(self, service: Service) -> list[Rule]:
-        """What the student of each game learns from a trained aggregator at its table."""
+    def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
+        """The rule of the student of each game, learned from a running aggregator that is trained."""
 
     def start(self, games: int, rng: np.random.Generator) -> StudentsState:
-        rule_class(self.learner_run)  # refuses what cannot be released before anything is asked
+        rule_class(self.effective_student)  # refuses students without releasable rules before any query
         return StudentsState(self, games, rng)
 
 
 @attrs.frozen(eq=False)
 class StudentsState:
-    """Students at a table, each with a labelling service of its own."""
+    """Running students, one for each game, with their labelling service."""
 
     spec: StudentLearner
     games: int
     rng: np.random.Generator
 
     def release(self, training: Training) -> Hypothesis:
-        service = self.spec.aggregator_run.start(self.games, self.rng)
+        service = self.spec.aggregator_learner.start(self.games, self.rng)
         service.train(training)
-        student = self.spec.learner_run
-        return Hypothesis(rule_class(student), concepts_of(student, self.spec.learned(service)))
+        student = self.spec.effective_student
+        return Hypothesis(rule_class(student), stack_concepts(student, self.spec.learn_rules(service)))

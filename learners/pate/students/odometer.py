@@ -1,7 +1,6 @@
-"""What answers with Gaussian noise cost where fewer were given than had been paid for.
+"""The cost of answers with Gaussian noise if fewer were given than the budget covers.
 
-Let each answer be a count of sensitivity 1 with noise N(0, σ²), or what is made of it. It is ρ-zCDP with
-ρ = 1/(2σ²), whatever was answered before and however the question follows from that.
+Each answer is a count of sensitivity 1 with noise N(0, σ²), or a function of it.
 """
 
 from __future__ import annotations
@@ -9,16 +8,17 @@ from __future__ import annotations
 import math
 
 from arena.errors import InvalidArgument
+from arena.settings import check_value, less_than, more_than
 from learners.mechanisms.accounting.monotone_search import least_sufficient
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.mechanisms.parameter_checks import check_positive
 
 
 def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:
-    """The least ε at δ of a number of answers that is fixed beforehand (nats), never rounded down.
+    """The least ε at δ of a number of answers that is fixed beforehand, nats, never rounded down.
 
-    By Theorem 8 of Balle and Wang (2018), at the sensitivity √answers. No answers cost nothing. Where the
-    number of answers follows from the answers, this is no guarantee: see `odometer`.
+    By Theorem 8 of Balle and Wang (2018), with sensitivity √answers; 0 for no answers. It is no guarantee if
+    the number depends on the answers: see `odometer`.
 
     >>> f"{gaussian_epsilon(answers=1, sigma=1.0, delta=1e-5):.4f}"
     '4.3772'
@@ -28,8 +28,7 @@ def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:
     _check(answers, answers, sigma, delta)
 
     def enough(epsilon: float) -> bool:
-        spent = gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=math.sqrt(answers))
-        return spent <= delta
+        return gaussian_delta(epsilon=epsilon, sigma=sigma, sensitivity=math.sqrt(answers)) <= delta
 
     if not answers or enough(0.0):
         return 0.0
@@ -37,19 +36,11 @@ def gaussian_epsilon(*, answers: int, sigma: float, delta: float) -> float:
 
 
 def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
-    """ε(c) of c `answers`, nats, where c may follow from the answers, ℓ of which (`most`) there may be:
+    """ε(c) for c `answers`, nats, where c may depend on the answers, of which there are at most ℓ (`most`):
 
         ε(c) = c/(2σ²) + (1 + c/ℓ)·√(ℓ·ln(1/δ)/2)/σ.
 
-    Let S and S' be neighbours, and L_c the log ratio of the chances, on S and on S', of the first c answers.
-    An answer that is ρ-zCDP multiplies exp(λ·L_c − λ(1 + λ)ρc) by a factor of mean 1 at most, given those
-    before it, for every λ > 0; so by Ville's inequality the chance on S is at most δ that L_c is ever above
-    (1 + λ)ρc + ln(1/δ)/λ. This is ε(c) for λ = √(ln(1/δ)/(ρℓ)), with which ε(ℓ) is least: what zCDP says of
-    ℓ answers, as in the `printed` calibration of pate-gaussian. It is an odometer (Rogers, Roth, Ullman,
-    Vadhan, 2016); the argument is that of Whitehouse, Ramdas, Rogers, Wu (2023).
-
-    So if c is released with what was learned, v: P_S[(v, c) ∈ E] ≤ Σ_k e^ε(k)·P_S'[(v, c) ∈ E, c = k] + δ for
-    every set E. Even no answers have ε(0) = √(ℓ·ln(1/δ)/2)/σ: the price of being free to go on.
+    It holds if c is released together with the result, except with probability δ. Proof: docs/proofs/pate.md.
 
     Raises: InvalidArgument if a parameter is out of range.
     """
@@ -61,6 +52,5 @@ def odometer(answers: int, *, most: int, sigma: float, delta: float) -> float:
 def _check(answers: int, most: int, sigma: float, delta: float) -> None:
     check_positive(sigma=sigma)
     if not 0 <= answers <= most:
-        raise InvalidArgument("answers are at least 0, and at most those that were paid for", value=answers)
-    if not 0 < delta < 1:
-        raise InvalidArgument("delta must be between 0 and 1", value=delta)
+        raise InvalidArgument("answers must be at least 0 and at most the budget", value=answers)
+    check_value("delta", delta, more_than(0), less_than(1))

@@ -1,4 +1,4 @@
-"""Public points: what a student may ask about."""
+"""The public points that a student may query."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
 
 
-def _own(points: Any) -> np.ndarray:
+def _copy(points: Any) -> np.ndarray:
     return freeze(as_points(points).astype(np.float64))
 
 
@@ -22,7 +22,7 @@ def _content(points: np.ndarray) -> tuple[tuple[int, ...], bytes]:
 
 @attrs.frozen(cache_hash=True, repr=False)
 class PublicPoints:
-    """Points without labels, which need no protection. Specs of equal points are equal.
+    """Points without labels, which need no protection. Objects with equal points are equal.
 
     Shapes: points (m, ...), at least one.
 
@@ -30,17 +30,17 @@ class PublicPoints:
     (PublicPoints(2 of shape ()), True)
     """
 
-    points: np.ndarray = attrs.field(converter=_own, eq=_content)
+    points: np.ndarray = attrs.field(converter=_copy, eq=_content)
 
     @points.validator
     def _check(self, attribute: object, value: np.ndarray) -> None:
         if value.ndim == 0 or not len(value):
-            raise InvalidArgument("there is at least one public point, in a row", value=value.shape)
+            raise InvalidArgument("public points must be an array of at least one point", value=value.shape)
 
     @classmethod
     def from_text(cls, text: str) -> PublicPoints:
-        """The points in FILE.csv, one a line with its coordinates and no line of names; or numbers that are
-        separated by commas, each a point.
+        """Read FILE.csv, with one point on each line and no header; or numbers separated by commas, each a
+        point.
 
         Raises: InvalidArgument, naming the file and the line.
         """
@@ -54,7 +54,9 @@ class PublicPoints:
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InvalidArgument(f"cannot read public points from {text}: {error}") from error
         if len({len(row) for row in rows}) > 1:
-            raise InvalidArgument(f"{text}: every line needs as many coordinates as the first", value=text)
+            raise InvalidArgument(
+                f"{text}: every line must have as many coordinates as the first", value=text
+            )
         return cls([row[0] for row in rows] if rows and len(rows[0]) == 1 else rows)
 
     def __len__(self) -> int:
@@ -73,7 +75,7 @@ def _numbers(fields: list[str], where: str) -> list[float]:
         return [float(field) for field in fields]
     except ValueError:
         raise InvalidArgument(
-            f"{where}: points are numbers",
+            f"{where}: points must be numbers",
             value=",".join(fields)[:60],
-            remedy="Write 0.5,1,2 or the name of a file that ends in .csv, a point a line.",
+            remedy="Write 0.5,1,2 or the name of a file that ends in .csv, with one point on each line.",
         ) from None

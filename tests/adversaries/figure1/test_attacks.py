@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.figure1.chunked_moves import count_unlabelled
 from adversaries.figure1.example_distributions import choose_distribution
@@ -161,7 +161,7 @@ def test_the_fraction_is_chosen_and_the_rest_drawn() -> None:
     aside = (asked.x < 0) | (asked.x > 1)
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.05, "power": 1 - 1e-7}
     check_mean(aside, 0.3, **promise)
-    with rejected():
+    with expect_rejection():
         check_mean(aside, 0.35, **promise)
 
 
@@ -231,7 +231,7 @@ def test_each_round_counts_equally_unlike_in_the_printed_set() -> None:
         score = play(learner, adversary, Figure1(), games=3_000, seed=1).score
         assert score is not None
         if as_printed:
-            with rejected():
+            with expect_rejection():
                 check_mean(score, 0.1, **promise)
         else:
             check_mean(score, 0.1, **promise)
@@ -251,7 +251,7 @@ def test_it_fails_no_more_often_than_beta_and_as_printed_it_may() -> None:
 
 
 def _rejects(failed: np.ndarray, mean: float, promise: dict) -> None:
-    with rejected():
+    with expect_rejection():
         check_mean(failed, mean, **promise)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.statistical import check_counts, check_mean, rejected, statistical
+from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
 from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.example_distributions import (
@@ -81,7 +81,7 @@ def test_noise_flips_labels_with_its_probability(concepts: ConceptClass) -> None
     wrong = (found.truth(points[None])[0] != labels).astype(float)
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.02, "power": 1 - 1e-7}
     check_mean(wrong, 0.2, **promise)
-    with rejected():
+    with expect_rejection():
         check_mean(wrong, 0.22, **promise)
 
 
@@ -94,7 +94,7 @@ def test_data_are_drawn_in_proportion_to_their_counts() -> None:
     counts = np.bincount(kinds, minlength=6)[[0, 2, 5, 4]]
     promise = {"rate": 1e-7, "effect": 0.01, "power": 1 - 1e-7}
     check_counts(counts, [0.4, 0.3, 0.2, 0.1], **promise)
-    with rejected():
+    with expect_rejection():
         check_counts(counts, [0.4, 0.3, 0.18, 0.12], **promise)
 
 

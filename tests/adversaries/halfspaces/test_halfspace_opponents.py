@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from support.halfspace_players import PlainWinnow, WinnowState
-from support.statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.halfspaces.base import balance_points
 from adversaries.halfspaces.first_swap import FirstSwap, build_opposite_mistakes
@@ -241,7 +241,7 @@ def test_the_drawn_weights_reveal_the_first_example() -> None:
     for found, hit in zip(scores(learner, adversary, 40_000), chance, strict=True):
         mean = 31 / 64 - hit
         check_mean(found, mean, bounds=(-1, 1), rate=1e-7, effect=0.09, power=1 - 1e-7)
-    with rejected():
+    with expect_rejection():
         check_mean(found, 0.0, bounds=(-1, 1), rate=1e-7, effect=0.09, power=1 - 1e-7)
 
 

@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 import pytest
 from support.halfspace_players import PlainWinnow
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.halfspaces.base import HalfspaceStream, draw_biased_bits, draw_fair_bits, draw_subsets
 from adversaries.halfspaces.hidden_coordinate import HiddenCoordinate
@@ -125,7 +125,7 @@ def test_bits_have_the_given_probability() -> None:
         assert bits.dtype == np.int8
         counts = np.bincount(bits.ravel(), minlength=2)
         check_counts(counts, [1 - chance, chance], rate=1e-7, effect=0.001, power=1 - 1e-7)
-        with rejected():
+        with expect_rejection():
             check_counts(counts, [0.999 - chance, chance + 0.001], rate=1e-7, effect=0.001, power=1 - 1e-7)
 
 
@@ -142,7 +142,7 @@ def test_subsets_are_drawn_in_every_order_alike() -> None:
     chosen = draw_subsets(400_000, 2, 4, np.random.default_rng(2))
     counts = [int((chosen == way).all(axis=1).sum()) for way in ways]
     check_counts(counts, np.full(12, 1 / 12), rate=1e-7, effect=0.006, power=1 - 1e-7)
-    with rejected():
+    with expect_rejection():
         law = np.append(np.full(11, 1 / 12 - 0.006 / 11), 1 / 12 + 0.006)
         check_counts(counts, law, rate=1e-7, effect=0.006, power=1 - 1e-7)
 
@@ -185,7 +185,7 @@ def test_points_follow_the_setting() -> None:
         for found, chance in ((told, labels), (idle, bits)):
             ones = np.count_nonzero(found)
             check_counts([games - ones, ones], [1 - chance, chance], rate=1e-7, effect=0.01, power=1 - 1e-7)
-    with rejected():
+    with expect_rejection():
         check_counts([games - ones, ones], [0.49, 0.51], rate=1e-7, effect=0.01, power=1 - 1e-7)
 
 
@@ -201,7 +201,7 @@ def test_decoys_stay_on_a_side_for_a_stretch() -> None:
     for a, b, chance in ((0, 1, 0.625), (1, 2, 0.5)):
         alike = np.count_nonzero(side[a] == side[b])
         check_counts([games - alike, alike], [1 - chance, chance], rate=1e-7, effect=0.01, power=1 - 1e-7)
-    with rejected():
+    with expect_rejection():
         check_counts([games - alike, alike], [0.375, 0.625], rate=1e-7, effect=0.01, power=1 - 1e-7)
 
 
@@ -282,7 +282,7 @@ def test_every_term_and_the_default_fire_as_often_and_defaults_are_coins() -> No
     cells = np.bincount(2 * default_1 + (fires[:, 0] == 1), minlength=4)
     check_counts(cells, np.full(4, 0.25), rate=1e-7, effect=0.01, power=1 - 1e-7)
     np.testing.assert_array_equal(example.y == 1, (fires[:, 0] == 1) != default_1)
-    with rejected():
+    with expect_rejection():
         check_counts(cells, [0.24, 0.26, 0.25, 0.25], rate=1e-7, effect=0.01, power=1 - 1e-7)
 
     long = ShortLists(rounds=1, length=4, alternations=2, concepts=Halfspaces(12, 0.05))
@@ -373,7 +373,7 @@ def test_what_speaks_against_the_label_is_random() -> None:
     idle = np.take_along_axis(z, example.target.argmin(axis=1)[:, None], axis=1)[:, 0]
     cells = np.bincount(2 * (idle == 1) + (example.y == 1), minlength=4)
     check_counts(cells, np.full(4, 0.25), rate=1e-7, effect=0.01, power=1 - 1e-7)
-    with rejected():
+    with expect_rejection():
         check_counts(cells, [0.26, 0.24, 0.25, 0.25], rate=1e-7, effect=0.01, power=1 - 1e-7)
 
 

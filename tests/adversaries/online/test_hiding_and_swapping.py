@@ -11,7 +11,7 @@ import pytest
 from scipy import stats
 from support.online_opponents import Opponent
 from support.players import LastLabel
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.common.prepared_sequences import draw_start_rounds
 from adversaries.online.point_functions import PointFunctions, find_hiding_places
@@ -29,7 +29,7 @@ from arena import (
 )
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable import Realizable
+from learners.online.realizable import RealizableLearner
 from learners.online.soa import Soa
 
 CLASSES: list[ConceptClass] = [
@@ -108,7 +108,7 @@ def test_the_hidden_point_starts_at_a_random_scale() -> None:
     law = np.array([1 / 3, 1 / 6, 1 / 6, 1 / 9, 1 / 9, 1 / 9])
     check_counts(scale, law, rate=1e-7, effect=0.01, power=1 - 1e-7)
     check_counts(uniform, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)
-    with rejected():
+    with expect_rejection():
         check_counts(scale, np.full(6, 1 / 6), rate=1e-7, effect=0.01, power=1 - 1e-7)
 
 
@@ -116,9 +116,9 @@ SHORT, LONG = 200, 2_000
 MOST = 200  # mistakes that the law goes up to
 
 
-def private(rounds: int) -> Realizable:
+def private(rounds: int) -> RealizableLearner:
     """Its AboveThreshold has ε/4 = 1. It misses the right function with a chance below 1e-9."""
-    return Realizable(concepts=Points(range(6)), rounds=rounds, epsilon=4.0, nodes=64)
+    return RealizableLearner(concepts=Points(range(6)), rounds=rounds, epsilon=4.0, nodes=64)
 
 
 def law_of_mistakes(rounds: int, threshold: float) -> np.ndarray:
@@ -146,7 +146,7 @@ def forced(rounds: int) -> np.ndarray:
 
 
 def check_mistakes(mistakes: np.ndarray, rounds: int, threshold: float) -> None:
-    middle = round(private(rounds).threshold(0))
+    middle = round(private(rounds).mistake_threshold(0))
     edges = [0, middle - 1, middle + 1, middle + 3, MOST + 1]
     law = law_of_mistakes(rounds, threshold)
     cells = [law[low:high].sum() for low, high in pairwise(edges)]
@@ -157,13 +157,13 @@ def check_mistakes(mistakes: np.ndarray, rounds: int, threshold: float) -> None:
 def test_mistakes_that_are_forced_on_a_private_learner_grow_with_the_logarithm_of_the_rounds() -> None:
     """By 3 ln 10 from 200 rounds to 2,000, as does what its noise asks for. One and a half mistakes fewer
     would be noticed, and so would mistakes that did not grow."""
-    short, long = private(SHORT).threshold(0), private(LONG).threshold(0)
+    short, long = private(SHORT).mistake_threshold(0), private(LONG).mistake_threshold(0)
     assert long - short == pytest.approx(3 * np.log(10))
     check_mistakes(forced(SHORT), SHORT, short)
     mistakes = forced(LONG)
     check_mistakes(mistakes, LONG, long)
     for fewer in (long - 1.5, short):
-        with rejected():
+        with expect_rejection():
             check_mistakes(mistakes, LONG, fewer)
 
 

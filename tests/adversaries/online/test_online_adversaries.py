@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from support.online_opponents import Forest, Guesser, Lazy
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.committed import CommittedExamples
@@ -186,7 +186,7 @@ def test_iid_draws_points_targets_and_noise_as_documented() -> None:
     law = np.stack([point * (1 - one), point * one], axis=1).ravel()
     check_counts(counts, law, rate=1e-7, effect=0.01, power=1 - 1e-7)
     even = np.stack([(1 - one) / 3, one / 3], axis=1).ravel()
-    with rejected():
+    with expect_rejection():
         check_counts(counts, even, rate=1e-7, effect=0.01, power=1 - 1e-7)
 
     columns, y = drawn(IidExamples(rounds=2, noise=0.2), Points([0, 1]), games)

@@ -9,9 +9,9 @@ from adversaries.release.statdp import ALL_DIFFER, StatDP, list_statdp_inputs
 from arena import InvalidArgument, PrivacyUnit, Release, play
 from arena.testing import check_adversary
 from learners.releases.laplace_count import LaplaceCount
-from learners.zoo.laplace import ZooLaplace
-from learners.zoo.noisy_hist_1 import NoisyHist1
+from learners.zoo.noisy_histograms import NoisyHist1
 from learners.zoo.svt_1 import Svt1
+from learners.zoo.zoo_laplace import ZooLaplace
 
 FIVE = Svt1(queries=5)
 PATTERNS = {
@@ -71,7 +71,7 @@ def test_people_of_a_histogram_stay_in_one_bin_unless_all_differ() -> None:
     learner = NoisyHist1()
     for adversary in list_statdp_inputs(5, all_differ=False):
         play(learner, adversary, Release(), games=2, seed=1)
-    with pytest.raises(InvalidArgument, match="the points of noisy-hist-1 have L1 norm at most 1"):
+    with pytest.raises(InvalidArgument, match="the points of noisy-hist-1 must have L1 norm at most 1"):
         play(learner, StatDP(pattern="all-above", learner=learner), Release(), games=2, seed=1)
 
 

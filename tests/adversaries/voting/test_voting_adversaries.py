@@ -11,7 +11,7 @@ import pytest
 from scipy.optimize import brentq
 from scipy.special import ndtr
 from scipy.stats import binom
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.voting_learners import Screened, Silent
 
 from adversaries.common import answer_likelihood as likelihood
@@ -104,7 +104,7 @@ def exact_epsilon(learner: PateGaussian, ones: tuple[int, int], queries: int) ->
     """The ε at the δ of the claim when a point with so many votes in the two worlds is asked `queries` times:
     the number of answers 1 is binomial."""
     delta = learner.claim.delta
-    chance = [ndtr((one - learner.teachers / 2) / learner.sigma_run) for one in ones]
+    chance = [ndtr((one - learner.teachers / 2) / learner.effective_sigma) for one in ones]
     laws = [binom.pmf(np.arange(queries + 1), queries, p) for p in chance]
 
     def excess(epsilon: float) -> float:
@@ -139,7 +139,9 @@ def test_many_ties_keep_two_over_pi_of_the_information() -> None:
 
     def excess(epsilon: float) -> float:
         return (
-            gaussian_delta(epsilon=epsilon, sigma=learner.sigma_run, sensitivity=sqrt(1_000 * 2 / np.pi))
+            gaussian_delta(
+                epsilon=epsilon, sigma=learner.effective_sigma, sensitivity=sqrt(1_000 * 2 / np.pi)
+            )
             - delta
         )
 
@@ -183,7 +185,7 @@ def test_answers_at_a_tie_follow_the_law() -> None:
     learner = PateGaussian(teachers=11, queries=1)
     played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
     ones = [int((scores > 0).sum()) for scores in by_world(played)]
-    chance = float(ndtr(0.5 / learner.sigma_run))
+    chance = float(ndtr(0.5 / learner.effective_sigma))
     for count, p in zip(ones, (1 - chance, chance), strict=True):
         check_counts([count, 300_000 - count], [p, 1 - p], rate=1e-7, effect=0.01, power=0.999_999)
 
@@ -193,8 +195,8 @@ def test_a_vote_more_would_be_noticed() -> None:
     learner = PateGaussian(teachers=11, queries=1)
     played = play(learner, SmallMargin(learner=learner), Voting(), games=600_000, seed=5)
     count = int((by_world(played)[0] > 0).sum())
-    lie = float(ndtr(-1.5 / learner.sigma_run))
-    with rejected():
+    lie = float(ndtr(-1.5 / learner.effective_sigma))
+    with expect_rejection():
         check_counts([count, 300_000 - count], [lie, 1 - lie], rate=1e-7, effect=0.01, power=0.999_999)
 
 
@@ -298,7 +300,7 @@ def test_games_walk_down_after_1_up_after_0_and_stay_after_unstable() -> None:
     steps = {0: 0, 1: 0, 2: 0}
     for entry, after in pairwise(entries):
         for game in range(40):
-            label = int(entry.seen[game])  # type: ignore[attr-defined]
+            label = int(entry.label[game])  # type: ignore[attr-defined]
             if label < 0:
                 continue
             place = region.index(entry.x[game])  # type: ignore[attr-defined]
@@ -397,7 +399,7 @@ def test_small_margin_seeks_the_threshold_where_votes_are_screened() -> None:
 def test_minds_are_shared_by_all_tables_of_an_audit() -> None:
     spec = PateSvt(teachers=151, queries=6, calibration="tight", epsilon=3.0)
     adversary = SmallMargin(learner=spec)
-    swap = find_narrowest_swap(spec, None, below=spec.telling_margin)
+    swap = find_narrowest_swap(spec, None, below=spec.critical_margin)
     laws = answer_laws(spec, swap.samples)
     assert laws is answer_laws(spec, swap.samples)
     for seed in (1, 2):

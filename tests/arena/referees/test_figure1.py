@@ -25,7 +25,9 @@ from arena.errors import InvalidArgument
 GAMES = 6
 
 
-def refused(adversary: Scripted, *, t: int | None = None, learner: Echo | None = None) -> ProtocolViolation:
+def catch_violation(
+    adversary: Scripted, *, t: int | None = None, learner: Echo | None = None
+) -> ProtocolViolation:
     with pytest.raises(ProtocolViolation) as caught:
         play(learner or Echo(), adversary, Figure1(t), games=GAMES, seed=1)
     return caught.value
@@ -49,7 +51,7 @@ def test_training_sets_may_differ_in_one_place() -> None:
 
 def test_training_sets_must_not_differ_in_two_places() -> None:
     other = SAMPLE.replace_one(1, 1.0, 0).replace_one(0, 0.0, 1)
-    error = refused(script(Train(SAMPLE, other)))
+    error = catch_violation(script(Train(SAMPLE, other)))
     assert error.rule == "the training sets of the two worlds differ in at most one place"
     assert (error.player, error.round, error.games, error.got) == (
         "adversary scripted",
@@ -60,17 +62,17 @@ def test_training_sets_must_not_differ_in_two_places() -> None:
 
 
 def test_two_places_in_one_run_are_two_places() -> None:
-    error = refused(script(Train(SAMPLE, Sample([0.0, 0.0, 1.0], [0, 1, 1], [1, 2, 2]))))
+    error = catch_violation(script(Train(SAMPLE, Sample([0.0, 0.0, 1.0], [0, 1, 1], [1, 2, 2]))))
     assert error.got == "2 places"
 
 
 def test_order_counts_as_the_figure_compares_place_by_place() -> None:
-    error = refused(script(Train(Sample([0.0, 1.0], [0, 1]), Sample([1.0, 0.0], [1, 0]))))
+    error = catch_violation(script(Train(Sample([0.0, 1.0], [0, 1]), Sample([1.0, 0.0], [1, 0]))))
     assert error.got == "2 places"
 
 
 def test_training_sets_must_have_equal_length() -> None:
-    error = refused(script(Train(SAMPLE, Sample([0.0, 1.0], [0, 1], [3, 3]))))
+    error = catch_violation(script(Train(SAMPLE, Sample([0.0, 1.0], [0, 1], [3, 3]))))
     assert error.rule == "the training sets of the two worlds have equal length"
     assert (error.expected, error.got) == (5, 6)
 
@@ -111,13 +113,13 @@ def test_queries_that_are_equal_do_not() -> None:
 
 
 def test_after_a_training_flag_queries_must_be_equal() -> None:
-    error = refused(script(Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)), Query(0.0), Query(0.0, 1.0)))
+    error = catch_violation(script(Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)), Query(0.0), Query(0.0, 1.0)))
     assert error.rule == "after the flag both queries are equal"
     assert error.round == 2
 
 
 def test_after_a_challenge_queries_must_be_equal() -> None:
-    assert refused(script(Train(SAMPLE), Query(0.0, 1.0), Query(0.0, 1.0))).round == 2
+    assert catch_violation(script(Train(SAMPLE), Query(0.0, 1.0), Query(0.0, 1.0))).round == 2
 
 
 def test_after_a_challenge_equal_queries_are_fine() -> None:
@@ -130,7 +132,7 @@ def test_the_flag_is_each_games_own() -> None:
     first = Query(x, np.where(challenged, x + 10, x))
     second = Query(x, np.where(challenged, x, x + 10))
     assert len(replies(Train(SAMPLE), first, second)) == 3
-    error = refused(script(Train(SAMPLE), first, Query(x, np.where(x == 2, 99.0, x))))
+    error = catch_violation(script(Train(SAMPLE), first, Query(x, np.where(x == 2, 99.0, x))))
     assert error.games == [2]
 
 
@@ -229,30 +231,30 @@ def test_a_withheld_round_after_a_halt_still_shows_the_halt() -> None:
 
 
 def test_training_comes_first() -> None:
-    assert "begins with the training phase" in refused(script(Query(0.0))).rule
+    assert "begins with the training phase" in catch_violation(script(Query(0.0))).rule
 
 
 def test_there_is_one_training_phase() -> None:
-    assert "one training phase" in refused(script(Train(SAMPLE), Train(SAMPLE))).rule
-    assert "one training phase" in refused(script(Train(SAMPLE), Query(0.0), Train(SAMPLE))).rule
+    assert "one training phase" in catch_violation(script(Train(SAMPLE), Train(SAMPLE))).rule
+    assert "one training phase" in catch_violation(script(Train(SAMPLE), Query(0.0), Train(SAMPLE))).rule
 
 
 def test_t_rounds_are_allowed_and_no_more() -> None:
     play(Echo(), script(Train(SAMPLE), Query(0.0), Query(0.0)), Figure1(2), games=GAMES, seed=1)
-    error = refused(script(Train(SAMPLE), Query(0.0), Query(0.0), Query(0.0)), t=2)
+    error = catch_violation(script(Train(SAMPLE), Query(0.0), Query(0.0), Query(0.0)), t=2)
     assert (error.rule, error.round) == ("Figure 1 with t = 2 has at most 2 rounds", 3)
 
 
 @pytest.mark.parametrize("t", [0, -1])
 def test_t_is_at_least_one(t: int) -> None:
-    with pytest.raises(InvalidArgument, match="t ≥ 1 rounds, got"):
+    with pytest.raises(InvalidArgument, match="t must be at least 1, got"):
         Figure1(t)
 
 
 def test_other_moves_are_refused() -> None:
-    assert refused(script(Train(SAMPLE), Ready())).got == "Ready"
-    assert refused(script("train")).rule == "an adversary yields moves"
-    assert refused(Scripted(lambda games, rng: [Train(SAMPLE)])).got == "list"  # type: ignore[arg-type]
+    assert catch_violation(script(Train(SAMPLE), Ready())).got == "Ready"
+    assert catch_violation(script("train")).rule == "an adversary yields moves"
+    assert catch_violation(Scripted(lambda games, rng: [Train(SAMPLE)])).got == "list"  # type: ignore[arg-type]
 
 
 # --- points ---------------------------------------------------------------------------------------
@@ -260,7 +262,7 @@ def test_other_moves_are_refused() -> None:
 
 @pytest.mark.parametrize("x", [np.nan, np.inf, "0.5", np.zeros(GAMES + 1), np.zeros((GAMES, 2)), None])
 def test_points_that_are_not_points_are_refused(x: object) -> None:
-    assert refused(script(Train(SAMPLE), Query(x))).round == 1
+    assert catch_violation(script(Train(SAMPLE), Query(x))).round == 1
 
 
 def test_a_point_may_be_given_once_or_for_each_game() -> None:
@@ -280,7 +282,7 @@ class Broken(EchoState):
         return self.answer  # type: ignore[return-value]
 
 
-def broken(answer: object) -> Echo:
+def make_echo(answer: object) -> Echo:
     @attrs.frozen
     class BrokenEcho(Echo):
         def start(self, games: int, rng: np.random.Generator) -> EchoState:
@@ -298,12 +300,12 @@ def broken(answer: object) -> Echo:
         (np.zeros((GAMES, 1), int), "predict returns one label a game", "shape (6, 1)"),
         ([0] * GAMES, "predict returns one label a game", "list"),
         (None, "predict returns one label a game", "NoneType"),
-        (np.zeros(GAMES), "labels are bool or whole numbers", "float64"),
+        (np.zeros(GAMES), "labels are bool or integers", "float64"),
         (np.arange(GAMES), "labels are 0 or 1", [2, 3, 4, 5]),
     ],
 )
 def test_labels_are_checked(answer: object, rule: str, got: object) -> None:
-    error = refused(script(Train(SAMPLE), Query(0.0)), learner=broken(answer))
+    error = catch_violation(script(Train(SAMPLE), Query(0.0)), learner=make_echo(answer))
     assert (error.rule, error.got, error.player, error.round) == (rule, got, "learner echo", 1)
 
 
@@ -331,10 +333,10 @@ def with_halts(halts: list[object]) -> Echo:
 def test_halts_are_checked() -> None:
     none, one = np.zeros(GAMES, bool), np.arange(GAMES) == 3
     asked = script(Train(SAMPLE), Query(0.0), Query(0.0))
-    error = refused(asked, learner=with_halts([none, one, none]))
+    error = catch_violation(asked, learner=with_halts([none, one, none]))
     assert (error.rule, error.games, error.round) == ("a halted learner stays halted", [3], 2)
     for odd in (np.zeros(GAMES), [False] * GAMES, np.zeros(1, bool), True):
-        assert "halted is a bool array" in refused(asked, learner=with_halts([none, odd])).rule
+        assert "halted is a bool array" in catch_violation(asked, learner=with_halts([none, odd])).rule
 
 
 def test_a_learner_that_raises_is_named() -> None:
@@ -370,13 +372,13 @@ def test_an_adversary_that_raises_is_named() -> None:
 
 @pytest.mark.parametrize("score", [np.zeros(GAMES - 1), 3.0, "high", np.zeros((GAMES, 1))])
 def test_scores_have_one_number_a_game(score: object) -> None:
-    assert "one number a game" in refused(script(Train(SAMPLE), score=score)).rule
+    assert "one number for each game" in catch_violation(script(Train(SAMPLE), score=score)).rule
 
 
 def test_scores_are_not_nan() -> None:
     score = np.zeros(GAMES)
     score[2] = np.nan
-    error = refused(script(Train(SAMPLE), score=score))
+    error = catch_violation(script(Train(SAMPLE), score=score))
     assert (error.games, error.got) == ([2], "NaN")
 
 

@@ -50,11 +50,11 @@ class Stretches(Echo):
         return self.states[-1]
 
 
-def played(learner: Echo, *moves: Any, t: int | None = None) -> Any:
+def play_recorded(learner: Echo, *moves: Any, t: int | None = None) -> Any:
     return play(learner, script(Train(SAMPLE), *moves), Figure1(t), games=GAMES, seed=1, record=True)
 
 
-def refused(learner: Echo, *moves: Any, t: int | None = None) -> ProtocolViolation:
+def catch_violation(learner: Echo, *moves: Any, t: int | None = None) -> ProtocolViolation:
     with pytest.raises(ProtocolViolation) as caught:
         play(learner, script(*moves), Figure1(t), games=GAMES, seed=1)
     return caught.value
@@ -62,8 +62,8 @@ def refused(learner: Echo, *moves: Any, t: int | None = None) -> ProtocolViolati
 
 @pytest.mark.parametrize("learner", [Echo(halt_at=3.0), Stretches(halt_at=3.0)], ids=["one by one", "many"])
 def test_they_are_answered_as_they_are_one_by_one(learner: Echo) -> None:
-    together = played(learner, Query(0.6), Queries(ASKED), Query(1.0))
-    apart = played(learner, Query(0.6), *map(Query, ASKED), Query(1.0))
+    together = play_recorded(learner, Query(0.6), Queries(ASKED), Query(1.0))
+    apart = play_recorded(learner, Query(0.6), *map(Query, ASKED), Query(1.0))
     both = [list_answers(one.view.replies) for one in (together, apart)]
     assert len(both[0]) == len(both[1]) == 8
     for one, other in zip(*both, strict=True):
@@ -80,7 +80,7 @@ def test_they_are_answered_as_they_are_one_by_one(learner: Echo) -> None:
 def test_games_halt_apart() -> None:
     x = np.tile([0.0, 0.0, 1.0, 1.0], (GAMES, 1))
     x[1, 1] = x[2, 2] = 3.0
-    reply = played(Stretches(halt_at=3.0), Queries(x)).view.replies[-1]
+    reply = play_recorded(Stretches(halt_at=3.0), Queries(x)).view.replies[-1]
     assert isinstance(reply, Answers)
     assert reply.label.tolist() == [
         [0, 0, 1, 1],
@@ -89,13 +89,13 @@ def test_games_halt_apart() -> None:
         [0, 0, 1, 1],
     ]
     assert reply.halted.tolist() == [[0, 0, 0, 0], [0, 1, 1, 1], [0, 0, 1, 1], [0, 0, 0, 0]]
-    assert reply.of_game(1).label.tolist() == [0, 1, NO_LABEL, NO_LABEL]
+    assert reply.select_game(1).label.tolist() == [0, 1, NO_LABEL, NO_LABEL]
     assert not reply.label.flags.writeable
     assert not reply.halted.flags.writeable
 
 
 def test_a_halt_that_was_withheld_shows_at_once() -> None:
-    game = played(Stretches(halt_at=3.0), Query(0.0, 3.0), Queries([0.0, 1.0]))
+    game = play_recorded(Stretches(halt_at=3.0), Query(0.0, 3.0), Queries([0.0, 1.0]))
     withheld, after = game.view.replies[1:]
     assert not withheld.halted.any()
     assert np.array_equal(after.halted, np.repeat(game.worlds[:, None], 2, axis=1))
@@ -103,25 +103,25 @@ def test_a_halt_that_was_withheld_shows_at_once() -> None:
 
 
 def test_they_count_as_so_many_rounds() -> None:
-    assert played(Echo(), Query(0.0), Queries([0.0, 1.0]), t=3).rounds == 3
-    error = refused(Echo(), Train(SAMPLE), Query(0.0), Queries([0.0, 1.0, 1.0]), t=3)
+    assert play_recorded(Echo(), Query(0.0), Queries([0.0, 1.0]), t=3).rounds == 3
+    error = catch_violation(Echo(), Train(SAMPLE), Query(0.0), Queries([0.0, 1.0, 1.0]), t=3)
     assert (error.rule, error.round) == ("Figure 1 with t = 3 has at most 3 rounds", 1)
 
 
 def test_training_comes_first() -> None:
-    error = refused(Echo(), Queries([0.0]))
+    error = catch_violation(Echo(), Queries([0.0]))
     assert error.rule == "Figure 1 begins with the training phase: yield Train first"
 
 
 @pytest.mark.parametrize("x", [0.5, [], np.zeros((GAMES, 0)), np.zeros((3, 2)), np.zeros((GAMES, 2, 1))])
 def test_other_shapes_are_refused(x: Any) -> None:
-    error = refused(Echo(), Train(SAMPLE), Queries(x))
+    error = catch_violation(Echo(), Train(SAMPLE), Queries(x))
     assert error.rule == "points in a row are given once for all games or once for each"
     assert error.expected == "shape ('k',) or (4, 'k'), k ≥ 1"
 
 
 def test_points_must_be_finite() -> None:
-    assert "finite" in refused(Echo(), Train(SAMPLE), Queries([0.0, np.nan])).rule
+    assert "finite" in catch_violation(Echo(), Train(SAMPLE), Queries([0.0, np.nan])).rule
 
 
 @pytest.mark.parametrize(
@@ -133,7 +133,7 @@ def test_points_must_be_finite() -> None:
         ),
         (np.zeros((GAMES, 3), bool), "predict_many returns"),
         (np.zeros((GAMES, 0), bool), "predict_many returns"),
-        (np.zeros((GAMES, 2)), "labels are bool or whole numbers"),
+        (np.zeros((GAMES, 2)), "labels are bool or integers"),
         (np.full((GAMES, 2), 2), "labels are 0 or 1"),
         (None, "predict_many returns"),
     ],
@@ -143,7 +143,7 @@ def test_what_a_learner_answers_is_checked(said: Any, rule: str) -> None:
         def predict_many(self, x: np.ndarray) -> np.ndarray:
             return said  # type: ignore[no-any-return]
 
-    error = refused(Stretches(state_class=Liar), Train(SAMPLE), Queries([0.0, 1.0]))
+    error = catch_violation(Stretches(state_class=Liar), Train(SAMPLE), Queries([0.0, 1.0]))
     assert error.rule.startswith(rule)
     assert error.player == "learner stretches"
 

@@ -33,7 +33,7 @@ def examples(*pairs: tuple[Any, Any]) -> Scripted:
     return script(*(Example(x, y) for x, y in pairs))
 
 
-def refused(
+def catch_violation(
     adversary: Any, referee: Referee, games: int = 3, learner: LastLabel | None = None
 ) -> ProtocolViolation:
     with pytest.raises(ProtocolViolation) as caught:
@@ -67,11 +67,11 @@ def test_a_label_that_no_concept_explains_is_refused_before_the_learner_sees_it(
     learner = Watched()
     y = np.array([[0, 1, 0], [1, 1, 0], [1, 0, 0]])
     adversary = examples((5, y[0]), ([4.0, 3.0, 5.0], y[1]), ([4.0, 8.0, 2.0], y[2]))
-    error = refused(adversary, Realizable(Adaptive(3), CLASS), learner=learner)
+    error = catch_violation(adversary, Realizable(Adaptive(3), CLASS), learner=learner)
     assert str(error) == (
         "adversary scripted, round 2, game 0: in a realizable game some concept of "
         "Thresholds(8 points from 1 to 8) agrees with all examples; got the point 4 with the label 1. "
-        "Label it as some concept does that agrees with the examples before it."
+        "Give it the label of a concept that agrees with all examples before it."
     )
     assert (error.round, error.games) == (2, [0])
     assert learner.seen == [([5.0] * 3, [0, 1, 0])]
@@ -79,7 +79,9 @@ def test_a_label_that_no_concept_explains_is_refused_before_the_learner_sees_it(
 
 
 def test_every_game_that_breaks_the_rule_is_named() -> None:
-    both = refused(examples((5, [0, 1, 0]), (5, [1, 1, 1])), Realizable(Adaptive(2), Intervals(range(9))))
+    both = catch_violation(
+        examples((5, [0, 1, 0]), (5, [1, 1, 1])), Realizable(Adaptive(2), Intervals(range(9)))
+    )
     assert both.games == [0, 2]
     assert "games 0, 2" in str(both)
 
@@ -102,13 +104,13 @@ def test_games_are_told_apart_and_realizable_ones_are_played_as_ever() -> None:
 
 def test_a_committed_sequence_is_held_to_it_round_by_round() -> None:
     x, y = np.array([[1.0, 2, 3], [1, 2, 3]]), np.array([[0, 1, 1], [0, 1, 0]])
-    error = refused(script(Commit(x, y)), Realizable(Oblivious(3), Points((1, 2, 3))), games=2)
+    error = catch_violation(script(Commit(x, y)), Realizable(Oblivious(3), Points((1, 2, 3))), games=2)
     assert (error.round, error.games) == (3, [0])
 
 
 @pytest.mark.parametrize("concept_class", [CLASS, FiniteClass([[0, 1], [1, 1]])])
 def test_points_outside_the_class_are_refused(concept_class: ConceptClass) -> None:
-    error = refused(examples((9, 1)), Realizable(Adaptive(1), concept_class))
+    error = catch_violation(examples((9, 1)), Realizable(Adaptive(1), concept_class))
     assert error.player == "adversary scripted"
     assert "got 9" in str(error)
 
@@ -116,7 +118,7 @@ def test_points_outside_the_class_are_refused(concept_class: ConceptClass) -> No
 def test_the_line_will_do() -> None:
     line = Realizable(Adaptive(3), Thresholds())
     play(LastLabel(), examples((0.3, 0), (0.31, 1), (-4, 0)), line, games=2, seed=1)
-    assert refused(examples((0.3, 0), (0.3, 1), (0, 0)), line).round == 2
+    assert catch_violation(examples((0.3, 0), (0.3, 1), (0, 0)), line).round == 2
 
 
 def test_games_played_alone_are_held_to_it_too() -> None:
@@ -131,7 +133,7 @@ def test_games_played_alone_are_held_to_it_too() -> None:
             yield Example(4, 0)
             return None
 
-    error = refused(Alone(), Realizable(Adaptive(2), CLASS), games=20)
+    error = catch_violation(Alone(), Realizable(Adaptive(2), CLASS), games=20)
     assert error.rule.startswith("in a realizable game")
     assert error.games is not None
     assert len(error.games) == 1

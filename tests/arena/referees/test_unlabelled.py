@@ -30,7 +30,7 @@ OTHERS = np.array([0.1, 0.9, 0.3])
 class TakingState(EchoState):
     """Keeps what it is handed; halts when handed `halt_at`."""
 
-    def fresh(self, x: np.ndarray) -> None:
+    def receive_unlabelled(self, x: np.ndarray) -> None:
         self.handed = x
         self.halted = self.halted | (x == self.halt_at).any(axis=1)
 
@@ -45,25 +45,25 @@ class Taking(Echo):
         return state
 
 
-def played(*moves: object, learner: Echo | None = None) -> Played:
+def play_recorded(*moves: object, learner: Echo | None = None) -> Played:
     return play(learner or Taking(), script(*moves), Figure1(), games=GAMES, seed=1, record=True)
 
 
-def refused(adversary: Scripted, learner: Echo | None = None) -> ProtocolViolation:
+def catch_violation(adversary: Scripted, learner: Echo | None = None) -> ProtocolViolation:
     with pytest.raises(ProtocolViolation) as caught:
         play(learner or Taking(), adversary, Figure1(), games=GAMES, seed=1)
     return caught.value
 
 
-def test_a_learner_that_takes_none_is_told_what_to_do() -> None:
-    error = refused(script(Train(SAMPLE), Unlabelled(POINTS)), learner=Echo())
+def test_a_learner_that_takes_no_unlabelled_points_is_refused_with_a_remedy() -> None:
+    error = catch_violation(script(Train(SAMPLE), Unlabelled(POINTS)), learner=Echo())
     assert error.rule == "echo takes no unlabelled points"
-    assert error.remedy.startswith("Hand them to a learner whose seat has a method fresh")
+    assert error.remedy.startswith("Hand them to a learner that learns from them")
 
 
 def test_each_game_gets_the_points_of_its_world() -> None:
     learner = Taking()
-    found = played(Train(SAMPLE), Unlabelled(POINTS, OTHERS), learner=learner)
+    found = play_recorded(Train(SAMPLE), Unlabelled(POINTS, OTHERS), learner=learner)
     handed = learner.states[0].handed  # type: ignore[attr-defined]
     assert (handed == np.where(found.worlds[:, None], OTHERS, POINTS)).all()
     assert found.challenges == {PrivacyUnit.UNLABELLED_EXAMPLE}
@@ -74,12 +74,12 @@ def test_each_game_gets_the_points_of_its_world() -> None:
 def test_points_may_be_given_for_each_game() -> None:
     learner = Taking()
     own = np.arange(GAMES * 2.0).reshape(GAMES, 2)
-    played(Train(SAMPLE), Unlabelled(own), learner=learner)
+    play_recorded(Train(SAMPLE), Unlabelled(own), learner=learner)
     assert (learner.states[0].handed == own).all()  # type: ignore[attr-defined]
 
 
 def test_points_that_are_equal_raise_no_flag() -> None:
-    found = played(Train(SAMPLE), Unlabelled(POINTS, POINTS.copy()), Query(0.0, 1.0))
+    found = play_recorded(Train(SAMPLE), Unlabelled(POINTS, POINTS.copy()), Query(0.0, 1.0))
     assert found.challenges == {PrivacyUnit.QUERY}
 
 
@@ -87,39 +87,41 @@ def test_the_flag_is_each_games_own() -> None:
     own = np.tile(POINTS, (GAMES, 1))
     other = own.copy()
     other[2, 0] = 7.0
-    assert played(Train(SAMPLE), Unlabelled(own, other)).flag.tolist() == [g == 2 for g in range(GAMES)]
+    assert play_recorded(Train(SAMPLE), Unlabelled(own, other)).flag.tolist() == [
+        g == 2 for g in range(GAMES)
+    ]
 
 
 def test_worlds_differ_in_one_place_at_most() -> None:
-    error = refused(script(Train(SAMPLE), Unlabelled(POINTS, POINTS + 1)))
+    error = catch_violation(script(Train(SAMPLE), Unlabelled(POINTS, POINTS + 1)))
     assert error.rule == "unlabelled points of the two worlds differ in at most one place"
     assert error.got == "3 places"
 
 
 def test_worlds_have_as_many_points() -> None:
-    error = refused(script(Train(SAMPLE), Unlabelled(POINTS, POINTS[:2])))
+    error = catch_violation(script(Train(SAMPLE), Unlabelled(POINTS, POINTS[:2])))
     assert (error.rule, error.expected, error.got) == ("both worlds have as many unlabelled points", 3, 2)
 
 
 @pytest.mark.parametrize("first", [Unlabelled(POINTS, OTHERS), Query(0.0, 1.0)], ids=["unlabelled", "query"])
 def test_after_the_flag_they_are_equal(first: object) -> None:
-    error = refused(script(Train(SAMPLE), first, Unlabelled(POINTS, OTHERS)))
+    error = catch_violation(script(Train(SAMPLE), first, Unlabelled(POINTS, OTHERS)))
     assert error.rule == "after the flag both worlds' unlabelled points are equal"
-    played(Train(SAMPLE), first, Unlabelled(POINTS, POINTS))
+    play_recorded(Train(SAMPLE), first, Unlabelled(POINTS, POINTS))
 
 
 def test_after_an_unlabelled_challenge_queries_are_equal() -> None:
-    error = refused(script(Train(SAMPLE), Unlabelled(POINTS, OTHERS), Query(0.0, 1.0)))
+    error = catch_violation(script(Train(SAMPLE), Unlabelled(POINTS, OTHERS), Query(0.0, 1.0)))
     assert error.rule == "after the flag both queries are equal"
 
 
 def test_training_samples_that_differ_forbid_it_too() -> None:
     other = SAMPLE.replace_one(0, 0.0, 1)
-    assert "after the flag" in refused(script(Train(SAMPLE, other), Unlabelled(POINTS, OTHERS))).rule
+    assert "after the flag" in catch_violation(script(Train(SAMPLE, other), Unlabelled(POINTS, OTHERS))).rule
 
 
 def test_nothing_is_shown_but_halts() -> None:
-    found = played(Train(SAMPLE), Unlabelled(POINTS, np.array([0.1, 9.0, 0.3])), Query(0.7))
+    found = play_recorded(Train(SAMPLE), Unlabelled(POINTS, np.array([0.1, 9.0, 0.3])), Query(0.7))
     assert found.view is not None
     _, received, answer = found.view.replies
     assert isinstance(received, Received)
@@ -128,12 +130,12 @@ def test_nothing_is_shown_but_halts() -> None:
 
 
 def test_training_comes_first() -> None:
-    assert "begins with the training phase" in refused(script(Unlabelled(POINTS))).rule
+    assert "begins with the training phase" in catch_violation(script(Unlabelled(POINTS))).rule
 
 
 @pytest.mark.parametrize("x", [0.5, [], [[0.1, 0.2]], [np.nan], "points"])
 def test_what_is_no_row_of_points_is_refused(x: object) -> None:
-    refused(script(Train(SAMPLE), Unlabelled(x)))
+    catch_violation(script(Train(SAMPLE), Unlabelled(x)))
 
 
 def test_voting_knows_no_such_move() -> None:
@@ -146,8 +148,8 @@ def test_voting_knows_no_such_move() -> None:
         play(Voter(), ask, Voting(), games=2, seed=1)
 
 
-def test_a_transcript_tells_what_was_handed_over() -> None:
-    found = played(Train(SAMPLE), Unlabelled(np.arange(6.0)), Unlabelled([9.0]), Query(0.0))
+def test_a_transcript_shows_unlabelled_points() -> None:
+    found = play_recorded(Train(SAMPLE), Unlabelled(np.arange(6.0)), Unlabelled([9.0]), Query(0.0))
     assert found.transcript is not None
     table = found.transcript.table(0)
     assert "unlabelled 0, 1, 2, 3 and 2 more" in table

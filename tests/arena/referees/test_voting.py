@@ -58,21 +58,23 @@ def asks(*moves: object) -> Scripted:
     return attrs.evolve(script(*moves), protocols=("Voting",))
 
 
-def played(
+def play_recorded(
     *moves: object, ell: int | None = None, learner: Learner | None = None, games: int = GAMES
 ) -> Played:
     return play(learner or Unsure(), asks(*moves), Voting(ell), games=games, seed=1, record=True)
 
 
 def replies(*moves: object, learner: Learner | None = None) -> list:
-    view = played(*moves, learner=learner).view
+    view = play_recorded(*moves, learner=learner).view
     assert view is not None
     return list(view.replies)
 
 
-def refused(*moves: object, ell: int | None = None, learner: Learner | None = None) -> ProtocolViolation:
+def catch_violation(
+    *moves: object, ell: int | None = None, learner: Learner | None = None
+) -> ProtocolViolation:
     with pytest.raises(ProtocolViolation) as caught:
-        played(*moves, ell=ell, learner=learner)
+        play_recorded(*moves, ell=ell, learner=learner)
     return caught.value
 
 
@@ -80,30 +82,30 @@ def refused(*moves: object, ell: int | None = None, learner: Learner | None = No
 
 
 def test_training_sets_may_differ_in_one_place_and_that_is_the_challenge() -> None:
-    outcome = played(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0)))
+    outcome = play_recorded(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0)))
     assert outcome.flag.all()
     assert outcome.challenges == {PrivacyUnit.TRAINING_EXAMPLE}
 
 
 def test_equal_training_sets_are_no_challenge() -> None:
-    outcome = played(Train(SAMPLE, Sample([0.0, 0.0, 1.0], [0, 0, 1], [1, 2, 2])), Query(0.5))
+    outcome = play_recorded(Train(SAMPLE, Sample([0.0, 0.0, 1.0], [0, 0, 1], [1, 2, 2])), Query(0.5))
     assert not outcome.flag.any()
     assert outcome.challenges == frozenset()
 
 
 def test_training_sets_differ_in_one_place_at_most_and_have_one_length() -> None:
-    two = refused(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0).replace_one(0, 0.0, 1)))
+    two = catch_violation(Train(SAMPLE, SAMPLE.replace_one(1, 1.0, 0).replace_one(0, 0.0, 1)))
     assert (two.rule, two.got) == (
         "the training sets of the two worlds differ in at most one place",
         "2 places",
     )
-    longer = refused(Train(SAMPLE, Sample([0.0, 1.0], [0, 1], [3, 3])))
+    longer = catch_violation(Train(SAMPLE, Sample([0.0, 1.0], [0, 1], [3, 3])))
     assert (longer.expected, longer.got) == (5, 6)
 
 
 def test_the_learner_gets_its_worlds_training_set() -> None:
     learner, other = Unsure(), SAMPLE.replace_one(0, 0.0, 1)
-    outcome = played(Train(SAMPLE, other), learner=learner)
+    outcome = play_recorded(Train(SAMPLE, other), learner=learner)
     training = learner.states[0].training
     assert training is not None
     received = [training.samples[w] for w in training.which]
@@ -115,22 +117,22 @@ def test_the_learner_gets_its_worlds_training_set() -> None:
 
 def test_points_are_public() -> None:
     x = np.array([0.0, 1.0, 0.5, 0.5, 0.5, 0.5])
-    error = refused(Train(SAMPLE), Query(x, np.where(np.arange(GAMES) == 1, 0.0, x)))
-    assert (error.rule, error.games, error.round) == ("nature asks about public points", [1], 1)
+    error = catch_violation(Train(SAMPLE), Query(x, np.where(np.arange(GAMES) == 1, 0.0, x)))
+    assert (error.rule, error.games, error.round) == ("the points of Voting are public", [1], 1)
     assert (error.expected, error.got) == ("the same point in both worlds", "two different points")
 
 
 @pytest.mark.parametrize("x", [0.5, np.linspace(0, 1, GAMES)])
 def test_a_point_may_be_said_once_or_for_both_worlds(x: object) -> None:
     learner = Unsure()
-    played(Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)), Query(x, x), Query(x), learner=learner)
+    play_recorded(Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)), Query(x, x), Query(x), learner=learner)
     first, second = learner.states[0].queries
     assert first.tolist() == second.tolist() == np.broadcast_to(x, GAMES).tolist()
 
 
 @pytest.mark.parametrize("x", [np.nan, np.inf, "0.5", np.zeros(GAMES + 1), np.zeros((GAMES, 2)), None])
 def test_points_that_are_not_points_are_refused(x: object) -> None:
-    assert refused(Train(SAMPLE), Query(x)).round == 1
+    assert catch_violation(Train(SAMPLE), Query(x)).round == 1
 
 
 def test_points_have_the_learners_shape() -> None:
@@ -138,31 +140,31 @@ def test_points_have_the_learners_shape() -> None:
     class Planar(Unsure):
         point_shape = (2,)
 
-    assert refused(Train(Sample([(0.0, 1.0)], [1])), Query(0.5), learner=Planar()).round == 1
-    assert refused(Train(SAMPLE), learner=Planar()).round == 0
+    assert catch_violation(Train(Sample([(0.0, 1.0)], [1])), Query(0.5), learner=Planar()).round == 1
+    assert catch_violation(Train(SAMPLE), learner=Planar()).round == 0
 
 
 def test_ell_questions_are_allowed_and_no_more() -> None:
     asked = [Train(SAMPLE), Query(0.0), Query(0.0)]
-    assert played(*asked, ell=2).rounds == 2
-    error = refused(*asked, Query(0.0), ell=2)
+    assert play_recorded(*asked, ell=2).rounds == 2
+    error = catch_violation(*asked, Query(0.0), ell=2)
     assert (error.rule, error.round) == ("Voting with ℓ = 2 has at most 2 rounds", 3)
 
 
 @pytest.mark.parametrize("ell", [0, -1])
 def test_ell_is_at_least_one(ell: int) -> None:
-    with pytest.raises(InvalidArgument, match="Voting has ℓ ≥ 1 queries, got"):
+    with pytest.raises(InvalidArgument, match="ell must be at least 1, got"):
         Voting(ell)
 
 
 def test_training_comes_first_and_once() -> None:
-    assert refused(Query(0.0)).rule == "Voting begins with the training phase: yield Train first"
-    assert "one training phase" in refused(Train(SAMPLE), Train(SAMPLE)).rule
-    assert "one training phase" in refused(Train(SAMPLE), Query(0.0), Train(SAMPLE)).rule
+    assert catch_violation(Query(0.0)).rule == "Voting begins with the training phase: yield Train first"
+    assert "one training phase" in catch_violation(Train(SAMPLE), Train(SAMPLE)).rule
+    assert "one training phase" in catch_violation(Train(SAMPLE), Query(0.0), Train(SAMPLE)).rule
 
 
 def test_other_moves_are_refused() -> None:
-    error = refused(Train(SAMPLE), Ready())
+    error = catch_violation(Train(SAMPLE), Ready())
     assert (error.rule, error.got) == ("Voting knows the moves Train, Query and Queries", "Ready")
 
 
@@ -198,18 +200,18 @@ class Broken(EchoState):
     [
         (np.full(GAMES, 3), "labels are 0, 1 or 2 (⊥)", [3]),
         (np.full(GAMES, -1), "labels are 0, 1 or 2 (⊥)", [-1]),
-        (np.zeros(GAMES), "labels are bool or whole numbers", "float64"),
+        (np.zeros(GAMES), "labels are bool or integers", "float64"),
         (np.zeros(GAMES + 1, int), "predict returns one label a game", "shape (7,)"),
         ([0] * GAMES, "predict returns one label a game", "list"),
     ],
 )
 def test_labels_are_checked(answer: object, rule: str, got: object) -> None:
     kind = type("Answers", (Broken,), {"answer": answer})
-    error = refused(Train(SAMPLE), Query(0.0), learner=Unsure(kind=kind))
+    error = catch_violation(Train(SAMPLE), Query(0.0), learner=Unsure(kind=kind))
     assert (error.rule, error.got, error.player, error.round) == (rule, got, "learner unsure", 1)
 
 
-def test_before_figure_1_unstable_is_no_label() -> None:
+def test_under_figure_1_unstable_is_not_a_label() -> None:
     from arena import Figure1
 
     @attrs.frozen
@@ -259,7 +261,7 @@ def test_a_halted_learner_stays_halted() -> None:
             self.halted = np.full(GAMES, len(self.queries) == 1)
             return label
 
-    error = refused(Train(SAMPLE), Query(0.5), Query(0.5), learner=Unsure(kind=Wakes))
+    error = catch_violation(Train(SAMPLE), Query(0.5), Query(0.5), learner=Unsure(kind=Wakes))
     assert (error.rule, error.games, error.round) == ("a halted learner stays halted", [*range(6)], 2)
 
 
@@ -272,7 +274,7 @@ def test_a_learner_that_raises_is_named() -> None:
             raise TypeError("no")
 
     with pytest.raises(PlayerError, match=r"learner unsure raised TypeError: no in round 1"):
-        played(Train(SAMPLE), Query(0.0), learner=Unsure(kind=Raises))
+        play_recorded(Train(SAMPLE), Query(0.0), learner=Unsure(kind=Raises))
 
 
 def test_an_adversary_that_raises_is_named() -> None:
@@ -286,7 +288,7 @@ def test_an_adversary_that_raises_is_named() -> None:
 
 
 def test_the_transcript_shows_unstable_answers_halts_and_silence() -> None:
-    outcome = played(
+    outcome = play_recorded(
         Train(SAMPLE, SAMPLE.replace_one(0, 0.0, 1)),
         Query(0.4),
         Query(0.4),
@@ -305,5 +307,5 @@ def test_the_transcript_shows_unstable_answers_halts_and_silence() -> None:
 
 @pytest.mark.parametrize("games", [0, 1, 2, 7])
 def test_any_number_of_games(games: int) -> None:
-    outcome = played(Train(SAMPLE), Query(0.5), games=games)
+    outcome = play_recorded(Train(SAMPLE), Query(0.5), games=games)
     assert outcome.worlds.shape == (games,)

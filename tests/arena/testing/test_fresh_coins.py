@@ -15,9 +15,9 @@ import pytest
 from support.foreign_mechanisms import (
     SYSTEM,
     at_home_only,
-    carried,
-    of_the_process,
-    of_the_system,
+    with_global_generators,
+    with_module_generator,
+    with_system_generator,
     without_coins,
 )
 
@@ -28,7 +28,7 @@ from arena.testing.fresh_coins import check_own_coins
 from learners.foreign.function import Function
 
 
-def carried_bits(seed: int) -> Any:
+def make_coin(seed: int) -> Any:
     rng = random.Random(seed)
     return lambda data: int(rng.random() < 0.5)
 
@@ -37,38 +37,38 @@ def check(function: Any, **settings: Any) -> None:
     check_own_coins(Function(function=function, coins="own", **settings), CountSwap(), Release())
 
 
-def test_coins_of_the_system_pass() -> None:
-    check(of_the_system)
+def test_random_numbers_of_the_system_pass() -> None:
+    check(with_system_generator)
 
 
-def test_a_learner_without_coins_passes() -> None:
+def test_a_learner_without_random_numbers_passes() -> None:
     check(without_coins)
 
 
-@pytest.mark.parametrize("function", [carried, carried_bits(3)], ids=["a default", "an enclosed one"])
-def test_a_generator_that_travels_with_the_learner_does_not(function: Any) -> None:
+@pytest.mark.parametrize(
+    "function", [with_module_generator, make_coin(3)], ids=["a default", "an enclosed one"]
+)
+def test_a_generator_that_is_pickled_with_the_learner_is_refused(function: Any) -> None:
     with pytest.raises(NotConforming) as refused:
         check(function)
     assert str(refused.value) == (
-        "function does not conform: coins of its own are other coins in every process; two processes drew "
-        "the same: let no generator be seeded or kept, or take the coins of the seat"
+        "function does not conform: random numbers of its own differ between processes; two processes drew "
+        "the same: do not seed or keep a generator, or use that of `start`"
     )
 
 
-def test_generators_of_the_process_are_refused() -> None:
+def test_global_generators_are_refused() -> None:
     with pytest.raises(NotConforming) as refused:
-        check(of_the_process)
+        check(with_global_generators)
     assert str(refused.value) == (
-        "function does not conform: every coin comes from the generator it was given, none from a global "
-        "one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
+        "function does not conform: all random numbers come from the generator that a player is given, none "
+        "from a global one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
     )
 
 
-def test_what_cannot_travel_is_refused() -> None:
+def test_a_learner_that_cannot_be_pickled_is_refused() -> None:
     lock = threading.Lock()
-    with pytest.raises(
-        NotConforming, match="it can be handed to another process; pickling it raised TypeErr"
-    ):
+    with pytest.raises(NotConforming, match="it can be sent to another process; pickling it raised TypeErr"):
         check(lambda data: lock.locked() + secrets.randbelow(2))
 
 
@@ -83,7 +83,7 @@ def test_what_fails_in_a_new_process_is_refused() -> None:
 def test_what_takes_long_in_a_new_process_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.testing.fresh_coins._SECONDS", 0.01)
     with pytest.raises(NotConforming) as refused:
-        check(lambda data: of_the_system(data) + 1)
+        check(lambda data: with_system_generator(data) + 1)
     assert str(refused.value) == (
         "function does not conform: a new process plays 512 games with it within 0.01 s; it was "
         "still playing: make it faster"
@@ -104,13 +104,13 @@ def test_a_mechanism_may_print() -> None:
         if os.getpid() != here:
             os.write(1, b"\xff")
             atexit.register(print, "at its end")
-        return of_the_system(data)
+        return with_system_generator(data)
 
     check(loud)
 
 
 def test_such_a_learner_conforms() -> None:
-    check_learner(Function(function=of_the_system))
+    check_learner(Function(function=with_system_generator))
 
 
 @attrs.frozen
@@ -128,8 +128,10 @@ class Fickle(Adversary):
 
 
 @pytest.mark.parametrize("what", ["moves", "scores"])
-def test_an_adversary_is_held_to_what_it_is_told(what: str) -> None:
-    learner = Function(function=of_the_system)
+def test_an_adversary_must_play_alike_on_the_same_replies(what: str) -> None:
+    learner = Function(function=with_system_generator)
     check_adversary(CountSwap(), learner, Release())
-    with pytest.raises(NotConforming, match=f"the same coins and replies give the same game; {what} differ"):
+    with pytest.raises(
+        NotConforming, match=f"the same random numbers and replies give the same game; {what} differ"
+    ):
         check_adversary(Fickle(moves=what == "moves"), learner, Release())

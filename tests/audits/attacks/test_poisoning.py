@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.figure1.poison import Poison
 from arena import Adversary, InvalidArgument, Learner
@@ -117,7 +117,7 @@ def test_limits_hold_as_often_as_they_say() -> None:
     promise = {"bounds": (0, 1), "rate": 1e-7, "effect": 0.18, "power": 1 - 1e-7}
     for figures in (missed, wrong):
         check_mean(np.array(figures, float), 0.01, **promise)
-    with rejected():
+    with expect_rejection():
         check_mean(np.array(missed, float), 0.2, **promise)
 
 

@@ -320,7 +320,7 @@ CLAIM = "return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE
         ),
         (
             "yield Train(SAMPLE); return np.zeros((games, 2))",
-            "adversary mine, the training phase: a score is one number a game; expected numbers of ",
+            "adversary mine, the training phase: a score is one number for each game; expected numbers of ",
         ),
         (
             "yield Train(SAMPLE); return np.full(games, np.nan)",
@@ -328,7 +328,7 @@ CLAIM = "return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE
         ),
         (
             "yield Train(SAMPLE); return ['a'] * games",
-            "adversary mine, the training phase: a score is one number a game; expected numbers of ",
+            "adversary mine, the training phase: a score is one number for each game; expected numbers of ",
         ),
     ],
 )
@@ -374,7 +374,7 @@ def test_an_adversary_whose_score_looks_at_other_games_is_refused(tmp_path: Path
         ),
         (
             "return np.zeros(self.games)",
-            "learner mine, round 1: labels are bool or whole numbers; got float64",
+            "learner mine, round 1: labels are bool or integers; got float64",
         ),
         ("return np.full(self.games, 2 if self.round == 2 else 0)", "learner mine, round 2, games 0, 1"),
         (

@@ -12,7 +12,7 @@ import pytest
 from support.command_line import Command
 from support.experiment_data import write
 from support.paths import ROOT
-from support.waiting import until
+from support.waiting import wait_until
 
 from arena import InvalidArgument
 from audits.experiments.experiment_run import ExperimentLedger
@@ -81,7 +81,7 @@ def test_a_killed_run_goes_on_to_the_same_figures(data: str, tmp_path) -> None:
     path = tmp_path / "run.ledger"
     command = ("--data", data, *QUICK, "--methods", "psq,psq-np", "--repeats", "20")
     process = start(*command, "--ledger", str(path))
-    until(lambda: kept_by(path) > 2)
+    wait_until(lambda: kept_by(path) > 2)
     process.kill()
     process.communicate()
     assert 2 < kept_by(path) < 20
@@ -92,7 +92,7 @@ def test_a_killed_run_goes_on_to_the_same_figures(data: str, tmp_path) -> None:
 def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) -> None:
     path = tmp_path / "run.ledger"
     process = start("--data", data, *QUICK, "--repeats", "5000", "--ledger", str(path), "--json")
-    until(lambda: kept_by(path) > 2)
+    wait_until(lambda: kept_by(path) > 2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     told = json.loads(out)
@@ -146,7 +146,7 @@ def test_numbers_can_be_cut(tmp_path) -> None:
         (("--jobs", "0"), "jobs must be at least 1, got 0"),
         (("--plot", "chart.pdf"), "a chart must be a PNG or an SVG, got 'chart.pdf'."),
         (("--active", "guessing"), "Invalid value for '--active': 'guessing' is not one of"),
-        (("--constant", "0"), "constant is more than 0, got 0.0"),
+        (("--constant", "0"), "constant must be more than 0, got 0.0"),
         (("--positive", "x"), "{data}, column 'y': there is no such label, got 'x'."),
         (("--quantiles", "1"), "quantiles must be at least 2, got 1"),
     ],

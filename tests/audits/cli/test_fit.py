@@ -146,7 +146,7 @@ def test_literals_can_be_asked(small: str) -> None:
         (("rivest", *MUSHROOMS, "--holdout", "1"), "holdout must be less than 1, got 1.0"),
         (("rivest", *MUSHROOMS, "--public", "0.1"), "rivest uses no public points. Leave out --public."),
         (("pate-psq", *MUSHROOMS, "--public", "1"), "public must be less than 1, got 1.0"),
-        (("pate-psq", *MUSHROOMS, "--public", "0"), "pate-psq needs public points, as LogisticRegression"),
+        (("pate-psq", *MUSHROOMS, "--public", "0"), "pate-psq needs public points, since LogisticRegression"),
         (("pate-gaussian", *MUSHROOMS), "pate-gaussian does not learn from columns of data."),
         (("pate-psq", *MUSHROOMS, "--set", "teachers=1e5"), "100,000 teachers need at least as many"),
         (("rivest", *MUSHROOMS, "--splits", "0"), "splits must be at least 1, got 0"),

@@ -149,7 +149,7 @@ def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
         (["noisy-majority", "--against", "contrarian", "--rounds", "0"], "rounds must be at least 1, got 0"),
         (
             ["laplace-count", "--against", "count-swap", "--seed", "-1"],
-            "a seed is an integer of at least 0, got -1",
+            "seed must be at least 0, got -1",
         ),
     ],
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 from support.paths import ROOT
-from support.waiting import kept, until
+from support.waiting import count_blocks, wait_until
 
 ARENA = (sys.executable, "-m", "audits.cli")
 COUNT = ("audit", "laplace-count", "--against", "count-swap")
@@ -104,7 +104,7 @@ def test_an_interrupted_audit_prints_its_figures(tmp_path: Path, jobs: str) -> N
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # Of two workers one may bring 63 blocks while the other is at the first, without which none is looked at.
-    until(lambda: kept(ledger) >= 70)
+    wait_until(lambda: count_blocks(ledger) >= 70)
     os.killpg(running.pid, signal.SIGINT)  # as a terminal does: to the workers too
     output, errors = running.communicate(timeout=60)
     assert running.returncode == 130, errors

@@ -1,11 +1,13 @@
-"""`arena show` of players."""
+"""`arena show`: players, and concept classes with their trees."""
 
 from __future__ import annotations
 
 import pytest
+from support import race_players
 from support.command_line import Command
 
 arena = Command("show")
+SOA = f"{race_players.__file__}:TinySoa"
 PLAYERS = [player["name"] for players in Command("list").json().values() for player in players]
 
 
@@ -76,3 +78,129 @@ def test_show_refuses(arguments: list[str], message: str) -> None:
     assert (refused.exit_code, refused.stdout) == (2, "")
     assert refused.stderr.startswith(f"arena: {message}")
     assert refused.stderr.count("\n") == 1
+
+
+# --- concept classes ----------------------------------------------------------------------------------
+
+
+def test_a_class_is_shown_with_its_tree() -> None:
+    shown = arena("thresholds:1..3", "--tree")
+    assert (shown.exit_code, shown.stderr) == (0, "")
+    assert shown.stdout == (
+        "class                       Thresholds(3 points from 1 to 3)\n"
+        "VC dimension                1\n"
+        "Littlestone dimension       2\n"
+        "dual VC dimension           1\n"
+        "dual Littlestone dimension  1\n"
+        "\n"
+        "A shattered tree, 2 levels; every node is a point, every edge its label:\n"
+        "\n"
+        "2\n├─0→ 3\n│    ├─0→ ·\n│    └─1→ ·\n└─1→ 1\n     ├─0→ ·\n     └─1→ ·\n"
+    )
+
+
+def test_a_class_needs_not_be_told_to_be_shown() -> None:
+    assert arena("thresholds:1..3").stdout == arena("thresholds:1..3", "--tree").stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "relevant"), [("halfspaces:64,0.2", "of at most 2 variables"), ("halfspaces:64,0.4", "none")]
+)
+def test_of_halfspaces_is_shown_what_their_margin_allows(text: str, relevant: str) -> None:
+    margin = text.partition(",")[2]
+    most = {"0.2": 207, "0.4": 51}[margin]
+    assert arena(text).stdout == (
+        f"class                            Halfspaces(64 dimensions, margin {margin})\n"
+        "domain                           not finite, so no tree is shown\n"
+        "VC dimension                     63\n"
+        f"mistakes of an optimal learner   at most {most}: Winnow's bound, 2 ln d/ρ²\n"
+        f"disjunctions, of points (x, -1)  {relevant}\n"
+    )
+
+
+def test_a_learners_class_is_shown_with_its_settings() -> None:
+    shown = arena(SOA, "--tree", "--set", "concepts=points:1..4").stdout
+    assert "Points(4 points from 1 to 4)" in shown
+    assert "A shattered tree, 1 level; " in shown
+
+
+def test_of_a_deep_tree_some_levels_are_shown_on_demand() -> None:
+    shown = arena("thresholds:1..127", "--tree", "--depth", "2").stdout
+    assert "Littlestone dimension       7" in shown
+    assert shown.endswith(
+        "A shattered tree, 2 of its 7 levels; every node is a point, every edge its label:\n\n"
+        "64\n├─0→ 96\n│    ├─0→ ·\n│    └─1→ ·\n└─1→ 32\n     ├─0→ ·\n     └─1→ ·\n"
+    )
+    whole = arena("thresholds:1..127", "--tree", "--depth", "9").stdout
+    assert "A shattered tree, 7 levels" in whole
+    assert whole.count("·") == 128
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            ("thresholds:1..127", "--tree"),
+            "a shattered tree of Thresholds(127 points from 1 to 127) has 7 levels, too many to print. "
+            "Say how many to show: --depth 6.",
+        ),
+        (("thresholds:1..7", "--tree", "--depth", "0"), "a tree has at least 1 level, got 0"),
+        (("stumps:-1",), "dimensions and the sides of a grid must be integers, got '-1'"),
+        (
+            ("boxes:2", "--depth", "1"),
+            "Boxes(dimension=2) has no finite domain, so no tree of it can be shown",
+        ),
+        (
+            ("thresholds:1..99999", "--tree"),
+            "Thresholds(99999 points from 1 to 99999) has 9,999,900,000 labels",
+        ),
+        (
+            ("halfspaces:64,0.2", "--depth", "3"),
+            "Halfspaces(64 dimensions, margin 0.2) has no finite domain, so no tree of it can be shown",
+        ),
+        (("intervals:1..500", "--tree"), "Intervals(500 points from 1 to 500) has "),
+        (("noisy-majority", "--tree"), "noisy-majority has no setting `concepts`. Name a learner of a class"),
+        (("contrarian", "--tree"), "contrarian is an adversary. Name a learner or a concept class."),
+        (("points:1..4", "--tree", "--set", "a=1"), "points:1..4 is a concept class, which has no settings."),
+        (("noisy-majority", "--depth", "3"), "--depth needs --tree, which is missing."),
+        (("nobody", "--tree"), "there is no player of that name, got 'nobody'."),
+    ],
+)
+def test_bad_use_is_one_line_and_status_2(arguments: tuple[str, ...], message: str) -> None:
+    refused = arena(*arguments)
+    assert (refused.exit_code, refused.stdout) == (2, "")
+    assert refused.stderr.startswith(f"arena: {message}")
+    assert refused.stderr.count("\n") == 1
+
+
+@pytest.mark.parametrize(
+    ("name", "dimension", "ways"),
+    [
+        ("thresholds", 1, 11),
+        ("points", 1, 11),
+        ("intervals", 2, 56),
+        ("stumps:8", 5, 146),
+        ("halfplanes", 3, 92),
+    ],
+)
+def test_classes_without_a_finite_domain_tell_how_many_ways_they_label(
+    name: str, dimension: int, ways: int
+) -> None:
+    shown = arena(name, "--tree").stdout
+    assert f"VC dimension                {dimension}\n" in shown
+    assert f"labellings of 10 points     at most {ways}\n" in shown
+
+
+def test_decision_lists_are_classes_too() -> None:
+    shown = arena("lists:2", "--tree")
+    assert shown.exit_code == 0
+    assert "VC dimension                3\n" in shown.stdout
+
+
+@pytest.mark.parametrize(
+    ("text", "dimension"), [("boxes:1000000000", "2000000000"), ("stumps:100000000000000000000", "70")]
+)
+def test_a_class_of_many_dimensions_is_told_at_once(text: str, dimension: str) -> None:
+    shown = arena(text).stdout
+    assert f"VC dimension                {dimension}\n" in shown
+    assert "labellings of 10 points     at most 1,024\n" in shown

@@ -98,7 +98,7 @@ def test_coins_of_its_own_are_noted(file: str) -> None:
 def test_a_seeded_generator_in_the_file_is_refused(file: str) -> None:
     done = audit(f"{file}:seeded", "--epsilon", "1", "--quiet")
     assert done.exit_code == 2
-    assert "coins of its own are other coins in every process" in done.stderr
+    assert "random numbers of its own differ between processes" in done.stderr
 
 
 def test_a_mechanism_that_a_file_makes(file: str) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from scipy import stats
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from adversaries.release.count_swap import CountSwap
 from adversaries.release.statdp import StatDP
@@ -20,7 +20,7 @@ from audits.runs.run import run
 from audits.statistics.score_pairs import PairCounts
 from learners.releases.laplace_count import LaplaceCount
 from learners.releases.randomised_response import RandomisedResponse
-from learners.zoo.noisy_hist_1 import NoisyHist1
+from learners.zoo.noisy_histograms import NoisyHist1
 
 RATE = 1e-7
 LEVEL = 0.2
@@ -79,5 +79,5 @@ class Cheating(DistinguisherTraining):
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(audit_estimators, "Learning", Cheating)
-    with rejected("claim too much"):
+    with expect_rejection("claim too much"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

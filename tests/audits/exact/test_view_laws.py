@@ -519,9 +519,9 @@ def test_games_whose_end_hangs_on_others_are_refused() -> None:
 
 
 def test_a_learner_without_a_law_is_refused_in_its_own_words() -> None:
-    with pytest.raises(Unsupported, match="echo does not tell its law"):
+    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
         law_of(Echo(), script(SWAP, Query(0.1)))
-    with pytest.raises(Unsupported, match="echo does not tell its law"):
+    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
         view_law(Echo(), script(SWAP), Release())
 
 

@@ -18,5 +18,5 @@ def test_text_is_read_as_a_concept_class() -> None:
 
 def test_the_player_checks_which_concept_class_it_is() -> None:
     assert build_player(Winnow, {"concepts": "halfspaces:8,0.5"}).concepts == Halfspaces(8, 0.5)
-    with pytest.raises(InvalidArgument, match="halfspaces with margin"):
+    with pytest.raises(InvalidArgument, match="halfspaces with a margin"):
         build_player(Winnow, {"concepts": "thresholds:1..3"})

@@ -134,7 +134,7 @@ def test_only_learners_in_step_share_coins_and_only_where_the_table_is_one() -> 
 
 
 def test_a_learner_that_is_out_of_step_is_refused() -> None:
-    with pytest.raises(NotConforming, match="draws the same coins whatever other games are told"):
+    with pytest.raises(NotConforming, match="draws the same whatever other games receive"):
         run(plan(OutOfStep(), Giver(), distinguisher=LEARNED))
 
 
@@ -174,7 +174,7 @@ def test_a_score_that_is_missing_is_missed() -> None:
 
 
 def test_a_learner_that_tells_no_law_has_no_likelihood() -> None:
-    with pytest.raises(Unsupported, match="echo does not tell its law"):
+    with pytest.raises(Unsupported, match="echo does not declare its output distribution"):
         play_block(plan(Echo(), Giver(), distinguisher=LIKELIHOOD), 0)
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import attrs
 import numpy as np
 import pytest
-from support.foreign_mechanisms import of_the_system
+from support.foreign_mechanisms import with_system_generator
 from support.paths import ROOT
 
 from adversaries.release.count_swap import CountSwap
@@ -209,7 +209,7 @@ def test_a_block_that_differs_is_refused_and_nothing_is_written(tmp_path: Path, 
 
 def test_two_runs_of_a_learner_with_coins_of_its_own_are_no_parts(tmp_path: Path) -> None:
     """Which block is right nobody can find out by playing it again."""
-    plan = attrs.evolve(PLAN, learner=Function(function=of_the_system, epsilon=1.0))
+    plan = attrs.evolve(PLAN, learner=Function(function=with_system_generator, epsilon=1.0))
     a, b = (ledger_of(tmp_path / name, [0], plan) for name in "ab")
     with pytest.raises(InvalidArgument) as refused:
         merge([a, b], tmp_path / "c")

@@ -26,15 +26,15 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
 from learners.online.golowich_livni import GolowichLivni
 from learners.online.noisy_majority import NoisyMajority
-from learners.online.realizable import Realizable
+from learners.online.realizable import RealizableLearner
 
 ERROR = 1e-4
 
 
-def realizable(concepts: ConceptClass, **others: Any) -> Realizable:
+def realizable(concepts: ConceptClass, **others: Any) -> RealizableLearner:
     """AboveThreshold fires after 15 to 20 mistakes, and histograms list what half of a layer has."""
     usual = {"rounds": 48, "nodes": 32, "watching": 0.7, "patience": 0.1}
-    return Realizable(concepts=concepts, epsilon=2.0, delta=0.1, beta=0.99, **(usual | others))
+    return RealizableLearner(concepts=concepts, epsilon=2.0, delta=0.1, beta=0.99, **(usual | others))
 
 
 def forest(concepts: ConceptClass, **others: Any) -> GolowichLivni:

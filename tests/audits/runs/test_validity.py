@@ -13,7 +13,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from audits.statistics.betting import Betting
 from audits.statistics.held_out import HeldOutEstimator
@@ -153,12 +153,12 @@ def test_a_true_claim_stands(law: str, rng: np.random.Generator) -> None:
 @statistical(rate=RATE)
 def test_an_epsilon_that_is_0_05_too_low_is_caught(rng: np.random.Generator) -> None:
     """Mean wealth is about 1.7. A test that is off by so much would be caught as well."""
-    with rejected():
+    with expect_rejection():
         check(audit(LAWS["randomised response"], rng, claim=0.95))
 
 
 @statistical(rate=RATE)
 def test_a_delta_that_is_0_01_too_low_is_caught(rng: np.random.Generator) -> None:
     """Bets refute about one claim in four, and mean wealth is about 5."""
-    with rejected():
+    with expect_rejection():
         check(audit(LAWS["leak at rate delta"], rng, delta=0.04))

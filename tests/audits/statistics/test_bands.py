@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.reports.json_form import to_data
@@ -292,5 +292,5 @@ def test_bands_that_miss_more_often_are_caught(
     make: Callable[[CountBounds], Band], rng: np.random.Generator
 ) -> None:
     """They miss at rates of about 0.19, 0.7 and 0.3 or more."""
-    with rejected("bands missed"):
+    with expect_rejection("bands missed"):
         check_coverage(make, rng)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.bets import kelly_stakes, single_returns
@@ -578,7 +578,7 @@ def test_a_true_claim_stands_in_blocks_of_one_pair(law: str, rng: np.random.Gene
 @pytest.mark.parametrize("law", ["identical worlds", pytest.param("Laplace", marks=pytest.mark.slow)])
 def test_bets_on_the_block_that_chose_them_are_caught(law: str, rng: np.random.Generator) -> None:
     """Their mean wealth is about 3.7 and 12.5."""
-    with rejected("the mean wealth"):
+    with expect_rejection("the mean wealth"):
         check_wealth(audit(LAWS[law], rng, kind=Peeking, seeds=300))
 
 
@@ -586,14 +586,14 @@ def test_bets_on_the_block_that_chose_them_are_caught(law: str, rng: np.random.G
 @statistical(rate=RATE)
 def test_errors_alone_tell_too(rng: np.random.Generator) -> None:
     """Bets on the block that chose them refute about 0.66 of true claims."""
-    with rejected("errors in"):
+    with expect_rejection("errors in"):
         check_errors(audit(LAWS["Laplace"], rng, kind=Peeking, seeds=500))
 
 
 @statistical(rate=RATE)
 def test_a_test_that_forgets_delta_is_caught(rng: np.random.Generator) -> None:
     """Its mean wealth is about 3.5."""
-    with rejected("the mean wealth"):
+    with expect_rejection("the mean wealth"):
         check_wealth(audit(LAWS["response with delta"], rng, kind=Forgetful, seeds=300))
 
 
@@ -601,5 +601,5 @@ def test_a_test_that_forgets_delta_is_caught(rng: np.random.Generator) -> None:
 @statistical(rate=RATE)
 def test_a_test_that_spends_a_twice_is_caught(rng: np.random.Generator) -> None:
     """Its mean wealth is about 1.95, and hardly varies on so few games."""
-    with rejected("the mean wealth"):
+    with expect_rejection("the mean wealth"):
         check_wealth(audit(LAWS["randomised response"], rng, kind=Generous, blocks=TINY, seeds=1_200))

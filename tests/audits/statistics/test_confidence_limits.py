@@ -7,7 +7,7 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics import confidence_limits as limits
@@ -105,7 +105,7 @@ def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
     lower, _ = clopper_pearson(index, 250, 0.1)
     _, upper = clopper_pearson(index - 1, 250, 0.1)
     out = int(leaves_limits(SimultaneousLimits(250, index, lower, upper), rng.random((50_000, 250))).sum())
-    with rejected():
+    with expect_rejection():
         check_counts([out, 50_000 - out], [0.2, 0.8], rate=RATE, effect=0.02, power=1 - RATE)
 
 

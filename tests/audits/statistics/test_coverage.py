@@ -9,7 +9,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from benchmarks.coverage import (
     ESTIMATORS,
@@ -65,5 +65,5 @@ def test_every_estimator_finds_a_lie_of_a_fifth(law: str, rng: np.random.Generat
     stated, played = LIES[law]
     false = audits(stated, rng, pairs=6_000, audits=FEWER, played=played)
     for name in ESTIMATORS:
-        with rejected(name):
+        with expect_rejection(name):
             check(false, of=FEWER, names=(name,))

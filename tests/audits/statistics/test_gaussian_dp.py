@@ -9,7 +9,7 @@ from collections.abc import Callable
 import numpy as np
 import pytest
 from scipy import integrate, stats
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.bands import Band
@@ -258,7 +258,7 @@ def test_faulty_bounds_are_caught_on_identical_worlds(
     estimate: Callable[[PairCounts, PairCounts], float], rng: np.random.Generator
 ) -> None:
     """They err at rates of about 1, 1, 0.3 and 0.21."""
-    with rejected("exceed the truth"):
+    with expect_rejection("exceed the truth"):
         check_coverage(estimate, 0.0, rng)
 
 

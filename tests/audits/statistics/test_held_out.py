@@ -12,7 +12,7 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.statistical import Rejected, rejected, statistical
+from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.held_out import HeldOutEstimator
@@ -267,14 +267,14 @@ def test_the_bound_errs_no_more_often_than_it_says(law: str, pairs: int, rng: np
 @pytest.mark.parametrize("law", ["response with delta", "leak at rate delta"])
 def test_a_bound_that_forgets_delta_is_caught(law: str, rng: np.random.Generator) -> None:
     """It errs at rates of about 0.7 and 1."""
-    with rejected("errors in"):
+    with expect_rejection("errors in"):
         check_errors(errors(LAWS[law], rng, pairs=400, kind=Forgetful), level=LEVEL)
 
 
 @statistical(rate=RATE)
 def test_a_bound_on_the_games_that_chose_is_caught(rng: np.random.Generator) -> None:
     """It errs at a rate of about 0.6."""
-    with rejected("errors in"):
+    with expect_rejection("errors in"):
         check_errors(errors(LAWS["identical worlds"], rng, pairs=400, kind=Reusing, blocks=1), level=LEVEL)
 
 
@@ -291,5 +291,5 @@ def test_each_limit_errs_at_half_the_rate(kind: type[HeldOutEstimator], rng: np.
         for ones in (first, second):
             test.update(PairCounts(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([pairs - ones, ones])))
         found += (test.epsilon_lower or 0.0) > 0
-    with rejected("errors in") if kind is Generous else contextlib.nullcontext():
+    with expect_rejection("errors in") if kind is Generous else contextlib.nullcontext():
         check_errors(found, level=LEVEL / 2)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from support.race_players import Drawn, TinySoa
-from support.statistical import Rejected, check_counts, rejected, statistical
+from support.statistical import Rejected, check_counts, expect_rejection, statistical
 
 from audits.races import OnlineRace, plan_online_race
 from audits.races.race_result import make_result
@@ -71,7 +71,7 @@ def test_the_next_rank_misses_oftener(rng: np.random.Generator) -> None:
     low, _ = limit_ranks(20, q, level)
     ordered = np.sort(rng.random((400_000, 20), np.float32), axis=1)
     count, chance = int((ordered[:, low] > q).sum()), stats.binom.cdf(low - 1, 20, q)
-    with rejected("cell 0"):
+    with expect_rejection("cell 0"):
         check_counts([count, 400_000 - count], [chance, 1 - chance], rate=RATE, effect=0.01, power=0.999999)
 
 
@@ -153,5 +153,5 @@ def test_limits_that_hold_one_by_one_do_not_hold_together(
 ) -> None:
     """Each limit at the level 0.1: 80 of them miss somewhere far oftener than 0.35."""
     monkeypatch.setattr("audits.races.race_result.limit_level", lambda race: ERROR / 2)
-    with rejected("a limit missed"):
+    with expect_rejection("a limit missed"):
         check_together(race(1 - ERROR), rng)

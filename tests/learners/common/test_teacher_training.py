@@ -7,7 +7,7 @@ from itertools import permutations
 
 import numpy as np
 import pytest
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import Sample, Training
 from arena.concepts import FiniteClass, Thresholds
@@ -81,7 +81,7 @@ def test_draws_with_replacement_would_be_noticed(
     module._make_plan.cache_clear()
     seen = sample_outcomes("compositions", SAMPLE, 2, 3, rng)
     module._make_plan.cache_clear()
-    with rejected():
+    with expect_rejection():
         check_counts([seen[o] for o in outcomes], law, rate=RATE, effect=0.015, power=1 - 1e-8)
 
 

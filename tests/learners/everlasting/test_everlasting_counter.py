@@ -15,7 +15,7 @@ from support.players import script
 from arena import Figure1, InvalidArgument, Queries, Query, Sample, Train, Training, play
 from arena.testing import check_learner
 from learners.everlasting.everlasting_counter import EverlastingCounter
-from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.counters.binary_counter import binary_counter_lag
 from learners.mechanisms.sparse_vector.running_sum import running_sum_lag
 from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
@@ -65,7 +65,7 @@ def test_votes_cost_what_is_less() -> None:
     by_tops = CROSSING._cost(1, 10**6, 20_001, 0.01)
     assert by_tops == steady_thresholds_cost(128, 0.01, gap=0.5 * 200.01, slack=0.5e-5)
     assert CROSSING._cost(1, 20, 20_001, 0.01).epsilon == pytest.approx(0.2)  # basic composition
-    assert CROSSING._cost(2, 20, 20_001, 0.01) == advanced_composition(20, 0.01, slack=0.5e-5)
+    assert CROSSING._cost(2, 20, 20_001, 0.01) == compose_advanced(20, 0.01, slack=0.5e-5)
     few = attrs.evolve(CROSSING, answers=16_000)  # which train ten teachers of round 2
     assert few.round(2).teachers == 10
     assert few.claim == CROSSING.claim

@@ -169,7 +169,7 @@ class FreshReference(Reference):
         self.handed: list[float] = []
         super().train(sample)
 
-    def fresh(self, x: np.ndarray) -> None:
+    def receive_unlabelled(self, x: np.ndarray) -> None:
         self.handed += [float(point) for point in x]
 
     def next_round(self) -> None:
@@ -189,9 +189,9 @@ class AloneState:
         for each, which in zip(self._each, training.which, strict=True):  # type: ignore[attr-defined]
             each.train(training.samples[which])  # type: ignore[attr-defined]
 
-    def fresh(self, x: np.ndarray) -> None:
+    def receive_unlabelled(self, x: np.ndarray) -> None:
         for each, points in zip(self._each, x, strict=True):
-            each.fresh(points)
+            each.receive_unlabelled(points)
 
     def predict(self, x: np.ndarray) -> np.ndarray:
         return np.array([each.predict(point) for each, point in zip(self._each, x, strict=True)])

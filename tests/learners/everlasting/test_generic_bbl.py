@@ -322,7 +322,7 @@ class ReferenceLearner(GameLearner):
     def claim(self):  # type: ignore[no-untyped-def]
         return self.spec.claim
 
-    def sit(self, rng: np.random.Generator) -> Reference:
+    def start_one(self, rng: np.random.Generator) -> Reference:
         return Reference(self.spec, rng)
 
 

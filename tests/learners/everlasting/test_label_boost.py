@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.concept_laws import NAIVE_CLASSES, Labelling, NaiveClass, as_array
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Boxes, Thresholds
 from learners.everlasting import label_boost as module
@@ -117,7 +117,7 @@ def test_another_selection_budget_would_be_noticed(
     seen, expected = count_labellings(
         NAIVE_CLASSES[name], choose_concepts(NAIVE_CLASSES[name], EXAMPLES, rng, GAMES)
     )
-    with rejected():
+    with expect_rejection():
         check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 

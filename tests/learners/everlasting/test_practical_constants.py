@@ -7,7 +7,7 @@ from math import log
 import attrs
 import numpy as np
 import pytest
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds
@@ -81,7 +81,7 @@ def test_a_teacher_errs_more_with_a_chance_of_one_in_sixteen(
         target, held = _train_teachers(concepts, chunk, games // 50, rng)
         bad += int(np.count_nonzero(_mass(target) - _mass(held) > alpha))
     check_counts([bad, games - bad], [1 / 16, 15 / 16], rate=4e-8, effect=0.02, power=0.9999)
-    with rejected():
+    with expect_rejection():
         check_counts([bad, games - bad], [1 / 10, 9 / 10], rate=1e-9, effect=0.03, power=1 - 3e-8)
 
 

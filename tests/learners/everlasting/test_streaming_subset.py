@@ -6,7 +6,7 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from learners.everlasting import streaming_subset as module
 from learners.everlasting.streaming_subset import StreamingSubset
@@ -56,7 +56,7 @@ def test_every_subset_is_equally_likely(
 @statistical(rate=2 * RATE)
 def test_places_in_the_order_of_arrival_would_be_noticed(rng: np.random.Generator) -> None:
     chosen = np.sort(np.argsort(rng.random((300_000, 6)), axis=1)[:, :3], axis=1)
-    with rejected():
+    with expect_rejection():
         check_counts(
             np.bincount(chosen[:, 0], minlength=6), np.full(6, 1 / 6), rate=RATE, effect=0.01, power=1 - 1e-8
         )

@@ -1,4 +1,4 @@
-"""function: what it hands over, where coins come from, what it refuses, and audits of it."""
+"""function: the data it passes on, the source of random numbers, refusals, and audits of it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,13 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.foreign_mechanisms import laplace, laplaces, of_the_process, of_the_system, released
+from support.foreign_mechanisms import (
+    laplace,
+    laplaces,
+    play_releases,
+    with_global_generators,
+    with_system_generator,
+)
 from support.players import Scripted
 from support.statistical import statistical
 
@@ -27,32 +33,33 @@ from learners.foreign.function import Function
 SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])
 
 
-def scaled(data, scale=2.0):  # type: ignore[no-untyped-def]
+def scale_sum(data, scale=2.0):  # type: ignore[no-untyped-def]
     return scale * np.sum(data)
 
 
-# --- what is handed over ----------------------------------------------------------------------------------
+# --- the data that it receives ----------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
-    ("receives", "handed"),
+    ("receives", "data"),
     [("ones", 2), ("labels", [1, 1, 0]), ("sum", 3.0), ("points", [0.5, 0.5, 2.0])],
 )
-def test_parts_of_the_sample(receives: str, handed: Any) -> None:
-    got: list[Any] = []
+def test_parts_of_the_sample(receives: str, data: Any) -> None:
+    received: list[Any] = []
 
-    def listen(data: Any, rng: object) -> float:
-        got.append(data.tolist() if isinstance(data, np.ndarray) else data)
+    def listen(part: Any, rng: object) -> float:
+        received.append(part.tolist() if isinstance(part, np.ndarray) else part)
         return 0.0
 
-    released(Function(function=listen, receives=receives), SAMPLE, games=1)
-    assert got == [handed]
-    assert type(got[0]) is type(handed)
+    play_releases(Function(function=listen, receives=receives), SAMPLE, games=1)
+    assert received == [data]
+    assert type(received[0]) is type(data)
 
 
-def test_labels_are_numbers_that_do_not_overflow() -> None:
+def test_labels_do_not_overflow() -> None:
     assert (
-        released(Function(function=lambda labels, rng: 300 * labels), SAMPLE).tolist() == [[300, 300, 0]] * 3
+        play_releases(Function(function=lambda labels, rng: 300 * labels), SAMPLE).tolist()
+        == [[300, 300, 0]] * 3
     )
 
 
@@ -60,40 +67,40 @@ def test_points_and_labels() -> None:
     def product(data: tuple[np.ndarray, np.ndarray], rng: object) -> float:
         return float(data[0] @ data[1])
 
-    assert released(Function(function=product, receives="both"), SAMPLE).tolist() == [1.0, 1.0, 1.0]
+    assert play_releases(Function(function=product, receives="both"), SAMPLE).tolist() == [1.0, 1.0, 1.0]
 
 
 def test_points_that_are_vectors() -> None:
     sample = Sample([[1.0, 2.0], [3.0, 4.0]], [0, 1], [1, 2])
     learner = Function(function=lambda data, rng: data, receives="sum", dimension=2)
-    assert released(learner, sample, games=2).tolist() == [[7.0, 10.0], [7.0, 10.0]]
+    assert play_releases(learner, sample, games=2).tolist() == [[7.0, 10.0], [7.0, 10.0]]
 
 
-def test_a_function_may_write_to_what_it_is_handed() -> None:
-    def spoiling(data: np.ndarray, rng: object) -> float:
+def test_a_function_may_overwrite_its_data() -> None:
+    def overwrite(data: np.ndarray, rng: object) -> float:
         data += 1
         return data.sum()
 
-    assert released(Function(function=spoiling), SAMPLE).tolist() == [5, 5, 5]
+    assert play_releases(Function(function=overwrite), SAMPLE).tolist() == [5, 5, 5]
 
 
-def test_games_keep_their_places() -> None:
+def test_releases_keep_the_order_of_games() -> None:
     none = Sample([0.0], [0], [9])
     learner = Function(
         function=lambda ones, games, rng: np.full((games, 2), ones), receives="ones", vectorised=True
     )
-    seen: list[np.ndarray] = []
+    releases: list[np.ndarray] = []
 
     def moves(games: int, rng: np.random.Generator) -> Moves:
         reply = yield Train([none.replace_one(0, 0.0, int(game % 3 == 0)) for game in range(games)])
-        seen.append(reply.value)
+        releases.append(reply.value)
         return None
 
     play(learner, Scripted(moves), Release(), games=7, seed=1)
-    assert seen[0].tolist() == [[int(game % 3 == 0)] * 2 for game in range(7)]
+    assert releases[0].tolist() == [[int(game % 3 == 0)] * 2 for game in range(7)]
 
 
-# --- coins ------------------------------------------------------------------------------------------------
+# --- random numbers ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize(
@@ -101,17 +108,17 @@ def test_games_keep_their_places() -> None:
     [
         (laplace, {}, "given"),
         (laplaces, {"vectorised": True}, "given"),
-        (of_the_system, {}, "own"),
-        (of_the_process, {"coins": "global"}, "global"),
-        (scaled, {}, "own"),  # a second argument with a default of its own is no rng
+        (with_system_generator, {}, "own"),
+        (with_global_generators, {"coins": "global"}, "global"),
+        (scale_sum, {}, "own"),  # a second argument with a default is not an rng
         (lambda data, rng=None: 0, {}, "given"),
         (lambda data, games: 0, {"vectorised": True}, "own"),
         (max, {}, "own"),
     ],
 )
-def test_where_coins_come_from(function: Any, settings: dict[str, Any], coins: str) -> None:
+def test_the_source_of_random_numbers(function: Any, settings: dict[str, Any], coins: str) -> None:
     learner = Function(function=function, **settings)
-    assert learner.coins_run == coins
+    assert learner.effective_coins == coins
     assert learner.own_coins is (coins == "own")
 
 
@@ -120,7 +127,7 @@ def test_where_coins_come_from(function: Any, settings: dict[str, Any], coins: s
     [
         Function(function=laplace, epsilon=1.0),
         Function(function=laplaces, receives="ones", vectorised=True),
-        Function(function=of_the_process, coins="global"),
+        Function(function=with_global_generators, coins="global"),
     ],
     ids=["given", "vectorised", "global"],
 )
@@ -128,30 +135,32 @@ def test_functions_conform(learner: Function) -> None:
     check_learner(learner, games=1_000)
 
 
-def test_global_generators_are_put_back() -> None:
+def test_global_generators_are_restored() -> None:
     before = random.getstate(), np.random.get_state()[1].tobytes()  # noqa: NPY002
-    first, second = (released(Function(function=of_the_process, coins="global"), SAMPLE) for _ in range(2))
+    first, second = (
+        play_releases(Function(function=with_global_generators, coins="global"), SAMPLE) for _ in range(2)
+    )
     assert first.tolist() == second.tolist()
     assert len(set(first.tolist())) == 3
     assert before == (random.getstate(), np.random.get_state()[1].tobytes())  # noqa: NPY002
 
 
-def test_threads_do_not_share_the_generators_of_the_process() -> None:
-    def interrupted(data: Any) -> float:
+def test_threads_do_not_share_the_generators_with_global_generators() -> None:
+    def draw_twice(data: Any) -> float:
         first = np.random.random()  # noqa: NPY002
         time.sleep(1e-4)  # for another thread to seed, if it could
         return first + random.random()
 
-    learner = Function(function=interrupted, coins="global")
+    learner = Function(function=draw_twice, coins="global")
     with ThreadPoolExecutor(4) as threads:
-        told = list(threads.map(lambda _: released(learner, SAMPLE, games=20).tolist(), range(8)))
-    assert told == [told[0]] * 8
+        results = list(threads.map(lambda _: play_releases(learner, SAMPLE, games=20).tolist(), range(8)))
+    assert results == [results[0]] * 8
 
 
-def test_one_that_exits_has_raised() -> None:
-    """A run would end with the status of one that found nothing."""
+def test_a_function_that_exits_is_an_error() -> None:
+    """Otherwise the process would end with the exit status of a run that refutes nothing."""
     with pytest.raises(PlayerError, match="learner function raised SystemExit: 0 in round 1"):
-        released(Function(function=lambda data, rng: sys.exit(0)), SAMPLE)
+        play_releases(Function(function=lambda data, rng: sys.exit(0)), SAMPLE)
 
 
 # --- claims and refusals ----------------------------------------------------------------------------------
@@ -167,9 +176,9 @@ def test_the_claim_is_the_users() -> None:
     ("settings", "message"),
     [
         (
-            {"function": scaled, "coins": "given", "vectorised": True},
-            "scaled must take data, games, rng, got 'scaled(data, scale=2.0)'. Set "
-            "vectorised and coins to what it takes, or wrap it in a function that takes these.",
+            {"function": scale_sum, "coins": "given", "vectorised": True},
+            "scale_sum must take data, games, rng, got 'scale_sum(data, scale=2.0)'. Set "
+            "vectorised and coins to match it, or wrap it in a function that takes these.",
         ),
         ({"function": 3}, "function must be a function, got 3"),
         (
@@ -185,7 +194,7 @@ def test_refused_settings(settings: dict[str, Any], message: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "vectorised", "got"),
+    ("function", "vectorised", "release"),
     [
         (lambda data, rng: "one", False, "'str96 of shape (3,) for 3 games'"),
         (lambda data, rng: None, False, "'object of shape (3,) for 3 games'"),
@@ -194,18 +203,18 @@ def test_refused_settings(settings: dict[str, Any], message: str) -> None:
         (lambda data, rng: np.zeros(rng.integers(1, 10**6)), False, "'values of several shapes'"),
     ],
 )
-def test_refused_values(function: Any, vectorised: bool, got: str) -> None:
+def test_refused_values(function: Any, vectorised: bool, release: str) -> None:
     with pytest.raises(Unsupported) as refused:
-        released(Function(function=function, vectorised=vectorised), SAMPLE)
+        play_releases(Function(function=function, vectorised=vectorised), SAMPLE)
     assert str(refused.value) == (
-        "what function releases must be a number, or numbers in an array of one shape, in every game, got "
-        f"{got}. Wrap the mechanism in a function that returns numbers."
+        "function must release a number, or an array of numbers, of the same shape in every game, got "
+        f"{release}. Wrap the mechanism in a function that returns numbers."
     )
 
 
-def test_a_function_that_raises_is_told_of() -> None:
+def test_a_function_that_raises_is_reported() -> None:
     with pytest.raises(PlayerError, match="learner function raised ZeroDivisionError"):
-        released(Function(function=lambda data, rng: 1 / 0), SAMPLE)
+        play_releases(Function(function=lambda data, rng: 1 / 0), SAMPLE)
 
 
 # --- audits -----------------------------------------------------------------------------------------------
@@ -216,7 +225,7 @@ def plan(learner: Function, **settings: Any) -> Plan:
     return Plan(learner=learner, adversary=CountSwap(), referee=Release(), **usual | settings)
 
 
-def test_figures_follow_from_the_seed_whatever_the_jobs(tmp_path: Path) -> None:
+def test_figures_depend_on_the_seed_and_not_on_the_jobs(tmp_path: Path) -> None:
     audit = plan(Function(function=lambda data, rng: np.sum(data) + rng.laplace()))
     first = run(audit, ledger=tmp_path / "a.ledger")
     assert first.refuted
@@ -226,35 +235,33 @@ def test_figures_follow_from_the_seed_whatever_the_jobs(tmp_path: Path) -> None:
 
 
 def test_another_function_of_that_name_is_another_plan(tmp_path: Path) -> None:
-    def made(scale: float) -> Function:
+    def make_noisy_sum(scale: float) -> Function:
         return Function(function=lambda data, rng: np.sum(data) + scale * rng.laplace())
 
-    run(plan(made(1.0)), ledger=tmp_path / "a.ledger")
+    run(plan(make_noisy_sum(1.0)), ledger=tmp_path / "a.ledger")
     with pytest.raises(
         InvalidArgument, match=r"holds another plan: learner\.function: .*lambda> [0-9a-f]{16}"
     ):
-        run(plan(made(1.5)), ledger=tmp_path / "a.ledger")
+        run(plan(make_noisy_sum(1.5)), ledger=tmp_path / "a.ledger")
 
 
 @statistical(rate=2e-7)
-def test_coins_of_its_own_are_audited_and_said_so(tmp_path: Path) -> None:
-    """No seed repeats these games, so that the bound itself must err no oftener than the test may fail.
+def test_own_random_numbers_are_audited_and_reported(tmp_path: Path) -> None:
+    """No seed repeats these games, so the bound may be wrong no more often than the test may fail.
 
-    It exceeds the loss, which is 1, with a chance of at most 1e-7. It falls to half of that with a chance far
-    below 1e-7: over seeds of the same law it is 0.86 on average, with a standard deviation of 0.02.
+    It exceeds the privacy loss, which is 1, with probability at most 1e-7. It falls below half of that with
+    probability far below 1e-7: over seeds its mean is 0.86 and its standard deviation 0.02.
     """
-    audit = plan(Function(function=of_the_system), games=10_000, confidence=1 - 1e-7)
+    audit = plan(Function(function=with_system_generator), games=10_000, confidence=1 - 1e-7)
     assert audit.describe()["own_coins"] is True
     assert "own_coins" not in plan(Function(function=laplace)).describe()
     verdict = run(audit, ledger=tmp_path / "a.ledger", jobs=2)
     assert 0.5 < verdict.epsilon_lower <= 1
     assert run(audit, ledger=tmp_path / "a.ledger").epsilon_lower == verdict.epsilon_lower
-    assert "seed              3, but the learner draws its own random numbers" in verdict_text(
-        verdict, plan=audit
-    )
+    assert "3, but the learner draws its own random numbers" in verdict_text(verdict, plan=audit)
 
 
-def test_specs_are_equal_as_their_functions_are() -> None:
+def test_learners_are_equal_if_their_functions_are() -> None:
     def one(data: Any, rng: object) -> int:
         return 1
 

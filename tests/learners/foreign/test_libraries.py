@@ -1,4 +1,4 @@
-"""opendp and diffprivlib: what they claim, hand over and refuse, by stand-ins and by the libraries."""
+"""opendp and diffprivlib: claims, data and refusals, with stand-ins and with the libraries."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.foreign_mechanisms import Measurement, Mechanism, Profile, released, without_the_library
+from support.foreign_mechanisms import Measurement, Mechanism, Profile, play_releases, without_the_library
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Learner, Release, Sample, Unsupported
@@ -21,7 +21,9 @@ SAMPLE = Sample([0.5, 2.0], [1, 0], [2, 1])
 COUNT = Sample([0.0, 0.0], [1, 0], [1, 9])
 
 
-def measured(d_in: float = 1, *, receives: str = "ones", delta: float | None = None, **about: Any) -> OpenDP:
+def wrap_measurement(
+    d_in: float = 1, *, receives: str = "ones", delta: float | None = None, **about: Any
+) -> OpenDP:
     vectorised = about.pop("vectorised", False)
     make = partial(Measurement, **about)
     return OpenDP(make=make, d_in=d_in, receives=receives, delta=delta, vectorised=vectorised)
@@ -40,7 +42,7 @@ def measured(d_in: float = 1, *, receives: str = "ones", delta: float | None = N
     ],
 )
 def test_the_claim_is_that_of_the_map(about: dict[str, Any], claimed: tuple[float, float]) -> None:
-    learner = measured(**about)
+    learner = wrap_measurement(**about)
     assert (learner.claim.epsilon, learner.claim.delta) == claimed
     assert learner.own_coins
 
@@ -50,47 +52,46 @@ def test_the_claim_is_that_of_the_map(about: dict[str, Any], claimed: tuple[floa
     [
         (
             {"measure": "SmoothedMaxDivergence", "loss": Profile()},
-            "the measurement has a privacy profile, of which a claim needs the δ at which to read it. "
-            "Set delta.",
+            "the measurement has a privacy profile, so that its claim depends on δ. Set delta.",
         ),
         (
             {"measure": "RenyiDivergence"},
-            "the map of a measurement speaks of (ε, δ) or of zero-concentrated privacy, got "
-            "'RenyiDivergence'. Cast it where it is made (opendp.combinators).",
+            "the map of a measurement must be about (ε, δ) or zero-concentrated privacy, got "
+            "'RenyiDivergence'. Convert it where it is made (opendp.combinators).",
         ),
         (
             {"d_in": 0.5, "distance": "f64"},
-            "one example moves ones by up to 1 in AbsoluteDistance(i32), so d_in is no less, got 0.5. "
+            "d_in must be at least 1: one example changes ones by up to 1 in AbsoluteDistance(i32), got 0.5. "
             "Set d_in to 1.",
         ),
         (
             {"receives": "labels", "metric": "SymmetricDistance()"},
-            "one example moves labels by up to 2 in SymmetricDistance(), so d_in is no less, got 1. "
+            "d_in must be at least 2: one example changes labels by up to 2 in SymmetricDistance(), got 1. "
             "Set d_in to 2.",
         ),
     ],
 )
 def test_claims_that_cannot_be_made(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        measured(**settings).claim
+        wrap_measurement(**settings).claim
     assert str(refused.value) == message
 
 
-def test_a_sum_may_move_by_less_than_one() -> None:
-    assert measured(0.25, receives="sum", carrier="f64", distance="f64").claim.epsilon == 1
+def test_a_sum_may_change_by_less_than_one() -> None:
+    assert wrap_measurement(0.25, receives="sum", carrier="f64", distance="f64").claim.epsilon == 1
 
 
-@pytest.mark.parametrize(("distance", "asked"), [("i32", 2), ("u32", 2), ("f64", 1.5)])
-def test_a_map_is_asked_of_no_less_than_d_in(distance: str, asked: float) -> None:
+@pytest.mark.parametrize(("distance", "argument"), [("i32", 2), ("u32", 2), ("f64", 1.5)])
+def test_the_map_is_never_evaluated_below_d_in(distance: str, argument: float) -> None:
     class Linear(Measurement):
         def map(self, d_in: float) -> Any:
             return 10 * d_in
 
-    assert OpenDP(make=lambda: Linear(distance=distance), d_in=1.5).claim.epsilon == 10 * asked
+    assert OpenDP(make=lambda: Linear(distance=distance), d_in=1.5).claim.epsilon == 10 * argument
 
 
 @pytest.mark.parametrize(
-    ("receives", "about", "wanted"),
+    ("receives", "about", "expected"),
     [
         ("ones", {}, [2] * 3),
         ("ones", {"carrier": "f64"}, [2.0] * 3),
@@ -101,9 +102,9 @@ def test_a_map_is_asked_of_no_less_than_d_in(distance: str, asked: float) -> Non
         ("ones", {"carrier": "Vec<f64>", "vectorised": True}, [2.0] * 3),
     ],
 )
-def test_what_a_measurement_is_handed(receives: str, about: dict[str, Any], wanted: list[Any]) -> None:
-    seen = released(measured(receives=receives, noise=False, **about), SAMPLE)
-    assert seen.tolist() == wanted
+def test_data_that_a_measurement_receives(receives: str, about: dict[str, Any], expected: list[Any]) -> None:
+    releases = play_releases(wrap_measurement(receives=receives, noise=False, **about), SAMPLE)
+    assert releases.tolist() == expected
 
 
 @pytest.mark.parametrize(
@@ -112,28 +113,29 @@ def test_what_a_measurement_is_handed(receives: str, about: dict[str, Any], want
         (
             "ones",
             {"carrier": "bool"},
-            "a measurement of bits takes 0 and 1, got 2. Use a sample with at most",
+            "a measurement of bits must receive 0 or 1, got 2. Use a sample with at most",
         ),
         (
             "ones",
             {"carrier": "String"},
-            "a measurement takes numbers, or bits, got 'String'. Wrap it in a fun",
+            "the measurement must take numbers or bits, got 'String'. Wrap it in a Py",
         ),
         (
             "ones",
             {"vectorised": True},
-            "a vectorised measurement takes a vector, of one number a game, got 'on",
+            "a vectorised measurement must take a vector with one number for each game, got 'on",
         ),
         (
             "labels",
             {"carrier": "Vec<i32>", "vectorised": True},
-            "a vectorised measurement takes a vector, of one number a game, got 'labels for Vec<i32>'. M",
+            "a vectorised measurement must take a vector with one number for each game, got "
+            "'labels for Vec<i32>'. M",
         ),
     ],
 )
-def test_what_a_measurement_cannot_be_handed(receives: str, about: dict[str, Any], message: str) -> None:
+def test_data_that_a_measurement_cannot_receive(receives: str, about: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        released(measured(receives=receives, **about), SAMPLE)
+        play_releases(wrap_measurement(receives=receives, **about), SAMPLE)
     assert str(refused.value).startswith(message)
 
 
@@ -151,7 +153,7 @@ def test_a_sensitivity_below_that_of_a_count_is_refused() -> None:
     with pytest.raises(InvalidArgument) as refused:
         Diffprivlib(make=make).claim
     assert str(refused.value) == (
-        "one example moves a count by 1, which is more than the mechanism's sensitivity, got 0.5. "
+        "one example changes a count by 1, which is more than the mechanism's sensitivity, got 0.5. "
         "Make it with a sensitivity of at least 1."
     )
     assert Diffprivlib(make=make, receives="sum").claim.epsilon == 1
@@ -161,9 +163,9 @@ def test_seeded_mechanisms_repeat() -> None:
     learner = Diffprivlib(make=partial(Mechanism, epsilon=1.0), seeded=True)
     assert not learner.own_coins
     check_learner(learner, games=1_000)
-    assert released(learner, SAMPLE).tolist() == released(learner, SAMPLE).tolist()
+    assert play_releases(learner, SAMPLE).tolist() == play_releases(learner, SAMPLE).tolist()
     own = Diffprivlib(make=partial(Mechanism, epsilon=1.0))
-    assert released(own, SAMPLE).tolist() != released(own, SAMPLE).tolist()
+    assert play_releases(own, SAMPLE).tolist() != play_releases(own, SAMPLE).tolist()
 
 
 # --- both -------------------------------------------------------------------------------------------------
@@ -191,17 +193,17 @@ def test_a_maker_that_fails_is_named() -> None:
         Diffprivlib(make=Mechanism).claim
     assert str(refused.value) == (
         "Mechanism, which makes the mechanism of diffprivlib, raised TypeError: Mechanism.__init__() missing "
-        "1 required positional argument: 'epsilon'. Mend it, and try it alone."
+        "1 required positional argument: 'epsilon'. Correct it, and try it on its own."
     )
 
 
 @pytest.mark.parametrize(
     "learner",
-    [measured(), Diffprivlib(make=partial(Mechanism, epsilon=1.0))],
+    [wrap_measurement(), Diffprivlib(make=partial(Mechanism, epsilon=1.0))],
     ids=["opendp", "diffprivlib"],
 )
 def test_they_conform_and_are_audited(learner: Learner) -> None:
-    """Noise that is bounded has no ε: it is refuted."""
+    """Bounded noise satisfies no ε, so the claim is refuted."""
     check_learner(learner, games=500)
     plan = Plan(learner=learner, adversary=CountSwap(), referee=Release(), epsilon=1, delta=0, games=1_000)
     assert run(plan).refuted
@@ -242,10 +244,10 @@ def test_measurements_of_opendp(name: str, settings: dict[str, Any], claimed: tu
     pytest.importorskip("opendp")
     learner = OpenDP(make=partial(of_opendp, name), d_in=1, **settings)
     assert (learner.claim.epsilon, learner.claim.delta) == (pytest.approx(claimed[0], rel=0.01), claimed[1])
-    games = 200  # randomised response repeats itself so often with a chance of 0.75^200 < 1e-24
-    seen = released(learner, COUNT, games=games)
-    assert seen.shape == ((games, 10) if "receives" in settings else (games,))
-    assert len(np.unique(seen, axis=0)) > 1
+    games = 200  # randomised response gives the same bit so often with probability 0.75^200 < 1e-24
+    releases = play_releases(learner, COUNT, games=games)
+    assert releases.shape == ((games, 10) if "receives" in settings else (games,))
+    assert len(np.unique(releases, axis=0)) > 1
 
 
 def test_mechanisms_of_diffprivlib() -> None:
@@ -253,6 +255,6 @@ def test_mechanisms_of_diffprivlib() -> None:
     for make in (mechanisms.Laplace, mechanisms.Geometric, partial(mechanisms.Snapping, lower=0, upper=10)):
         learner = Diffprivlib(make=partial(make, epsilon=1, sensitivity=1))
         assert (learner.claim.epsilon, learner.claim.delta) == (1, 0)
-        assert len(np.unique(released(learner, COUNT, games=50))) > 1
+        assert len(np.unique(play_releases(learner, COUNT, games=50))) > 1
     seeded = Diffprivlib(make=partial(mechanisms.Laplace, epsilon=1, sensitivity=1), seeded=True)
-    assert released(seeded, COUNT).tolist() == released(seeded, COUNT).tolist()
+    assert play_releases(seeded, COUNT).tolist() == play_releases(seeded, COUNT).tolist()

@@ -1,4 +1,4 @@
-"""confident-winnow: Lemma 4.2 for all bits, a plain reference, what the adversary's bits do."""
+"""confident-winnow: Lemma 4.2 for all bits, a plain reference, the effect of the adversary's bits."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from support.players import script
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, play
 from arena.concepts import Halfspaces
 from arena.testing import check_learner
-from learners.halfspaces.base import most_updates
+from learners.halfspaces.base import update_bound
 from learners.halfspaces.confident_winnow import ALWAYS, NEVER, ConfidentWinnow
 from learners.halfspaces.winnow import Winnow
 
@@ -25,7 +25,7 @@ def test_it_conforms(update: str) -> None:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_table_is_so_many_naive_games(kind: str, rng: np.random.Generator) -> None:
+def test_a_batch_equals_naive_games(kind: str, rng: np.random.Generator) -> None:
     games, rounds, dimension = 6, 50, 5
     learner = ConfidentWinnow(concepts=Halfspaces(dimension, 0.5), c=0.6, rate=0.3)
     state = learner.start(games, rng)
@@ -37,7 +37,7 @@ def test_a_table_is_so_many_naive_games(kind: str, rng: np.random.Generator) -> 
         )
         x, y = np.array([one.generic(rng, points) for one in naive]), rng.integers(2, size=games)
         bits = None
-        if t % 3:  # in other rounds the adversary gives none
+        if t % 3:  # in other rounds the adversary sends no bits
             bits = rng.random(games) < 0.5
             state.instruct(bits)
         state.observe(x, y)
@@ -60,7 +60,7 @@ def test_a_table_is_so_many_naive_games(kind: str, rng: np.random.Generator) -> 
 def test_no_bits_bring_more_updates_than_lemma_4_2_allows(
     seed: int, dimension: int, relevant: int, margin: float, c: float, share: float, kind: str, eager: float
 ) -> None:
-    """The adversary looks for mistakes and for unsure predictions, and instructs as it likes."""
+    """The adversary searches for mistakes and uncertain predictions, and sends bits at random."""
     rng = np.random.default_rng(seed)
     points, labels = pool(rng, target(rng, dimension, relevant=relevant), margin, kind=kind)
     learner = ConfidentWinnow(
@@ -68,7 +68,7 @@ def test_no_bits_bring_more_updates_than_lemma_4_2_allows(
     )
     bound = learner.bound(1)
     assert bound is not None
-    assert bound.at_most == most_updates(dimension, learner.eta, (1 - c) * margin)
+    assert bound.at_most == update_bound(dimension, learner.eta, (1 - c) * margin)
     if not len(points):
         return
     state, updates = learner.start(1, rng), 0
@@ -110,11 +110,14 @@ def test_never_is_winnow(rng: np.random.Generator) -> None:
 
 
 def test_a_bit_holds_for_its_round_only() -> None:
-    """Of two games the first is told to update; the round after nobody is told, and `never` holds again."""
+    """The first of two games receives a bit 1; in the next round there are no bits, and `never` applies
+    again."""
     learner = ConfidentWinnow(concepts=Halfspaces(2, 1.0), c=0.5, update=NEVER)
-    unsure = Example([1.0, -0.5], 1)  # uniform weights have the product 1/4
-    told = Example([1.0, -0.5], 1, update=[True, False])
-    played = play(learner, script(unsure, told, unsure, unsure), Adaptive(4), games=2, seed=1, record=True)
+    uncertain = Example([1.0, -0.5], 1)  # uniform weights have the product 1/4
+    with_bits = Example([1.0, -0.5], 1, update=[True, False])
+    played = play(
+        learner, script(uncertain, with_bits, uncertain, uncertain), Adaptive(4), games=2, seed=1, record=True
+    )
     assert played.view is not None
     shown = np.array([reply.hypothesis.concepts for reply in played.view.replies])
     assert (shown[1] == shown[0]).all()

@@ -1,4 +1,5 @@
-"""dp-winnow: a plain reference, its laws, Lemma 4.6, Theorem 4.5, privacy by enumeration, refusals."""
+"""dp-winnow: a plain reference, its distributions, Lemma 4.6, Theorem 4.5, privacy by enumeration,
+refusals."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ import pytest
 from scipy import stats
 from support.halfspace_games import OneWinnow, pool
 from support.players import Scripted, script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.winnow_laws import Enumerated, Example, View, compositions, loss
 
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
@@ -21,17 +22,17 @@ from arena.concepts import Halfspaces, Points
 from arena.concepts.cube.embeddings import disjunction, point_function
 from arena.randomness import generator
 from arena.testing import check_learner
-from learners.halfspaces.base import most_updates
+from learners.halfspaces.base import update_bound
 from learners.halfspaces.constants import winnow_constants
 from learners.halfspaces.dp_winnow import DpWinnow, DpWinnowState
 from learners.mechanisms.accounting.bounded_range import renyi_composition
-from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.noise.laplace_noise import laplace
 
 RATE = 1e-7
 SURE: dict[str, Any] = {"rate": RATE, "power": 1 - RATE}
 PROVED: dict[str, Any] = {"updates": None, "draws": None, "rate": None}
-# Updates come after a few mistakes.
+# Settings with an update after a few mistakes.
 SOON: dict[str, Any] = {"rounds": 12, "epsilon": 3.0, "draws": 3, "rate": 0.8, "cached": 2, "threshold": 2.0}
 
 
@@ -44,7 +45,7 @@ def test_it_conforms(cached: int) -> None:
 
 
 class OneGame:
-    """Algorithm 4.2 for one game, with a list of mistakes, from the coins of a table of one game."""
+    """Algorithm 4.2 for one game, with a list of mistakes and the random numbers of a batch of one game."""
 
     def __init__(self, spec: DpWinnow, rng: np.random.Generator) -> None:
         self.spec, self.rng = spec, rng
@@ -57,15 +58,15 @@ class OneGame:
     def noise(self) -> float:
         return float(laplace(self.rng, np.empty(1))[0]) / self.spec.watch_epsilon
 
-    def rounded(self) -> np.ndarray:
-        """The weights, rounded as the learner rounds them: the coins of a draw are used by the last bit."""
-        weights = np.exp((self.sums - self.sums.max()) * (self.spec.eta / self.spec.batch))
+    def weights(self) -> np.ndarray:
+        """The weights, with the learner's rounding: a draw depends on their last bit."""
+        weights = np.exp((self.sums - self.sums.max()) * (self.spec.eta / self.spec.averaged_mistakes))
         np.testing.assert_allclose(weights / weights.sum(), self.hidden.weights, rtol=1e-9)
         return np.asarray(weights / weights.sum())
 
     def start(self) -> None:
         self.mistakes: list[np.ndarray] = []
-        self.limit = self.spec.fires_at + self.noise()
+        self.limit = self.spec.update_threshold + self.noise()
 
     def observe(self, x: np.ndarray, y: int) -> None:
         sign = 1 if y == 1 else -1
@@ -73,16 +74,16 @@ class OneGame:
             self.mistakes.append(sign * x)
         fires = len(self.mistakes) + self.noise() >= self.limit
         if fires and self.hidden.updates < self.spec.most_updates:
-            first = sum(self.mistakes[: self.spec.batch], np.zeros(len(x)))
-            self.hidden.update(first / self.spec.batch)
+            first = sum(self.mistakes[: self.spec.averaged_mistakes], np.zeros(len(x)))
+            self.hidden.update(first / self.spec.averaged_mistakes)
             self.sums += first
-            self.shown = self.rng.multinomial(self.spec.draws_each, self.rounded()).tolist()
+            self.shown = self.rng.multinomial(self.spec.draws_per_update, self.weights()).tolist()
             if self.hidden.updates < self.spec.most_updates:
                 self.start()
 
 
 @pytest.mark.parametrize(("cached", "updates"), [(1, 40), (3, 4), (6, 9)])
-def test_one_game_is_the_naive_reference(cached: int, updates: int) -> None:
+def test_one_game_equals_the_naive_reference(cached: int, updates: int) -> None:
     reached = 0
     for seed in range(12):
         spec = DpWinnow(
@@ -101,19 +102,19 @@ def test_one_game_is_the_naive_reference(cached: int, updates: int) -> None:
     assert reached == updates or updates > 30
 
 
-def fired(state: DpWinnowState, scores: np.ndarray) -> np.ndarray:
-    """(n, d): what every game shows after an update, drawn from the weights of these scores."""
+def update_all(state: DpWinnowState, scores: np.ndarray) -> np.ndarray:
+    """(n, d): the hypotheses of all games after an update with these scores."""
     state._scores.sums[:] = scores
-    state._update(np.arange(len(state._left)))
+    state._update(np.arange(len(state._updates_left)))
     return state.hypothesis().concepts
 
 
 @statistical(rate=3 * RATE)
-def test_counts_are_those_of_independent_draws(rng: np.random.Generator) -> None:
+def test_counts_are_multinomial(rng: np.random.Generator) -> None:
     games, draws = 400_000, 3
     learner = DpWinnow(concepts=Halfspaces(3, 0.4), **(SOON | {"cached": 1}))
     scores = np.array([1.0, 0.0, -1.0])
-    shown = fired(learner.start(games, rng), scores)
+    shown = update_all(learner.start(games, rng), scores)
     cells = list(compositions(draws, 3))
     observed = [int((shown == cell).all(axis=1).sum()) for cell in cells]
 
@@ -122,20 +123,20 @@ def test_counts_are_those_of_independent_draws(rng: np.random.Generator) -> None
         return np.asarray(stats.multinomial.pmf(cells, draws, weights / weights.sum()))
 
     check_counts(observed, law(0.8), effect=0.009, **SURE)
-    with rejected():
+    with expect_rejection():
         check_counts(observed, law(0.88), effect=0.009, **SURE)
 
 
 @pytest.mark.parametrize("c", [0.2, 0.5])
 @pytest.mark.parametrize("draws", [5, 40, 151])
 @statistical(rate=2 * RATE)
-def test_signs_flip_as_seldom_as_lemma_4_6_has_it(rng: np.random.Generator, draws: int, c: float) -> None:
+def test_signs_flip_as_rarely_as_lemma_4_6_states(rng: np.random.Generator, draws: int, c: float) -> None:
     """w·x = c at a point of the cube's corners: the count of draws with x_i = 1 is binomial."""
     games = 60_000
     learner = DpWinnow(concepts=Halfspaces(2, 1.0), **(SOON | {"draws": draws, "cached": 1}))
     # Weights (1 + c)/2 and (1 - c)/2.
     scores = np.array([math.log((1 + c) / (1 - c)), 0.0]) / learner.eta
-    shown = fired(learner.start(games, rng), scores)
+    shown = update_all(learner.start(games, rng), scores)
     for point, agrees in (([1.0, -1.0], True), ([-1.0, 1.0], False)):
         flipped = int((learner.concepts.label(shown, np.array(point)) != agrees).sum())
         most = (draws - 1) // 2 if agrees else draws // 2  # ties are labelled 1
@@ -163,7 +164,7 @@ def test_the_first_mistakes_are_averaged_and_missing_ones_count_as_0() -> None:
     )
 
 
-def test_an_empty_cache_draws_anew_from_the_same_weights(rng: np.random.Generator) -> None:
+def test_an_empty_cache_redraws_from_the_same_weights(rng: np.random.Generator) -> None:
     learner = DpWinnow(
         concepts=Halfspaces(8, 0.5), **(SOON | {"threshold": -1e9, "rounds": 50, "updates": 6})
     )
@@ -179,15 +180,15 @@ def test_an_empty_cache_draws_anew_from_the_same_weights(rng: np.random.Generato
     assert shown[6] is shown[7] is shown[8]
 
 
-def test_what_was_shown_stays_and_is_copied_only_for_updates(rng: np.random.Generator) -> None:
+def test_earlier_hypotheses_do_not_change_and_only_updates_copy(rng: np.random.Generator) -> None:
     state = DpWinnow(concepts=Halfspaces(4, 0.5), **(SOON | {"rounds": 400})).start(20, rng)
-    shown, kept = [], []
+    shown, copies = [], []
     for _ in range(400):
         shown.append(state.hypothesis().concepts)
-        kept.append(shown[-1].copy())
+        copies.append(shown[-1].copy())
         x = rng.integers(-1, 2, (20, 4))
         state.observe(x, rng.integers(0, 2, 20))
-    assert all((one == other).all() for one, other in zip(shown, kept, strict=True))
+    assert all((one == other).all() for one, other in zip(shown, copies, strict=True))
     assert all((one != other).any() or one is other for one, other in pairwise(shown))
     assert len({id(one) for one in shown}) > 32
     assert (shown[0] == 1).all()
@@ -196,28 +197,28 @@ def test_what_was_shown_stays_and_is_copied_only_for_updates(rng: np.random.Gene
         shown[-1][0] = 1
 
 
-def test_counts_are_exact_also_where_they_are_large() -> None:
+def test_large_counts_are_exact() -> None:
     for draws, kind in ((2**24, np.float32), (2**24 + 1, np.float64), (2**53, np.float64)):
         learner = DpWinnow(concepts=Halfspaces(3, 0.5), **(SOON | {"draws": draws, "cached": 1}))
-        shown = fired(learner.start(4, np.random.default_rng(1)), np.zeros(3))
+        shown = update_all(learner.start(4, np.random.default_rng(1)), np.zeros(3))
         assert shown.dtype == kind
         assert (shown.astype(np.int64).sum(axis=1) == draws).all()
 
 
-@pytest.mark.parametrize("dull", [0.0, 1.0, -1.0])
-def test_equal_and_constant_coordinates_do_no_harm(dull: float, rng: np.random.Generator) -> None:
+@pytest.mark.parametrize("constant", [0.0, 1.0, -1.0])
+def test_equal_and_constant_coordinates_are_harmless(constant: float, rng: np.random.Generator) -> None:
     points, labels = pool(rng, np.array([1.0, 0, 0]), 0.5)
-    points = np.column_stack([points, points, np.full(len(points), dull)])
+    points = np.column_stack([points, points, np.full(len(points), constant)])
     learner = DpWinnow(concepts=Halfspaces(7, 0.5), rounds=3_001, epsilon=60.0)
     state = learner.start(10, rng)
     for t in range(3_000):
         state.hypothesis()
         state.observe(points[[t % len(points)] * 10], labels[[t % len(points)] * 10])
-    said = learner.concepts.labels(state.hypothesis().concepts, points)
-    assert (said == labels).mean() > 0.95
+    predictions = learner.concepts.labels(state.hypothesis().concepts, points)
+    assert (predictions == labels).mean() > 0.95
 
 
-def test_one_coordinate_is_never_mistaken(rng: np.random.Generator) -> None:
+def test_one_coordinate_makes_no_mistakes(rng: np.random.Generator) -> None:
     for settings in ({}, PROVED):
         learner = DpWinnow(concepts=Halfspaces(1, 0.5), rounds=50, epsilon=5.0, **settings)
         x = rng.choice([-1.0, -0.5, 0.5, 1.0], (9, 50, 1))
@@ -229,69 +230,71 @@ def test_one_coordinate_is_never_mistaken(rng: np.random.Generator) -> None:
 # --- settings -----------------------------------------------------------------------------------------------
 
 
-def test_without_settings_of_its_own_it_is_what_the_theorem_needs() -> None:
+def test_unset_parameters_are_those_of_the_theorem() -> None:
     learner = DpWinnow(concepts=Halfspaces(64, 0.5), rounds=10_000, c=0.4, beta=0.1, **PROVED)
     lead = 0.6 * 0.5
     assert learner.eta == pytest.approx(lead)
     assert learner.most_updates == math.floor(2 * math.log(64) / lead**2)
     pairs = learner.most_updates * 10_000
-    assert learner.draws_each == math.ceil(2 * math.log(2 * pairs / 0.1) / (0.4 * 0.5) ** 2)
-    assert pairs * math.exp(-learner.draws_each * 0.04 / 2) <= 0.05
+    assert learner.draws_per_update == math.ceil(2 * math.log(2 * pairs / 0.1) / (0.4 * 0.5) ** 2)
+    assert pairs * math.exp(-learner.draws_per_update * 0.04 / 2) <= 0.05
     error = (math.log(10_000) + 2 * math.log(4 / 0.1) + math.log(learner.most_updates + 1)) / 0.25
-    assert learner.fires_at == pytest.approx(learner.batch + error)
+    assert learner.update_threshold == pytest.approx(learner.averaged_mistakes + error)
     assert 0.99 <= learner.claim.epsilon <= 1
-    # One mistake fewer in the mean would cost too much.
-    assert attrs.evolve(learner, cached=learner.batch - 1).claim.epsilon <= 1  # its rate follows
-    assert attrs.evolve(learner, rate=lead, cached=learner.batch - 1).claim.epsilon > 1
+    # A mean of one mistake fewer would cost too much.
+    assert (
+        attrs.evolve(learner, cached=learner.averaged_mistakes - 1).claim.epsilon <= 1
+    )  # with a smaller rate
+    assert attrs.evolve(learner, rate=lead, cached=learner.averaged_mistakes - 1).claim.epsilon > 1
 
 
-def test_the_paper_s_algorithm_has_the_largest_rate_that_is_paid_for() -> None:
+def test_the_paper_s_algorithm_has_the_largest_affordable_rate() -> None:
     learner = DpWinnow(rounds=10**12, cached=1, epsilon=2.0, **PROVED)
-    assert learner.most_updates == math.floor(most_updates(64, learner.eta, learner.lead))
+    assert learner.most_updates == math.floor(update_bound(64, learner.eta, learner.lead))
     assert 1.99 <= learner.claim.epsilon <= 2.0
     assert learner.eta < 1e-6
     more = attrs.evolve(learner, rate=learner.eta * 1.01)
     assert more.claim.epsilon > 2.0
     plenty = attrs.evolve(learner, epsilon=1e9)
     assert plenty.eta == plenty.lead
-    # Of more updates than rounds none is to be paid for.
+    # There are never more updates than rounds to pay for.
     short = attrs.evolve(learner, rounds=1_000)
     assert short.most_updates == 1_000
     assert short.eta > 20 * learner.eta
 
 
-def test_the_printed_constants_are_rebuilt_and_told() -> None:
-    told = winnow_constants(1024, 0.2, c=0.5, epsilon=1, delta=1e-6, beta=0.05, rounds=1_000)
-    assert told.draws == math.ceil(2 * math.log(2_000 / 0.05) / 0.01)
-    assert told.updates == math.ceil(2 * math.log(1024) / (told.rate * 0.1))
+def test_the_printed_constants_are_reconstructed() -> None:
+    constants = winnow_constants(1024, 0.2, c=0.5, epsilon=1, delta=1e-6, beta=0.05, rounds=1_000)
+    assert constants.draws == math.ceil(2 * math.log(2_000 / 0.05) / 0.01)
+    assert constants.updates == math.ceil(2 * math.log(1024) / (constants.rate * 0.1))
     half = {"slack": 5e-7}
-    assert advanced_composition(
-        int(told.updates * told.draws), 4 * told.rate, **half
+    assert compose_advanced(
+        int(constants.updates * constants.draws), 4 * constants.rate, **half
     ).epsilon == pytest.approx(0.5)
-    assert advanced_composition(int(told.updates), told.watch_epsilon, **half).epsilon == pytest.approx(0.5)
-    assert told.mistakes > 1e20
+    assert compose_advanced(int(constants.updates), constants.watch_epsilon, **half).epsilon == pytest.approx(
+        0.5
+    )
+    assert constants.mistakes > 1e20
     learner = DpWinnow(concepts=Halfspaces(1024, 0.2), c=0.5, rounds=1_000)
-    assert learner.printed == str(told)
-    assert "K = 7.8e+10 updates of m = 2.1e+03 draws" in learner.printed
-    assert attrs.evolve(learner, delta=0.0).printed == "Theorem 4.4 takes a positive δ"
-    with pytest.raises(InvalidArgument, match="at least 2 dimensions and 1 round"):
+    assert learner.printed_constants == str(constants)
+    assert "K = 7.8e+10 updates of m = 2.1e+03 draws" in learner.printed_constants
+    assert attrs.evolve(learner, delta=0.0).printed_constants == "Theorem 4.4 requires a positive δ"
+    with pytest.raises(InvalidArgument, match="dimension must be at least 2, got 1"):
         winnow_constants(1, 0.2, c=0.5, epsilon=1, delta=1e-6, beta=0.05, rounds=1_000)
-    with pytest.raises(InvalidArgument, match="delta must lie between 0 and 1, got 0"):
+    with pytest.raises(InvalidArgument, match="delta must be more than 0, got 0"):
         winnow_constants(4, 0.2, c=0.5, epsilon=1, delta=0, beta=0.05, rounds=1_000)
 
 
 # --- claims -------------------------------------------------------------------------------------------------
 
 
-def test_the_claim_is_what_is_run() -> None:
+def test_the_claim_is_the_cost_of_the_parameters_in_use() -> None:
     learner = DpWinnow(epsilon=1.0, delta=1e-6, watching=0.4, updates=10, draws=7, rate=0.5, cached=50)
     draws = renyi_composition(70, 4 * 0.5 / 50, slack=1e-6)
     assert learner.claim.epsilon == 0.4 + draws.epsilon
     assert learner.claim.delta == 1e-6
     assert learner.claim.protects == (PrivacyUnit.STREAM_EXAMPLE,)
-    paper = (
-        advanced_composition(10, 0.4, slack=5e-7).epsilon + advanced_composition(70, 0.04, slack=5e-7).epsilon
-    )
+    paper = compose_advanced(10, 0.4, slack=5e-7).epsilon + compose_advanced(70, 0.04, slack=5e-7).epsilon
     assert learner.paper_epsilon == pytest.approx(paper)
     same = [{"rate": 1.0, "cached": 100}, {"threshold": 3.0}, {"rounds": 10}, {"beta": 0.5}, {"c": 0.9}]
     for others in same:
@@ -305,7 +308,7 @@ def test_the_claim_is_what_is_run() -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 4.0])
 @pytest.mark.parametrize("settings", [{}, PROVED, PROVED | {"cached": 1}, PROVED | {"cached": 500}])
-def test_what_is_derived_keeps_to_epsilon_and_beats_the_paper_s_composition(
+def test_derived_parameters_cost_at_most_epsilon_and_less_than_by_the_paper(
     settings: dict[str, Any], epsilon: float
 ) -> None:
     learner = DpWinnow(epsilon=epsilon, **settings)
@@ -334,10 +337,10 @@ ENUMERATED = [
 
 @pytest.mark.parametrize("rate", [0.2, 1.0])
 @pytest.mark.parametrize("sizes", ENUMERATED, ids=str)
-def test_no_adaptive_adversary_learns_more_than_is_claimed(sizes: dict[str, int], rate: float) -> None:
-    """The best adversary of all that choose from a few examples by what they have seen, in closed form.
+def test_no_adaptive_adversary_exceeds_the_claim(sizes: dict[str, int], rate: float) -> None:
+    """The exact value of the best adaptive adversary that chooses among a few examples.
 
-    What it reaches at small δ is within a factor of three of the claim's ε, so that gross errors would show.
+    At small δ it reaches a third of the claimed ε, so that large errors in the claim would be detected.
     """
     learner = DpWinnow(rate=rate, **TINY, **sizes)
     law = Enumerated(learner)
@@ -350,7 +353,7 @@ def test_no_adaptive_adversary_learns_more_than_is_claimed(sizes: dict[str, int]
             assert law.worst(claim.epsilon / 3, examples) > claim.delta
 
 
-def test_replaced_examples_of_random_streams_lose_no_more(rng: np.random.Generator) -> None:
+def test_random_streams_do_not_exceed_the_claim(rng: np.random.Generator) -> None:
     """Three coordinates, four rounds, all points of {-1, 0, 1}³, the example of any round replaced."""
     learner = DpWinnow(
         **(TINY | {"concepts": Halfspaces(3, 0.5)}), rate=0.5, cached=2, draws=2, updates=2, rounds=4
@@ -361,7 +364,7 @@ def test_replaced_examples_of_random_streams_lose_no_more(rng: np.random.Generat
         stream = [(tuple(rng.integers(-1, 2, 3).tolist()), int(rng.integers(2))) for _ in range(4)]
         other = list(stream)
         other[rng.integers(4)] = (tuple(rng.integers(-1, 2, 3).tolist()), int(rng.integers(2)))
-        laws = [law.law(lambda view, kept=kept: kept[len(view)]) for kept in (stream, other)]
+        laws = [law.law(lambda view, fixed=fixed: fixed[len(view)]) for fixed in (stream, other)]
         assert sum(laws[0].values()) == pytest.approx(1)
         for delta in (0.0, 0.02):
             epsilon = attrs.evolve(learner, delta=delta).claim.epsilon
@@ -372,22 +375,22 @@ def test_replaced_examples_of_random_streams_lose_no_more(rng: np.random.Generat
 
 
 @statistical(rate=2 * RATE)
-def test_the_law_that_was_enumerated_is_the_learner_s(rng: np.random.Generator) -> None:
-    """An adversary that adapts: against the counts shown, at the point where they differ most."""
+def test_the_enumerated_distribution_is_that_of_the_learner(rng: np.random.Generator) -> None:
+    """Against an adaptive adversary, which chooses the point where the counts shown differ most."""
     learner = DpWinnow(**TINY, rate=1.0, cached=2, draws=2, updates=2, rounds=3)
 
-    def chosen(view: View) -> Example:
+    def choose_example(view: View) -> Example:
         first = next((count for count in reversed(view) if count is not None), (1, 1))
         return ((1.0, -1.0), 0) if first[0] >= first[1] else ((-0.5, 1.0), 0)
 
-    views = Enumerated(learner).law(chosen)
-    seen: dict[tuple[tuple[int, ...], ...], float] = {}
-    for view, chance in views.items():
+    views = Enumerated(learner).law(choose_example)
+    by_counts: dict[tuple[tuple[int, ...], ...], float] = {}
+    for view, probability in views.items():
         counts, last = [], (1, 1)
-        for said in view:
-            last = said or last
+        for count in view:
+            last = count or last
             counts.append(last)
-        seen[tuple(counts)] = seen.get(tuple(counts), 0.0) + chance
+        by_counts[tuple(counts)] = by_counts.get(tuple(counts), 0.0) + probability
     games = 400_000
     state = learner.start(games, rng)
     shown = np.empty((games, 3, 2), int)
@@ -396,19 +399,19 @@ def test_the_law_that_was_enumerated_is_the_learner_s(rng: np.random.Generator) 
         first = counts_now[:, 0] >= counts_now[:, 1]
         state.observe(np.where(first[:, None], [1.0, -1.0], [-0.5, 1.0]), np.zeros(games))
         shown[:, t] = state._shown
-    cells = [*seen]
+    cells = [*by_counts]
     observed = [int((shown == np.array(cell)).all(axis=(1, 2)).sum()) for cell in cells]
     assert sum(observed) == games
-    law = np.array([seen[cell] for cell in cells])
+    law = np.array([by_counts[cell] for cell in cells])
     check_counts(observed, law / law.sum(), effect=0.008, **SURE)
-    lie = Enumerated(attrs.evolve(learner, threshold=1.3))
-    assert abs(lie.law(chosen)[(None,) * 3] - views[(None,) * 3]) > 0.01
+    wrong = Enumerated(attrs.evolve(learner, threshold=1.3))
+    assert abs(wrong.law(choose_example)[(None,) * 3] - views[(None,) * 3]) > 0.01
 
 
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
-def drawn(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scripted:
+def draw_from_pool(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scripted:
     """An oblivious adversary that draws its examples from a pool."""
 
     def moves(games: int, rng: np.random.Generator) -> Moves:
@@ -417,15 +420,15 @@ def drawn(points: np.ndarray, labels: np.ndarray, rounds: int) -> Scripted:
                 place = rng.integers(len(points), size=games)
                 yield Move(points[place], labels[place])
 
-        yield Commit(examples=examples(), look=False)
+        yield Commit(examples=examples(), show_hypotheses=False)
         return None
 
     return Scripted(moves)
 
 
 @pytest.mark.parametrize("cached", [None, 1])
-def test_theorem_4_5_holds_but_for_beta(cached: int | None) -> None:
-    """400 games in which the bound says something: no more fail than a binomial of β allows, but for 1e-9."""
+def test_theorem_4_5_fails_with_probability_at_most_beta(cached: int | None) -> None:
+    """In 400 games with a non-vacuous bound, no more fail than a binomial of β allows at level 1e-9."""
     dimension, rounds, beta = 16, 2_500, 0.2
     learner = DpWinnow(
         concepts=Halfspaces(dimension, 1.0),
@@ -444,16 +447,21 @@ def test_theorem_4_5_holds_but_for_beta(cached: int | None) -> None:
     points = 2 * np.eye(dimension) - 1
     wanted = point_function(dimension, 3).weights
     played = play(
-        learner, drawn(points, (wanted > 0).astype(int), rounds), Oblivious(rounds), games=400, seed=1
+        learner,
+        draw_from_pool(points, (wanted > 0).astype(int), rounds),
+        Oblivious(rounds),
+        games=400,
+        seed=1,
     )
     assert played.mistakes is not None
     failed = int((played.mistakes > bound.at_most).sum())
     assert failed <= stats.binom.isf(1e-9, 400, beta)
-    assert played.mistakes.mean() > bound.at_most / 100  # it is not for nothing
+    assert played.mistakes.mean() > bound.at_most / 100  # the bound is not trivially loose
 
 
-def test_updates_are_as_few_as_lemma_4_7_has_it() -> None:
-    """Three times as many are allowed; games with more than the lemma's are rarer than β, but for 1e-9."""
+def test_updates_are_bounded_by_lemma_4_7() -> None:
+    """Three times as many are allowed; the share of games that exceed the lemma is at most β at level
+    1e-9."""
     dimension, rounds, beta = 16, 2_500, 0.2
     concepts = Halfspaces(dimension, 1.0)
     proved = DpWinnow(
@@ -462,36 +470,36 @@ def test_updates_are_as_few_as_lemma_4_7_has_it() -> None:
     learner = attrs.evolve(
         proved,
         updates=3 * proved.most_updates,
-        draws=proved.draws_each,
-        cached=proved.batch,
-        threshold=proved.fires_at,
+        draws=proved.draws_per_update,
+        cached=proved.averaged_mistakes,
+        threshold=proved.update_threshold,
     )
     state = learner.start(400, np.random.default_rng(4))
     label = point_function(dimension, 3).weights > 0
     for t in range(rounds):
         state.hypothesis()
-        place = np.full(400, t % 2 * 3)  # its own point and another, by turns
+        place = np.full(400, t % 2 * 3)  # the target's point and another, in turn
         state.observe((2 * np.eye(dimension) - 1)[place], label[place])
-    made = learner.most_updates - state._left
-    assert made.min() >= 1
-    assert int((made > proved.most_updates).sum()) <= stats.binom.isf(1e-9, 400, beta)
+    updates = learner.most_updates - state._updates_left
+    assert updates.min() >= 1
+    assert int((updates > proved.most_updates).sum()) <= stats.binom.isf(1e-9, 400, beta)
 
 
-def test_a_bound_is_told_where_the_settings_meet_the_proof() -> None:
+def test_a_bound_exists_only_for_settings_that_the_proof_covers() -> None:
     learner = DpWinnow(concepts=Halfspaces(64, 1.0), rounds=10**6, **PROVED)
     bound = learner.bound(10**6)
     assert bound is not None
-    updates = math.floor(most_updates(64, learner.eta, learner.lead))
+    updates = math.floor(update_bound(64, learner.eta, learner.lead))
     error = (math.log(10**6) + 2 * math.log(4 / 0.05) + math.log(updates + 1)) / 0.25
-    limit = learner.batch + error
+    limit = learner.averaged_mistakes + error
     assert bound.at_most == pytest.approx(updates * (limit + error + 1) + limit + error)
     assert learner.bound(10**6 + 1) is None
     assert learner.bound(10_000) is None  # vacuous
-    assert attrs.evolve(learner, updates=updates, draws=learner.draws_each).bound(10**6) == bound
+    assert attrs.evolve(learner, updates=updates, draws=learner.draws_per_update).bound(10**6) == bound
     for less in (
         {"updates": updates - 1},
-        {"draws": learner.draws_each - 1},
-        {"threshold": learner.fires_at - 1},
+        {"draws": learner.draws_per_update - 1},
+        {"threshold": learner.update_threshold - 1},
         {"rate": 2 * learner.lead, "updates": 10**5},
     ):
         assert attrs.evolve(learner, **less).bound(10**6) is None
@@ -499,7 +507,7 @@ def test_a_bound_is_told_where_the_settings_meet_the_proof() -> None:
 
 
 def test_at_the_defaults_it_learns_at_four_nats(rng: np.random.Generator) -> None:
-    """Half of the labels are 1. Of a game's last rounds it errs in few."""
+    """Half of the labels are 1; few of the last rounds have a mistake."""
     dimension, rounds, games = 32, 6_000, 20
     learner = DpWinnow(concepts=Halfspaces(dimension, disjunction(31, [0, 1]).margin), epsilon=4.0)
     state = learner.start(games, rng)
@@ -527,36 +535,36 @@ def test_a_game_longer_than_its_rounds_is_refused() -> None:
 @pytest.mark.parametrize(
     ("bad", "message"),
     [
-        ({"concepts": Points(range(3))}, "dp-winnow learns halfspaces with margin, not Points"),
+        ({"concepts": Points(range(3))}, "dp-winnow learns halfspaces with a margin, not Points"),
         ({"rate": math.inf}, "rate must be less than inf, got inf"),
         (
             {"rate": 0.3, "updates": None},
-            r"a rate of 2\(1 - c\) margins or more, got 0\.3\. Set",
+            r"a rate of 2\(1 - c\)ρ or more, got 0\.3\. Set",
         ),
         ({"c": 0.0}, r"c must be more than 0, got 0\.0"),
         ({"watching": 1.0}, r"watching must be less than 1, got 1\.0"),
         ({"cached": 0}, "cached must be at least 1, got 0"),
         ({"threshold": math.nan}, "threshold must be more than -inf, got nan"),
-        ({"draws": 2**60}, "exact up to 9,007,199,254,740,992 draws an update, got 1152921504606846976. Set"),
+        ({"draws": 2**60}, "may have at most 9,007,199,254,740,992 draws, .*, got 1152921504606846976. Set"),
         (
             {"concepts": Halfspaces(4, 1e-7), **PROVED},
-            r"up to 9,007,199,254,740,992 draws an update, got \d+\. Set draws, or take a larger margin; all",
+            r"at most 9,007,199,254,740,992 draws, .*, got \d+\. Set draws, or choose a larger margin; these",
         ),
     ],
 )
-def test_settings_that_do_not_fit_are_refused(bad: dict[str, Any], message: str) -> None:
+def test_inconsistent_settings_are_refused(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
         DpWinnow(**bad)
 
 
-def test_a_table_that_is_too_large_is_refused() -> None:
+def test_a_batch_that_is_too_large_is_refused() -> None:
     learner = DpWinnow(concepts=Halfspaces(10**6, 0.2))
     with pytest.raises(Unsupported, match=r"100 games of 3,000,000 numbers .* Play 89 games at a time\."):
         learner.start(100, np.random.default_rng(0))
 
 
-def test_a_point_outside_the_cube_is_refused_and_leaves_no_trace(rng: np.random.Generator) -> None:
-    """Privacy rests on it: what is added to the scores is at most 1."""
+def test_a_point_outside_the_cube_is_refused_and_not_stored(rng: np.random.Generator) -> None:
+    """Privacy requires that no more than 1 is added to a score."""
     state = DpWinnow(concepts=Halfspaces(2, 0.5), **SOON).start(1, rng)
     state.hypothesis()
     with pytest.raises(InvalidArgument, match=r"a point must lie in the cube \[-1, 1\]\^d, got 1\.5"):

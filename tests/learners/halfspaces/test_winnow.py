@@ -1,4 +1,4 @@
-"""winnow: against a plain reference, its bound before adversaries that look for mistakes, refusals."""
+"""winnow: a plain reference, its bound against adversaries that search for mistakes, refusals."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, Unsuppo
 from arena.concepts import Halfspaces, Thresholds
 from arena.concepts.cube.embeddings import append_constant, decision_list, double_points, point_function
 from arena.testing import check_learner
-from learners.halfspaces.base import most_updates
+from learners.halfspaces.base import update_bound
 from learners.halfspaces.winnow import Winnow, WinnowState
 
 
@@ -27,7 +27,7 @@ def test_it_conforms(dimension: int) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize("rate", [None, 0.7])
-def test_a_table_is_so_many_naive_games(kind: str, rate: float | None) -> None:
+def test_a_batch_equals_naive_games(kind: str, rate: float | None) -> None:
     rng = np.random.default_rng(3)
     games, rounds, dimension = 7, 60, 6
     learner = Winnow(concepts=Halfspaces(dimension, 0.3), rate=rate)
@@ -50,8 +50,8 @@ def test_a_table_is_so_many_naive_games(kind: str, rate: float | None) -> None:
 # --- mistakes -----------------------------------------------------------------------------------------------
 
 
-def hunted(state: WinnowState, points: np.ndarray, labels: np.ndarray, *, most: int) -> int:
-    """Mistakes of a table of one game before an adversary that shows where it errs, and worst, if it does."""
+def play_worst_points(state: WinnowState, points: np.ndarray, labels: np.ndarray, *, most: int) -> int:
+    """The mistakes of one game against an adversary that sends the point with the largest mistake."""
     for mistakes in range(most + 1):
         product = products_with(state.hypothesis().concepts[0], points)
         wrong = (product >= 0) != labels
@@ -79,35 +79,37 @@ def test_no_realizable_game_has_more_mistakes_than_its_bound(
     learner = Winnow(concepts=Halfspaces(dimension, margin), rate=share * margin)
     bound = learner.bound(100)
     assert bound is not None
-    assert bound.at_most == most_updates(dimension, share * margin, margin)
+    assert bound.at_most == update_bound(dimension, share * margin, margin)
     if len(points):
         state = learner.start(1, rng)
-        assert hunted(state, points, labels, most=math.floor(bound.at_most) + 1) <= bound.at_most
+        assert play_worst_points(state, points, labels, most=math.floor(bound.at_most) + 1) <= bound.at_most
 
 
-def test_the_bound_is_that_of_the_book() -> None:
+def test_the_bound_is_that_of_the_textbook() -> None:
     bound = Winnow(concepts=Halfspaces(64, 0.2)).bound(10)
     assert bound is not None
     assert bound.at_most == pytest.approx(2 * math.log(64) / 0.04)
     assert (bound.of, bound.beta, bound.oblivious) == ("mistakes", 0, False)
     assert Winnow(rate=0.4).bound(10) is None
     assert Winnow(concepts=Halfspaces(1, 0.2), rate=5.0).bound(10).at_most == 0
-    assert most_updates(64, 0.1, 0.2) == pytest.approx(2 * math.log(64) / 0.03)
+    assert update_bound(64, 0.1, 0.2) == pytest.approx(2 * math.log(64) / 0.03)
 
 
 @pytest.mark.parametrize("dimension", [2, 64, 1024])
-def test_a_point_among_many_is_found_after_the_logarithm_of_their_number(dimension: int) -> None:
-    """Weights are e^2 apart after each mistake, so that (1/2)·ln d of them, and one, are enough."""
+def test_one_point_of_many_is_learned_with_logarithmically_many_mistakes(dimension: int) -> None:
+    """A mistake changes a ratio of weights by e^2, so that (1/2)·ln d + 1 mistakes are enough."""
     learner = Winnow(concepts=Halfspaces(dimension, 1.0))
     wanted = point_function(dimension, dimension // 2).weights
     points = 2 * np.eye(dimension) - 1
-    mistakes = hunted(learner.start(1, np.random.default_rng(0)), points, (wanted > 0).astype(int), most=99)
+    mistakes = play_worst_points(
+        learner.start(1, np.random.default_rng(0)), points, (wanted > 0).astype(int), most=99
+    )
     assert mistakes <= math.log(dimension) / 2 + 1
     assert mistakes <= learner.bound(99).at_most
 
 
 def test_weights_of_both_signs_are_learned_through_doubled_points() -> None:
-    """A decision list with alternations: x_0 says 1, x_1 says 0, x_2 says 1, else 0."""
+    """A decision list with alternations: x_0 gives 1, x_1 gives 0, x_2 gives 1, else 0."""
     rng = np.random.default_rng(5)
     wanted = decision_list(5, [(0, 1), (1, 0), (2, 1)], 0)
     points = double_points(append_constant((np.arange(32)[:, None] >> np.arange(5) & 1).astype(np.int8)))
@@ -116,7 +118,7 @@ def test_weights_of_both_signs_are_learned_through_doubled_points() -> None:
     assert labels.tolist() == firsts
     learner = Winnow(concepts=Halfspaces(12, wanted.margin))
     state = learner.start(1, rng)
-    mistakes = hunted(state, points, labels, most=10_000)
+    mistakes = play_worst_points(state, points, labels, most=10_000)
     assert 0 < mistakes <= learner.bound(1).at_most
     w = state.hypothesis().concepts[0]
     signed = w[:6] - w[6:]
@@ -124,42 +126,42 @@ def test_weights_of_both_signs_are_learned_through_doubled_points() -> None:
     assert ((products_with(w, points) >= 0) == labels).all()
 
 
-@pytest.mark.parametrize("dull", [0.0, 1.0, -1.0])
-def test_equal_and_constant_coordinates_do_no_harm(dull: float) -> None:
+@pytest.mark.parametrize("constant", [0.0, 1.0, -1.0])
+def test_equal_and_constant_coordinates_are_harmless(constant: float) -> None:
     rng = np.random.default_rng(8)
     points, labels = pool(rng, np.array([1.0, 0, 0, 0]), 0.5)
-    points = np.column_stack([points, points, np.full(len(points), dull)])
+    points = np.column_stack([points, points, np.full(len(points), constant)])
     learner = Winnow(concepts=Halfspaces(9, 0.5))
     state = learner.start(1, rng)
-    assert hunted(state, points, labels, most=200) <= learner.bound(1).at_most
+    assert play_worst_points(state, points, labels, most=200) <= learner.bound(1).at_most
     w = state.hypothesis().concepts[0]
     np.testing.assert_allclose(w[:4], w[4:8])
 
 
-# --- what is shown ------------------------------------------------------------------------------------------
+# --- hypotheses --------------------------------------------------------------------------------------------
 
 
-def test_what_was_shown_stays_and_is_copied_only_for_updates() -> None:
+def test_earlier_hypotheses_do_not_change_and_only_updates_copy() -> None:
     state = Winnow(concepts=Halfspaces(2, 0.5)).start(3, np.random.default_rng(0))
     first = state.hypothesis().concepts
-    kept = first.copy()
+    copy = first.copy()
     right = np.array([1, 1, 1])
     state.observe(np.ones((3, 2)), right)
     assert state.hypothesis().concepts is first
     state.observe(np.array([[1.0, -1], [-1, 0], [1, 1]]), right)  # the first is a tie, and labelled 1
     second = state.hypothesis().concepts
     assert second is not first
-    assert (first == kept).all()
+    assert (first == copy).all()
     assert (second != first).any(axis=1).tolist() == [False, True, False]
     with pytest.raises(ValueError, match="read-only"):
         second[0] = 1
 
 
 @pytest.mark.parametrize("rate", [1.0, 700.0, 1e300])
-def test_very_many_updates_overflow_nowhere(rate: float) -> None:
+def test_very_many_updates_do_not_overflow(rate: float) -> None:
     state = Winnow(concepts=Halfspaces(3, 0.5), rate=rate).start(1, np.random.default_rng(0))
     x = np.array([[-1, 1, 0]], np.int8)
-    for label in (1, 0):  # so far that weights vanish, and all the way back, one step beyond
+    for label in (1, 0):  # until weights vanish, and back again
         state._scores.sums += 1e6 * (2 * label - 1) * np.array([1, -1, 0])
         for _ in range(3):
             state.observe(x, np.array([label]))
@@ -188,25 +190,25 @@ def test_points_may_come_as_small_integers(rng: np.random.Generator) -> None:
 def test_another_class_is_refused() -> None:
     with pytest.raises(
         Unsupported,
-        match=r"winnow learns halfspaces with margin, not Thresholds.*Give it some, as in halfspaces:64,0\.2",
+        match=r"winnow learns halfspaces with a margin, not Thresholds.*For instance halfspaces:64,0\.2",
     ):
         Winnow(concepts=Thresholds(range(4)))  # type: ignore[arg-type]
 
 
 @pytest.mark.parametrize("rate", [0.0, -1.0, math.inf, math.nan])
-def test_a_rate_that_is_none_is_refused(rate: float) -> None:
+def test_an_invalid_rate_is_refused(rate: float) -> None:
     with pytest.raises(InvalidArgument, match=r"rate must be (more than 0|less than inf), got"):
         Winnow(rate=rate)
 
 
 @pytest.mark.parametrize("margin", [0.0, 1.5])
-def test_a_margin_that_is_none_is_refused(margin: float) -> None:
+def test_an_invalid_margin_is_refused(margin: float) -> None:
     with pytest.raises(InvalidArgument, match=r"margin must be (more than 0|at most 1), got"):
         Winnow(concepts=Halfspaces(4, margin))
 
 
 @pytest.mark.parametrize("point", [[0.5, 1.5], [math.nan, 0.0]])
-def test_a_point_outside_the_cube_is_refused_and_leaves_no_trace(point: list[Any]) -> None:
+def test_a_point_outside_the_cube_is_refused(point: list[Any]) -> None:
     learner = Winnow(concepts=Halfspaces(2, 0.5))
     with pytest.raises(InvalidArgument, match=r"must lie in the cube|must be finite"):
         learner.start(1, np.random.default_rng(0)).observe(np.array([point]), np.array([0]))

@@ -1,4 +1,4 @@
-"""agnostic-batched: conformance, claim, what it deals, regret, refusals."""
+"""agnostic-batched: conformance, claim, synthetic sequences, regret, refusals."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_the_claim_is_that_of_one_sanitiser() -> None:
 
 
 @pytest.mark.parametrize(("rounds", "batches"), [(4, 0), (5, 1), (8, 1), (9, 2)])
-def test_a_batch_that_no_round_follows_is_not_sanitised(rounds: int, batches: int) -> None:
+def test_the_last_batch_is_not_sanitised(rounds: int, batches: int) -> None:
     learner = AgnosticBatched(rounds=rounds, batch=4)
     assert learner.batches == batches
     assert (learner.claim.epsilon > 0) == (batches > 0)
@@ -54,7 +54,7 @@ def test_a_batch_that_no_round_follows_is_not_sanitised(rounds: int, batches: in
     assert state._counts.sum() == 2 * (rounds - 4 * batches)
 
 
-def test_hypotheses_before_a_batch_ends_know_nothing_of_it() -> None:
+def test_hypotheses_do_not_depend_on_the_current_batch() -> None:
     told = [script(*[Example(x, y)] * 8) for x, y in ((0.0, 1), (15.0, 0))]
     learner = AgnosticBatched(rounds=9, batch=8)
     shown = [play(learner, t, Adaptive(8), games=50, seed=3, record=True).view for t in told]
@@ -62,11 +62,11 @@ def test_hypotheses_before_a_batch_ends_know_nothing_of_it() -> None:
         assert np.array_equal(one.parts[0], other.parts[0])
 
 
-# --- what it learns from --------------------------------------------------------------------------------
+# --- synthetic sequences -----------------------------------------------------------------------------------
 
 
-def test_every_sequence_is_dealt_one_synthetic_example_of_each_batch() -> None:
-    """With so much ε, synthetic data have the means of the real, up to alpha and the rounding."""
+def test_every_batch_adds_one_synthetic_example_to_each_sequence() -> None:
+    """For large ε, synthetic data have the means of the real data, up to alpha and the rounding."""
     learner = AgnosticBatched(rounds=121, batch=40, epsilon=1e4, alpha=0.1, calls=None)
     state = learner.start(3, np.random.default_rng(2))
     rng = np.random.default_rng(3)
@@ -79,32 +79,32 @@ def test_every_sequence_is_dealt_one_synthetic_example_of_each_batch() -> None:
         for game in range(3):
             part = slice(40 * batch, 40 * batch + 40)
             real = functions[:, 16 * y[part, game] + x[part, game]].mean(axis=1)
-            dealt = functions[:, state._dealt[batch, game]].mean(axis=1)
-            assert np.abs(real - dealt).max() <= error
+            synthetic = functions[:, state._sequences[batch, game]].mean(axis=1)
+            assert np.abs(real - synthetic).max() <= error
 
 
 @statistical(rate=1e-8)
-def test_hands_are_dealt_in_random_order(rng: np.random.Generator) -> None:
-    """The first sequence is dealt an example at a low point as often as any, whatever was found."""
+def test_synthetic_examples_are_in_random_order(rng: np.random.Generator) -> None:
+    """The first sequence has an example at a low point as often as the others."""
     learner = AgnosticBatched(rounds=5, batch=4, epsilon=1e4, alpha=0.05, calls=None)
     state = learner.start(5_000, rng)
     for t in range(4):
         state.observe(np.full(5_000, float(t % 2) * 15), np.zeros(5_000, np.int8))
-    low = state._dealt[0] < 8
+    low = state._sequences[0] < 8
     assert 0.2 < low.mean() < 0.8
     apart = low[:, 0] - low.mean(axis=1)
     check_mean(apart, 0, bounds=(-1, 1), rate=1e-8, effect=0.2, power=1 - 1e-8)
 
 
 @statistical(rate=1e-8)
-def test_draws_are_hedge_on_the_sequence_that_is_drawn(rng: np.random.Generator) -> None:
-    """Two sequences of one example each; the law of the next concept is worked out by hand."""
+def test_concepts_are_drawn_by_hedge_on_a_random_sequence(rng: np.random.Generator) -> None:
+    """Two sequences of one example each; the distribution of the next concept is computed by hand."""
     learner = AgnosticBatched(concepts=Thresholds([0.0, 1.0]), rounds=3, batch=2, rate=1.0)
     games = 100_000
     state = learner.start(games, rng)
     for _ in range(2):
         state.observe(np.zeros(games), np.ones(games, np.int8))
-    state._dealt[0] = [2, 1]  # (0, label 1) and (1, label 0): columns 2·1 + 0 and 2·0 + 1
+    state._sequences[0] = [2, 1]  # (0, label 1) and (1, label 0): columns 2·1 + 0 and 2·0 + 1
     drawn = state.hypothesis().concepts
     # Thresholds at 0, 1, ∞ err on the first: 0, 1, 1; on the second: 1, 1, 0.
     e = np.exp(-1.0)
@@ -135,7 +135,7 @@ def regret_a_round(learner: AgnosticBatched, games: int) -> np.ndarray:
 
 
 @statistical(rate=1e-6)
-def test_regret_a_round_falls_as_games_grow_longer() -> None:
+def test_regret_per_round_falls_with_the_length_of_games() -> None:
     """40 games each, batches as long as the root of the game; Welch's test at 1e-6.
 
     Means are 0.21 and 0.16, standard deviations 0.012 and 0.005: no difference would be seen by chance at
@@ -146,7 +146,7 @@ def test_regret_a_round_falls_as_games_grow_longer() -> None:
     assert stats.ttest_ind(long, short, equal_var=False, alternative="less").pvalue < 1e-6
 
 
-def test_a_bound_is_told_only_where_the_sanitiser_keeps_its_error() -> None:
+def test_a_bound_exists_only_if_the_sanitiser_s_theorem_applies() -> None:
     assert AgnosticBatched().bound(10_000) is None
     learner = AgnosticBatched(
         concepts=Thresholds(range(4)), rounds=20_000, batch=2_000, epsilon=400.0, alpha=0.25, calls=None

@@ -1,4 +1,5 @@
-"""agnostic-experts: conformance, claim by hand, the law of tiny games, regret and its bound, refusals."""
+"""agnostic-experts: conformance, claim by hand, distribution of tiny games, regret and its bound,
+refusals."""
 
 from __future__ import annotations
 
@@ -11,7 +12,7 @@ import pytest
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
 from support.players import Scripted, script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.transition_laws import delta, fresh_law, lazy_law, sets_of_one_end
 
 from arena import (
@@ -33,7 +34,7 @@ from learners.mechanisms.counters import binary_counter
 from learners.mechanisms.experts import lazy_experts
 from learners.online import agnostic_experts
 from learners.online.agnostic_experts import FRESH, LAZY, AgnosticExperts
-from learners.online.experts import noise_scale
+from learners.online.experts import counter_noise_scale
 
 ALL = FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]])
 
@@ -55,7 +56,7 @@ def test_it_conforms(learner: AgnosticExperts, draws: str) -> None:
     check_learner(attrs.evolve(learner, draws=draws), games=1_000)
 
 
-def test_fresh_draws_are_in_step() -> None:
+def test_fresh_draws_support_common_random_numbers() -> None:
     assert AgnosticExperts().common_random_numbers
     assert not AgnosticExperts(draws=LAZY).common_random_numbers
 
@@ -64,9 +65,9 @@ def test_fresh_draws_are_in_step() -> None:
 
 
 def test_the_claim_by_hand() -> None:
-    """100 rounds in 10 stretches of 10: 9 ends, and Hedge's game has 90 rounds, 89 of which know losses."""
+    """100 rounds in 10 stretches of 10: 9 ends, and Hedge's game has 90 rounds, 89 of them after a loss."""
     learner = AgnosticExperts(rounds=100, stretches=10, epsilon=1.0, delta=1e-6, share=0.25, rate=0.01)
-    assert (learner.length, learner.ends) == (10, 9)
+    assert (learner.stretch_length, learner.ends) == (10, 9)
     advanced = 89 * 0.02**2 / 8 + 0.02 * math.sqrt(89 * math.log(1e6) / 2)
     assert learner.claim.epsilon == pytest.approx(0.25 + advanced)
     assert learner.claim.delta == 1e-6
@@ -76,17 +77,17 @@ def test_the_claim_by_hand() -> None:
     without = attrs.evolve(pure, share=0.0)
     assert without.claim.epsilon == pytest.approx(89 * 0.02)
     # Four levels of nodes, and two points that move.
-    assert noise_scale(learner.ends, learner.counters_epsilon) == 4 * 2 / 0.25
-    assert learner.least == 2 * 4 * 2 / 0.25
+    assert counter_noise_scale(learner.ends, learner.counters_epsilon) == 4 * 2 / 0.25
+    assert learner.candidate_threshold == 2 * 4 * 2 / 0.25
 
 
-def test_the_claim_of_lazy_draws_is_what_they_run_with() -> None:
+def test_the_claim_of_lazy_draws_follows_their_parameters() -> None:
     learner = AgnosticExperts(rounds=100, stretches=10, draws=LAZY)
     cost = lazy_experts.cost(90, learner.lazy, slack=1e-6)
     assert learner.claim.epsilon == pytest.approx(0.2 + cost.epsilon)
     assert learner.claim.epsilon <= 1
     state = learner.start(2, np.random.default_rng(1))
-    assert (state._draws._left == learner.lazy.most).all()
+    assert (state._draws._redraws_left == learner.lazy.max_draws).all()
     costly = attrs.evolve(learner, rate=10 * learner.hedge_rate)
     assert costly.lazy.rate == 10 * learner.lazy.rate
     assert costly.claim.epsilon > 1
@@ -94,7 +95,7 @@ def test_the_claim_of_lazy_draws_is_what_they_run_with() -> None:
 
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0, 1_000.0])
-def test_the_rate_is_what_can_be_paid_or_the_best(draws: str, epsilon: float) -> None:
+def test_the_rate_is_the_best_that_epsilon_allows(draws: str, epsilon: float) -> None:
     learner = AgnosticExperts(epsilon=epsilon, draws=draws)
     assert learner.claim.epsilon <= epsilon * (1 + 1e-12)
     if epsilon < 1_000:
@@ -119,7 +120,7 @@ def test_the_rate_is_what_can_be_paid_or_the_best(draws: str, epsilon: float) ->
     ],
     ids=str,
 )
-def test_one_expert_tells_nothing(learner: AgnosticExperts) -> None:
+def test_one_expert_costs_nothing(learner: AgnosticExperts) -> None:
     assert (learner.claim.epsilon, learner.claim.delta) == (0, 0)
     state = learner.start(2, np.random.default_rng(1))
     first = state.hypothesis().concepts
@@ -134,15 +135,15 @@ def test_one_expert_tells_nothing(learner: AgnosticExperts) -> None:
 )
 def test_stretches_are_as_even_as_can_be(rounds: int, stretches: int, length: int, ends: int) -> None:
     learner = AgnosticExperts(rounds=rounds, stretches=stretches)
-    assert (learner.length, learner.ends) == (length, ends)
+    assert (learner.stretch_length, learner.ends) == (length, ends)
     state = learner.start(2, np.random.default_rng(1))
     for _ in range(rounds):
         state.hypothesis()
         state.observe(np.zeros(2), np.ones(2, np.int8))
-    assert state._experts.ended == ends
+    assert state._experts.stretches_ended == ends
 
 
-# --- the law of tiny games, candidates and draws together ---------------------------------------------------
+# --- distribution of tiny games, candidates and draws together ---------------------------------------------
 
 TINY = AgnosticExperts(
     concepts=ALL, rounds=5, stretches=2, epsilon=1.0, delta=0.0, share=0.5, threshold=0.5, rate=0.6
@@ -151,15 +152,15 @@ PLAYED = ((0, 1), (1, 0), (0, 1), (1, 1), (0, 0))
 
 
 def law_of(learner: AgnosticExperts, played: tuple[tuple[int, int], ...], shown: bool = False) -> dict:
-    """The law of what five rounds release, the first three of them a stretch; shown: and of S'(0, 1]."""
+    """The distribution of five rounds, the first three of them a stretch; shown: jointly with S'(0, 1]."""
     first = [sum(x == point for x, _ in played[:3]) for point in (0, 1)]
-    scale = noise_scale(1, learner.counters_epsilon)
+    scale = counter_noise_scale(1, learner.counters_epsilon)
     law: dict = {}
-    for found, mass in sets_of_one_end(first, scale, learner.least).items():
-        run = {"length": 3, "rate": learner.hedge_rate, "change": learner.change}
+    for found, mass in sets_of_one_end(first, scale, learner.candidate_threshold).items():
+        run = {"length": 3, "rate": learner.hedge_rate, "change": learner.move_probability}
         sets, examples = [[found]], lambda view: played[len(view) - 1]
         if learner.draws == LAZY:
-            redraw, most = learner.lazy.redraw, learner.lazy.most
+            redraw, most = learner.lazy.redraw, learner.lazy.max_draws
             given = lazy_law(soa(ALL), sets, examples, 5, **run, redraw=redraw, most=most)
         else:
             given = fresh_law(soa(ALL), sets, examples, 5, **run)
@@ -192,9 +193,9 @@ def test_games_follow_the_law(draws: str) -> None:
 
 
 @statistical(rate=2 * RATE)
-def test_games_with_other_counters_would_be_noticed() -> None:
-    """Less noise, and the same number of occurrences asked for."""
-    with rejected():
+def test_games_with_other_counters_is_detected() -> None:
+    """Less noise with the same threshold on occurrences."""
+    with expect_rejection():
         check_games(TINY, law_of(attrs.evolve(TINY, share=0.8, threshold=0.8), PLAYED))
 
 
@@ -202,7 +203,8 @@ def test_games_with_other_counters_would_be_noticed() -> None:
 @pytest.mark.parametrize("share", [0.05, 0.5])
 @pytest.mark.parametrize("threshold", [0.2, 1.0])
 def test_neighbours_are_as_close_as_is_claimed(draws: str, share: float, threshold: float) -> None:
-    """Every replaced example of a game, candidates and all: what is compared is more than is released."""
+    """Every replaced example of a game; the views compared include the candidates, so more than is
+    released."""
     worst = 0.0
     for slack in (0.0, 0.01):
         learner = attrs.evolve(TINY, draws=draws, share=share, threshold=threshold, delta=slack)
@@ -240,7 +242,7 @@ def regret(learner: AgnosticExperts, games: int) -> np.ndarray:
 
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @statistical(rate=1e-6)
-def test_regret_a_round_falls_as_games_grow_longer(draws: str) -> None:
+def test_regret_per_round_falls_with_the_length_of_games(draws: str) -> None:
     """40 games each of 1,000 and 16,000 rounds at ε = 3; Welch's test at 1e-6.
 
     Means are 0.19 and 0.10 for fresh draws, 0.14 and 0.045 for lazy ones, standard deviations at most 0.03
@@ -290,7 +292,7 @@ def test_the_bound_is_kept_on_average(draws: str, epsilon: float) -> None:
     assert regret(learner, 40).mean() < bound.at_most
 
 
-def test_a_bound_is_told_only_where_it_says_something() -> None:
+def test_a_vacuous_bound_is_none() -> None:
     learner = AgnosticExperts(rounds=100_000, share=0.0)
     bound = learner.bound(100_000)
     assert bound is not None
@@ -309,11 +311,11 @@ def test_a_bound_is_told_only_where_it_says_something() -> None:
     assert one.at_most == 1
 
 
-def test_experts_of_few_mistakes_are_fewer() -> None:
-    sizes = [len(AgnosticExperts(mistakes=m).moves.states) for m in range(5)]
+def test_fewer_mistakes_need_fewer_states() -> None:
+    sizes = [len(AgnosticExperts(mistakes=m).transitions.states) for m in range(5)]
     assert sizes == sorted(sizes)
     assert sizes[0] == 1
-    assert sizes[4] == len(AgnosticExperts().moves.states) == 45
+    assert sizes[4] == len(AgnosticExperts().transitions.states) == 45
 
 
 # --- refusals -----------------------------------------------------------------------------------------------
@@ -337,17 +339,17 @@ def test_a_class_too_large_is_refused_with_its_cost() -> None:
         AgnosticExperts(concepts=Thresholds(range(256)), stretches=1_000)
     assert str(refused.value) == (
         "Thresholds(256 points from 0 to 255) with 999 ends of stretches needs 193,569,000 numbers a game, "
-        "over 33,554,432. Choose a smaller domain, fewer stretches or fewer mistakes."
+        "which exceeds 33,554,432. Choose a smaller domain, fewer stretches or fewer mistakes."
     )
 
 
-def test_a_table_too_large_is_refused_with_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_batch_too_large_is_refused_with_its_cost(monkeypatch: pytest.MonkeyPatch) -> None:
     learner = AgnosticExperts()
     monkeypatch.setattr(agnostic_experts, "MOST_NUMBERS", 10_000)
     with pytest.raises(Unsupported) as refused:
         learner.start(6, np.random.default_rng(1))
     assert str(refused.value) == (
-        "6 games of 1,952 numbers each are over 10,000 numbers. Play 5 games at a time."
+        "6 games of 1,952 numbers each exceed 10,000 numbers. Play 5 games at a time."
     )
     learner.start(5, np.random.default_rng(1))
 
@@ -359,7 +361,7 @@ def test_a_table_too_large_is_refused_with_its_cost(monkeypatch: pytest.MonkeyPa
         ({"epsilon": 0.0}, "epsilon must be more than 0, got 0.0"),
         ({"delta": 1.0}, "delta must be less than 1, got 1.0"),
         ({"stretches": 0}, "stretches must be at least 1, got 0"),
-        ({"stretches": 1.5}, "stretches must be a whole number, got 1.5"),
+        ({"stretches": 1.5}, "stretches must be an integer, got 1.5"),
         ({"mistakes": -1}, "mistakes must be at least 0, got -1"),
         ({"share": 1.0}, "share must be less than 1, got 1.0"),
         ({"share": -0.1}, "share must be at least 0, got -0.1"),

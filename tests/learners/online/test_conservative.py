@@ -1,4 +1,4 @@
-"""soa, halving, sparse-majority at tables: they play as their automata do, and as they are defined."""
+"""soa, halving and sparse-majority, against their automata and their definitions."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ from arena import (
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.littlestone import build_shattered_tree, littlestone_dimension
 from arena.testing import check_learner
-from learners.online.conservative import Conservative
+from learners.online.conservative import ConservativeLearner
 from learners.online.halving import Halving
 from learners.online.soa import Soa
-from learners.online.sparse_majority import SparseMajority
+from learners.online.sparse_majority import SparseMajorityLearner
 
-EVERY = [Soa, Halving, SparseMajority]
+EVERY = [Soa, Halving, SparseMajorityLearner]
 REFERENCES = {Soa: soa_label, Halving: halving_label}
 KINDS: list[ConceptClass] = [
     Points(range(5)),
@@ -46,14 +46,14 @@ KINDS: list[ConceptClass] = [
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_it_conforms(kind: type[Conservative]) -> None:
+def test_it_conforms(kind: type[ConservativeLearner]) -> None:
     check_learner(kind())
 
 
 @pytest.mark.slow
 @pytest.mark.parametrize("concepts", KINDS, ids=str)
 @pytest.mark.parametrize("kind", EVERY)
-def test_it_conforms_with_any_class(kind: type[Conservative], concepts: ConceptClass) -> None:
+def test_it_conforms_with_any_class(kind: type[ConservativeLearner], concepts: ConceptClass) -> None:
     check_learner(kind(concepts=concepts), games=200)
 
 
@@ -62,7 +62,9 @@ def test_it_conforms_with_any_class(kind: type[Conservative], concepts: ConceptC
     matrix=arrays.arrays(bool, st.tuples(st.integers(1, 8), st.integers(1, 4))),
     seed=st.integers(0, 2**32 - 1),
 )
-def test_a_table_plays_as_the_reference(kind: type[Conservative], matrix: np.ndarray, seed: int) -> None:
+def test_a_batch_plays_as_the_reference(
+    kind: type[ConservativeLearner], matrix: np.ndarray, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     games, rounds, points = 6, 8, matrix.shape[1]
     x, y = rng.integers(points, size=(games, rounds)), rng.integers(2, size=(games, rounds))
@@ -80,7 +82,7 @@ def test_a_table_plays_as_the_reference(kind: type[Conservative], matrix: np.nda
     for game in range(games):
         left = concepts_of(matrix)
         for t in range(rounds):
-            # A learner that no concept explains says 0.
+            # A learner without a consistent concept predicts 0.
             expected = [REFERENCES[kind](left, z) if left else 0 for z in range(points)]
             assert shown[t, :, game].tolist() == expected
             if expected[x[game, t]] != y[game, t]:
@@ -92,7 +94,7 @@ def test_a_table_plays_as_the_reference(kind: type[Conservative], matrix: np.nda
 
 @pytest.mark.parametrize("concepts", KINDS, ids=str)
 @pytest.mark.parametrize("kind", EVERY)
-def test_realizable_games_keep_the_bound(kind: type[Conservative], concepts: ConceptClass) -> None:
+def test_realizable_games_keep_the_bound(kind: type[ConservativeLearner], concepts: ConceptClass) -> None:
     rng = np.random.default_rng(3)
     learner = kind(concepts=concepts)
     domain = np.array(concepts.domain)
@@ -108,9 +110,9 @@ def test_realizable_games_keep_the_bound(kind: type[Conservative], concepts: Con
 @pytest.mark.parametrize("concepts", KINDS, ids=str)
 @pytest.mark.parametrize("kind", EVERY)
 def test_a_shattered_tree_makes_it_err_at_every_node(
-    kind: type[Conservative], concepts: ConceptClass
+    kind: type[ConservativeLearner], concepts: ConceptClass
 ) -> None:
-    """One game walks from the root against every prediction: no learner errs less often than Ldim."""
+    """The game walks from the root against every prediction, so every learner makes Ldim mistakes."""
     state = kind(concepts=concepts).start(1, np.random.default_rng(0))
     tree = build_shattered_tree(concepts)
     node: tuple[int, ...] = ()
@@ -122,7 +124,7 @@ def test_a_shattered_tree_makes_it_err_at_every_node(
     assert len(node) == littlestone_dimension(concepts) <= kind(concepts=concepts).bound(9).at_most
 
 
-def test_bounds_are_exact_and_say_where_they_come_from() -> None:
+def test_bounds_are_exact_and_name_their_theorem() -> None:
     intervals = Intervals(range(16))
     assert Soa(concepts=intervals).bound(50) == Bound(6, MISTAKES, 0, Soa.theorem)
     halving = Halving(concepts=intervals).bound(50)
@@ -132,7 +134,7 @@ def test_bounds_are_exact_and_say_where_they_come_from() -> None:
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_it_is_a_yardstick_without_privacy(kind: type[Conservative]) -> None:
+def test_it_has_no_privacy(kind: type[ConservativeLearner]) -> None:
     assert kind().claim.empty
     assert kind().common_random_numbers
     check_common_random_numbers(
@@ -141,7 +143,7 @@ def test_it_is_a_yardstick_without_privacy(kind: type[Conservative]) -> None:
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_an_infinite_dimension_is_refused_at_once(kind: type[Conservative]) -> None:
+def test_an_infinite_dimension_is_refused_at_once(kind: type[ConservativeLearner]) -> None:
     message = (
         f"{kind.name} needs a class with a finite domain; the Littlestone dimension of Thresholds() is "
         "infinite. Give it a finite domain, as in thresholds:1..16."
@@ -151,21 +153,21 @@ def test_an_infinite_dimension_is_refused_at_once(kind: type[Conservative]) -> N
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_points_outside_the_domain_are_refused(kind: type[Conservative]) -> None:
+def test_points_outside_the_domain_are_refused(kind: type[ConservativeLearner]) -> None:
     with pytest.raises(InvalidArgument, match=r"one of the 16 points of the domain from 0 to 15, got 16\.0"):
         play(kind(), script(Example(16.0, 1)), Adaptive(1), games=2, seed=1)
     with pytest.raises(InvalidArgument, match="one of the 16 points"):
         kind().start(1, np.random.default_rng(0)).observe(np.array([0.5]), np.array([1]))
 
 
-def test_a_class_that_is_too_large_is_refused_when_it_is_seated(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_class_that_is_too_large_is_refused_at_the_start(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("arena.littlestone.automaton.MAX_ENTRIES", 100)
     learner = Soa(concepts=Intervals(np.arange(5) + 0.25))
     with pytest.raises(Unsupported, match="is too large to compile: it has more than 20 states"):
         play(learner, script(Example(0.25, 1)), Adaptive(1), games=2, seed=1)
 
 
-def test_members_of_the_majority_can_be_looked_at() -> None:
-    learner = SparseMajority(concepts=Points(range(8)))
+def test_the_members_of_a_majority_are_few() -> None:
+    learner = SparseMajorityLearner(concepts=Points(range(8)))
     assert learner.automaton().most_members == 3
     assert learner.automaton().mistakes == 1

@@ -1,4 +1,4 @@
-"""golowich-livni: forests against a naive one, sensitivity, claims, the reduction, games."""
+"""golowich-livni: a naive reference, sensitivity, claims, the reduction, games."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ from arena.testing import check_learner
 from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.counters.private_histogram import private_histogram
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.online.golowich_livni import Forests, GolowichLivni
-from learners.online.sequences import sequences
+from learners.online.golowich_livni import GolowichLivni, TournamentForests
+from learners.online.soa_tables import tabulate_soa
 
 RATE = 1e-7
 SURE = {"rate": RATE, "power": 1 - 1e-7}
@@ -59,7 +59,8 @@ class Node:
 
 
 class OneForest:
-    """One instance for one game: sequences of examples in trees of nodes, from the coins of one row."""
+    """One instance for one game: sequences of examples in trees of nodes, with the random numbers of one
+    row."""
 
     def __init__(self, spec: GolowichLivni, rng: np.random.Generator) -> None:
         matrix = labellings(spec.concepts)
@@ -68,7 +69,7 @@ class OneForest:
         depth = spec.soa.depth
         self.trees = [Node(None, depth) for _ in range(spec.nodes >> depth)]
         self.leaves = [leaf for tree in self.trees for leaf in tree.leaves()]
-        labels = spec.soa.labels[: spec.soa.nothing]
+        labels = spec.soa.labels[: spec.soa.no_function]
         self.functions = [tuple(map(int, row)) for row in labels]
         self.shown = self.soa([])
         self.scale = 4 * (depth + 1) / spec.watch_epsilon
@@ -85,7 +86,7 @@ class OneForest:
         return float(laplace(self.rng, np.empty(1))[0])
 
     def noisy_limit(self) -> float:
-        return -self.spec.lowest + self.scale / 2 * self.noise()
+        return -self.spec.effective_level + self.scale / 2 * self.noise()
 
     def pertinent(self) -> list[tuple[int, ...] | None]:
         nodes = [node for tree in self.trees for node in tree.nodes() if node.examples is not None]
@@ -132,7 +133,7 @@ class OneForest:
 
 
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
-def test_one_game_is_the_naive_reference(concepts: ConceptClass) -> None:
+def test_one_game_equals_the_naive_reference(concepts: ConceptClass) -> None:
     matrix, domain = labellings(concepts), np.array(concepts.domain)
     shown = set()
     for seed in range(4):
@@ -160,7 +161,7 @@ def test_one_game_is_the_naive_reference(concepts: ConceptClass) -> None:
 
 
 class FixedCoins:
-    """Draws leaves from a generator and guesses 1: what neighbours share."""
+    """Draws leaves from a generator and guesses 1, the same for neighbours."""
 
     def __init__(self, seed: int, guess: bool) -> None:
         self._rng = np.random.default_rng(seed)
@@ -170,8 +171,8 @@ class FixedCoins:
         return np.full(size, self._guess) if dtype is bool else self._rng.integers(low, high, size)
 
 
-def test_an_example_moves_one_count_by_d_and_1_and_all_by_d_and_2() -> None:
-    soa = sequences(Thresholds(range(3)))
+def test_an_example_changes_a_count_by_d_plus_1_and_the_histogram_by_d_plus_2() -> None:
+    soa = tabulate_soa(Thresholds(range(3)))
     most, moved = 0, 0
     for seed in range(1_500):
         draws = np.random.default_rng(seed)
@@ -183,7 +184,7 @@ def test_an_example_moves_one_count_by_d_and_1_and_all_by_d_and_2() -> None:
         other_x[special], other_y[special] = draws.integers(0, 3), draws.integers(0, 2)
         tables = []
         for xs, ys in ((x, y), (other_x, other_y)):
-            forest = Forests(soa, 1, 4, FixedCoins(seed, bool(seed % 3)))  # type: ignore[arg-type]
+            forest = TournamentForests(soa, 1, 4, FixedCoins(seed, bool(seed % 3)))  # type: ignore[arg-type]
             counts = []
             for column, label in zip(xs, ys, strict=True):
                 forest.insert(0, np.array([column]), np.array([label]))
@@ -196,7 +197,7 @@ def test_an_example_moves_one_count_by_d_and_1_and_all_by_d_and_2() -> None:
     assert 3 <= moved <= soa.depth + 2
 
 
-def test_the_claim_is_what_is_run() -> None:
+def test_the_claim_is_the_cost_of_the_noise_in_use() -> None:
     learner = GolowichLivni(concepts=Thresholds(range(4)), epsilon=1.0, delta=1e-6, switches=8)
     each = learner.watch_epsilon
     assert best_composition(8, 2 * each, slack=5e-7).epsilon == pytest.approx(1.0)
@@ -211,9 +212,9 @@ def test_the_claim_is_what_is_run() -> None:
     assert many.claim.delta == pytest.approx(1e-6, rel=1e-6)
 
 
-def test_the_reduction_pays_for_every_round() -> None:
+def test_the_reduction_composes_over_all_rounds() -> None:
     learner = GolowichLivni(concepts=Thresholds(range(4)), rounds=10_000, reduction=True)
-    each = learner.instance
+    each = learner.instance_cost
     assert learner.claim.epsilon == pytest.approx(1.0)
     assert learner.claim.delta <= 1e-6
     assert best_composition(10_000, each.epsilon, slack=5e-7).epsilon == pytest.approx(1.0)
@@ -225,8 +226,8 @@ def test_the_reduction_pays_for_every_round() -> None:
 def test_the_level_is_the_error_of_above_threshold() -> None:
     learner = GolowichLivni(concepts=Thresholds(range(4)), rounds=1_000, switches=4, beta=0.1)
     per = 3 / learner.watch_epsilon  # Δ/ε
-    assert learner.lowest == pytest.approx(2 * per * math.log(80) + 4 * per * math.log(80_000))
-    assert attrs.evolve(learner, level=7.0).lowest == 7.0
+    assert learner.effective_level == pytest.approx(2 * per * math.log(80) + 4 * per * math.log(80_000))
+    assert attrs.evolve(learner, level=7.0).effective_level == 7.0
     assert learner.bound(100) is None
 
 
@@ -246,11 +247,11 @@ def test_a_reduced_instance_has_the_noise_of_a_plain_one() -> None:
 
 def as_plain(spec: GolowichLivni) -> GolowichLivni:
     return attrs.evolve(
-        spec, reduction=False, epsilon=spec.instance.epsilon, delta=spec.delta / (2 * spec.rounds)
+        spec, reduction=False, epsilon=spec.instance_cost.epsilon, delta=spec.delta / (2 * spec.rounds)
     )
 
 
-def released(spec: GolowichLivni, games: int, seed: int) -> np.ndarray:
+def predictions_at_0(spec: GolowichLivni, games: int, seed: int) -> np.ndarray:
     """(ROUNDS, games): whether h_t labels 0 as 1, on a stream of (0, 1)."""
     state, shown = spec.start(games, generator(np.random.SeedSequence(seed))), []
     for _ in range(ROUNDS):
@@ -260,23 +261,23 @@ def released(spec: GolowichLivni, games: int, seed: int) -> np.ndarray:
 
 
 @statistical(rate=5 * RATE)
-def test_what_the_reduction_shows_is_a_plain_last_function_anew_each_round() -> None:
-    """Each of its functions has the law of a plain instance on all examples before; rounds are independent,
-    where a plain instance that has switched has switched for good."""
+def test_each_round_of_the_reduction_is_an_independent_plain_instance() -> None:
+    """Each of its functions has the distribution of a plain instance on all earlier examples; rounds are
+    independent, where a plain instance that has switched has switched for good."""
     games = 20_000
-    reduced, plain = released(REDUCED, games, 1), released(as_plain(REDUCED), games, 2)
+    reduced, plain = predictions_at_0(REDUCED, games, 1), predictions_at_0(as_plain(REDUCED), games, 2)
     middle = ROUNDS - 8
     assert 0.2 < plain[middle].mean() < 0.6
     for t in (ROUNDS - 12, middle, middle + 1, ROUNDS - 1):
         check_mean(reduced[t] - plain[t], 0.0, bounds=(-1, 1), effect=0.1, **SURE)
 
-    def shared(shown: np.ndarray) -> np.ndarray:
+    def covariance_terms(shown: np.ndarray) -> np.ndarray:
         """Of pairs of games: the mean is twice the covariance of two rounds."""
         now, then = shown[middle], shown[middle + 1]
         return (now[::2] - now[1::2]) * (then[::2] - then[1::2])
 
-    check_mean(shared(reduced), 0.0, bounds=(-1, 1), effect=0.14, **SURE)
-    assert shared(plain).mean() > 0.2
+    check_mean(covariance_terms(reduced), 0.0, bounds=(-1, 1), effect=0.14, **SURE)
+    assert covariance_terms(plain).mean() > 0.2
 
 
 # --- games --------------------------------------------------------------------------------------------------
@@ -337,13 +338,16 @@ def test_a_game_longer_than_its_rounds_is_refused() -> None:
             play(learner, script(*[Example(0.0, 1)] * 3), Adaptive(3), games=2, seed=1)
 
 
-def test_tables_that_are_too_large_are_refused() -> None:
+def test_batches_that_are_too_large_are_refused() -> None:
     learner = GolowichLivni(reduction=True, rounds=10_000)
     with pytest.raises(Unsupported, match=r"at most 134,217,728 leaves, got 307200000\. Play fewer games"):
         learner.start(30, np.random.default_rng(0))
     with pytest.raises(Unsupported, match="its Littlestone dimension is infinite"):
         GolowichLivni(concepts=Thresholds()).start(1, np.random.default_rng(0))
-    with pytest.raises(InvalidArgument, match=r"a tree of depth d = 4 has 16 leaves, got 8\. Set nodes"):
+    with pytest.raises(
+        InvalidArgument,
+        match=r"nodes must be at least 16, the leaves of a tree of depth d, got 8\. Set nodes",
+    ):
         play(GolowichLivni(nodes=8), script(), Oblivious(1), games=1, seed=1)
 
 

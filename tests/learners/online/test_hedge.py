@@ -1,4 +1,4 @@
-"""weighted-majority and bps-experts: laws against every expert kept by itself, draws, bounds, refusals."""
+"""weighted-majority and bps-experts: distributions against separate experts, draws, bounds, refusals."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from hypothesis.extra import numpy as arrays
 from support.common_random_numbers import check_common_random_numbers
 from support.littlestone_references import agreeing, concepts_of, dimension, soa_label
 from support.players import script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import (
     REGRET,
@@ -31,8 +31,8 @@ from arena import (
 from arena.concepts import FiniteClass, Intervals, Points, Rectangles, Thresholds
 from arena.testing import check_learner
 from learners.online import bps_experts, hedge
-from learners.online.bps_experts import BpsExperts, groups_of, subsets
-from learners.online.hedge import Weights, best_rate, drawn, regret
+from learners.online.bps_experts import BpsExperts, build_groups, count_subsets
+from learners.online.hedge import HedgeWeights, best_rate, draw_experts, regret_bound
 from learners.online.weighted_majority import WeightedMajority
 
 RATE = 1e-8
@@ -54,19 +54,19 @@ def test_it_conforms(learner: Learner) -> None:
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_every_game_draws_one_number_a_round(kind: type[Learner]) -> None:
+def test_every_game_draws_one_random_number_in_each_round(kind: type[Learner]) -> None:
     check_common_random_numbers(
         kind(), Sample([0.0], [0]), Sample([0.0], [1]), [0.0, 9.0, 3.0, 15.0, 9.0] * 4
     )
 
 
-# --- laws ---------------------------------------------------------------------------------------------------
+# --- distributions -----------------------------------------------------------------------------------------
 
 
 @given(matrix=CLASSES, seed=SEEDS)
 def test_weighted_majority_weighs_by_mistakes(matrix: np.ndarray, seed: int) -> None:
     learner = WeightedMajority(concepts=FiniteClass(matrix), rounds=9)
-    rows = learner.distinct.labels
+    rows = learner.distinct_concepts.labels
     state = learner.start(3, np.random.default_rng(seed))
     mistakes = np.zeros((3, len(rows)))
     for x, y in zip(*examples_of(seed, 3, 9, matrix.shape[1]), strict=True):
@@ -78,7 +78,7 @@ def test_weighted_majority_weighs_by_mistakes(matrix: np.ndarray, seed: int) -> 
 
 
 class Expert:
-    """An expert of Ben-David, Pál, Shalev-Shwartz by itself: a set of rounds, and SOA as it is defined."""
+    """A single expert of Ben-David, Pál, Shalev-Shwartz: a set of rounds, and the SOA by its definition."""
 
     def __init__(self, against: tuple[int, ...], matrix: np.ndarray) -> None:
         self.against, self.left, self.mistakes = against, concepts_of(matrix), 0
@@ -141,17 +141,18 @@ def test_some_expert_is_as_good_as_the_best_concept(matrix: np.ndarray, seed: in
     ids=lambda learner: learner.name,
 )
 @statistical(rate=3 * RATE)
-def test_hypotheses_are_drawn_by_that_law(learner) -> None:  # type: ignore[no-untyped-def]
-    """In the third round; and that they are not drawn by the law of a slightly larger rate."""
+def test_hypotheses_follow_the_distribution(learner) -> None:  # type: ignore[no-untyped-def]
+    """In the third round, and not the distribution of a slightly larger rate."""
     law, shown = third_round(learner, games=400_000)
     _, faster = third_round(attrs.evolve(learner, rate=1.2), games=400_000)
     check_counts(np.bincount(shown, minlength=len(law)), law, rate=RATE, effect=0.01, power=1 - 1e-8)
-    with rejected():
+    with expect_rejection():
         check_counts(np.bincount(faster, minlength=len(law)), law, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
 def third_round(learner, games: int) -> tuple[np.ndarray, np.ndarray]:  # type: ignore[no-untyped-def]
-    """The law of a game's hypothesis after the examples (0, 1) and (2, 0), and the hypotheses drawn."""
+    """The distribution of the hypothesis after the examples (0, 1) and (2, 0), and the hypotheses of many
+    games."""
     state = learner.start(games, np.random.default_rng(1))
     for x, y in ((0, 1), (2, 0)):
         state.hypothesis()
@@ -163,7 +164,7 @@ def third_round(learner, games: int) -> tuple[np.ndarray, np.ndarray]:  # type: 
 def test_drawing_inverts_the_sums() -> None:
     weights = np.tile([0.0, 1.0, 0.0, 3.0, 0.0], (5, 1))
     u = np.array([0.0, 0.125, 0.25, 0.625, np.nextafter(1, 0)])
-    chosen, rest = drawn(weights, u)
+    chosen, rest = draw_experts(weights, u)
     assert chosen.tolist() == [1, 1, 3, 3, 3]
     assert rest[:4].tolist() == [0.0, 0.5, 0.0, 0.5]
     assert 0.999 < rest[4] < 1
@@ -190,8 +191,8 @@ def test_weights_stay_exact_in_long_games(rate: float) -> None:
     assert state.law[0, 1] == pytest.approx(expected, abs=1e-9)
 
 
-def test_merged_experts_come_back_in_long_games() -> None:
-    """Labels of one point function, then longer of another: the experts of the second are not lost."""
+def test_merged_experts_recover_in_long_games() -> None:
+    """Labels of one point function, then for longer those of another, whose experts must not be lost."""
     learner = BpsExperts(concepts=Points(range(4)), rounds=3_000, rate=2.0)
     state = learner.start(1, np.random.default_rng(0))
     for t in range(3_000):
@@ -202,11 +203,11 @@ def test_merged_experts_come_back_in_long_games() -> None:
     assert state.law[0][(shown == [False, True]).all(axis=1)].sum() > 0.999
 
 
-def test_what_falls_behind_is_raised_and_what_is_nothing_stays_nothing() -> None:
-    weights = Weights(1, np.array([1.0, 1.0, 0.0]), rate=14.0, log_experts=1.0)
+def test_very_small_weights_are_raised_and_zero_weights_stay_zero() -> None:
+    weights = HedgeWeights(1, np.array([1.0, 1.0, 0.0]), rate=14.0, log_experts=1.0)
     for _ in range(100):
         weights.values *= np.array([1.0, np.exp(-14.0), 1.0])
-        weights.age()
+        weights.end_round()
     assert weights.values.tolist() == [[2.0**399, 2.0**-1000, 0.0]]
 
 
@@ -216,14 +217,16 @@ def test_what_falls_behind_is_raised_and_what_is_nothing_stays_nothing() -> None
 @pytest.mark.parametrize("kind", EVERY)
 @settings(max_examples=60)
 @given(matrix=CLASSES, seed=SEEDS, rounds=st.integers(1, 30))
-def test_the_law_keeps_the_bound_on_any_sequence(kind, matrix: np.ndarray, seed: int, rounds: int) -> None:
-    """Against an adversary that always asks where the law is least sure, and says the less likely label."""
+def test_the_expected_regret_is_within_the_bound_on_any_sequence(
+    kind, matrix: np.ndarray, seed: int, rounds: int
+) -> None:
+    """Against an adversary that sends the least certain point with the less likely label."""
     learner = kind(concepts=FiniteClass(matrix), rounds=rounds)
     state = learner.start(1, np.random.default_rng(seed))
     loss, wrong = 0.0, np.zeros(len(matrix))
     for t in range(rounds):
         shown = state.hypothesis()
-        rows = learner.distinct.labels if kind is WeightedMajority else shown.concept_class.matrix
+        rows = learner.distinct_concepts.labels if kind is WeightedMajority else shown.concept_class.matrix
         ones = state.law[0] @ rows
         x = int(np.abs(ones - 0.5).argmin())
         y = int(ones[x] < 0.5)
@@ -236,7 +239,7 @@ def test_the_law_keeps_the_bound_on_any_sequence(kind, matrix: np.ndarray, seed:
 
 
 @pytest.mark.parametrize("kind", EVERY)
-def test_bounds_are_those_of_the_rate_that_is_run(kind) -> None:  # type: ignore[no-untyped-def]
+def test_bounds_are_those_of_the_rate_in_use(kind) -> None:  # type: ignore[no-untyped-def]
     learner = kind(concepts=Intervals(range(8)), rounds=200)
     experts = math.log(37) if kind is WeightedMajority else math.log(sum(math.comb(200, j) for j in range(5)))
     bound = learner.bound(200)
@@ -257,15 +260,15 @@ def test_one_concept_is_followed_without_regret(kind) -> None:  # type: ignore[n
     assert played.mistakes.tolist() == [2, 2, 2]
 
 
-def test_the_best_rate_is_capped_where_a_game_is_short() -> None:
+def test_the_best_rate_is_capped_in_short_games() -> None:
     assert best_rate(math.log(1e9), 1) == 10
-    assert regret(math.log(1e9), 10, 1) > math.log(1e9) / 10
+    assert regret_bound(math.log(1e9), 10, 1) > math.log(1e9) / 10
 
 
-def test_there_are_as_few_groups_as_the_docstring_says() -> None:
-    assert len(groups_of(Thresholds(range(16)))) == 74
-    assert len(groups_of(Intervals(range(16)))) == 1_429
-    assert subsets(5, 2) == [1, 6, 16]
+def test_there_are_as_few_groups_as_documented() -> None:
+    assert len(build_groups(Thresholds(range(16)))) == 74
+    assert len(build_groups(Intervals(range(16)))) == 1_429
+    assert count_subsets(5, 2) == [1, 6, 16]
 
 
 # --- refusals ---------------------------------------------------------------------------------------------
@@ -296,7 +299,7 @@ def test_points_outside_the_domain_are_refused() -> None:
 def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     rng = np.random.default_rng(0)
     with pytest.raises(
-        Unsupported, match=r"^Thresholds\(4000 points .* has .* groups of experts or more on 4,000 "
+        Unsupported, match=r"^Thresholds\(4000 points .* has at least .* groups of experts on 4,000 "
     ):
         BpsExperts(concepts=Thresholds(range(4_000))).start(1, rng)
     with pytest.raises(
@@ -305,15 +308,13 @@ def test_too_many_experts_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
         WeightedMajority(concepts=Thresholds(range(5_000))).start(1, rng)
     monkeypatch.setattr(hedge, "MOST_WEIGHTS", 100)
     with pytest.raises(
-        Unsupported, match=r"10 games with 17 weights each are over 100\. Play fewer games at a"
+        Unsupported, match=r"10 games with 17 weights each exceed 100 weights\. Play fewer games in a"
     ):
         WeightedMajority().start(10, rng)
-    with pytest.raises(
-        Unsupported, match=r"^2\^\d+ experts are over 2\^500. Choose fewer rounds or a smaller"
-    ):
-        Weights(1, np.ones(2), rate=0.1, log_experts=400.0)
+    with pytest.raises(Unsupported, match=r"^2\^\d+ experts exceed 2\^500. Choose fewer rounds or a smaller"):
+        HedgeWeights(1, np.ones(2), rate=0.1, log_experts=400.0)
     monkeypatch.setattr(bps_experts, "MOST_ENTRIES", 10)
     with pytest.raises(
-        Unsupported, match="has 12 groups of experts or more on 11 points, which make over 10 "
+        Unsupported, match="has at least 12 groups of experts on 11 points, which exceeds 10 "
     ):
-        groups_of(Thresholds(range(11)))
+        build_groups(Thresholds(range(11)))

@@ -1,4 +1,4 @@
-"""realizable: Algorithms 1 and 2 of Li, Wang, Ye, against a naive reference, and what it claims."""
+"""realizable: Algorithms 1 and 2 of Li, Wang, Ye, against a naive reference, and its claim."""
 
 from __future__ import annotations
 
@@ -32,8 +32,8 @@ from arena.testing import check_learner
 from learners.mechanisms.counters.private_histogram import private_histogram
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.online.constants import lwy_nodes, lwy_pairs
-from learners.online.realizable import KEEP, PRINTED, Realizable, paired
-from learners.online.sequences import sequences
+from learners.online.realizable import KEEP, PRINTED, RealizableLearner, merge_pairs
+from learners.online.soa_tables import tabulate_soa
 
 SMALL: dict[str, Any] = {"epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}
 PAPER: dict[str, Any] = {
@@ -49,17 +49,18 @@ Function = tuple[int, ...]
 
 
 class OneGame:
-    """Algorithms 1 and 2 for one game with lists of examples, from the coins of a table of one game."""
+    """Algorithms 1 and 2 for one game with lists of examples, with the random numbers of a batch of one
+    game."""
 
-    def __init__(self, spec: Realizable, rng: np.random.Generator) -> None:
+    def __init__(self, spec: RealizableLearner, rng: np.random.Generator) -> None:
         matrix = labellings(spec.concepts)
         self.concepts, self.points = concepts_of(matrix), range(matrix.shape[1])
         self.spec, self.rng, self.depth = spec, rng, spec.soa.depth
-        labels = spec.soa.labels[: spec.soa.nothing]
+        labels = spec.soa.labels[: spec.soa.no_function]
         self.number = {tuple(map(int, row)): f for f, row in enumerate(labels)}
         self.layer, self.halted = 0, False
-        self.sequences: list[Examples | None] = [[] for _ in range(spec.size)]
-        self.fed = [False] * (spec.size // 2)
+        self.sequences: list[Examples | None] = [[] for _ in range(spec.effective_nodes)]
+        self.extended = [False] * (spec.effective_nodes // 2)
         self.list: list[Function] = []
         self.shown = self.soa([])
         self.start()
@@ -75,18 +76,18 @@ class OneGame:
 
     def start(self) -> None:
         self.total = 0.0
-        self.limit = self.spec.threshold(self.layer) * self.spec.watch_epsilon + self.noise()
+        self.limit = self.spec.mistake_threshold(self.layer) * self.spec.watch_epsilon + self.noise()
 
     def noise(self) -> float:
         return float(laplace(self.rng, np.empty(1))[0])
 
     def observe(self, x: int, y: int) -> None:
         pairs = len(self.sequences) // 2
-        i = int(self.rng.integers(0, self.spec.size // 2, 1)[0]) & (pairs - 1)
+        i = int(self.rng.integers(0, self.spec.effective_nodes // 2, 1)[0]) & (pairs - 1)
         first, second = self.soa(self.sequences[2 * i]), self.soa(self.sequences[2 * i + 1])
         if not self.halted and first is not None and first == second and first[x] != y:
             self.sequences[2 * i] = [*self.sequences[2 * i], (x, y)]
-            self.fed[i] = True
+            self.extended[i] = True
         wrong = self.shown[x] != y
         self.total += wrong
         above = self.total * self.spec.watch_epsilon + self.noise() >= self.limit
@@ -110,16 +111,16 @@ class OneGame:
         above: list[Examples | None] = [None] * pairs
         for i in range(pairs):
             one, other = self.sequences[2 * i : 2 * i + 2]
-            above[places[i]] = self.settled(one, other, int(guesses[i]), self.fed[i])
-        self.sequences, self.fed = above, [False] * (pairs // 2)
+            above[places[i]] = self.merge_pair(one, other, int(guesses[i]), self.extended[i])
+        self.sequences, self.extended = above, [False] * (pairs // 2)
         self.layer += 1
 
-    def settled(self, one: Examples | None, other: Examples | None, guess: int, fed: bool) -> Any:
+    def merge_pair(self, one: Examples | None, other: Examples | None, guess: int, extended: bool) -> Any:
         first, second = self.soa(one), self.soa(other)
         if self.spec.update == KEEP:
             if first is None:
                 return other
-            if fed or second is None or first == second:
+            if extended or second is None or first == second:
                 return one
         if first is None or second is None or first == second:
             return None
@@ -135,7 +136,9 @@ class OneGame:
         counts = np.array([counted[f] for f in range(len(self.number))])
         noisy = private_histogram(self.rng, counts, self.spec.noises[self.layer - 1])
         by_number = {number: function for function, number in self.number.items()}
-        listed = [f for f in counted if noisy[f] > 0 and noisy[f] >= self.spec.listed(self.layer)]
+        listed = [
+            f for f in counted if noisy[f] > 0 and noisy[f] >= self.spec.frequency_threshold(self.layer)
+        ]
         return [by_number[f] for f in sorted(listed, key=lambda f: -noisy[f])]
 
 
@@ -149,12 +152,12 @@ CLASSES = [
 
 @pytest.mark.parametrize("update", [KEEP, PRINTED])
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
-def test_one_game_is_the_naive_reference(concepts: ConceptClass, update: str) -> None:
+def test_one_game_equals_the_naive_reference(concepts: ConceptClass, update: str) -> None:
     matrix = labellings(concepts)
     domain = np.array(concepts.domain)
     layers = set()
     for seed in range(8):
-        spec = Realizable(concepts=concepts, nodes=64, update=update, rounds=400, **SMALL)
+        spec = RealizableLearner(concepts=concepts, nodes=64, update=update, rounds=400, **SMALL)
         draws = np.random.default_rng(seed)
         target = matrix[draws.integers(len(matrix))]
         coins, same_coins = (generator(np.random.SeedSequence(seed)) for _ in range(2))
@@ -176,8 +179,8 @@ def test_one_game_is_the_naive_reference(concepts: ConceptClass, update: str) ->
 
 
 @pytest.mark.parametrize("update", [KEEP, PRINTED])
-def test_one_sequence_goes_into_one_sequence_of_the_next_layer(rng: np.random.Generator, update: str) -> None:
-    soa = sequences(Thresholds(range(7)))
+def test_one_sequence_affects_one_sequence_of_the_next_layer(rng: np.random.Generator, update: str) -> None:
+    soa = tabulate_soa(Thresholds(range(7)))
     states = np.append(np.unique(reachable(soa)), soa.dead)
     for _ in range(50):
         first, second = rng.choice(states, (2, 30))
@@ -186,22 +189,22 @@ def test_one_sequence_goes_into_one_sequence_of_the_next_layer(rng: np.random.Ge
         other[7] = rng.choice(states)
         other_fed = fed.copy()
         other_fed[7] ^= True
-        up = paired(soa, first, second, guess, fed if update == KEEP else None)
-        moved = paired(soa, other, second, guess, other_fed if update == KEEP else None)
+        up = merge_pairs(soa, first, second, guess, fed if update == KEEP else None)
+        moved = merge_pairs(soa, other, second, guess, other_fed if update == KEEP else None)
         assert np.flatnonzero(up != moved).tolist() in ([], [7])
 
 
-def test_what_goes_up_of_a_pair_as_printed() -> None:
-    soa = sequences(Thresholds(range(3)))  # 0 to 3, the fourth all 0; the first function is 1[x >= 1]
+def test_merging_a_pair_as_printed() -> None:
+    soa = tabulate_soa(Thresholds(range(3)))  # 0 to 3, the fourth all 0; the first function is 1[x >= 1]
     empty, low, high = 0, int(soa.after[0, 1]), int(soa.after[0, 0])
     first = np.array([low, low, empty, soa.dead, low])
     second = np.array([empty, empty, empty, empty, high])
     for guess in (False, True):
-        up = paired(soa, first, second, np.full(5, guess), None)
+        up = merge_pairs(soa, first, second, np.full(5, guess), None)
         assert up[2] == up[3] == soa.dead
         # The sequence (1, 0) meets the empty one: they differ at 1 alone, and 1 contradicts the sequence.
         assert up[0] == up[1] == (soa.dead if guess else low)
-    kept = paired(soa, first, second, np.ones(5, bool), np.array([True, False, False, False, False]))
+    kept = merge_pairs(soa, first, second, np.ones(5, bool), np.array([True, False, False, False, False]))
     assert kept.tolist()[:4] == [low, soa.dead, empty, empty]
 
 
@@ -218,8 +221,8 @@ def reachable(soa: Any) -> np.ndarray:
 # --- claims -------------------------------------------------------------------------------------------------
 
 
-def test_the_claim_is_what_the_noise_costs() -> None:
-    learner = Realizable(concepts=Thresholds(range(4)), epsilon=1.0, delta=1e-6)
+def test_the_claim_is_the_cost_of_the_noise() -> None:
+    learner = RealizableLearner(concepts=Thresholds(range(4)), epsilon=1.0, delta=1e-6)
     assert learner.watch_epsilon == 0.25
     assert [noise.scale for noise in learner.noises] == pytest.approx([2 / 0.25, 2 / 0.5])
     assert learner.claim.epsilon == pytest.approx(1.0)
@@ -234,19 +237,19 @@ def test_the_claim_is_what_the_noise_costs() -> None:
 
 def test_nodes_follow_the_noise() -> None:
     for points, nodes in ((4, 2**12), (8, 2**13), (16, 2**14)):
-        learner = Realizable(concepts=Thresholds(range(points)))
-        assert learner.size == nodes
+        learner = RealizableLearner(concepts=Thresholds(range(points)))
+        assert learner.effective_nodes == nodes
         for layer, noise in enumerate(learner.noises, start=1):
             assert noise.threshold <= (nodes >> layer) / 2 / 6
 
 
 def test_thresholds_wait_for_the_noise() -> None:
-    learner = Realizable(nodes=1024, rounds=1000, beta=0.3, epsilon=2.0, patience=0.5)
+    learner = RealizableLearner(nodes=1024, rounds=1000, beta=0.3, epsilon=2.0, patience=0.5)
     slack = (math.log(1000) + 2 * math.log(2 * 3 * 1000 / 0.3)) / 0.5
-    assert learner.threshold(2) == pytest.approx(128 + slack)
+    assert learner.mistake_threshold(2) == pytest.approx(128 + slack)
 
 
-def test_the_paper_asks_for_more_nodes_than_there_are_atoms() -> None:
+def test_the_paper_needs_astronomically_many_nodes() -> None:
     asked = {"epsilon": 0.1, "delta": 1e-9, "beta": 0.01, "rounds": 10_000}
     assert lwy_nodes(1, **asked) > 1e21
     assert lwy_nodes(2, **asked) > 1e42
@@ -256,12 +259,12 @@ def test_the_paper_asks_for_more_nodes_than_there_are_atoms() -> None:
     for layer in range(3):  # M_{s+1} = M_s²/(512 N_{s+1}), from half of layer 0 on
         assert lwy_pairs(layer + 1) == lwy_pairs(layer) ** 2 / 128
     assert lwy_pairs(0) == 0.5
-    with pytest.raises(InvalidArgument, match="a Littlestone dimension of at least 1, got 0"):
+    with pytest.raises(InvalidArgument, match="depth must be at least 1, got 0"):
         lwy_nodes(0, **asked)
 
 
-def test_a_bound_is_told_where_the_settings_are_those_of_the_proof() -> None:
-    few = Realizable(concepts=Thresholds([0.0]), rounds=100, **PAPER)
+def test_a_bound_exists_for_the_settings_of_the_proof() -> None:
+    few = RealizableLearner(concepts=Thresholds([0.0]), rounds=100, **PAPER)
     enough = attrs.evolve(few, nodes=2**75)
     bound = enough.bound(100)
     assert isinstance(bound, Bound)
@@ -273,7 +276,7 @@ def test_a_bound_is_told_where_the_settings_are_those_of_the_proof() -> None:
     assert enough.bound(101) is None
     for other in ({"update": KEEP}, {"patience": 0.9}, {"frequent": 0.1}):
         assert attrs.evolve(enough, **other).bound(100) is None
-    one = Realizable(concepts=FiniteClass([[0, 1]]))
+    one = RealizableLearner(concepts=FiniteClass([[0, 1]]))
     assert one.bound(100).at_most == 0
     assert one.claim.epsilon == 0.25
 
@@ -283,7 +286,7 @@ def test_a_bound_is_told_where_the_settings_are_those_of_the_proof() -> None:
 
 @pytest.mark.parametrize("update", [KEEP, PRINTED])
 def test_it_conforms(update: str) -> None:
-    learner = Realizable(concepts=Thresholds(range(4)), nodes=16, rounds=12, update=update, **SMALL)
+    learner = RealizableLearner(concepts=Thresholds(range(4)), nodes=16, rounds=12, update=update, **SMALL)
     check_learner(learner, games=800)
 
 
@@ -308,16 +311,16 @@ def errors(concepts: ConceptClass, rounds: int) -> Scripted:
 @pytest.mark.parametrize("points", [4, 8, 16])
 def test_it_finds_the_concept_after_few_mistakes(points: int) -> None:
     concepts = Thresholds(range(points))
-    learner = Realizable(concepts=concepts, epsilon=16.0, rounds=6_000)
+    learner = RealizableLearner(concepts=concepts, epsilon=16.0, rounds=6_000)
     played = play(learner, errors(concepts, 6_000), Adaptive(6_000), games=40, seed=3)
     assert played.score is not None
     assert played.mistakes is not None
     assert played.score.mean() >= 0.95
-    assert np.median(played.mistakes) <= 3 * learner.size
+    assert np.median(played.mistakes) <= 3 * learner.effective_nodes
 
 
-def test_a_halted_game_shows_its_last_function_whatever_comes(rng: np.random.Generator) -> None:
-    learner = Realizable(
+def test_a_halted_game_keeps_its_last_function(rng: np.random.Generator) -> None:
+    learner = RealizableLearner(
         concepts=Thresholds(range(4)), nodes=8, rounds=3_000, epsilon=20.0, patience=0.1, frequent=1.0
     )
     state = learner.start(30, rng)
@@ -338,7 +341,7 @@ def test_a_halted_game_shows_its_last_function_whatever_comes(rng: np.random.Gen
 
 
 def test_a_game_longer_than_its_rounds_is_refused() -> None:
-    learner = Realizable(concepts=Thresholds(range(4)), nodes=16, rounds=2)
+    learner = RealizableLearner(concepts=Thresholds(range(4)), nodes=16, rounds=2)
     with pytest.raises(
         BudgetExceeded, match="realizable has spent its 2 rounds; set rounds to the game's length"
     ):
@@ -347,8 +350,8 @@ def test_a_game_longer_than_its_rounds_is_refused() -> None:
 
 @pytest.mark.parametrize("kind", [Thresholds(), Thresholds(np.arange(8_000.0))])
 def test_a_class_without_a_small_table_is_refused(kind: ConceptClass) -> None:
-    with pytest.raises(Unsupported, match=r"Littlestone dimension is infinite|too large for a table"):
-        Realizable(concepts=kind).start(2, np.random.default_rng(0))
+    with pytest.raises(Unsupported, match=r"Littlestone dimension is infinite|too large to tabulate"):
+        RealizableLearner(concepts=kind).start(2, np.random.default_rng(0))
 
 
 @pytest.mark.parametrize(
@@ -363,18 +366,20 @@ def test_a_class_without_a_small_table_is_refused(kind: ConceptClass) -> None:
 )
 def test_settings_out_of_range_are_refused(bad: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        Realizable(**bad)
+        RealizableLearner(**bad)
 
 
-def test_too_few_nodes_are_refused_when_it_is_seated() -> None:
-    with pytest.raises(InvalidArgument, match=r"a pair in layer d = 4, got 16\. Set nodes to at least 32"):
-        play(Realizable(nodes=16), script(), Oblivious(1), games=1, seed=1)
+def test_too_few_nodes_are_refused_at_the_start() -> None:
+    with pytest.raises(
+        InvalidArgument, match=r"a pair of sequences in layer d = 4, got 16\. Set nodes to at least 32"
+    ):
+        play(RealizableLearner(nodes=16), script(), Oblivious(1), games=1, seed=1)
 
 
-def test_every_combination_of_layers_ends(rng: np.random.Generator) -> None:
-    """Cheap games with little noise, of every update, to their end."""
+def test_every_combination_of_layers_terminates(rng: np.random.Generator) -> None:
+    """Short games with little noise, with both updates."""
     for update, frequent in product((KEEP, PRINTED), (None, 0.5)):
-        learner = Realizable(
+        learner = RealizableLearner(
             concepts=Thresholds(range(7)),
             nodes=32,
             rounds=500,

@@ -1,4 +1,4 @@
-"""distance-to-instability: Algorithm 7, with the privacy that it has."""
+"""distance-to-instability: Algorithm 7 and its privacy."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import Views, check_views, delta, law_of_views, one_point, views
 
 from arena import InvalidArgument, Sample, Training
@@ -33,13 +33,13 @@ def exact(spec: DistanceToInstability, votes: list[int]) -> Views:
 
 def test_the_threshold_is_the_paper_s_and_its_delta_is_halved() -> None:
     spec = DistanceToInstability(epsilon=2.0, delta=1e-3)
-    assert spec.threshold_run == pytest.approx(log(1e3) / 2)
+    assert spec.effective_threshold == pytest.approx(log(1e3) / 2)
     assert (spec.claim.epsilon, spec.claim.delta) == (2.0, pytest.approx(1e-3 / 2))
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN])
-def test_what_one_answer_is_claimed_to_cost_is_what_it_costs(spec: DistanceToInstability) -> None:
-    """At ε the greatest δ of all votes that differ by one is that claimed; below ε it is more."""
+def test_the_claim_of_one_answer_is_exact(spec: DistanceToInstability) -> None:
+    """At ε the largest δ over votes that differ by one is the claimed one; below ε it is larger."""
     single = attrs.evolve(spec, queries=1)
     laws = [exact(single, [ones]) for ones in range(spec.teachers + 1)]
     pairs = [*pairwise(laws), *pairwise(laws[::-1])]
@@ -57,7 +57,7 @@ VOTES = st.integers(0, 8)
     asked=st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=3, max_size=3),
     slack=st.sampled_from([0.0, 1e-6, 0.1]),
 )
-def test_the_claim_holds_of_the_law(asked: list[tuple[int, int]], slack: float) -> None:
+def test_the_claim_holds_for_the_exact_distribution(asked: list[tuple[int, int]], slack: float) -> None:
     spec = attrs.evolve(SMALL, slack=slack)
     one, other = (exact(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
     assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta + 1e-12
@@ -76,29 +76,29 @@ def test_answers_compose() -> None:
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN])
-def test_the_law_is_that_of_laplace_noise(spec: DistanceToInstability) -> None:
+def test_the_distribution_is_that_of_laplace_noise(spec: DistanceToInstability) -> None:
     single = attrs.evolve(spec, queries=1)
     for ones in range(spec.teachers + 1):
         distance = max(0, -(-abs(2 * ones - spec.teachers) // 2) - 1)
-        told = stats.laplace.sf(spec.threshold_run - distance, scale=1 / spec.epsilon)
+        told = stats.laplace.sf(spec.effective_threshold - distance, scale=1 / spec.epsilon)
         label = str(int(ones >= spec.teachers / 2))
         assert exact(single, [ones]) == pytest.approx({label: told, "?": 1 - told})
 
 
 @statistical(rate=RATE)
-def test_what_is_answered_follows_the_law() -> None:
+def test_answers_follow_the_distribution() -> None:
     seen = views(SMALL, CLEAR_AND_TIED, [1.0, 0.0, 1.0], games=400_000)
     check_views(seen, exact(SMALL, [9, 5, 9]), rate=RATE, effect=0.01)
 
 
 @statistical(rate=2 * RATE)
-def test_noise_of_nine_tenths_the_scale_would_be_noticed() -> None:
+def test_noise_of_nine_tenths_the_scale_is_detected() -> None:
     seen = views(attrs.evolve(SMALL, epsilon=0.8 / 0.9), CLEAR_AND_TIED, [1.0, 0.0, 1.0], games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(SMALL, [9, 5, 9]), rate=RATE, effect=0.01)
 
 
-def test_a_table_draws_what_plain_games_draw_and_halts() -> None:
+def test_a_batch_equals_plain_games_and_halts() -> None:
     state = SMALL.start(2, np.random.default_rng(7))
     state.train(Training.of((one_point(9, 9), one_point(9, 4)), np.array([0, 1])))
     rng = np.random.default_rng(7)
@@ -112,14 +112,14 @@ def test_a_table_draws_what_plain_games_draw_and_halts() -> None:
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN, DistanceToInstability()], ids=["small", "even", "default"])
-def test_it_conforms_and_is_in_step(spec: DistanceToInstability) -> None:
+def test_it_conforms_and_supports_common_random_numbers(spec: DistanceToInstability) -> None:
     assert spec.common_random_numbers
     check_learner(spec)
 
 
-def test_teachers_that_could_never_be_heard_are_refused() -> None:
+def test_too_few_teachers_for_the_threshold_are_refused() -> None:
     with pytest.raises(
-        InvalidArgument, match=r"a threshold of 115\.1 would .* got 101\. Set teachers to 233 or"
+        InvalidArgument, match=r"for a threshold of 115\.1: .* got 101\. Set teachers to 233 or"
     ):
         DistanceToInstability(epsilon=0.1)
     DistanceToInstability(epsilon=0.1, teachers=233)

@@ -1,4 +1,4 @@
-"""pate-asq: its law, what it claims and spends, exact audits, refusals, conformance."""
+"""pate-asq: output distribution, claim and costs, exact audits, refusals, conformance."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from support.common_random_numbers import check_common_random_numbers
 from support.players import script
-from support.services import PaysForOneAnswer, Told
-from support.statistical import check_counts, rejected, statistical
+from support.services import PaysForOneAnswer, TruthService
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Thresholds
@@ -20,7 +20,7 @@ from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students import Disagreement, ForcedLabel, PublicPoints, learn
+from learners.pate.students import DisagreementStudent, ForcedLabelStudent, PublicPoints, learn
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(6)))
@@ -29,7 +29,7 @@ UNEVEN = Sample([0, 1, 2, 3, 5, 4], [0, 1, 0, 1, 1, 0], [3, 2, 2, 3, 2, 1])
 SMALL = PateAsq(teacher=LINE, teachers=5, queries=4, epsilon=4.0)
 
 
-def released(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
+def play_releases(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
     training = Training.of([sample], np.zeros(games, int))
     return learner.start(games, np.random.Generator(np.random.SFC64(seed))).release(training)
 
@@ -52,22 +52,22 @@ def test_it_conforms(learner: Learner) -> None:
     check_learner(learner, games=400)
 
 
-def test_it_is_in_step() -> None:
+def test_it_supports_common_random_numbers() -> None:
     check_common_random_numbers(SMALL, UNEVEN, Sample([5.0], [0], [13]))
 
 
-def test_the_student_is_by_the_kind_of_the_teachers_unless_set() -> None:
-    assert SMALL.method_run == Disagreement(concepts=LINE.concepts)
-    assert attrs.evolve(SMALL, method="forced", constant=2.0).method_run == ForcedLabel(
+def test_the_method_follows_the_type_of_student() -> None:
+    assert SMALL.active_student == DisagreementStudent(concepts=LINE.concepts)
+    assert attrs.evolve(SMALL, method="forced", constant=2.0).active_student == ForcedLabelStudent(
         student=LINE, constant=2.0
     )
     logistic = Teacher.from_text("LogisticRegression:2")
     learner = PateAsq(teacher=logistic, public=PublicPoints([[0, 1]]))
-    assert learner.method_run == ForcedLabel(student=logistic)
+    assert learner.active_student == ForcedLabelStudent(student=logistic)
     with pytest.raises(
-        Unsupported, match="a version space is written out for concept classes only"
+        Unsupported, match="a version space can be enumerated only for a concept class"
     ) as refused:
-        _ = attrs.evolve(learner, method="disagreement").method_run
+        _ = attrs.evolve(learner, method="disagreement").active_student
     assert str(refused.value).endswith("Set method to forced.")
 
 
@@ -77,31 +77,31 @@ def test_the_stream_is_a_public_order_of_the_public_points() -> None:
     assert any(list(SMALL.stream) != list(attrs.evolve(SMALL, split=seed).stream) for seed in range(1, 5))
 
 
-# --- the law ------------------------------------------------------------------------------------------------
+# --- the distribution ---------------------------------------------------------------------------------------
 
 
 def counts(learner: PateAsq) -> np.ndarray:
-    found = released(learner, UNEVEN, games=8_000).concepts
+    found = play_releases(learner, UNEVEN, games=8_000).concepts
     return np.array([(found == value).sum() for value in SMALL.law(UNEVEN).values])
 
 
 @statistical(rate=2.1 * RATE)
-def test_concepts_come_as_often_as_the_law_says() -> None:
+def test_concepts_follow_the_distribution() -> None:
     law = SMALL.law(UNEVEN)
     check_counts(counts(SMALL), law.probabilities, rate=RATE, effect=0.08, power=1 - 1e-8)
-    with rejected():
+    with expect_rejection():
         louder = counts(attrs.evolve(SMALL, epsilon=1.5))
         check_counts(louder, law.probabilities, rate=RATE, effect=0.08, power=1 - 1e-8)
 
 
-def test_the_law_weighs_each_string_of_answers() -> None:
-    """One answer at a time, by a walk of its own."""
-    student, stream = SMALL.method_run, SMALL.stream
-    law_of_answers = SMALL.aggregator_run.law(UNEVEN)
+def test_the_distribution_weighs_each_sequence_of_answers() -> None:
+    """By a separate recursion, one answer at a time."""
+    student, stream = SMALL.active_student, SMALL.stream
+    law_of_answers = SMALL.aggregator_learner.law(UNEVEN)
     found: dict[float, float] = {}
     for string in range(16):
         bits = iter(f"{string:04b}")
-        service = Told(lambda x, bits=bits: np.array([int(next(bits))]), most=4)
+        service = TruthService(lambda x, bits=bits: np.array([int(next(bits))]), most=4)
         (lesson,) = learn(student, service, stream)
         told = [law_of_answers.step(np.ones((1, 1)), stream[[p]])[:, 0, 0] for p in lesson.asked]
         chance = math.prod(p[y] for p, y in zip(told, lesson.answers, strict=True))
@@ -113,31 +113,33 @@ def test_the_law_weighs_each_string_of_answers() -> None:
     assert dict(zip(law.values.tolist(), law.probabilities.tolist(), strict=True)) == pytest.approx(found)
 
 
-def test_a_law_of_too_many_strings() -> None:
-    with pytest.raises(Unsupported, match="at most 4,096 strings of answers, got '13 answers'"):
+def test_a_distribution_with_too_many_sequences_is_refused() -> None:
+    with pytest.raises(Unsupported, match="at most 4,096 sequences of answers, got '13 answers'"):
         attrs.evolve(SMALL, queries=13).law(UNEVEN)
 
 
-# --- the claim, and what is spent ---------------------------------------------------------------------------
+# --- the claim and costs ------------------------------------------------------------------------------------
 
 
-def test_the_claim_is_that_of_all_answers_there_are_to_be_had() -> None:
+def test_the_claim_is_that_of_the_largest_number_of_answers() -> None:
     assert SMALL.claim == PateGaussian(teacher=LINE, teachers=5, queries=4, epsilon=4.0).claim
-    assert PateAsq().aggregator_run.queries == 5  # three in ten of 16
+    assert PateAsq().aggregator_learner.queries == 5  # three in ten of 16
 
 
-def test_what_was_spent() -> None:
-    sigma = SMALL.aggregator_run.sigma_run
-    assert SMALL.spent(0) == 0.0
-    assert SMALL.spent(4) == pytest.approx(4.0)
-    assert gaussian_delta(epsilon=SMALL.spent(2), sigma=sigma, sensitivity=2**0.5) == pytest.approx(1e-5)
+def test_costs_of_answers() -> None:
+    sigma = SMALL.aggregator_learner.effective_sigma
+    assert SMALL.cost_of_answers(0) == 0.0
+    assert SMALL.cost_of_answers(4) == pytest.approx(4.0)
+    assert gaussian_delta(epsilon=SMALL.cost_of_answers(2), sigma=sigma, sensitivity=2**0.5) == pytest.approx(
+        1e-5
+    )
     assert SMALL.odometer(0) < SMALL.odometer(2) < SMALL.odometer(4)
-    assert all(SMALL.odometer(c) > SMALL.spent(c) for c in range(5))
+    assert all(SMALL.odometer(c) > SMALL.cost_of_answers(c) for c in range(5))
 
 
 @attrs.frozen
 class OneAnswerPaid(PaysForOneAnswer, PateAsq):
-    """The slip: noise for one answer, as if no more were asked for."""
+    """The slip: noise for one answer only."""
 
     name = "one-answer-asked-for"
 
@@ -160,10 +162,10 @@ def test_no_replaced_example_refutes_the_claim(method: str) -> None:
 # --- budgets and refusals -----------------------------------------------------------------------------------
 
 
-def test_a_spent_budget_leaves_what_was_learned() -> None:
-    """Two clear answers about the ends of a line, and no more: the rule agrees with both."""
+def test_an_exhausted_budget_leaves_the_rule_so_far() -> None:
+    """With only two clear answers, at the ends of a line, the rule agrees with both."""
     sample = Sample([0, 1, 2, 3, 4, 5], [0, 0, 0, 1, 1, 1], [50] * 6)
-    value = released(attrs.evolve(SMALL, queries=1, epsilon=50.0, teachers=51), sample, games=4)
+    value = play_releases(attrs.evolve(SMALL, queries=1, epsilon=50.0, teachers=51), sample, games=4)
     first = SMALL.stream[0]
     assert (value.concept_class.labels(value.concepts, [first]) == (first >= 3)).all()
 
@@ -171,7 +173,7 @@ def test_a_spent_budget_leaves_what_was_learned() -> None:
 @pytest.mark.parametrize("only", [0, 1])
 def test_one_class_only(only: int) -> None:
     learner = attrs.evolve(SMALL, epsilon=50.0, queries=6)
-    value = released(learner, Sample([0, 5], [only, only], [20, 20]), games=5)
+    value = play_releases(learner, Sample([0, 5], [only, only], [20, 20]), games=5)
     assert (value.concept_class.labels(value.concepts, np.arange(6)) == only).mean() >= 5 / 6
 
 

@@ -7,14 +7,21 @@ import math
 import numpy as np
 import pytest
 from support.experiment_data import load
-from support.services import Told
+from support.services import TruthService
 
 from arena import InvalidArgument, Sample, Training
 from audits.experiments.experiment_players import ACTIVE, StudentTask, find_players
 from learners.pate import pate_experiment_players
 from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students import ForcedLabel, GradientSteps, answers_of, gaussian_epsilon, learn, taught
+from learners.pate.students import (
+    ForcedLabelStudent,
+    GradientStepStudent,
+    collect_answers,
+    fit_answers,
+    gaussian_epsilon,
+    learn,
+)
 
 TEACHERS, PUBLIC, BUDGET, DELTA = 15, 40, 12, 1e-3
 
@@ -69,10 +76,10 @@ def test_students_learn_the_same_from_counted_votes_as_from_the_learner(
     state.train(Training.of([sample], np.zeros(1, int)))
     found = perceptrons.train(task(perceptrons, data, active=active, epsilon=epsilon, seed=3))
     if active:
-        lesson = learn(ForcedLabel(student=perceptrons.student, constant=0.1), state, public)[0]
+        lesson = learn(ForcedLabelStudent(student=perceptrons.student, constant=0.1), state, public)[0]
         rule, answers = lesson.rule, len(lesson.asked)
     else:
-        rule, answers = taught(perceptrons.student, public, answers_of(state, public))[0], PUBLIC
+        rule, answers = fit_answers(perceptrons.student, public, collect_answers(state, public))[0], PUBLIC
     assert (found.label(fresh) == rule.label(fresh)).all()
     assert found.answers == answers
 
@@ -81,14 +88,14 @@ def test_without_noise_students_learn_the_majority(perceptrons, data) -> None:
     asked = task(perceptrons, data, active=False, epsilon=math.inf)
     found = perceptrons.train(asked)
     majority = (2 * asked.ones >= TEACHERS).astype(np.int8)[None]
-    rule = taught(perceptrons.student, asked.points, majority)[0]
+    rule = fit_answers(perceptrons.student, asked.points, majority)[0]
     assert (found.label(data[2]) == rule.label(data[2])).all()
     few = perceptrons.train(task(perceptrons, data, active=True, epsilon=math.inf))
     assert 1 <= few.answers <= BUDGET
 
 
 def test_cost_of_answers(perceptrons) -> None:
-    sigma = aggregator(perceptrons, 40, 1.0).sigma_run
+    sigma = aggregator(perceptrons, 40, 1.0).effective_sigma
     assert perceptrons.cost(40, of=40, epsilon=1.0, delta=DELTA) == pytest.approx(1.0)
     assert perceptrons.cost(10, of=40, epsilon=1.0, delta=DELTA) == gaussian_epsilon(
         answers=10, sigma=sigma, delta=DELTA
@@ -99,10 +106,10 @@ def test_cost_of_answers(perceptrons) -> None:
 def test_the_student_may_differ() -> None:
     found = make_players("Perceptron", "GaussianNB", features=9, constant=0.2).describe()
     assert (found["teacher"], found["student"]) == ("Perceptron:9", "GaussianNB:9")
-    assert found["active student"] == "GradientSteps(step=1, constant=0.2)"
+    assert found["active student"] == "GradientStepStudent(step=1, constant=0.2)"
     assert "scikit-learn" in found
     forced = make_players("Perceptron", None, features=9, active="forced").describe()
-    assert forced["active student"] == "ForcedLabel(constant=0.5)"
+    assert forced["active student"] == "ForcedLabelStudent(constant=0.5)"
 
 
 def test_an_active_student_may_take_gradient_steps(data) -> None:
@@ -110,8 +117,8 @@ def test_an_active_student_may_take_gradient_steps(data) -> None:
     asked = task(quick, data, active=True, epsilon=math.inf)
     found = quick.train(asked)
     answers = (2 * asked.ones >= TEACHERS).astype(int)
-    service = Told(lambda x: [answers[(asked.points == x[0]).all(axis=1).argmax()]], most=BUDGET)
-    lesson = learn(GradientSteps(), service, asked.points)[0]
+    service = TruthService(lambda x: [answers[(asked.points == x[0]).all(axis=1).argmax()]], most=BUDGET)
+    lesson = learn(GradientStepStudent(), service, asked.points)[0]
     assert found.answers == len(lesson.asked)
     assert (found.label(data[2]) == lesson.rule.label(data[2])).all()
 
@@ -122,7 +129,7 @@ def test_an_active_student_may_take_gradient_steps(data) -> None:
         ("Perceptrn", "there is no classifier of that name, got 'Perceptrn'. Did you mean Perceptron?"),
         ("Perceptron:4", "the data have points of 9 variables, and Perceptron:4 learns from others"),
         ("thresholds:1..7", "the data have points of 9 variables, and thresholds:1..7 learns from others"),
-        ("Perceptron(deep=1)", "Perceptron cannot be made"),
+        ("Perceptron(deep=1)", "Perceptron cannot be constructed"),
     ],
 )  # fmt: skip
 def test_refusals(teacher: str, message: str) -> None:

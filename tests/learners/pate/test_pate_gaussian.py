@@ -1,4 +1,4 @@
-"""pate-gaussian: both calibrations, its law, and its claim beside the exact loss."""
+"""pate-gaussian: both calibrations, output distribution, and claim against the exact loss."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, total
 from scipy import stats
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import Views, check_views, delta, law_of_views, one_point, views
 
 from arena import Sample, Training, Voting
 from arena.testing import check_learner
 from audits.exact import exact as exactly
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta
-from learners.pate.pate_gaussian import PateGaussian, printed_sigma
+from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
 
 RATE = 1e-8
 SMALL = PateGaussian(teachers=9, queries=3, sigma=1.5)
@@ -35,7 +35,7 @@ def exact(spec: PateGaussian, votes: list[int]) -> Views:
 
 @given(epsilon=st.floats(1e-4, 50), delta=st.floats(1e-15, 0.9), answers=st.integers(1, 10**6))
 def test_printed_sigma_solves_step_1(epsilon: float, delta: float, answers: int) -> None:
-    sigma = printed_sigma(epsilon=epsilon, delta=delta, answers=answers)
+    sigma = sigma_of_step_1(epsilon=epsilon, delta=delta, answers=answers)
     spent = sqrt(2 * answers * log(1 / delta)) / sigma + answers / (2 * sigma**2)
     assert spent == pytest.approx(epsilon, rel=1e-9)
 
@@ -46,13 +46,13 @@ def test_analytic_sigma_is_the_least(epsilon: float, at: float, queries: int) ->
     spec = PateGaussian(epsilon=epsilon, delta=at, queries=queries)
     assert spec.claim.epsilon == epsilon
     assert spec.claim.delta <= at
-    assert attrs.evolve(spec, sigma=spec.sigma_run * (1 - 1e-6)).claim.delta > at
+    assert attrs.evolve(spec, sigma=spec.effective_sigma * (1 - 1e-6)).claim.delta > at
     printed = attrs.evolve(spec, calibration="printed")
-    assert printed.sigma_run > spec.sigma_run
+    assert printed.effective_sigma > spec.effective_sigma
     assert printed.claim.delta < at
 
 
-def test_by_zcdp_the_printed_sigma_costs_what_was_asked_for_and_the_analytic_one_more() -> None:
+def test_by_zcdp_the_printed_sigma_costs_epsilon_and_the_analytic_one_more() -> None:
     printed, analytic = (PateGaussian(epsilon=0.7, calibration=name) for name in ("printed", "analytic"))
     assert printed.epsilon_by_zcdp == pytest.approx(0.7, rel=1e-12)
     assert printed.claim.delta < 0.1 * printed.delta
@@ -64,11 +64,11 @@ def test_the_claim_follows_sigma() -> None:
     assert claim.delta == gaussian_delta(epsilon=0.7, sigma=20.0, sensitivity=sqrt(30))
 
 
-# --- the law ------------------------------------------------------------------------------------------------
+# --- the distribution ---------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN])
-def test_the_law_is_that_of_normal_noise_and_a_tie_is_a_fair_coin(spec: PateGaussian) -> None:
+def test_the_distribution_is_that_of_normal_noise_and_a_tie_is_a_fair_coin(spec: PateGaussian) -> None:
     single = attrs.evolve(spec, queries=1)
     for ones in range(spec.teachers + 1):
         one = stats.norm.sf(spec.teachers / 2, loc=ones, scale=1.5)
@@ -82,15 +82,17 @@ def test_the_law_is_that_of_normal_noise_and_a_tie_is_a_fair_coin(spec: PateGaus
     epsilon=st.floats(0, 3),
     sigma=st.floats(0.5, 8),
 )
-def test_the_claim_holds_of_the_law(asked: list[tuple[int, int]], epsilon: float, sigma: float) -> None:
+def test_the_claim_holds_for_the_exact_distribution(
+    asked: list[tuple[int, int]], epsilon: float, sigma: float
+) -> None:
     spec = PateGaussian(teachers=9, queries=6, sigma=sigma, epsilon=max(epsilon, 1e-3))
     one, other = (exact(spec, [votes + abs(up - world) for votes, up in asked]) for world in (0, 1))
     assert delta(one, other, spec.claim.epsilon) <= spec.claim.delta
 
 
 @pytest.mark.parametrize(("queries", "share"), [(1, 0.71), (3, 0.46), (6, 0.36)])
-def test_an_exact_audit_holds_the_claim_to_account(queries: int, share: float) -> None:
-    """Of the claimed δ a share is lost, since bits are told where the claim is of numbers."""
+def test_an_exact_audit_attains_a_share_of_the_claim(queries: int, share: float) -> None:
+    """Only a share of the claimed δ is attained, since answers are bits and the claim is for numbers."""
     spec = PateGaussian(teachers=9, queries=queries, epsilon=0.5, delta=1e-2)
     lost = []
     for ones in range(9):
@@ -108,19 +110,19 @@ def test_an_exact_audit_holds_the_claim_to_account(queries: int, share: float) -
 
 
 @statistical(rate=RATE)
-def test_what_is_answered_follows_the_law() -> None:
+def test_answers_follow_the_distribution() -> None:
     seen = views(SMALL, CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
     check_views(seen, exact(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
 
 
 @statistical(rate=2 * RATE)
-def test_noise_of_nine_tenths_the_sigma_would_be_noticed() -> None:
+def test_noise_of_nine_tenths_the_sigma_is_detected() -> None:
     seen = views(attrs.evolve(SMALL, sigma=1.35), CLEAR_AND_TIED, [1.0, 0.0, 0.0], games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(SMALL, [9, 5, 5]), rate=RATE, effect=0.01)
 
 
-def test_a_plain_game_draws_what_a_table_draws() -> None:
+def test_a_plain_game_equals_a_batch() -> None:
     state = SMALL.start(4, np.random.default_rng(7))
     state.train(Training.of((one_point(9, 4), one_point(9, 5)), np.array([0, 1, 1, 0])))
     rng = np.random.default_rng(7)
@@ -130,7 +132,7 @@ def test_a_plain_game_draws_what_a_table_draws() -> None:
     assert state.halted.all()
 
 
-def test_when_its_answers_are_spent_it_is_silent() -> None:
+def test_it_halts_after_its_last_answer() -> None:
     state = SMALL.start(5, np.random.default_rng(1))
     state.train(Training.of((one_point(9, 9),), np.zeros(5, np.intp)))
     for _ in range(2):
@@ -142,6 +144,6 @@ def test_when_its_answers_are_spent_it_is_silent() -> None:
 
 
 @pytest.mark.parametrize("spec", [SMALL, EVEN, PateGaussian()], ids=["small", "even", "default"])
-def test_it_conforms_and_is_in_step(spec: PateGaussian) -> None:
+def test_it_conforms_and_supports_common_random_numbers(spec: PateGaussian) -> None:
     assert spec.common_random_numbers
     check_learner(spec)

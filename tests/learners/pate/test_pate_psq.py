@@ -1,4 +1,4 @@
-"""pate-psq: its law, its claim, exact audits, refusals, conformance."""
+"""pate-psq: output distribution, claim, exact audits, refusals, conformance."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from hypothesis import strategies as st
 from scipy.special import ndtr
 from support.players import script
 from support.services import PaysForOneAnswer
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import InvalidArgument, Learner, Release, Sample, Train, Training, Unsupported
 from arena.concepts import FiniteClass, Points, Thresholds
 from arena.testing import check_learner
 from audits.exact import exact
 from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.ensemble.ensemble import trained
+from learners.pate.ensemble.ensemble import train_ensemble
 from learners.pate.logistic import LinearRules
 from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_psq import PatePsq
@@ -36,7 +36,7 @@ UNEVEN = Sample([0, 1, 2, 3, 1], [0, 1, 0, 1, 0], [3, 2, 2, 3, 1])
 CONSTANT = Minimiser(FiniteClass([[0] * 14, [1] * 14]))
 
 
-def released(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
+def play_releases(learner: Learner, sample: Sample, *, games: int, seed: int = 0):
     training = Training.of([sample], np.zeros(games, int))
     return learner.start(games, np.random.Generator(np.random.SFC64(seed))).release(training)
 
@@ -60,16 +60,17 @@ def test_it_conforms(learner: Learner) -> None:
     check_learner(learner, games=500)
 
 
-# --- what is released ---------------------------------------------------------------------------------------
+# --- releases -----------------------------------------------------------------------------------------------
 
 
 def plain_law(learner: PatePsq, sample: Sample) -> dict[float, float]:
-    """By going through all strings of answers, and all concepts for each."""
+    """By enumeration of all sequences of answers, and all concepts for each."""
     teacher = learner.teacher
     votes = [
-        int(trained(teacher, sample, learner.teachers, 0).ones(np.array([x]))[0]) for x in learner.points
+        int(train_ensemble(teacher, sample, learner.teachers, 0).ones(np.array([x]))[0])
+        for x in learner.points
     ]
-    sigma = learner.aggregator_run.sigma_run
+    sigma = learner.aggregator_learner.effective_sigma
     ones = [float(ndtr((count - learner.teachers / 2) / sigma)) for count in votes]
     concepts = teacher.concepts
     found: dict[float, float] = {}
@@ -82,7 +83,9 @@ def plain_law(learner: PatePsq, sample: Sample) -> dict[float, float]:
 
 @given(st.integers(1, 6), st.floats(0.2, 5), st.integers(0, 99))
 @settings(max_examples=20)
-def test_the_law_is_that_of_all_strings_of_answers(teachers: int, epsilon: float, seed: int) -> None:
+def test_the_distribution_is_that_of_all_sequences_of_answers(
+    teachers: int, epsilon: float, seed: int
+) -> None:
     rng = np.random.default_rng(seed)
     sample = Sample(rng.integers(0, 4, 8), rng.integers(0, 2, 8))
     learner = PatePsq(teacher=LINE, teachers=teachers, epsilon=epsilon)
@@ -95,35 +98,35 @@ SMALL = PatePsq(teacher=LINE, teachers=5, epsilon=4.0)
 
 
 def counts(learner: PatePsq) -> np.ndarray:
-    found = released(learner, UNEVEN, games=200_000).concepts
+    found = play_releases(learner, UNEVEN, games=200_000).concepts
     return np.array([(found == value).sum() for value in SMALL.law(UNEVEN).values])
 
 
 @statistical(rate=2.1 * RATE)
-def test_concepts_come_as_often_as_the_law_says() -> None:
+def test_concepts_follow_the_distribution() -> None:
     law = SMALL.law(UNEVEN)
     check_counts(counts(SMALL), law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
-    with rejected():
+    with expect_rejection():
         louder = counts(attrs.evolve(SMALL, epsilon=3.5))
         check_counts(louder, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
 
 
 def test_a_clear_sample_is_learned() -> None:
     sample = Sample([1, 5, 8, 9, 12, 16], [0, 0, 0, 1, 1, 1], [200] * 6)
-    value = released(PatePsq(epsilon=8.0, teachers=51), sample, games=20)
+    value = play_releases(PatePsq(epsilon=8.0, teachers=51), sample, games=20)
     domain = np.arange(1.0, 17)
     assert (value.concept_class.labels(value.concepts, domain) == (domain >= 9)).mean() > 0.95
 
 
 def test_public_points_may_be_repeated_and_in_any_order() -> None:
     some = attrs.evolve(SMALL, public=PublicPoints([3, 0, 3, 1]))
-    assert len(some.points) == some.aggregator_run.queries == 4
-    assert set(released(some, UNEVEN, games=50).concepts.tolist()) <= {*range(4), math.inf}
+    assert len(some.points) == some.aggregator_learner.queries == 4
+    assert set(play_releases(some, UNEVEN, games=50).concepts.tolist()) <= {*range(4), math.inf}
 
 
-def test_the_student_may_be_of_another_kind_than_the_teachers() -> None:
+def test_the_student_may_have_another_type_than_the_teachers() -> None:
     learner = attrs.evolve(SMALL, student=Minimiser(Points(range(4))))
-    value = released(learner, UNEVEN, games=10)
+    value = play_releases(learner, UNEVEN, games=10)
     assert value.concept_class == Points(range(4))
     assert learner.law(UNEVEN).probabilities.sum() == pytest.approx(1)
 
@@ -138,7 +141,7 @@ def test_a_linear_student_releases_its_weights(rng) -> None:
         public=PublicPoints(rng.standard_normal((40, 2))),
         epsilon=20.0,
     )
-    value = released(learner, sample, games=3)
+    value = play_releases(learner, sample, games=3)
     assert value.concept_class == LinearRules(2)
     assert value.concepts.shape == (3, 3)
     fresh = rng.standard_normal((500, 2))
@@ -156,26 +159,26 @@ SCREENED = PatePsq(teacher=LINE, teachers=61, epsilon=8.0, delta=0.1, aggregator
 
 
 def test_the_sparse_vector_may_label_the_public_points() -> None:
-    service = SCREENED.aggregator_run
+    service = SCREENED.aggregator_learner
     assert service == PateSvt(
         teacher=LINE, teachers=61, queries=4, epsilon=8.0, delta=0.1, unstable=3, calibration="tight"
     )
     assert SCREENED.claim == service.claim
     assert not SCREENED.common_random_numbers
     clear = Sample([0, 1, 2, 3], [0, 0, 1, 1], [100] * 4)
-    assert (released(SCREENED, clear, games=200).concepts == 2).mean() > 0.9
+    assert (play_releases(SCREENED, clear, games=200).concepts == 2).mean() > 0.9
     with pytest.raises(InvalidArgument, match="Set teachers to"):
         _ = attrs.evolve(SCREENED, calibration="printed", epsilon=1.0).claim
 
 
 @statistical(rate=2.1 * RATE)
-def test_concepts_after_the_sparse_vector_come_as_often_as_the_law_says() -> None:
+def test_concepts_after_the_sparse_vector_follow_the_distribution() -> None:
     sample = Sample([0, 1, 2, 3], [0, 1, 0, 1], [40, 60, 50, 70])
     law = SCREENED.law(sample)
     for spec, fine in ((SCREENED, True), (attrs.evolve(SCREENED, unstable=1), False)):
-        found = released(spec, sample, games=300_000).concepts
+        found = play_releases(spec, sample, games=300_000).concepts
         counted = np.array([(found == value).sum() for value in law.values])
-        with contextlib.nullcontext() if fine else rejected():
+        with contextlib.nullcontext() if fine else expect_rejection():
             check_counts(counted, law.probabilities, rate=RATE, effect=0.0125, power=1 - 1e-8)
 
 
@@ -189,7 +192,7 @@ def test_an_exact_audit_does_not_refute_it_with_the_sparse_vector(unstable: int)
 
 @attrs.frozen
 class OneAnswerPaid(PaysForOneAnswer, PatePsq):
-    """The slip: noise for one answer, where every public point takes one."""
+    """The slip: noise for one answer, although every public point needs one."""
 
     name = "one-answer-paid"
 
@@ -222,15 +225,19 @@ def test_no_replaced_example_refutes_the_claim(kind: Minimiser, place: int) -> N
         (
             {"teacher": Minimiser(Thresholds(), "thresholds")},
             Unsupported,
-            "pate-psq needs public points, as thresholds has no finite domain to take them from. Set public: "
-            "in Python PublicPoints(points), else a file with a point a line.",
+            "pate-psq needs public points, since thresholds has no finite domain. Set public: in Python "
+            "PublicPoints(points), or a file with a point on each line.",
         ),
         ({"public": PublicPoints([7])}, InvalidArgument, "7"),
-        ({"public": PublicPoints([[1, 2]])}, InvalidArgument, r"have one shape, \(\), got \(\(2,\), \(\)\)"),
+        (
+            {"public": PublicPoints([[1, 2]])},
+            InvalidArgument,
+            r"must have the same shape, \(\), got \(\(2,\), \(\)\)",
+        ),
         (
             {"student": Teacher.from_text("LogisticRegression:2")},
             InvalidArgument,
-            r"teachers, student and public points have one shape, \(\), got",
+            r"teachers, student and public points must have the same shape, \(\), got",
         ),
     ],
 )
@@ -241,24 +248,26 @@ def test_points_that_do_not_fit(changes: dict, error: type[Exception], message: 
 
 
 @pytest.mark.parametrize("text", ["DecisionTreeClassifier:2", "LogisticRegression"])
-def test_a_student_without_concepts_is_refused_before_anything_is_asked(text: str) -> None:
+def test_a_student_without_concepts_is_refused_before_any_query(text: str) -> None:
     student = Teacher.from_text(text)
     shape = (2,) if text.endswith(":2") else ()
     learner = PatePsq(teacher=student, public=PublicPoints(np.zeros((3, *shape))))
-    with pytest.raises(Unsupported, match="a student releases a concept: of its class, or a linear rule"):
+    with pytest.raises(Unsupported, match="a student must release a concept: of its class, or a linear rule"):
         learner.start(1, np.random.default_rng(0))
 
 
 def test_fewer_examples_than_teachers() -> None:
     with pytest.raises(Unsupported, match="101 teachers need at least as many examples, got 11"):
-        released(PatePsq(), Sample([1, 2], [0, 1], [5, 6]), games=1)
+        play_releases(PatePsq(), Sample([1, 2], [0, 1], [5, 6]), games=1)
 
 
-def test_a_law_of_too_many_strings() -> None:
+def test_a_distribution_with_too_many_sequences_is_refused() -> None:
     sample = Sample([1, 16], [0, 1], [60, 60])
-    with pytest.raises(Unsupported, match="a law goes through at most 16,384 strings of answers") as refused:
+    with pytest.raises(Unsupported, match="at most 16,384 sequences of answers") as refused:
         PatePsq().law(sample)
-    assert str(refused.value).endswith("Audit it by playing, or give fewer public points.")
+    assert str(refused.value).endswith("Audit it by playing games, or give fewer public points.")
     vectors = PatePsq(teacher=Teacher.from_text("LogisticRegression:1"), public=PublicPoints([[0], [1]]))
-    with pytest.raises(Unsupported, match="pate-psq tells its law where concepts are numbers"):
+    with pytest.raises(
+        Unsupported, match="pate-psq has an exact output distribution only if concepts are numbers"
+    ):
         vectors.law(Sample([[0], [1]], [0, 1], [60, 60]))

@@ -1,4 +1,5 @@
-"""pate-svt: Algorithm 2's formulas, its law, and its claim beside the printed one and the exact loss."""
+"""pate-svt: formulas of Algorithm 2, output distribution, and claim against the printed one and the exact
+loss."""
 
 from __future__ import annotations
 
@@ -12,7 +13,7 @@ from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
 from support.mechanism_laws import sparse_vector_law
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import (
     Views,
     check_views,
@@ -27,9 +28,9 @@ from support.voting_laws import (
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE
 from arena.testing import check_learner
-from learners.mechanisms.accounting.composition import advanced_composition, basic_composition, zcdp_guarantee
+from learners.mechanisms.accounting.composition import basic_composition, compose_advanced, zcdp_guarantee
 from learners.pate.ensemble.screening import distances
-from learners.pate.pate_svt import PateSvt, chance_above, threshold_above, tight_scale
+from learners.pate.pate_svt import PateSvt, probability_above, threshold_for, tight_scale
 
 RATE = 1e-8
 SMALL = PateSvt(teachers=9, queries=5, unstable=2, scale=1.0, threshold=2.0)
@@ -55,14 +56,14 @@ def test_a_distance_is_how_many_votes_may_change(teachers: int) -> None:
 def test_scale_and_threshold_are_those_of_steps_2_and_3() -> None:
     spec = PateSvt(epsilon=0.5, delta=1e-4, unstable=4, queries=50, teachers=10**6)
     surprise = log(2 / 1e-4)
-    assert spec.scale_run == pytest.approx((sqrt(8 * (0.5 + surprise)) + sqrt(8 * surprise)) / 0.5)
-    assert spec.threshold_run == pytest.approx(3 * spec.scale_run * log(2 * 54 / 1e-4))
+    assert spec.effective_scale == pytest.approx((sqrt(8 * (0.5 + surprise)) + sqrt(8 * surprise)) / 0.5)
+    assert spec.effective_threshold == pytest.approx(3 * spec.effective_scale * log(2 * 54 / 1e-4))
     # λ makes T runs (ε, δ/2)-DP by 2T/λ²-zCDP.
-    assert zcdp_guarantee(8 / spec.scale_run**2, slack=1e-4 / 2).epsilon == pytest.approx(0.5)
+    assert zcdp_guarantee(8 / spec.effective_scale**2, slack=1e-4 / 2).epsilon == pytest.approx(0.5)
 
 
 @pytest.mark.parametrize("threshold", [0.0, 0.7, 3.0, 40.0])
-def test_the_chance_of_a_label_at_a_tie_is_that_of_two_noises(threshold: float) -> None:
+def test_the_probability_of_a_label_at_a_tie(threshold: float) -> None:
     scale = 1.7
     below, above = (
         integrate.quad(
@@ -74,9 +75,9 @@ def test_the_chance_of_a_label_at_a_tie_is_that_of_two_noises(threshold: float) 
         )[0]
         for ends in ((-150.0, 0.0), (0.0, 150.0))
     )
-    chance = chance_above(threshold, scale)
+    chance = probability_above(threshold, scale)
     assert chance == pytest.approx(below + above, rel=1e-8)
-    assert threshold_above(chance, scale) == pytest.approx(threshold, abs=1e-12)
+    assert threshold_for(chance, scale) == pytest.approx(threshold, abs=1e-12)
 
 
 @pytest.mark.parametrize(("unstable", "queries"), [(1, 1), (3, 100), (30, 1_000), (40, 20)])
@@ -85,21 +86,21 @@ def test_tight_noise_is_the_least(unstable: int, queries: int) -> None:
     printed = attrs.evolve(spec, calibration="printed")
     assert spec.claim.epsilon == pytest.approx(0.7, rel=1e-9)
     assert spec.claim.delta == pytest.approx(1e-5, rel=1e-9)
-    assert spec.scale_run < printed.scale_run
-    assert spec.threshold_run < 0.5 * printed.threshold_run
-    less = attrs.evolve(spec, scale=spec.scale_run * (1 - 1e-6), threshold=spec.threshold_run)
+    assert spec.effective_scale < printed.effective_scale
+    assert spec.effective_threshold < 0.5 * printed.effective_threshold
+    less = attrs.evolve(spec, scale=spec.effective_scale * (1 - 1e-6), threshold=spec.effective_threshold)
     assert less.claim.epsilon > 0.7
     assert tight_scale(spec.runs, 0.7, 0.0) == pytest.approx(2 * spec.runs / 0.7)
 
 
-def test_teachers_that_could_never_be_heard_are_refused() -> None:
+def test_too_few_teachers_for_the_threshold_are_refused() -> None:
     with pytest.raises(
         InvalidArgument,
-        match=r"teachers of one mind are 50 votes from a tie, and a threshold of 882\.1 would answer even "
-        r"them ⊥ more often than not, got 101\. Set teachers to 1,767 or more, or raise epsilon or delta\.",
+        match=r"more teachers are needed for a threshold of 882\.1: if all of them agree, they are 50 votes "
+        r"from a tie, got 101\. Set teachers to 1,767 or more, or raise epsilon or delta\.",
     ):
         PateSvt(teachers=101)
-    assert PateSvt(teachers=1_767).threshold_run <= distances(1_767)[-1]
+    assert PateSvt(teachers=1_767).effective_threshold <= distances(1_767)[-1]
     with pytest.raises(InvalidArgument, match="Set teachers to 1,767 or more"):
         PateSvt(teachers=1_766)
 
@@ -114,16 +115,16 @@ def test_teachers_that_could_never_be_heard_are_refused() -> None:
     epsilon=st.floats(0.01, 8),
     delta=st.floats(1e-12, 0.1),
 )
-def test_what_is_claimed_is_no_more_than_any_other_way_says(
+def test_the_claim_is_at_most_that_of_other_compositions(
     unstable: int, queries: int, epsilon: float, delta: float
 ) -> None:
     spec = PateSvt(unstable=unstable, queries=queries, epsilon=epsilon, delta=delta, teachers=10**9)
-    run, leak = 2 / spec.scale_run, chance_above(spec.threshold_run, spec.scale_run)
+    run, leak = 2 / spec.effective_scale, probability_above(spec.effective_threshold, spec.effective_scale)
     slack = delta - spec.runs * leak
     assert slack > delta / 2
     ways = (
         basic_composition(spec.runs, run),
-        advanced_composition(spec.runs, run, slack=slack),
+        compose_advanced(spec.runs, run, slack=slack),
         zcdp_guarantee(spec.runs * run**2 / 2, slack=slack),
     )
     assert spec.claim.epsilon <= min(way.epsilon for way in ways) * (1 + 1e-9)
@@ -132,7 +133,7 @@ def test_what_is_claimed_is_no_more_than_any_other_way_says(
     assert spec.claim.protects == (PrivacyUnit.TRAINING_EXAMPLE,)
 
 
-def test_where_labels_alone_take_more_than_delta_the_claim_says_so() -> None:
+def test_the_claim_has_a_larger_delta_if_labels_need_it() -> None:
     claim = PateSvt(teachers=9, scale=1.0, threshold=4.0, unstable=2, delta=1e-3).claim
     leak = (4 * exp(-2) - exp(-4)) / 6
     assert claim.epsilon == 2 * 2.0
@@ -142,10 +143,10 @@ def test_where_labels_alone_take_more_than_delta_the_claim_says_so() -> None:
 @pytest.mark.parametrize("spec", [SMALL, EVEN, attrs.evolve(SMALL, unstable=3, scale=0.6)])
 @pytest.mark.parametrize("epsilon", [0.0, 1.0, 3.0])
 def test_delta_of_the_labels_is_attained(spec: PateSvt, epsilon: float) -> None:
-    """Asked where one vote makes the difference, nothing but a label tells the worlds apart."""
+    """For queries where one vote changes the label, only a label distinguishes the worlds."""
     short = (spec.teachers + 1) // 2 - 1
     one, other = (exact(spec, [ones] * spec.queries) for ones in (short, short + 1))
-    leak = chance_above(spec.threshold_run, spec.scale_run)
+    leak = probability_above(spec.effective_threshold, spec.effective_scale)
     assert delta(one, other, epsilon) == pytest.approx(-expm1(spec.unstable * log1p(-leak)), rel=1e-12)
 
 
@@ -157,10 +158,10 @@ ASKED = st.lists(st.tuples(VOTES, st.integers(0, 1)), min_size=1, max_size=5)
 @settings(max_examples=60)
 @given(asked=ASKED, unstable=st.integers(1, 3), scale=st.sampled_from([0.4, 1.0, 3.0]), at=DELTAS)
 @pytest.mark.parametrize("learner", [PateSvt, KeepsThreshold])
-def test_the_claim_holds_of_the_law(
+def test_the_claim_holds_for_the_exact_distribution(
     learner: type[PateSvt], asked: list[tuple[int, int]], unstable: int, scale: float, at: float
 ) -> None:
-    """Whatever is asked, in votes that differ by one, up or down; with fresh thresholds or a kept one."""
+    """For all votes that differ by one, up or down; with fresh thresholds or one that is kept."""
     spec = learner(teachers=9, queries=5, unstable=unstable, scale=scale, threshold=2.0, delta=at)
     one = exact(spec, [votes + up for votes, up in asked])
     other = exact(spec, [votes + 1 - up for votes, up in asked])
@@ -170,16 +171,16 @@ def test_the_claim_holds_of_the_law(
 
 
 @pytest.mark.parametrize(("free", "share"), [(0, 0.21), (1, 0.48), (5, 0.993)])
-def test_a_run_loses_what_it_is_claimed_to(free: int, share: float) -> None:
-    """2/λ, nearly so after five free answers: votes that fall, then one that rises. No label differs."""
+def test_a_run_attains_its_claim(free: int, share: float) -> None:
+    """Nearly 2/λ after five free answers: votes that fall, then one that rises. No label differs."""
     spec = PateSvt(teachers=19, queries=free + 1, unstable=1, scale=2.0, threshold=6.0)
     worlds = [exact(spec, [11 - world] * free + [18 + world]) for world in (0, 1)]
-    found = greatest_loss(*worlds) * spec.scale_run / 2
+    found = greatest_loss(*worlds) * spec.effective_scale / 2
     assert share <= found <= share + 0.01
     assert found <= 1
 
 
-# --- the law ------------------------------------------------------------------------------------------------
+# --- the distribution ---------------------------------------------------------------------------------------
 
 
 def exact(spec: PateSvt, votes: list[int]) -> Views:
@@ -189,7 +190,7 @@ def exact(spec: PateSvt, votes: list[int]) -> Views:
 @pytest.mark.parametrize(
     "spec", [SMALL, EVEN, attrs.evolve(SMALL, unstable=1), attrs.evolve(SMALL, unstable=9)]
 )
-def test_the_law_is_that_of_the_mechanism(spec: PateSvt) -> None:
+def test_the_distribution_is_that_of_the_mechanism(spec: PateSvt) -> None:
     votes = [8, 5, 4, 0, 6]
     expected = mechanism(spec, votes)
     found = exact(spec, votes)
@@ -198,7 +199,7 @@ def test_the_law_is_that_of_the_mechanism(spec: PateSvt) -> None:
         assert chance == pytest.approx(expected[view], rel=1e-9, abs=1e-13), view
 
 
-def test_many_distances_are_told_of_nearly_as_well() -> None:
+def test_many_distances_have_a_small_error() -> None:
     spec = PateSvt(teachers=601, queries=4, unstable=2, scale=9.0, threshold=120.0)
     votes = [171, 190, 180, 420]
     for view, chance in exact(spec, votes).items():
@@ -207,14 +208,16 @@ def test_many_distances_are_told_of_nearly_as_well() -> None:
 
 def mechanism(spec: PateSvt, votes: list[int]) -> Views:
     """The law of the view by the quadrature of `mechanism_laws`, where T is what it pays for."""
-    gaps = {ones: max(0, -(-abs(2 * ones - spec.teachers) // 2) - 1) - spec.threshold_run for ones in votes}
+    gaps = {
+        ones: max(0, -(-abs(2 * ones - spec.teachers) // 2) - 1) - spec.effective_threshold for ones in votes
+    }
 
     def answers(ones: float, hidden: np.ndarray) -> dict[str, np.ndarray]:
-        below = stats.laplace.cdf(hidden - gaps[int(ones)], scale=2 * spec.scale_run)
+        below = stats.laplace.cdf(hidden - gaps[int(ones)], scale=2 * spec.effective_scale)
         return {"T": below, str(int(2 * ones >= spec.teachers)): 1 - below}
 
     law = sparse_vector_law(
-        votes, answers, scale=spec.scale_run, kinks=list(gaps.values()), halts=spec.unstable
+        votes, answers, scale=spec.effective_scale, kinks=list(gaps.values()), halts=spec.unstable
     )
     return {view.replace("T", "?"): p for view, p in law.items()}
 
@@ -227,20 +230,20 @@ ITS_VOTES = [9, 5, 9, 5]
 
 
 @statistical(rate=RATE)
-def test_what_is_answered_follows_the_law(rng: np.random.Generator) -> None:
+def test_answers_follow_the_distribution(rng: np.random.Generator) -> None:
     seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
     check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
 
 
 @statistical(rate=2 * RATE)
-def test_the_law_of_one_more_would_be_noticed() -> None:
+def test_one_more_vote_is_detected() -> None:
     seen = views(SMALL, CLEAR_AND_TIED, ASKS, games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(attrs.evolve(SMALL, unstable=3), ITS_VOTES), rate=RATE, effect=0.01)
 
 
 @statistical(rate=RATE)
-def test_a_plain_game_follows_the_law(rng: np.random.Generator) -> None:
+def test_a_plain_game_follows_the_distribution(rng: np.random.Generator) -> None:
     settings = {"teachers": 9, "scale": 1.0, "threshold": 2.0, "unstable": 2}
     seen = [
         naive_screening(ITS_VOTES, lambda scale: float(rng.laplace(scale=scale)), **settings)
@@ -249,7 +252,7 @@ def test_a_plain_game_follows_the_law(rng: np.random.Generator) -> None:
     check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.022)
 
 
-def test_after_the_last_unstable_answer_nothing_is_told() -> None:
+def test_after_the_last_unstable_answer_nothing_is_released() -> None:
     state = attrs.evolve(SMALL, threshold=4.0, unstable=1, queries=40, scale=0.01).start(
         3, np.random.default_rng(1)
     )
@@ -280,7 +283,7 @@ def test_it_conforms(spec: PateSvt) -> None:
     check_learner(spec)
 
 
-def test_it_is_in_step_with_one_unstable_answer_only() -> None:
+def test_it_supports_common_random_numbers_with_one_unstable_answer_only() -> None:
     assert PateSvt(unstable=1).common_random_numbers
     assert not PateSvt(unstable=2).common_random_numbers
 
@@ -294,13 +297,13 @@ ASKED_ABOVE = st.lists(st.tuples(st.integers(5, 8), st.integers(0, 1)), min_size
 @settings(max_examples=40)
 @given(asked=ASKED_ABOVE, unstable=st.integers(1, 4))
 def test_a_kept_threshold_costs_less_than_fresh_ones(asked: list[tuple[int, int]], unstable: int) -> None:
-    """(T + 1)/λ for 2T/λ, here where labels do not differ."""
+    """(T + 1)/λ instead of 2T/λ, where labels do not differ."""
     spec = KeepsThreshold(queries=5, unstable=unstable, threshold=2.0)
     worlds = [exact(spec, [votes + abs(world - up) for votes, up in asked]) for world in (0, 1)]
-    assert greatest_loss(*worlds) <= (unstable + 1) / spec.scale_run + 1e-9
+    assert greatest_loss(*worlds) <= (unstable + 1) / spec.effective_scale + 1e-9
 
 
-def test_what_a_kept_threshold_leaks_is_less() -> None:
+def test_a_kept_threshold_leaks_less() -> None:
     kept = KeepsThreshold(queries=3, unstable=3)
     fresh = PateSvt(teachers=9, queries=3, unstable=3, scale=1.0, threshold=4.0)
     leaks = [delta(exact(spec, [4] * 3), exact(spec, [5] * 3), 3.0) for spec in (kept, fresh)]

@@ -1,4 +1,4 @@
-"""sparse-vector, and Algorithm 6 as printed: what they cost, and where the printed one is refuted."""
+"""sparse-vector, and Algorithm 6 as printed: costs, and where the printed one is refuted."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 from support.voting_laws import (
     Views,
     check_views,
@@ -49,15 +49,15 @@ def exact(spec: Screening, votes: list[int]) -> Views:
 
 def test_scales_are_those_of_the_listings() -> None:
     spec = SparseVector(epsilon=0.5, delta=1e-4, unstable=4)
-    assert spec.scale_run == pytest.approx(sqrt(32 * 4 * log(1e4)) / 0.5)
+    assert spec.effective_scale == pytest.approx(sqrt(32 * 4 * log(1e4)) / 0.5)
     printed = SparseVectorPrinted(epsilon=0.5, delta=1e-4, unstable=4)
-    assert printed.scale_run == pytest.approx(sqrt(32 * 4 * log(1e4) / 0.5))
-    assert spec.threshold_run == 250.0
+    assert printed.effective_scale == pytest.approx(sqrt(32 * 4 * log(1e4) / 0.5))
+    assert spec.effective_threshold == 250.0
 
 
-def test_the_claim_is_of_the_noise_that_is_run() -> None:
+def test_the_claim_is_the_cost_of_the_noise_in_use() -> None:
     spec = SparseVector(epsilon=1.0, delta=1e-6, unstable=50, queries=1_000)
-    run_of_one = 2 / spec.scale_run
+    run_of_one = 2 / spec.effective_scale
     assert spec.claim.epsilon == optimal_composition(50, run_of_one, slack=1e-6).epsilon
     assert spec.claim.epsilon < best_composition(50, run_of_one, slack=1e-6).epsilon < 1.0
     # No more thresholds are used than answers given.
@@ -79,20 +79,22 @@ def test_the_printed_one_claims_lemma_45() -> None:
     unstable=st.integers(1, 3),
     at=st.sampled_from([1e-9, 0.05]),
 )
-def test_the_claim_holds_of_the_law(asked: list[tuple[int, int]], unstable: int, at: float) -> None:
+def test_the_claim_holds_for_the_exact_distribution(
+    asked: list[tuple[int, int]], unstable: int, at: float
+) -> None:
     spec = attrs.evolve(SMALL, unstable=unstable, delta=at)
     one, other = ([votes + abs(up - world) for votes, up in asked] for world in (0, 1))
     pair = exact(spec, one), exact(spec, other)
     assert delta(*pair, spec.claim.epsilon) <= at + 1e-12
-    assert greatest_loss(*pair) <= 2 * unstable / spec.scale_run + 1e-9
+    assert greatest_loss(*pair) <= 2 * unstable / spec.effective_scale + 1e-9
 
 
-# --- laws and play ------------------------------------------------------------------------------------------
+# --- distributions ------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("spec", [SMALL, PRINTED], ids=lambda spec: spec.name)
 @statistical(rate=2 * RATE)
-def test_tables_and_plain_games_follow_the_law(spec: Screening, rng: np.random.Generator) -> None:
+def test_batches_and_plain_games_follow_the_distribution(spec: Screening, rng: np.random.Generator) -> None:
     law = exact(spec, ITS_VOTES)
     check_views(views(spec, CLEAR_AND_TIED, ASKS, games=400_000), law, rate=RATE, effect=0.01)
     plain = [
@@ -113,9 +115,9 @@ def test_tables_and_plain_games_follow_the_law(spec: Screening, rng: np.random.G
 
 @statistical(rate=2 * RATE)
 def test_the_printed_threshold_is_not_the_corrected_one() -> None:
-    """The law of the one does not pass for the other's."""
+    """The distribution of one is rejected for the other."""
     seen = views(PRINTED, CLEAR_AND_TIED, ASKS, games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, exact(SMALL, ITS_VOTES), rate=RATE, effect=0.01)
 
 
@@ -126,7 +128,7 @@ def test_they_conform(spec: Screening) -> None:
     check_learner(spec)
 
 
-def test_the_printed_one_is_in_step_since_it_draws_one_threshold() -> None:
+def test_the_printed_one_supports_common_random_numbers() -> None:
     assert SparseVectorPrinted(unstable=9).common_random_numbers
     assert not SparseVector(unstable=2).common_random_numbers
     assert SparseVector(unstable=1).common_random_numbers
@@ -142,7 +144,7 @@ def asks(queries: int) -> AskTeachers:
     return AskTeachers(ONE_AGAINST, AGREE, labels_one_less_zero, queries=(0.0,) * queries)
 
 
-def printed(epsilon: float, at: float, queries: int) -> SparseVectorPrinted:
+def law_of_printed(epsilon: float, at: float, queries: int) -> SparseVectorPrinted:
     return SparseVectorPrinted(
         epsilon=epsilon, delta=at, unstable=1, teachers=3, threshold=0.0, queries=queries
     )
@@ -152,8 +154,8 @@ def printed(epsilon: float, at: float, queries: int) -> SparseVectorPrinted:
     ("epsilon", "at", "times"), [(1e-3, 1e-6, 180), (0.01, 1e-6, 77), (0.02, 1e-9, 1e4), (0.1, 1e-9, 45)]
 )
 def test_lemma_45_is_false_for_small_epsilon(epsilon: float, at: float, times: float) -> None:
-    """δ is so many times what is claimed, by the exact law; the corrected algorithm keeps its claim."""
-    found = exactly(printed(epsilon, at, 30), asks(30), Voting())
+    """The exact δ is `times` times the claimed one; the corrected algorithm keeps its claim."""
+    found = exactly(law_of_printed(epsilon, at, 30), asks(30), Voting())
     assert found.refuted
     assert found.delta.lower > times * at
     correct = SparseVector(epsilon=epsilon, delta=at, unstable=1, teachers=3, threshold=0.0, queries=30)
@@ -161,14 +163,14 @@ def test_lemma_45_is_false_for_small_epsilon(epsilon: float, at: float, times: f
 
 
 @pytest.mark.parametrize("epsilon", [0.3, 1.0, 4.0])
-def test_for_large_epsilon_its_large_constant_saves_it(epsilon: float) -> None:
-    assert not exactly(printed(epsilon, 1e-9, 40), asks(40), Voting()).refuted
+def test_for_large_epsilon_its_claim_holds(epsilon: float) -> None:
+    assert not exactly(law_of_printed(epsilon, 1e-9, 40), asks(40), Voting()).refuted
 
 
 def test_games_refute_it() -> None:
     plan = Plan(
-        learner=printed(1e-3, 1e-6, 10),
-        adversary=attrs.evolve(asks(10), learner=printed(1e-3, 1e-6, 10)),
+        learner=law_of_printed(1e-3, 1e-6, 10),
+        adversary=attrs.evolve(asks(10), learner=law_of_printed(1e-3, 1e-6, 10)),
         referee=Voting(),
         epsilon=1e-3,
         delta=1e-6,

@@ -8,7 +8,7 @@ from scipy import stats
 from support.learner_laws import Views, delta_of_views, view_law, views, views_of
 from support.mechanism_laws import above_law, between_law
 from support.players import script
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
@@ -155,7 +155,7 @@ def test_what_is_answered_follows_the_law(learner: Learner) -> None:
 @statistical(rate=2 * RATE)
 def test_the_law_of_one_halt_less_would_be_noticed() -> None:
     seen = views(between(2), SAMPLE, POINTS[:4], games=400_000)
-    with rejected():
+    with expect_rejection():
         check_views(seen, view_law(between(3).law(SAMPLE), POINTS[:4]))
 
 

@@ -7,7 +7,7 @@ import pytest
 from scipy import stats
 from support.common_random_numbers import check_common_random_numbers
 from support.learner_laws import Views, delta_of_views, view_law, views
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.figure1.training_swap import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play
@@ -77,7 +77,7 @@ def test_what_is_answered_follows_the_law() -> None:
 
 @statistical(rate=2 * RATE)
 def test_the_law_of_another_budget_would_be_noticed() -> None:
-    with rejected():
+    with expect_rejection():
         check_views(2, view_law(steady(3).law(SAMPLE), POINTS))
 
 

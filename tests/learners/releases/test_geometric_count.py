@@ -9,8 +9,8 @@ from math import exp, log
 import numpy as np
 import pytest
 from support.common_random_numbers import check_common_random_numbers
-from support.foreign_mechanisms import released
-from support.statistical import check_counts, rejected, statistical
+from support.foreign_mechanisms import play_releases
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import InvalidArgument, Sample, Unsupported
 from arena.testing import check_learner
@@ -78,9 +78,9 @@ def test_another_size_is_refused() -> None:
 @statistical(rate=3 * RATE)
 def test_it_has_the_law_that_it_tells() -> None:
     learner = GeometricCount(size=5, epsilon=0.5)
-    seen = np.bincount(released(learner, THREE, 400_000), minlength=6)
+    seen = np.bincount(play_releases(learner, THREE, 400_000), minlength=6)
     check_counts(seen, learner.law(THREE).probabilities, effect=0.01, **SURE)
-    with rejected():
+    with expect_rejection():
         check_counts(seen, GeometricCount(size=5, epsilon=0.55).law(THREE).probabilities, effect=0.01, **SURE)
 
 

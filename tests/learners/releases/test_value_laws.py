@@ -11,7 +11,7 @@ from scipy import stats
 from support.learner_laws import delta_of_finite, integral
 from support.mechanism_laws import selection_law
 from support.players import Scripted, script
-from support.statistical import check_cdf, check_counts, rejected, statistical
+from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
 from arena import (
     Density,
@@ -101,7 +101,7 @@ def test_gaussian_count_has_its_law() -> None:
 
 @statistical(rate=2 * RATE)
 def test_gaussian_count_with_other_noise_would_be_noticed() -> None:
-    with rejected():
+    with expect_rejection():
         check_cdf(
             release_values(GaussianCount(sigma=2.2), COUNTED), stats.norm(3, 2).cdf, effect=0.01, **SURE
         )
@@ -147,7 +147,7 @@ def test_randomised_response_has_its_law() -> None:
 @statistical(rate=2 * RATE)
 def test_randomised_response_with_another_coin_would_be_noticed() -> None:
     seen = release_values(RandomisedResponse(size=3, epsilon=0.9), LABELLED)
-    with rejected():
+    with expect_rejection():
         assert_counts(seen, RandomisedResponse(size=3, epsilon=0.8).law(LABELLED))
 
 

@@ -1,4 +1,4 @@
-"""The laws that the zoo tells: what it plays, what plain quadratures say, and accuracy far out."""
+"""Output distributions of the zoo: against releases, against plain quadratures, and far in the tails."""
 
 from __future__ import annotations
 
@@ -11,17 +11,14 @@ from support.zoo import EVERY, LIVELY, alternating, label, masses, spread
 
 from arena import Branches, Density, Finite, Independent, Sample, Unsupported
 from learners.zoo.base import CountingLearner
-from learners.zoo.report_noisy_max_1 import ReportNoisyMax1
-from learners.zoo.report_noisy_max_2 import ReportNoisyMax2
-from learners.zoo.report_noisy_max_3 import ReportNoisyMax3
-from learners.zoo.report_noisy_max_4 import ReportNoisyMax4
+from learners.zoo.noisy_max import ReportNoisyMax1, ReportNoisyMax2, ReportNoisyMax3, ReportNoisyMax4
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
 from learners.zoo.svt_3 import Svt3
 from learners.zoo.svt_4 import Svt4
 from learners.zoo.svt_5 import Svt5
 from learners.zoo.svt_6 import Svt6
-from learners.zoo.svt_base import HaltingSparseVector, halting_law
+from learners.zoo.svt_base import HaltingSvtLearner, halting_law
 
 RATE = 1e-8
 SURE = {"rate": RATE, "power": 1 - 1e-7, "effect": 0.01}
@@ -33,13 +30,13 @@ def people(values: list[float]) -> Sample:
     return Sample([values], [0])
 
 
-# --- what is played follows the law ---------------------------------------------------------------------
+# --- releases follow the output distribution --------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", LIVELY, ids=label)
 @statistical(rate=8 * RATE)
-def test_what_is_played_follows_the_law(learner: CountingLearner, rng: np.random.Generator) -> None:
-    """Two samples by turns in one table; at most four checks each."""
+def test_releases_follow_the_output_distribution(learner: CountingLearner, rng: np.random.Generator) -> None:
+    """Two samples alternate in one batch; at most four checks each."""
     samples = [spread(learner, 2.5), spread(learner, 3.5, falling=True)]
     training, games = alternating(samples, GAMES)
     released = learner.start(GAMES, rng).release(training)
@@ -53,10 +50,10 @@ def check_values(values: np.ndarray, law: object) -> None:
     elif isinstance(law, Density):
         check_cdf(quantiles(values, law), lambda u: u, **SURE)
     elif isinstance(law, Independent):
-        found = [quantiles(column, part) for column, part in zip(values.T, law.parts, strict=True)]
-        for column in found:
+        uniform = [quantiles(column, part) for column, part in zip(values.T, law.parts, strict=True)]
+        for column in uniform:
             check_cdf(column, lambda u: u, **SURE)
-        cells = sum((column > 0.5) << place for place, column in enumerate(found))
+        cells = sum((column > 0.5) << place for place, column in enumerate(uniform))
         check_counts(np.bincount(cells, minlength=8), np.full(8, 1 / 8), **SURE)
     elif isinstance(law, Branches):
         check_branches(values, law)
@@ -66,11 +63,11 @@ def check_values(values: np.ndarray, law: object) -> None:
 
 def check_finite(values: np.ndarray, law: Finite) -> None:
     flat = values.reshape(len(values), -1)
-    seen, counts = np.unique(flat, axis=0, return_counts=True)
-    found = {tuple(row): count for row, count in zip(seen, counts, strict=True)}
-    known = [tuple(row) for row in law.values.reshape(len(law.values), -1)]
-    assert set(found) <= set(known)
-    check_counts([found.get(row, 0) for row in known], law.probabilities, **SURE)
+    distinct, counts = np.unique(flat, axis=0, return_counts=True)
+    tally = {tuple(row): count for row, count in zip(distinct, counts, strict=True)}
+    support = [tuple(row) for row in law.values.reshape(len(law.values), -1)]
+    assert set(tally) <= set(support)
+    check_counts([tally.get(row, 0) for row in support], law.probabilities, **SURE)
 
 
 def check_branches(values: np.ndarray, law: Branches) -> None:
@@ -86,7 +83,7 @@ def check_branches(values: np.ndarray, law: Branches) -> None:
 
 
 def quantiles(values: np.ndarray, law: Density) -> np.ndarray:
-    """The distribution function of the law, given that it is not elsewhere, at the values."""
+    """The distribution function at the values, normalised by the density's mass."""
     cuts, mass = masses(law)
     cumulative = np.concatenate([[0.0], np.cumsum(mass)])
     return np.interp(values, cuts, cumulative / cumulative[-1])
@@ -99,14 +96,16 @@ def test_svt_3_with_two_halts_has_the_answers_of_its_noise(rng: np.random.Genera
     training, _ = alternating([sample], GAMES)
     released = learner.start(GAMES, rng).release(training)
     answers = np.select([released == -2000, released == -1000], [-1.0, 0.0], 1.0)
-    check_finite(answers, halting_law(*learner.given_threshold(learner.counts(sample)), 2, renewed=False))
+    check_finite(
+        answers, halting_law(*learner.answer_probabilities(learner.counts(sample)), 2, renewed=False)
+    )
 
 
 # --- sums and integrals ---------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("learner", [*EVERY, *LIVELY], ids=label)
-def test_every_law_has_mass_1(learner: CountingLearner) -> None:
+def test_every_output_distribution_has_mass_1(learner: CountingLearner) -> None:
     for sample in (spread(learner, 3.0), spread(learner, 20.0, falling=True)):
         assert mass(learner.law(sample)) == pytest.approx(1, abs=1e-11)
 
@@ -122,11 +121,11 @@ def mass(law: object) -> float:
     return sum(mass(part) if isinstance(part, Density) else part for part in law.parts)
 
 
-# --- against plain ways to the same numbers ---------------------------------------------------------------
+# --- against closed forms and plain recursions ------------------------------------------------------------
 
 
 @pytest.mark.parametrize("gap", [0.0, 0.3, 1.0])
-def test_two_noisy_queries_have_the_laws_in_closed_form(gap: float) -> None:
+def test_two_noisy_queries_have_the_distribution_in_closed_form(gap: float) -> None:
     d = gap / 2  # in scales: ε = 1
     with_laplace = ReportNoisyMax1(epsilon=1.0, queries=2).law(people([0.0, gap]))
     with_exponential = ReportNoisyMax2(epsilon=1.0, queries=2).law(people([0.0, gap]))
@@ -155,16 +154,16 @@ def test_the_maximum_has_the_distribution_function_of_a_maximum(kind: type, nois
     ],
     ids=label,
 )
-def test_sparse_vector_has_the_law_of_a_recursion_over_strings(learner: HaltingSparseVector) -> None:
+def test_sparse_vector_agrees_with_a_recursion_over_strings(learner: HaltingSvtLearner) -> None:
     values = np.array([0.0, 3.0, 1.5, 0.4, 6.0])
     sample = Sample([values / 6], [0], [6])
 
     def answers(query: float, rho: np.ndarray) -> dict[str, np.ndarray]:
-        above = stats.laplace.sf(learner.threshold + rho - query, scale=learner.scale)
+        above = stats.laplace.sf(learner.threshold + rho - query, scale=learner.noise_scale)
         return {"T": above, ".": 1 - above}
 
     expected = sparse_vector_law(
-        values, answers, scale=learner.hidden, kinks=values - learner.threshold, halts=learner.halts
+        values, answers, scale=learner.threshold_scale, kinks=values - learner.threshold, halts=learner.halts
     )
     law = learner.law(sample)
     letters = {1.0: "T", 0.0: ".", -1.0: ""}
@@ -172,11 +171,11 @@ def test_sparse_vector_has_the_law_of_a_recursion_over_strings(learner: HaltingS
     assert dict(zip(strings, law.probabilities, strict=True)) == pytest.approx(expected, abs=1e-9)
 
 
-def test_answers_to_all_queries_have_the_law_of_halting_too_late() -> None:
+def test_answers_to_all_queries_are_those_of_a_learner_that_never_halts() -> None:
     learner = Svt6(epsilon=1.0, queries=5)
     sample = spread(learner, 4.0)
     law = learner.law(sample)
-    slow = halting_law(*learner.given_threshold(learner.counts(sample)), 6, renewed=False)
+    slow = halting_law(*learner.answer_probabilities(learner.counts(sample)), 6, renewed=False)
     assert np.abs(law.log_density(slow.values) - np.log(slow.probabilities)).max() < 1e-12
 
 
@@ -189,20 +188,20 @@ def test_svt_5_answers_between_its_queries() -> None:
         (0.0, 1.0, 0.0): 0.5 - cdf(-0.75),
         (0.0, 0.0, 0.0): 0.5,
     }
-    found = {tuple(row.tolist()): p for row, p in zip(law.values, law.probabilities, strict=True)}
-    assert found == pytest.approx(expected, abs=1e-15)
+    computed = {tuple(row.tolist()): p for row, p in zip(law.values, law.probabilities, strict=True)}
+    assert computed == pytest.approx(expected, abs=1e-15)
 
 
-def test_svt_5_is_as_sure_of_high_thresholds_as_of_low_ones() -> None:
+def test_svt_5_keeps_its_accuracy_at_very_low_thresholds() -> None:
     law = Svt5(epsilon=2.0, queries=2, threshold=-40.0).law(people([1.0, 0.5]))
     chance = np.exp(law.log_density(np.array([[1.0, 0.0]])))[0]
     assert chance == pytest.approx((np.exp(-40.5) - np.exp(-41.0)) / 2, rel=1e-12)
 
 
-# --- far out --------------------------------------------------------------------------------------------
+# --- in the tails -----------------------------------------------------------------------------------------
 
 
-def test_the_maximum_is_accurate_far_out() -> None:
+def test_the_maximum_is_accurate_in_the_tails() -> None:
     law = ReportNoisyMax3(epsilon=1.0, queries=3).law(people([0.2, 0.9, 0.5]))
     low, high = law.log_density(np.array([-4000.0, 4000.0]))
     assert low == pytest.approx(np.log(3 / 16) + (3 * -4000.0 - 1.6) / 2, rel=1e-14)
@@ -218,18 +217,18 @@ def test_the_maximum_of_exponentials_ends_at_the_largest_query() -> None:
     assert far == pytest.approx(np.log(0.5) - 2000 + np.log(np.exp(0.125) + np.exp(0.375)))
 
 
-def test_the_numbers_of_svt_3_are_possible_far_out_and_strings_that_cannot_be_are_not() -> None:
+def test_svt_3_has_density_in_the_tails_and_none_at_impossible_releases() -> None:
     law = Svt3(epsilon=1.0, queries=3).law(people([0.5, 0.0, 1.0]))
     far = law.log_density(np.array([[-1000.0, -900.0, -2000.0], [-1000.0, -902.0, -2000.0]]))
     assert far[0] - far[1] == pytest.approx(3.0)  # three exponentials of scale 2
-    odd = [
+    impossible = [
         [-2000.0, -2000.0, -2000.0],
         [-1000.0, -2000.0, -2000.0],
         [5.0, -1000.0, -2000.0],
         [5.0, 5.0, -2000.0],
         [-2000.0, 5.0, -2000.0],
     ]
-    assert (law.log_density(np.array(odd)) == -np.inf).all()
+    assert (law.log_density(np.array(impossible)) == -np.inf).all()
     assert np.isfinite(law.log_density(np.full((1, 3), -1000.0))).all()
 
 
@@ -239,20 +238,20 @@ def test_the_numbers_of_svt_3_are_possible_far_out_and_strings_that_cannot_be_ar
 @pytest.mark.parametrize(
     ("learner", "message"),
     [
-        (Svt3(halts=2), "svt-3 tells its law for one halt alone, got 2. Set halts=1."),
+        (Svt3(halts=2), "svt-3 has an exact output distribution only for one halt, got 2. Set halts=1."),
         (
             Svt6(queries=15),
-            "a law over more than 16,384 strings of answers is not told. Ask fewer queries, or allow fewer "
-            "halts.",
+            "an output distribution may have at most 16,384 sequences of answers. Ask fewer queries, or "
+            "allow fewer halts.",
         ),
         (
             Svt1(queries=20, halts=20),
-            "a law over more than 16,384 strings of answers is not told. Ask fewer queries, or allow fewer "
-            "halts.",
+            "an output distribution may have at most 16,384 sequences of answers. Ask fewer queries, or "
+            "allow fewer halts.",
         ),
     ],
 )
-def test_laws_that_are_not_told(learner: CountingLearner, message: str) -> None:
+def test_output_distributions_that_are_refused(learner: CountingLearner, message: str) -> None:
     with pytest.raises(Unsupported) as caught:
         learner.law(spread(learner, 2.0))
     assert str(caught.value) == message

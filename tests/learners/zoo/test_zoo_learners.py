@@ -1,4 +1,4 @@
-"""The zoo as learners: conformance, claims, exact losses, games in step, refusals."""
+"""The zoo as learners: conformance, claims, exact losses, common random numbers, refusals."""
 
 from __future__ import annotations
 
@@ -29,13 +29,12 @@ from arena import (
 from arena.randomness import generator
 from arena.testing import check_learner
 from learners.zoo.base import CountingLearner
-from learners.zoo.laplace import ZooLaplace
-from learners.zoo.noisy_hist_1 import NoisyHist1
-from learners.zoo.noisy_hist_2 import NoisyHist2
+from learners.zoo.noisy_histograms import NoisyHist1, NoisyHist2
 from learners.zoo.svt_1 import Svt1
 from learners.zoo.svt_2 import Svt2
 from learners.zoo.svt_3 import Svt3
-from learners.zoo.svt_base import halted_after
+from learners.zoo.svt_base import answer_until_halt
+from learners.zoo.zoo_laplace import ZooLaplace
 
 COMMON_RANDOM_NUMBERS = [
     *LIVELY,
@@ -81,16 +80,16 @@ EXACT = {
 
 @pytest.mark.parametrize("learner", EVERY, ids=label)
 def test_the_exact_loss_at_the_inputs_of_statdp(learner: CountingLearner) -> None:
-    found = 0.0
+    largest = 0.0
     for adversary in list_statdp_inputs(learner.queries, all_differ="hist" not in learner.name):
         first, second = (learner.law(sample) for sample in adversary.samples())
-        found = max(found, loss(first, second))
+        largest = max(largest, loss(first, second))
     value, digits = EXACT[learner.name]
-    assert np.round(found, digits) == value
+    assert np.round(largest, digits) == value
 
 
 @pytest.mark.parametrize(("learner", "value"), [(NoisyHist1(), 0.2), (NoisyHist2(), 20.0)], ids=str)
-def test_a_person_who_moves_costs_twice_one_who_leaves(learner: CountingLearner, value: float) -> None:
+def test_moving_a_person_costs_twice_as_much_as_removing_one(learner: CountingLearner, value: float) -> None:
     first, second = (learner.law(Sample(row, [0])) for row in (np.eye(5)[:1], np.eye(5)[1:2]))
     assert loss(first, second) == pytest.approx(value)
 
@@ -146,10 +145,10 @@ def test_queries_are_sums_over_copies() -> None:
 
 def test_answers_stop_after_their_halts() -> None:
     above = np.array([[0, 1, 1], [1, 1, 1], [0, 1, 0], [1, 1, 1]], bool)
-    assert halted_after(1, above).T.tolist() == [[0, 1, -1, -1], [1, -1, -1, -1], [1, -1, -1, -1]]
-    assert halted_after(2, above).T.tolist() == [[0, 1, 0, 1], [1, 1, -1, -1], [1, 1, -1, -1]]
-    assert halted_after(200, above).T.tolist() == above.T.tolist()
-    assert halted_after(200, np.ones((300, 1), bool)).sum() == 200 - 100
+    assert answer_until_halt(1, above).T.tolist() == [[0, 1, -1, -1], [1, -1, -1, -1], [1, -1, -1, -1]]
+    assert answer_until_halt(2, above).T.tolist() == [[0, 1, 0, 1], [1, 1, -1, -1], [1, 1, -1, -1]]
+    assert answer_until_halt(200, above).T.tolist() == above.T.tolist()
+    assert answer_until_halt(200, np.ones((300, 1), bool)).sum() == 200 - 100
 
 
 def test_a_renewed_threshold_is_another_one() -> None:
@@ -162,7 +161,7 @@ def test_a_renewed_threshold_is_another_one() -> None:
     assert (never.start(50, rng).release(training) == 0).all()
 
 
-def test_points_to_choose_inputs_from() -> None:
+def test_some_points_are_valid_points() -> None:
     assert NoisyHist1(queries=2).some_points.tolist() == [[0, 0], [1, 0], [0, 1]]
     assert ZooLaplace().some_points.shape[1:] == (1,)
     for learner in EVERY:
@@ -178,28 +177,28 @@ def test_points_to_choose_inputs_from() -> None:
     [
         (
             [[0.5, 0.5, 0.5]],
-            "the points of noisy-hist-1 are vectors of length 2, got (3,). Bring such points, or set "
-            "`queries` where the learner has that setting.",
+            "the points of noisy-hist-1 must be vectors of length 2, got (3,). Use such points, or set "
+            "`queries` if the learner has that setting.",
         ),
         (
             [0.5, 0.5],
-            "the points of noisy-hist-1 are vectors of length 2, got (). Bring such points, or set `queries` "
-            "where the learner has that setting.",
+            "the points of noisy-hist-1 must be vectors of length 2, got (). Use such points, or set "
+            "`queries` if the learner has that setting.",
         ),
         (
             [[0.5, 0.5], [0.0, 1.5]],
-            "the points of noisy-hist-1 lie in [0, 1]^2, got 1.5. Scale the data: what one example adds to a "
-            "query must be at most 1.",
+            "the points of noisy-hist-1 must lie in [0, 1]^2, got 1.5. Scale the data: one example may add "
+            "at most 1 to a query.",
         ),
         (
             [[0.5, -0.25]],
-            "the points of noisy-hist-1 lie in [0, 1]^2, got -0.25. Scale the data: what one example adds to "
-            "a query must be at most 1.",
+            "the points of noisy-hist-1 must lie in [0, 1]^2, got -0.25. Scale the data: one example may add "
+            "at most 1 to a query.",
         ),
         (
             [[0.0, 0.0], [1.0, 0.5]],
-            "the points of noisy-hist-1 have L1 norm at most 1, got 1.5. A person is in one bin or in none; "
-            "scale the data.",
+            "the points of noisy-hist-1 must have L1 norm at most 1, got 1.5. A person is in one bin or in "
+            "none; scale the data.",
         ),
     ],
 )
@@ -211,7 +210,7 @@ def test_samples_that_are_refused(points: Any, message: str) -> None:
 
 
 def test_a_sample_that_is_refused_is_refused_in_a_game() -> None:
-    with pytest.raises(InvalidArgument, match=r"the points of zoo-laplace lie in \[0, 1\]\^1, got 2.0"):
+    with pytest.raises(InvalidArgument, match=r"the points of zoo-laplace must lie in \[0, 1\]\^1, got 2.0"):
         play(ZooLaplace(), script(Train(Sample([[2.0]], [0]))), Release(), games=2, seed=1)
 
 
@@ -222,7 +221,7 @@ def test_a_sample_that_is_refused_is_refused_in_a_game() -> None:
         ({"epsilon": 0.0}, "epsilon must be more than 0, got 0.0"),
         ({"epsilon": np.inf}, "epsilon must be less than inf, got inf"),
         ({"queries": 0}, "queries must be at least 1, got 0"),
-        ({"queries": 2.0}, "queries must be a whole number, got 2.0"),
+        ({"queries": 2.0}, "queries must be an integer, got 2.0"),
         ({"halts": 0}, "halts must be at least 1, got 0"),
         ({"threshold": np.nan}, "threshold must be more than -inf, got nan"),
         ({"threshold": np.inf}, "threshold must be less than inf, got inf"),

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 from support.command_line import Command, without_times
 from support.paths import ROOT
-from support.waiting import kept, until
+from support.waiting import count_blocks, wait_until
 
 from audits.runs.ledger import SCHEMA_VERSION, Ledger
 
@@ -73,7 +73,7 @@ def endless(tmp_path: Path) -> Iterator[Path]:
     """The ledger of a run that goes on in another process."""
     path = tmp_path / "endless.ledger"
     with playing(*COUNT[:-1], "1e9", "--ledger", path):
-        until(lambda: kept(path) >= 3)
+        wait_until(lambda: count_blocks(path) >= 3)
         yield path
 
 
@@ -398,7 +398,7 @@ def test_watch_tells_who_could_go_on(ledger: Path) -> None:
 def test_watch_follows_a_run_to_its_end(tmp_path: Path) -> None:
     ledger, page = tmp_path / "run.ledger", tmp_path / "page.html"
     with playing(*COUNT[:-1], "1.5e5", "--ledger", ledger, "--json") as audit:
-        until(lambda: kept(ledger) >= 3)
+        wait_until(lambda: count_blocks(ledger) >= 3)
         watched = arena("watch", ledger, "--every", "0.05", "--json", "--html", page)
         output, _ = audit.communicate(timeout=60)
     looks = [json.loads(line) for line in watched.stdout.splitlines()]
@@ -422,7 +422,7 @@ def test_watch_until_told_to_stop(tmp_path: Path, endless: Path) -> None:
         stderr=subprocess.PIPE,
         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
-    until(page.exists)
+    wait_until(page.exists)
     watcher.send_signal(signal.SIGINT)
     output, errors = watcher.communicate(timeout=60)
     assert (watcher.returncode, errors.strip()) == (130, "")

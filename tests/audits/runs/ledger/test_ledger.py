@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.waiting import until
+from support.waiting import wait_until
 
 from arena.errors import InternalError, InvalidArgument
 from audits.runs.ledger import APPLICATION_ID, SCHEMA_VERSION, Ledger, LedgerFailed, LedgerFull
@@ -575,7 +575,7 @@ class TestOneWriter:
     def test_another_process_until_it_is_killed(self, path):
         with player() as process:
             child = start_playing(process, path)
-            until(lambda: acknowledged(path))
+            wait_until(lambda: acknowledged(path))
             assert refusal(path, {"seed": 1}) == self.busy
             kill_player(process, child)
             Ledger.open(path, {"seed": 1}).close()
@@ -612,7 +612,7 @@ def test_killed_at_fifty_random_moments_it_loses_nothing(path):
             before = len(acknowledged(name))
             child = start_playing(process, name)
             if trial % 2:  # amid blocks, however slow the disk; else perhaps before the first
-                until(lambda name=name, least=before + 40: len(acknowledged(name)) >= least)
+                wait_until(lambda name=name, least=before + 40: len(acknowledged(name)) >= least)
             time.sleep(draw.uniform(0, 0.04))
             kill_player(process, child)
             acked = acknowledged(name)

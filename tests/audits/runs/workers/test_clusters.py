@@ -17,7 +17,7 @@ from joblib import delayed
 from support import rough_workers
 from support.paths import ROOT
 from support.race_players import Drawn, TinySoa
-from support.rough_workers import Noted, figures, notes, rough_plan
+from support.rough_workers import RecordingCall, figures, read_lines, rough_plan
 
 from audits.races import plan_online_race, run_race
 from audits.races.race_text import race_json
@@ -94,10 +94,10 @@ def test_the_work_is_scattered_once(dask: Workers, tmp_path: Path, monkeypatch: 
         return told
 
     monkeypatch.setattr(pickled, "dumps", counted)
-    results = list(map_in_order(Noted(str(tmp_path)), range(60), dask))
+    results = list(map_in_order(RecordingCall(str(tmp_path)), range(60), dask))
     assert [square for square, _ in results] == [task * task for task in range(60)]
-    assert len(notes(tmp_path, "pickled")) == 1
-    assert len(notes(tmp_path, "opened")) <= 2
+    assert len(read_lines(tmp_path, "pickled")) == 1
+    assert len(read_lines(tmp_path, "opened")) <= 2
     assert sum(sent) < 2_000_000
 
 
@@ -243,10 +243,10 @@ def test_ray_finds_the_same_figures_though_workers_are_killed(tmp_path: Path) ->
     try:
         assert figures(run(plan, jobs=workers)) == figures(run(plan))
         assert (tmp_path / "flag").exists()
-        results = list(map_in_order(Noted(str(tmp_path)), range(60), workers))
+        results = list(map_in_order(RecordingCall(str(tmp_path)), range(60), workers))
     finally:
         ray.shutdown()
         unregister_pickle_by_value(rough_workers)
     assert [square for square, _ in results] == [task * task for task in range(60)]
-    assert len(notes(tmp_path, "pickled")) == 1
-    assert sorted(notes(tmp_path, "opened")) == sorted({process for _, process in results})
+    assert len(read_lines(tmp_path, "pickled")) == 1
+    assert sorted(read_lines(tmp_path, "opened")) == sorted({process for _, process in results})

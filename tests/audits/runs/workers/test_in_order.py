@@ -14,7 +14,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from support.paths import ROOT
-from support.rough_workers import Garbling, Noted, figures, notes, rough_plan, square_fault
+from support.rough_workers import GarblingCall, RecordingCall, figures, read_lines, rough_plan, square_fault
 
 from arena import InvalidArgument, PlayerError
 from audits.runs.ledger import Ledger
@@ -127,12 +127,12 @@ def test_an_error_that_cannot_travel_is_told() -> None:
 
 
 def test_the_work_is_pickled_once_and_opened_once_by_a_process(tmp_path: Path) -> None:
-    call = Noted(str(tmp_path))
+    call = RecordingCall(str(tmp_path))
     results = list(map_in_order(call, range(60), LOKY))
     assert [square for square, _ in results] == SQUARES[:60]
-    assert len(notes(tmp_path, "pickled")) == 1
+    assert len(read_lines(tmp_path, "pickled")) == 1
     processes = {process for _, process in results}
-    assert sorted(notes(tmp_path, "opened")) == sorted(processes)
+    assert sorted(read_lines(tmp_path, "opened")) == sorted(processes)
     assert len(processes) <= 2
 
 
@@ -154,7 +154,7 @@ def test_processes_map_the_work_from_a_file_and_threads_share_it() -> None:
 
 @pytest.mark.parametrize("how", ["type", "index", "checksum", "value"])
 def test_garbage_is_played_again(tmp_path: Path, how: str) -> None:
-    call = Garbling(how, str(tmp_path / "flag"))
+    call = GarblingCall(how, str(tmp_path / "flag"))
     assert list(map_in_order(call, range(20), LOKY, find_fault=square_fault)) == SQUARES[:20]
     assert (tmp_path / "flag").exists()
 
@@ -169,7 +169,7 @@ def test_garbage_is_played_again(tmp_path: Path, how: str) -> None:
     ],
 )
 def test_three_times_garbage_is_an_error_that_names_the_block(how: str, told: str) -> None:
-    results = map_in_order(Garbling(how), range(20), LOKY, find_fault=square_fault)
+    results = map_in_order(GarblingCall(how), range(20), LOKY, find_fault=square_fault)
     assert [next(results) for _ in range(5)] == SQUARES[:5]
     with pytest.raises(WorkersFailed) as refusal:
         next(results)
@@ -205,7 +205,11 @@ def test_a_block_of_another_size_is_no_block_of_the_plan(tmp_path: Path) -> None
 def test_a_worker_with_other_versions_is_refused_and_nothing_of_it_is_used() -> None:
     kept: list[int] = []
     with pytest.raises(WorkersFailed) as refusal:
-        list(map_in_order(Garbling("versions"), [5, 5, 5], LOKY, keep=lambda task, result: kept.append(task)))
+        list(
+            map_in_order(
+                GarblingCall("versions"), [5, 5, 5], LOKY, keep=lambda task, result: kept.append(task)
+            )
+        )
     assert kept == []
     assert re.fullmatch(
         rf"numpy is {re.escape(np.__version__)} here and 1\.0 on the worker \S+ \(process \d+\), and figures "

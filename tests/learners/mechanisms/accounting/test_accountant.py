@@ -11,7 +11,7 @@ import pytest
 
 from learners.mechanisms.accounting.composition import basic_composition, optimal_composition, zcdp_guarantee
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
-from learners.pate.pate_gaussian import PateGaussian, printed_sigma
+from learners.pate.pate_gaussian import PateGaussian, sigma_of_step_1
 
 pld = pytest.importorskip("dp_accounting.pld.privacy_loss_distribution", reason="dp-accounting is an extra")
 rdp = pytest.importorskip("dp_accounting.rdp")
@@ -51,7 +51,7 @@ def test_what_is_known_by_epsilon_and_delta_alone_composes_as_theirs(
 def test_the_printed_sigma_is_enough_by_their_renyi_accountant(epsilon: float) -> None:
     """Whose conversion to ε is sharper than the paper's; the exact one is sharper still."""
     delta, answers = 1e-5, 100
-    sigma = printed_sigma(epsilon=epsilon, delta=delta, answers=answers)
+    sigma = sigma_of_step_1(epsilon=epsilon, delta=delta, answers=answers)
     accountant = rdp.RdpAccountant([1 + x / 10 for x in range(1, 3_000)])
     accountant.compose(dp.GaussianDpEvent(sigma), answers)
     theirs = accountant.get_epsilon(delta)

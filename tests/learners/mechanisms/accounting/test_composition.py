@@ -12,12 +12,12 @@ from scipy import stats
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import (
-    advanced_composition,
     amplify_as_printed,
     amplify_by_subsampling,
     basic_composition,
     bbl_subsampling_rate,
     best_composition,
+    compose_advanced,
     label_boost_guarantee,
     optimal_composition,
     zcdp_guarantee,
@@ -36,14 +36,14 @@ def test_basic_composition_adds() -> None:
 
 def test_advanced_composition_has_both_terms() -> None:
     spread, drift = math.sqrt(200 * math.log(1e6)) * 0.1, 100 * 0.1 * (math.exp(0.1) - 1)
-    assert advanced_composition(100, 0.1, 1e-9, slack=1e-6) == pytest.approx((spread + drift, 100e-9 + 1e-6))
-    assert advanced_composition(3, 0.1, slack=1.0) == pytest.approx((3 * 0.1 * (math.exp(0.1) - 1), 1.0))
+    assert compose_advanced(100, 0.1, 1e-9, slack=1e-6) == pytest.approx((spread + drift, 100e-9 + 1e-6))
+    assert compose_advanced(3, 0.1, slack=1.0) == pytest.approx((3 * 0.1 * (math.exp(0.1) - 1), 1.0))
 
 
 def test_the_second_term_is_needed() -> None:
     # The exact δ of k randomised responses exceeds the slack at the printed ε, and not at the full one.
     k, epsilon, slack = 40, 2.0, 0.2
-    full = advanced_composition(k, epsilon, slack=slack).epsilon
+    full = compose_advanced(k, epsilon, slack=slack).epsilon
     printed = full - k * epsilon * math.expm1(epsilon)
     assert _delta_of_responses(k, epsilon, printed) > slack > _delta_of_responses(k, epsilon, full)
 
@@ -51,13 +51,13 @@ def test_the_second_term_is_needed() -> None:
 @pytest.mark.parametrize(("k", "epsilon"), [(2, 0.5), (10, 0.2), (200, 0.05)])
 def test_advanced_composition_holds_for_randomised_responses(k: int, epsilon: float) -> None:
     for slack in (1e-8, 1e-3, 0.3):
-        total = advanced_composition(k, epsilon, slack=slack)
+        total = compose_advanced(k, epsilon, slack=slack)
         assert _delta_of_responses(k, epsilon, total.epsilon) <= total.delta
 
 
 @given(k=st.integers(1, 10_000), epsilon=EPSILONS, delta=DELTAS, slack=st.floats(1e-12, 1))
 def test_composed_is_the_better_of_both(k: int, epsilon: float, delta: float, slack: float) -> None:
-    options = [basic_composition(k, epsilon, delta), advanced_composition(k, epsilon, delta, slack=slack)]
+    options = [basic_composition(k, epsilon, delta), compose_advanced(k, epsilon, delta, slack=slack)]
     best = best_composition(k, epsilon, delta, slack=slack)
     assert best in options
     assert best.epsilon == min(option.epsilon for option in options)
@@ -65,7 +65,7 @@ def test_composed_is_the_better_of_both(k: int, epsilon: float, delta: float, sl
 
 def test_few_compose_basically_and_many_advancedly() -> None:
     assert best_composition(2, 0.1, 1e-9, slack=1e-6) == basic_composition(2, 0.1, 1e-9)
-    assert best_composition(10_000, 0.01, 1e-9, slack=1e-6) == advanced_composition(
+    assert best_composition(10_000, 0.01, 1e-9, slack=1e-6) == compose_advanced(
         10_000, 0.01, 1e-9, slack=1e-6
     )
 
@@ -170,7 +170,7 @@ def test_a_huge_epsilon_keeps_a_tiny_part() -> None:
     [
         (lambda: basic_composition(0, 0.1), "k must be at least 1, got 0"),
         (lambda: basic_composition(2.0, 0.1), "k must be an integer, got 2.0"),  # type: ignore[arg-type]
-        (lambda: advanced_composition(True, 0.1, slack=0.1), "k must be an integer, got True"),
+        (lambda: compose_advanced(True, 0.1, slack=0.1), "k must be an integer, got True"),
         (lambda: basic_composition(2, -0.1), "epsilon must be at least 0, got -0.1"),
         (lambda: label_boost_guarantee(math.nan), "epsilon must be at least 0, got nan"),
         (lambda: basic_composition(2, 0.1, -1e-9), "delta must be at least 0, got -1e-09"),
@@ -178,7 +178,7 @@ def test_a_huge_epsilon_keeps_a_tiny_part() -> None:
             lambda: amplify_by_subsampling(0.1, math.nan, rate=0.5),
             "delta must be at least 0, got nan",
         ),
-        (lambda: advanced_composition(2, 0.1, slack=0), "slack must be more than 0, got 0"),
+        (lambda: compose_advanced(2, 0.1, slack=0), "slack must be more than 0, got 0"),
         (lambda: best_composition(2, 0.1, slack=1.5), "slack must be at most 1, got 1.5"),
         (lambda: optimal_composition(2, 0.1, slack=1), "slack must be less than 1, got 1"),
         (lambda: optimal_composition(0, 0.1, slack=0), "k must be at least 1, got 0"),

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_cdf, rejected, statistical
+from support.statistical import check_cdf, expect_rejection, statistical
 
 from arena.errors import BudgetExceeded, InvalidArgument
 from arena.randomness import generator
@@ -89,7 +89,7 @@ def test_the_error_is_the_sum_of_the_noise_of_its_nodes(
 @statistical(rate=2 * RATE)
 def test_noise_of_one_node_too_few_would_be_noticed(rng: np.random.Generator) -> None:
     error, counter = errors(7, rng)
-    with rejected():
+    with expect_rejection():
         check_cdf(error / counter.scale, cdf_of_sum(2), effect=0.01, **SURE)
 
 

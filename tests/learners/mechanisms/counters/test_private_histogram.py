@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.statistical import check_cdf, rejected, statistical
+from support.statistical import check_cdf, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
@@ -25,7 +25,7 @@ SURE = {"rate": RATE, "effect": 0.01, "power": 1 - 1e-7}
 SMALL = HistogramNoise.calibrate(epsilon=1.0, delta=0.05)
 
 
-def truncated_cdf(noise: HistogramNoise) -> Callable[[np.ndarray], np.ndarray]:
+def noise_cdf(noise: HistogramNoise) -> Callable[[np.ndarray], np.ndarray]:
     """The distribution function of the noise, from its density."""
     whole = -math.expm1(-noise.reach / noise.scale)
 
@@ -41,13 +41,13 @@ def truncated_cdf(noise: HistogramNoise) -> Callable[[np.ndarray], np.ndarray]:
 
 @statistical(rate=RATE)
 def test_the_noise_follows_its_law(rng: np.random.Generator) -> None:
-    check_cdf(draw_truncated_laplace(rng, 400_000, SMALL), truncated_cdf(SMALL), **SURE)
+    check_cdf(draw_truncated_laplace(rng, 400_000, SMALL), noise_cdf(SMALL), **SURE)
 
 
 @statistical(rate=RATE)
 def test_noise_that_is_not_cut_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
-        check_cdf(rng.laplace(scale=SMALL.scale, size=400_000), truncated_cdf(SMALL), **SURE)
+    with expect_rejection():
+        check_cdf(rng.laplace(scale=SMALL.scale, size=400_000), noise_cdf(SMALL), **SURE)
 
 
 @statistical(rate=RATE)
@@ -59,7 +59,7 @@ def test_a_noisy_count_is_the_count_and_noise_or_nothing(rng: np.random.Generato
     shown = np.where(noisy == 0, SMALL.threshold, noisy) - count
     low = SMALL.threshold - count
     spread = rng.uniform(-SMALL.reach, low, shown.size)  # to make the law continuous
-    cdf, at = truncated_cdf(SMALL), float(truncated_cdf(SMALL)(np.array([low]))[0])
+    cdf, at = noise_cdf(SMALL), float(noise_cdf(SMALL)(np.array([low]))[0])
 
     def law(x: np.ndarray) -> np.ndarray:
         below = at * np.clip((x + SMALL.reach) / (low + SMALL.reach), 0, 1)
@@ -117,7 +117,7 @@ def key_cells(count: int, other: int, noise: HistogramNoise) -> tuple[np.ndarray
     ]
     top = max([*edges, noise.threshold])
     fine = np.unique([*np.linspace(noise.threshold, top, 400), *edges, np.inf])
-    cdf = truncated_cdf(noise)
+    cdf = noise_cdf(noise)
     laws = []
     for c in (count, other):
         below = cdf(fine - c) if c else np.ones(len(fine))

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.expert_laws import Law, Losses, adaptive, committed, delta, fresh_law, hedge, worst_delta
+from support.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, oblivious, worst_delta
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import best_composition
@@ -41,7 +41,7 @@ def views(mechanism: ExponentialExperts, rows: list[tuple[float, ...]], games: i
 def test_draws_follow_the_law(rng: np.random.Generator) -> None:
     mechanism = ExponentialExperts(400_000, 3, rng, rate=1.5, log_prior=PRIOR)
     seen = views(mechanism, ROWS, 400_000)
-    law = fresh_law(committed(ROWS), 3, PRIOR, 1.5)
+    law = fresh_law(oblivious(ROWS), 3, PRIOR, 1.5)
     check_counts(np.bincount(seen, minlength=27), list(law.values()), effect=0.01, **SURE)
 
 
@@ -49,8 +49,8 @@ def test_draws_follow_the_law(rng: np.random.Generator) -> None:
 def test_draws_at_another_rate_would_be_noticed(rng: np.random.Generator) -> None:
     mechanism = ExponentialExperts(400_000, 3, rng, rate=1.3, log_prior=PRIOR)
     seen = views(mechanism, ROWS, 400_000)
-    law = fresh_law(committed(ROWS), 3, PRIOR, 1.5)
-    with rejected():
+    law = fresh_law(oblivious(ROWS), 3, PRIOR, 1.5)
+    with expect_rejection():
         check_counts(np.bincount(seen, minlength=27), list(law.values()), effect=0.01, **SURE)
 
 

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.expert_laws import Law, Losses, adaptive, committed, delta, hedge, lazy_law, worst_delta
+from support.expert_laws import Law, Losses, adaptive, delta, hedge, lazy_law, oblivious, worst_delta
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.experts import exponential_experts, lazy_experts
@@ -30,7 +30,7 @@ PRIOR = (0.0, -1.0, 0.5)
 def test_the_law_of_each_round_is_that_of_hedge(seed: int, rate: float, redraw: float) -> None:
     coins = np.random.default_rng(seed)
     rows, prior = coins.random((4, 3)).tolist(), coins.normal(size=3).tolist()
-    law = lazy_law(committed(rows), 4, prior, rate, redraw, most=9)
+    law = lazy_law(oblivious(rows), 4, prior, rate, redraw, most=9)
     for t in range(4):
         marginal = np.zeros(3)
         for view, mass in law.items():
@@ -47,7 +47,7 @@ def test_games_follow_the_law(rng: np.random.Generator, redraw: float, most: int
 
 @statistical(rate=2 * RATE)
 def test_games_that_draw_more_often_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         check_law(rng, {"rate": 1.2, "redraw": 0.25, "max_draws": None}, 0.2)
 
 
@@ -59,7 +59,7 @@ def check_law(rng: np.random.Generator, run: dict, redraw: float) -> None:
         seen = 3 * seen + mechanism.draw()
         mechanism.observe(np.tile(row, (games, 1)))
     law = lazy_law(
-        committed(ROWS), 4, PRIOR, 1.2, redraw, most=9 if run["max_draws"] is None else run["max_draws"]
+        oblivious(ROWS), 4, PRIOR, 1.2, redraw, most=9 if run["max_draws"] is None else run["max_draws"]
     )
     cells = [law.get(view, 0.0) for view in itertools.product(range(3), repeat=4)]
     check_counts(np.bincount(seen, minlength=81), cells, effect=0.01, **SURE)
@@ -114,7 +114,7 @@ def test_adaptive_losses_cost_no_more(seed: int, replaced: int, spec: LazyParame
 def test_a_draw_that_nothing_hides_gives_losses_away() -> None:
     assert cost(3, LazyParameters(rate=0.1, redraw=0.0, max_draws=2), slack=1e-6).epsilon == math.inf
     laws = [
-        lazy_law(committed([row, (0, 0)]), 2, (0, 0), 0.1, 0.0, most=2) for row in ((0.0, 0.0), (1.0, 0.0))
+        lazy_law(oblivious([row, (0, 0)]), 2, (0, 0), 0.1, 0.0, most=2) for row in ((0.0, 0.0), (1.0, 0.0))
     ]
     assert delta(laws[1], laws[0], 100.0) > 0
 
@@ -148,7 +148,7 @@ def test_the_chance_of_exhaustion_bound_draws_is_bounded(share: float, rounds: i
 @given(seed=st.integers(0, 10**6), rate=st.floats(0.1, 3), redraw=st.floats(0, 0.5), most=st.integers(0, 4))
 def test_the_expected_regret_is_within_the_bound(seed: int, rate: float, redraw: float, most: int) -> None:
     rows = np.random.default_rng(seed).integers(0, 2, size=(4, 2)).astype(float)
-    law = lazy_law(committed(rows.tolist()), 4, (0, 0), rate, redraw, most)
+    law = lazy_law(oblivious(rows.tolist()), 4, (0, 0), rate, redraw, most)
     lost = sum(mass * rows[np.arange(4), view].sum() for view, mass in law.items())
     assert lost - rows.sum(axis=0).min() <= regret(4, 2, LazyParameters(rate, redraw, most)) + 1e-9
 

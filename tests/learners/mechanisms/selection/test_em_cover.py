@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
 from support.list_laws import deltas, laws, neighbours, small_samples
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.selection.em_cover import (
@@ -83,7 +83,7 @@ def test_choices_have_the_law_of_the_exponential_mechanism_on_what_is_left(rng: 
 def test_choices_with_another_rate_would_be_noticed(rng: np.random.Generator) -> None:
     law = naive_covers(COVERS, WEIGHTS, 1.0, 2)
     drawn = play_covers(rng, 400_000, 1.4)
-    with rejected():
+    with expect_rejection():
         counts = [int((drawn == name).all(axis=1).sum()) for name in law]
         check_counts(counts, list(law.values()), rate=RATE, effect=0.01, power=1 - 1e-8)
 

@@ -23,7 +23,7 @@ from support.statistical import statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.sparse_vector.between_thresholds import BetweenThresholds, delta_of_gap, gap_of_delta
 
@@ -183,7 +183,7 @@ def test_the_exact_law_keeps_the_promise_of_the_lemma() -> None:
 def test_observation_2_is_advanced_composition_with_a_slack_of_c_delta() -> None:
     c, epsilon, delta = 8, 0.03, 1e-7
     printed = math.sqrt(2 * c * math.log(1 / (c * delta))) * epsilon + c * epsilon * (math.exp(epsilon) - 1)
-    assert advanced_composition(c, epsilon, delta, slack=c * delta) == pytest.approx((printed, 2 * c * delta))
+    assert compose_advanced(c, epsilon, delta, slack=c * delta) == pytest.approx((printed, 2 * c * delta))
 
 
 # --- refusals -----------------------------------------------------------------------------------------------

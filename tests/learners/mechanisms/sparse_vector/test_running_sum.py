@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
 from support.mechanism_laws import RATE, Law, check_transcripts, sparse_vector_law
-from support.statistical import rejected, statistical
+from support.statistical import expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
@@ -76,7 +76,7 @@ def test_answers_follow_the_law_also_after_a_restart(rng: np.random.Generator) -
 @statistical(rate=RATE)
 def test_a_tenth_less_noise_would_be_noticed(rng: np.random.Generator) -> None:
     mechanism = RunningSum(600_000, rng, thresholds=2.0, epsilon=1.65)
-    with rejected():
+    with expect_rejection():
         check_transcripts(
             transcripts(mechanism, 600_000, [1, 0.5, 1]), sum_law([1, 0.5, 1], **SUMS), effect=0.008
         )
@@ -174,7 +174,7 @@ def test_elements_in_a_row_follow_the_law(rng: np.random.Generator) -> None:
             letters = np.char.add(letters, np.where(ended, "", np.where(column, "T", ".")))
             ended |= column
     check_transcripts(letters, sum_law(values, **SUMS), effect=0.012)
-    with rejected():
+    with expect_rejection():
         check_transcripts(letters, sum_law([1, 1, 1, 0], **SUMS), effect=0.012)
 
 

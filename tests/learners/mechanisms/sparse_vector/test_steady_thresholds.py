@@ -8,11 +8,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from arena.randomness import generator
-from learners.mechanisms.accounting.composition import advanced_composition
+from learners.mechanisms.accounting.composition import compose_advanced
 from learners.mechanisms.noise.laplace_noise import laplace, laplace_between
 from learners.mechanisms.sparse_vector.steady_thresholds import SteadyThresholds, steady_thresholds_cost
 
@@ -45,7 +45,7 @@ def test_one_answer_follows_the_law(rng: np.random.Generator, value: float) -> N
 
 @statistical(rate=2 * RATE)
 def test_a_little_less_noise_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
+    with expect_rejection():
         law = kinds(0.25, **SETTINGS)  # type: ignore[arg-type]
         check_counts(answers(rng, 0.25, epsilon=0.22), law, effect=0.006, **SURE)
 
@@ -247,7 +247,7 @@ def test_adaptive_queries_keep_the_cost(h: float, w: float, halts: int) -> None:
 def test_tops_are_what_costs() -> None:
     few, more = (steady_thresholds_cost(c, 0.01, gap=30, slack=1e-6).epsilon for c in (64, 256))
     assert 1.8 * few < more < 2.2 * few
-    assert more < advanced_composition(2 * 256, 0.01, slack=1e-6).epsilon * 1.2
+    assert more < compose_advanced(2 * 256, 0.01, slack=1e-6).epsilon * 1.2
     assert steady_thresholds_cost(64, 0.02, gap=30, slack=1e-6).epsilon > 2 * few
     assert steady_thresholds_cost(64, 0.01, gap=1, slack=1e-6).epsilon > few
     assert steady_thresholds_cost(64, 0.01, gap=1e6, slack=1e-6).epsilon <= few

@@ -1,4 +1,4 @@
-"""Draws of merged experts: their laws, their privacy by enumeration, given the candidates."""
+"""Draws of merged experts: distributions, and privacy by enumeration, given the candidates."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from support.mechanism_laws import RATE, SURE
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 from support.transition_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
 
 from arena.concepts import FiniteClass
 from arena.littlestone import START, soa
 from learners.mechanisms.experts import exponential_experts, lazy_experts
 from learners.mechanisms.experts.lazy_experts import LazyParameters
-from learners.online.experts import FreshDraws, LazyDraws, MergedExperts, moves
+from learners.online.experts import FreshDraws, LazyDraws, MergedExperts, build_transitions
 
 ALL = soa(FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]]))
 CLASSES = [ALL, soa(FiniteClass([[0, 0], [0, 1], [1, 1]]))]
@@ -29,12 +29,12 @@ SETS: list[Sets] = [
 PLAYED = [(0, 1), (1, 0), (1, 1), (0, 0)]
 
 
-def committed(examples: list[tuple[int, int]]) -> Examples:
+def oblivious(examples: list[tuple[int, int]]) -> Examples:
     return lambda view: examples[len(view) - 1]
 
 
 def adaptive(seed: int, replaced: int, by: tuple[int, int]) -> Examples:
-    """Examples that depend on what was drawn in some way, but in the round that is replaced."""
+    """Examples that depend on the draws, except in the round that is replaced."""
 
     def examples(view: tuple[int, ...]) -> tuple[int, int]:
         if len(view) - 1 == replaced:
@@ -45,16 +45,16 @@ def adaptive(seed: int, replaced: int, by: tuple[int, int]) -> Examples:
     return examples
 
 
-def told(sets: Sets, e: int, games: int) -> np.ndarray:
+def candidates_of(sets: Sets, e: int, games: int) -> np.ndarray:
     """The candidates at an end, (games, e, 2), the same in all games."""
-    found = np.zeros((games, e, 2), bool)
+    candidates = np.zeros((games, e, 2), bool)
     for i, points in enumerate(sets[e - 1]):
-        found[:, i, list(points)] = True
-    return found
+        candidates[:, i, list(points)] = True
+    return candidates
 
 
 def states_of(automaton) -> list[int]:
-    return moves(automaton, 2, 9).states.tolist()
+    return build_transitions(automaton, 2, 9).states.tolist()
 
 
 # --- fresh --------------------------------------------------------------------------------------------------
@@ -62,21 +62,21 @@ def states_of(automaton) -> list[int]:
 
 def fresh_views(rng: np.random.Generator, games: int, rate: float) -> np.ndarray:
     """(games,) the states of four rounds with an end after each of the first two, as a number."""
-    table = moves(ALL, 2, 9)
-    experts = MergedExperts(table, games, ends=2, rate=rate, change=0.4)
+    table = build_transitions(ALL, 2, 9)
+    experts = MergedExperts(table, games, ends=2, rate=rate, move_probability=0.4)
     draws = FreshDraws(experts, games, rng)
     seen = np.zeros(games, int)
     for t, (x, y) in enumerate(PLAYED, start=1):
         seen = len(table.states) * seen + draws.draw()
         draws.observe(experts.observe(np.full(games, x), np.full(games, y)))
         if t <= 2:
-            draws.close(told(SETS[1], t, games))
-            experts.close(told(SETS[1], t, games))
+            draws.end_stretch(candidates_of(SETS[1], t, games))
+            experts.end_stretch(candidates_of(SETS[1], t, games))
     return seen
 
 
 def fresh_cells() -> list[float]:
-    law = fresh_law(ALL, SETS[1][:2], committed(PLAYED), 4, length=1, rate=1.2, change=0.4)
+    law = fresh_law(ALL, SETS[1][:2], oblivious(PLAYED), 4, length=1, rate=1.2, change=0.4)
     return [law.get(view, 0.0) for view in itertools.product(states_of(ALL), repeat=4)]
 
 
@@ -88,20 +88,22 @@ def test_fresh_draws_follow_the_law(rng: np.random.Generator) -> None:
 
 
 @statistical(rate=2 * RATE)
-def test_fresh_draws_at_another_rate_would_be_noticed(rng: np.random.Generator) -> None:
+def test_fresh_draws_at_another_rate_is_detected(rng: np.random.Generator) -> None:
     cells = fresh_cells()
-    with rejected():
+    with expect_rejection():
         observed = np.bincount(fresh_views(rng, 400_000, 1.05), minlength=len(cells))
         check_counts(observed, cells, effect=0.01, **SURE)
 
 
-def test_without_an_end_no_coins_are_drawn(rng: np.random.Generator) -> None:
-    table = moves(ALL, 2, 9)
-    experts = MergedExperts(table, 3, ends=2, rate=1.0, change=0.4)
+def test_before_the_first_end_no_random_numbers_are_drawn(rng: np.random.Generator) -> None:
+    table = build_transitions(ALL, 2, 9)
+    experts = MergedExperts(table, 3, ends=2, rate=1.0, move_probability=0.4)
     state = str(rng.bit_generator.state)
     for draws in (
         FreshDraws(experts, 3, rng),
-        LazyDraws(experts, table, 3, rng, lazy=LazyParameters(1.0, redraw=0.5, max_draws=3), change=0.4),
+        LazyDraws(
+            experts, table, 3, rng, lazy=LazyParameters(1.0, redraw=0.5, max_draws=3), move_probability=0.4
+        ),
     ):
         draws.observe(experts.observe(np.zeros(3, int), np.ones(3, int)))
         assert draws.draw().tolist() == [0, 0, 0]
@@ -122,7 +124,7 @@ def test_neighbours_are_as_close_as_fresh_draws_claim(
             fresh_law(
                 automaton,
                 sets,
-                committed([*PLAYED[:s], example, *PLAYED[s + 1 :]]),
+                oblivious([*PLAYED[:s], example, *PLAYED[s + 1 :]]),
                 rounds,
                 length=length,
                 rate=rate,
@@ -136,11 +138,11 @@ def test_neighbours_are_as_close_as_fresh_draws_claim(
             assert worst <= (claim.delta if s >= length else 0) + 1e-12
 
 
-def test_fresh_draws_spend_nearly_what_they_claim() -> None:
-    """Of experts that are unlikely a priori, a loss moves the probability most; they move at one end."""
+def test_fresh_draws_nearly_attain_their_claim() -> None:
+    """A loss changes the probability most for experts with a small prior, which move at one end."""
     sets: Sets = [[[0]], [[], []], [[], [], []]]
     laws = [
-        fresh_law(ALL, sets, committed([(0, 0), by, (0, 0), (0, 0)]), 4, length=1, rate=0.8, change=0.001)
+        fresh_law(ALL, sets, oblivious([(0, 0), by, (0, 0), (0, 0)]), 4, length=1, rate=0.8, change=0.001)
         for by in ((0, 0), (0, 1))
     ]
     claim = exponential_experts.cost(3, 0.8, slack=0).epsilon
@@ -178,13 +180,13 @@ def test_adaptive_examples_cost_no_more(seed: int, replaced: int, sets: Sets, au
     automaton=st.sampled_from(CLASSES),
     length=st.integers(1, 2),
 )
-def test_the_law_of_each_lazy_round_is_that_of_hedge(
+def test_each_lazy_round_has_the_distribution_of_hedge(
     seed: int, rate: float, change: float, sets: Sets, automaton, length: int, redraw: float
 ) -> None:
     examples = [(int(x), int(y)) for x, y in np.random.default_rng(seed).integers(0, 2, size=(5, 2))]
     sets = sets[: 4 // length][:3]
     run = {"length": length, "rate": rate, "change": change}
-    law = lazy_law(automaton, sets, committed(examples), 5 if length > 1 else 4, **run, redraw=redraw, most=9)
+    law = lazy_law(automaton, sets, oblivious(examples), 5 if length > 1 else 4, **run, redraw=redraw, most=9)
     for t in range(4):
         marginal: dict[tuple[int, int], float] = {}
         for view, mass in law.items():
@@ -194,20 +196,20 @@ def test_the_law_of_each_lazy_round_is_that_of_hedge(
 
 
 def check_lazy(rng: np.random.Generator, most: int, redraw: float) -> None:
-    games, table = 400_000, moves(ALL, 2, 9)
+    games, table = 400_000, build_transitions(ALL, 2, 9)
     numbers = {state: s for s, state in enumerate(table.states.tolist())}
-    experts = MergedExperts(table, games, ends=2, rate=1.2, change=0.4)
+    experts = MergedExperts(table, games, ends=2, rate=1.2, move_probability=0.4)
     lazy = LazyParameters(1.2, redraw=redraw, max_draws=most)
-    draws = LazyDraws(experts, table, games, rng, lazy=lazy, change=0.4)
+    draws = LazyDraws(experts, table, games, rng, lazy=lazy, move_probability=0.4)
     seen = np.zeros(games, int)
     for t, (x, y) in enumerate(PLAYED, start=1):
-        seen = 3 * len(numbers) * seen + 3 * draws.draw() + draws._since
+        seen = 3 * len(numbers) * seen + 3 * draws.draw() + draws._last_move
         draws.observe(experts.observe(np.full(games, x), np.full(games, y)))
         if t <= 2:
-            draws.close(told(SETS[0], t, games))
-            experts.close(told(SETS[0], t, games))
+            draws.end_stretch(candidates_of(SETS[0], t, games))
+            experts.end_stretch(candidates_of(SETS[0], t, games))
     law = lazy_law(
-        ALL, SETS[0][:2], committed(PLAYED), 4, length=1, rate=1.2, change=0.4, redraw=0.2, most=most
+        ALL, SETS[0][:2], oblivious(PLAYED), 4, length=1, rate=1.2, change=0.4, redraw=0.2, most=most
     )
     cells = np.zeros((3 * len(numbers)) ** 4)
     for view, mass in law.items():
@@ -228,8 +230,8 @@ def test_lazy_games_follow_the_law(rng: np.random.Generator, most: int) -> None:
 
 
 @statistical(rate=2 * RATE)
-def test_lazy_games_that_draw_more_often_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
+def test_lazy_games_that_draw_more_often_is_detected(rng: np.random.Generator) -> None:
+    with expect_rejection():
         check_lazy(rng, 9, redraw=0.3)
 
 
@@ -244,13 +246,13 @@ def test_lazy_games_that_draw_more_often_would_be_noticed(rng: np.random.Generat
     ids=str,
 )
 def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, lazy: LazyParameters) -> None:
-    """Given the candidates; what is compared shows every pair, which is more than an adversary sees."""
+    """Given the candidates; the views compared show every pair, which is more than an adversary sees."""
     examples = list(itertools.product((0, 1), (0, 1)))
     run = {"length": 1, "rate": lazy.rate, "change": 0.3, "redraw": lazy.redraw, "most": lazy.max_draws}
     for s, automaton in itertools.product(range(1, rounds), CLASSES):
         laws = [
             lazy_law(
-                automaton, sets[: rounds - 1], committed([*PLAYED[:s], by, *PLAYED[s + 1 :]]), rounds, **run
+                automaton, sets[: rounds - 1], oblivious([*PLAYED[:s], by, *PLAYED[s + 1 :]]), rounds, **run
             )
             for by in examples
         ]
@@ -260,16 +262,16 @@ def test_neighbours_are_as_close_as_lazy_draws_claim(sets: Sets, rounds: int, la
             assert worst <= claim.delta + 1e-12
 
 
-def test_a_lazy_game_without_draws_left_moves_all_the_same(rng: np.random.Generator) -> None:
-    """With all points candidates and no losses, a part of change^2 of the games moves twice."""
-    games, table = 1_000, moves(ALL, 2, 9)
-    experts = MergedExperts(table, games, ends=2, rate=1.0, change=0.9)
+def test_a_lazy_game_without_draws_left_still_moves(rng: np.random.Generator) -> None:
+    """With all points candidates and no losses, a share of move_probability^2 of the games moves twice."""
+    games, table = 1_000, build_transitions(ALL, 2, 9)
+    experts = MergedExperts(table, games, ends=2, rate=1.0, move_probability=0.9)
     draws = LazyDraws(
-        experts, table, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0), change=0.9
+        experts, table, games, rng, lazy=LazyParameters(1.0, redraw=1.0, max_draws=0), move_probability=0.9
     )
     for e in (1, 2):
-        draws.close(told(SETS[0], e, games))
-        experts.close(told(SETS[0], e, games))
-    assert (draws._since == 2).mean() > 0.8
+        draws.end_stretch(candidates_of(SETS[0], e, games))
+        experts.end_stretch(candidates_of(SETS[0], e, games))
+    assert (draws._last_move == 2).mean() > 0.8
     assert table.states[0] == START
     assert math.isclose((draws.draw() == 0).mean(), 0.01, abs_tol=0.02)

@@ -1,4 +1,4 @@
-"""The states of experts and their moves, against an enumeration of mistakes one by one."""
+"""The states and transitions of experts, against an enumeration of mistakes."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import pytest
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Rectangles, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import START, Automaton, soa
-from learners.online.experts import moves
+from learners.online.experts import build_transitions
 
 
 def within(automaton: Automaton, points: int, mistakes: int) -> set[int]:
-    """The states that so many mistakes lead to at most."""
+    """The states within a number of mistakes of the start."""
     reached = {START}
     for _ in range(mistakes):
         steps = [
@@ -34,11 +34,11 @@ def within(automaton: Automaton, points: int, mistakes: int) -> set[int]:
     ids=str,
 )
 @pytest.mark.parametrize("mistakes", [0, 1, 2, 9])
-def test_moves_are_those_of_the_automaton(concepts: ConceptClass, mistakes: int) -> None:
+def test_transitions_are_those_of_the_automaton(concepts: ConceptClass, mistakes: int) -> None:
     automaton = soa(concepts)
     assert concepts.domain is not None
     points = len(concepts.domain)
-    found = moves(automaton, points, mistakes)
+    found = build_transitions(automaton, points, mistakes)
     known = within(automaton, points, mistakes)
     assert found.states[0] == START
     assert set(found.states.tolist()) == known
@@ -55,12 +55,12 @@ def test_moves_are_those_of_the_automaton(concepts: ConceptClass, mistakes: int)
     }
     assert told == expected
     assert len(found.source) == len(expected)
-    assert found.numbers == len(known) + len(expected)
+    assert found.numbers_per_end == len(known) + len(expected)
 
 
-def test_the_tables_say_the_same() -> None:
+def test_the_tables_agree_with_the_automaton() -> None:
     concepts = Intervals(range(5))
-    automaton, found = soa(concepts), moves(soa(concepts), 5, 9)
+    automaton, found = soa(concepts), build_transitions(soa(concepts), 5, 9)
     columns = np.arange(5)
     labels = automaton.labels(found.states[:, None], columns)
     assert found.points == 5
@@ -75,7 +75,7 @@ def test_the_tables_say_the_same() -> None:
 
 def test_a_class_with_too_many_states_is_refused() -> None:
     with pytest.raises(Unsupported) as refused:
-        moves(soa(Thresholds(range(1_024))), 1_024, 10)
-    assert "gives experts at least" in str(refused.value)
-    assert "states on 1,024 points, over 16,777,216 in all" in str(refused.value)
+        build_transitions(soa(Thresholds(range(1_024))), 1_024, 10)
+    assert "has at least" in str(refused.value)
+    assert "points, which exceeds 16,777,216 entries" in str(refused.value)
     assert "Choose a smaller domain, or fewer mistakes." in str(refused.value)

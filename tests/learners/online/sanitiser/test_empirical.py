@@ -1,4 +1,4 @@
-"""Empirical learners: their laws, and their privacy on tiny instances."""
+"""Empirical learners: output distributions, and privacy on tiny instances."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
-from support.sanitiser_laws import furthest, learner_law, subsampled_law
+from support.sanitiser_laws import algorithm_4_law, furthest, learner_law
 from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
@@ -19,53 +19,55 @@ FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
 DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]
 
 
-def tallied(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
-    """How often each point comes with label 0, and with label 1."""
+def tally(data: list[tuple[int, int]]) -> tuple[np.ndarray, np.ndarray]:
+    """The number of occurrences of each point with label 0, and with label 1."""
     table = np.zeros((2, 3), int)
     for x, y in data:
         table[y, x] += 1
     return table[0], table[1]
 
 
-def learned(
+def learn_repeatedly(
     learner: EmpiricalLearner, rng: np.random.Generator, games: int, allowed: np.ndarray | None = None
 ) -> np.ndarray:
-    zeros, ones = (np.tile(row, (games, 1)) for row in tallied(DATA))
+    zeros, ones = (np.tile(row, (games, 1)) for row in tally(DATA))
     mask = np.ones(len(FUNCTIONS), bool) if allowed is None else allowed
     return learner.learn(rng, FUNCTIONS, zeros, ones, np.tile(mask, (games, 1)))
 
 
 @statistical(rate=RATE)
-def test_the_exponential_learner_has_its_law(rng: np.random.Generator) -> None:
-    found = learned(ExponentialLearner(0.7), rng, 400_000)
+def test_the_exponential_learner_follows_its_distribution(rng: np.random.Generator) -> None:
+    found = learn_repeatedly(ExponentialLearner(0.7), rng, 400_000)
     law = learner_law(FUNCTIONS, DATA, 0.7)
     check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.01, **SURE)
 
 
 @statistical(rate=RATE)
-def test_algorithm_4_has_its_law(rng: np.random.Generator) -> None:
+def test_algorithm_4_follows_its_distribution(rng: np.random.Generator) -> None:
     """Two of 12 examples are drawn."""
-    found = learned(SubsampledLearner(0.09), rng, 30_000)
-    law = subsampled_law(FUNCTIONS, DATA, 0.09, 1.0)
+    found = learn_repeatedly(SubsampledLearner(0.09), rng, 30_000)
+    law = algorithm_4_law(FUNCTIONS, DATA, 0.09, 1.0)
     check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.04, **SURE)
 
 
 @pytest.mark.parametrize("learner", [ExponentialLearner(0.5), SubsampledLearner(0.1)])
-def test_what_is_not_allowed_is_not_learned(learner: EmpiricalLearner, rng: np.random.Generator) -> None:
-    found = learned(learner, rng, 200, np.array([False, True, False, True]))
+def test_functions_that_are_not_allowed_are_never_learned(
+    learner: EmpiricalLearner, rng: np.random.Generator
+) -> None:
+    found = learn_repeatedly(learner, rng, 200, np.array([False, True, False, True]))
     assert set(found.tolist()) == {1, 3}
 
 
 @statistical(rate=1e-9)
 def test_the_exponential_learner_errs_within_its_bound(rng: np.random.Generator) -> None:
-    """100,000 runs; a fifth of the bound is exceeded more often than may be."""
+    """100,000 runs; a fifth of the bound is exceeded more often than beta."""
     learner, beta = ExponentialLearner(2.0), 0.05
-    found = learned(learner, rng, 100_000)
+    found = learn_repeatedly(learner, rng, 100_000)
     errors = (FUNCTIONS[:, [x for x, _ in DATA]] != [y for _, y in DATA]).sum(axis=1)
     excess = (errors - errors.min())[found]
     most = stats.binom.isf(1e-9, 100_000, beta)
-    assert np.count_nonzero(excess > learner.excess(4, beta)) <= most
-    assert np.count_nonzero(excess > learner.excess(4, beta) / 5) > most
+    assert np.count_nonzero(excess > learner.excess_errors(4, beta)) <= most
+    assert np.count_nonzero(excess > learner.excess_errors(4, beta) / 5) > most
 
 
 @pytest.mark.parametrize("size", [10, 11])
@@ -75,7 +77,7 @@ def test_algorithm_4_is_as_private_as_claimed(size: int) -> None:
     claim = SubsampledLearner(0.1).guarantee(size)
     assert claim.delta == 0
     data = [DATA[i % len(DATA)] for i in range(size)]
-    laws = [subsampled_law(FUNCTIONS, [first, *data[1:]], 0.1, 1.0) for first in examples]
+    laws = [algorithm_4_law(FUNCTIONS, [first, *data[1:]], 0.1, 1.0) for first in examples]
     assert 0.01 < furthest(laws) <= claim.epsilon
 
 
@@ -89,9 +91,9 @@ def test_the_claim_of_algorithm_4_is_below_the_one_printed_in_its_proof() -> Non
 
 def test_bad_parameters_are_refused(rng: np.random.Generator) -> None:
     for rate in (0.0, 0.2, math.nan):
-        with pytest.raises(InvalidArgument, match=r"rate must be positive and at most 0.1, got"):
+        with pytest.raises(InvalidArgument, match=r"rate must be (more than 0|at most 0.1), got"):
             SubsampledLearner(rate)
-    with pytest.raises(InvalidArgument, match=r"rate = 0.05 needs at least 20 examples, got 12"):
-        learned(SubsampledLearner(0.05), rng, 1)
+    with pytest.raises(InvalidArgument, match=r"rate=0.05 needs at least 20 examples, got 12"):
+        learn_repeatedly(SubsampledLearner(0.05), rng, 1)
     with pytest.raises(InvalidArgument, match="epsilon must be positive and finite, got 0"):
         ExponentialLearner(0)

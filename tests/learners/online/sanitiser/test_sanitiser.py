@@ -1,4 +1,4 @@
-"""The sanitiser and its parts: laws and privacy on tiny instances, accuracy, rounding."""
+"""The sanitiser and its parts: distributions and privacy on tiny instances, accuracy, rounding."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.mechanism_laws import RATE, SURE
 from support.sanitiser_laws import Law, discriminator_law, furthest
-from support.statistical import check_counts, rejected, statistical
+from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
@@ -23,14 +23,14 @@ from learners.online.sanitiser import (
     WIN,
     Discriminator,
     ExponentialLearner,
-    Generator,
+    ProposalGenerator,
     Sanitiser,
     SubsampledLearner,
-    labelled,
-    rounded,
+    error_functions,
+    round_to_counts,
     rounding_error,
 )
-from learners.online.sanitiser.generator import most_updates
+from learners.online.sanitiser.generator import answers_bound
 
 FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
 BOTH = np.concatenate([FUNCTIONS, ~FUNCTIONS])
@@ -39,7 +39,7 @@ POINTS = [0, 0, 1, 2, 2, 2]
 UNIFORM = [1 / 3] * 3
 
 
-def tallied(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
+def tally(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
     return np.tile(np.bincount(points, minlength=3), (games, 1))
 
 
@@ -47,13 +47,13 @@ def tallied(points: tuple[int, ...] | list[int], games: int = 1) -> np.ndarray:
 
 
 def answers(rng: np.random.Generator, epsilon: float, proposal: list[float]) -> np.ndarray:
-    found = Discriminator(BOTH, ALPHA, epsilon, ExponentialLearner(epsilon))
+    discriminator = Discriminator(BOTH, ALPHA, epsilon, ExponentialLearner(epsilon))
     games = 400_000
-    told = found.respond(rng, tallied(POINTS, games), np.tile(proposal, (games, 1)))
-    return np.bincount(told + 1, minlength=5)
+    functions = discriminator.respond(rng, tally(POINTS, games), np.tile(proposal, (games, 1)))
+    return np.bincount(functions + 1, minlength=5)
 
 
-def told_law(epsilon: float, proposal: list[float]) -> list[float]:
+def answer_distribution(epsilon: float, proposal: list[float]) -> list[float]:
     law = discriminator_law(BOTH, POINTS, proposal, ALPHA, epsilon)
     return [law[row] for row in range(-1, 4)]
 
@@ -61,13 +61,15 @@ def told_law(epsilon: float, proposal: list[float]) -> list[float]:
 @pytest.mark.parametrize("proposal", [UNIFORM, [0.9, 0.05, 0.05], [0.0, 0.0, 1.0]])
 @statistical(rate=RATE)
 def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float]) -> None:
-    check_counts(answers(rng, STEP, proposal), told_law(STEP, proposal), effect=0.01, **SURE)
+    check_counts(answers(rng, STEP, proposal), answer_distribution(STEP, proposal), effect=0.01, **SURE)
 
 
 @statistical(rate=2 * RATE)
-def test_answers_of_other_noise_would_be_noticed(rng: np.random.Generator) -> None:
-    with rejected():
-        check_counts(answers(rng, 1.2 * STEP, UNIFORM), told_law(STEP, UNIFORM), effect=0.01, **SURE)
+def test_answers_of_other_noise_is_detected(rng: np.random.Generator) -> None:
+    with expect_rejection():
+        check_counts(
+            answers(rng, 1.2 * STEP, UNIFORM), answer_distribution(STEP, UNIFORM), effect=0.01, **SURE
+        )
 
 
 @pytest.mark.parametrize("proposal", [UNIFORM, [0.8, 0.1, 0.1], [0.1, 0.1, 0.8]])
@@ -86,13 +88,13 @@ def test_an_answer_is_as_private_as_its_three_steps(proposal: list[float]) -> No
 
 
 @given(seed=st.integers(0, 10**6), alpha=st.floats(0.05, 0.5))
-def test_a_right_discriminator_wins_within_the_bound(seed: int, alpha: float) -> None:
+def test_a_correct_discriminator_wins_within_the_bound(seed: int, alpha: float) -> None:
     rng = np.random.default_rng(seed)
     functions = rng.integers(0, 2, size=(20, 8)).astype(bool)
     functions = np.concatenate([functions, ~functions])
     data = rng.dirichlet(np.full(8, 0.2))
-    generator = Generator(1, 8, rate=2 * alpha)
-    for _ in range(most_updates(8, alpha) + 1):
+    generator = ProposalGenerator(1, 8, rate=2 * alpha)
+    for _ in range(answers_bound(8, alpha) + 1):
         gaps = functions @ (data - generator.proposals[0])
         found = np.flatnonzero(gaps >= alpha / 2)
         if not found.size:
@@ -101,12 +103,12 @@ def test_a_right_discriminator_wins_within_the_bound(seed: int, alpha: float) ->
     assert not found.size
 
 
-def test_rates_at_which_nothing_bounds_the_updates_are_refused() -> None:
-    assert most_updates(32, 0.1) == math.floor(2 * math.log(32) / 0.01)
-    assert most_updates(32, 0.1, rate=0.1) > most_updates(32, 0.1)
+def test_rates_without_a_bound_are_refused() -> None:
+    assert answers_bound(32, 0.1) == math.floor(2 * math.log(32) / 0.01)
+    assert answers_bound(32, 0.1, rate=0.1) > answers_bound(32, 0.1)
     for rate in (0.0, 0.4, 1.0):
         with pytest.raises(InvalidArgument, match="rate must be more than 0 and less than 4·alpha, got"):
-            most_updates(32, 0.1, rate)
+            answers_bound(32, 0.1, rate)
 
 
 # --- the sanitiser ------------------------------------------------------------------------------------------
@@ -117,7 +119,8 @@ def sanitiser(**change: Any) -> Sanitiser:
 
 
 def two_calls_law(points: tuple[int, ...] | list[int], step: float) -> Law:
-    """Of the transcript of two calls, as the number 5·first + second + 6; 0 where the first is WIN."""
+    """The distribution of transcripts of two calls, numbered 5·first + second + 6, or 0 if the first is
+    WIN."""
     law: Law = {}
     first = discriminator_law(BOTH, points, UNIFORM, ALPHA, step)
     for row, p in first.items():
@@ -132,9 +135,9 @@ def two_calls_law(points: tuple[int, ...] | list[int], step: float) -> Law:
 
 @statistical(rate=RATE)
 def test_distributions_follow_the_law_of_the_transcripts(rng: np.random.Generator) -> None:
-    """Transcripts that end in one distribution are one cell."""
+    """Transcripts with the same final distribution share a cell."""
     spec, games = sanitiser(), 400_000
-    found = spec.run(rng, tallied(POINTS, games))
+    found = spec.run(rng, tally(POINTS, games))
     weights = {0: np.zeros(3)}
     for row, other in itertools.product(range(4), range(-1, 4)):
         second = BOTH[other] if other != WIN else np.zeros(3)
@@ -164,14 +167,14 @@ def test_two_calls_are_as_private_as_claimed() -> None:
     assert claim.epsilon / 4 < worst <= claim.epsilon
 
 
-def test_the_claim_is_composed_of_what_is_run() -> None:
+def test_the_claim_is_the_composition_of_the_steps() -> None:
     spec = sanitiser(epsilon=1.0, delta=1e-6, calls=100)
     assert spec.guarantee(50) == best_composition(300, spec.step, slack=1e-6)
     assert spec.guarantee(50).epsilon <= 1.0
     assert best_composition(300, 1.001 * spec.step, slack=1e-6).epsilon > 1.0
 
 
-def test_another_learner_is_paid_for_on_top() -> None:
+def test_the_cost_of_another_learner_is_added() -> None:
     learner = SubsampledLearner(0.01)
     spec = sanitiser(epsilon=1.0, delta=1e-6, calls=5, learner=learner)
     steps = best_composition(10, spec.step, slack=5e-7)
@@ -190,12 +193,12 @@ def test_the_sanitiser_runs_with_algorithm_4(rng: np.random.Generator) -> None:
 
 @pytest.mark.parametrize("concepts", [Thresholds(range(4)), Intervals(range(4))], ids=str)
 @statistical(rate=1e-9)
-def test_errors_are_within_alpha_where_the_theorem_says_so(
+def test_errors_are_within_alpha_at_the_theorem_s_sample_size(
     concepts: Thresholds | Intervals, rng: np.random.Generator
 ) -> None:
     """500 datasets; an eighth of alpha is exceeded more often than beta."""
     beta, games = 0.1, 500
-    functions = labelled(labellings(concepts))
+    functions = error_functions(labellings(concepts))
     spec = Sanitiser(functions, epsilon=2.0, delta=1e-6, alpha=0.4)
     size = int(spec.sample_size(beta))
     counts = rng.multinomial(size, rng.dirichlet(np.full(8, 0.1), size=games))
@@ -206,7 +209,7 @@ def test_errors_are_within_alpha_where_the_theorem_says_so(
     assert np.count_nonzero(worst > spec.alpha / 8) > most
 
 
-def test_nothing_is_promised_of_few_calls() -> None:
+def test_few_calls_have_no_error_bound() -> None:
     assert sanitiser().sample_size(0.1) == math.inf
     full = sanitiser(calls=None)
     assert full.sample_size(0.1) < math.inf
@@ -222,13 +225,15 @@ def errors(spec: Sanitiser, distribution: np.ndarray, counts: np.ndarray) -> np.
 
 @pytest.mark.parametrize("games", [0, 1, 3])
 def test_any_number_of_games(games: int, rng: np.random.Generator) -> None:
-    found = sanitiser().run(rng, tallied(POINTS, games))
+    found = sanitiser().run(rng, tally(POINTS, games))
     assert found.distribution.shape == (games, 3)
     assert found.won.shape == (games,)
 
 
 def test_games_with_other_numbers_of_examples_are_refused(rng: np.random.Generator) -> None:
-    with pytest.raises(InvalidArgument, match="games that are sanitised together have equally many examples"):
+    with pytest.raises(
+        InvalidArgument, match="all games that are sanitised together must have the same number of examples"
+    ):
         sanitiser().run(rng, np.array([[1, 1, 0], [1, 0, 0]]))
 
 
@@ -238,8 +243,8 @@ def test_games_with_other_numbers_of_examples_are_refused(rng: np.random.Generat
         ({"epsilon": 0}, "epsilon must be positive and finite, got 0"),
         ({"alpha": -1}, "alpha must be positive and finite, got -1"),
         ({"rate": 0.0}, "rate must be positive and finite, got 0.0"),
-        ({"delta": 1}, "delta must be a probability below 1, got 1"),
-        ({"calls": 0}, "there is at least one call, got 0"),
+        ({"delta": 1}, "delta must be less than 1, got 1"),
+        ({"calls": 0}, "calls must be at least 1, got 0"),
     ],
 )
 def test_bad_parameters_are_refused(change: dict[str, Any], message: str) -> None:
@@ -250,9 +255,9 @@ def test_bad_parameters_are_refused(change: dict[str, Any], message: str) -> Non
 # --- labels, and synthetic data -----------------------------------------------------------------------------
 
 
-def test_a_labelled_function_tells_where_its_concept_errs() -> None:
+def test_error_functions_are_1_where_the_concept_errs() -> None:
     concepts = labellings(Intervals(range(5)))
-    functions = labelled(concepts)
+    functions = error_functions(concepts)
     for (c, concept), x, y in itertools.product(enumerate(concepts), range(5), range(2)):
         assert functions[c, y * 5 + x] == (concept[x] != y)
 
@@ -262,7 +267,7 @@ def test_synthetic_data_follow_the_distribution(seed: int, size: int, points: in
     rng = np.random.default_rng(seed)
     distribution = rng.dirichlet(np.full(points, 0.3), size=4)
     functions = rng.integers(0, 2, size=(30, points)).astype(bool)
-    counts = rounded(distribution, size)
+    counts = round_to_counts(distribution, size)
     assert (counts >= 0).all()
     assert (counts.sum(axis=1) == size).all()
     moved = np.abs((counts / size - distribution) @ functions.T).max()

@@ -1,4 +1,4 @@
-"""Ensembles: how samples are parted, what neighbours share, how often teachers are trained, their votes."""
+"""Ensembles: how samples are divided, what neighbours share, how often teachers are trained, their votes."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from arena.concepts import Thresholds
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from learners.pate.ensemble import Ensemble, Minimiser, Teacher
-from learners.pate.ensemble.ensemble import _trained, parts_of, trained
-from learners.pate.ensemble.teacher import Taught
+from learners.pate.ensemble.ensemble import _train, divide_sample, train_ensemble
+from learners.pate.ensemble.teacher import TrainedTeacher
 from learners.pate.pate_gaussian import PateGaussian
 
 
@@ -30,7 +30,7 @@ def samples(draw: st.DrawFn) -> Sample:
 
 
 def plain_parts(sample: Sample, size: int, split: int) -> list[list[tuple[float, int]]]:
-    """The same split, one example after the other."""
+    """The same division, one example after the other."""
     points, labels = sample.rows()
     order = np.random.default_rng([split, sample.size]).permutation(sample.size)
     parts: list[list[tuple[float, int]]] = [[] for _ in range(size)]
@@ -45,19 +45,19 @@ def rows_of(sample: Sample) -> list[tuple[float, int]]:
 
 
 @given(samples(), st.integers(1, 8), st.integers(0, 3))
-def test_parts_are_those_of_the_plain_split(sample: Sample, size: int, split: int) -> None:
+def test_parts_equal_a_plain_division(sample: Sample, size: int, split: int) -> None:
     size = min(size, sample.size)
-    parts = parts_of(sample, size, split)
+    parts = divide_sample(sample, size, split)
     assert [rows_of(part) for part in parts] == plain_parts(sample, size, split)
 
 
 @given(samples(), st.integers(1, 8))
 def test_parts_are_even_disjoint_and_cover_the_sample(sample: Sample, size: int) -> None:
     size = min(size, sample.size)
-    parts = parts_of(sample, size, 0)
+    parts = divide_sample(sample, size, 0)
     assert max(part.size for part in parts) - min(part.size for part in parts) <= 1
     assert sorted(row for part in parts for row in rows_of(part)) == sorted(rows_of(sample))
-    assert all(part.distinct()._runs_joined()[2].tolist() == part.counts.tolist() for part in parts)
+    assert all(part.distinct()._merge_runs()[2].tolist() == part.counts.tolist() for part in parts)
 
 
 @given(samples(), st.integers(1, 8), st.data())
@@ -65,25 +65,25 @@ def test_neighbours_share_all_parts_but_one(sample: Sample, size: int, data: st.
     size = min(size, sample.size)
     run = data.draw(st.integers(0, len(sample.counts) - 1))
     other = sample.replace_one(run, data.draw(st.integers(0, 3)), data.draw(st.integers(0, 1)))
-    pairs = zip(parts_of(sample, size, 1), parts_of(other, size, 1), strict=True)
+    pairs = zip(divide_sample(sample, size, 1), divide_sample(other, size, 1), strict=True)
     assert sum(one != two for one, two in pairs) == (sample != other)
 
 
-def test_the_split_depends_on_the_size_and_the_seed_alone() -> None:
-    """Positions go to the same teachers whatever lies there; another seed or size deals them otherwise."""
+def test_the_division_depends_only_on_the_size_and_the_seed() -> None:
+    """Positions go to the same teachers for all samples; another seed or size divides them differently."""
 
-    def dealt(labels: np.ndarray, split: int) -> list[list[float]]:
+    def divide_plainly(labels: np.ndarray, split: int) -> list[list[float]]:
         sample = Sample(np.arange(len(labels), dtype=float), labels)
-        return [part.points.tolist() for part in parts_of(sample, 5, split)]
+        return [part.points.tolist() for part in divide_sample(sample, 5, split)]
 
     zeros, coins = np.zeros(20, int), np.arange(20) % 2
-    assert dealt(zeros, 0) == dealt(coins, 0)
-    assert dealt(zeros, 0) != dealt(zeros, 1)
-    assert dealt(zeros, 0) != dealt(np.zeros(21, int), 0)
+    assert divide_plainly(zeros, 0) == divide_plainly(coins, 0)
+    assert divide_plainly(zeros, 0) != divide_plainly(zeros, 1)
+    assert divide_plainly(zeros, 0) != divide_plainly(np.zeros(21, int), 0)
 
 
 def test_equal_parts_are_one_object() -> None:
-    parts = parts_of(Sample([0.0, 1.0], [0, 1], [50, 50]), 100, 0)
+    parts = divide_sample(Sample([0.0, 1.0], [0, 1], [50, 50]), 100, 0)
     assert len({id(part) for part in parts}) == 2
 
 
@@ -91,8 +91,8 @@ def test_equal_parts_are_one_object() -> None:
 
 
 @attrs.frozen
-class Counting(Teacher):
-    """Notes what it is trained on."""
+class CountingTeacher(Teacher):
+    """Records the samples on which it is trained."""
 
     seen: list[Sample] = attrs.field(factory=list, eq=False, repr=False)
     number: int = 0
@@ -101,24 +101,24 @@ class Counting(Teacher):
     def point_shape(self) -> tuple[int, ...]:
         return ()
 
-    def train(self, sample: Sample) -> Taught:
+    def train(self, sample: Sample) -> TrainedTeacher:
         self.seen.append(sample)
         return lambda points: np.asarray(points) >= sample.points[sample.labels == 1].min(initial=np.inf)
 
 
 @pytest.fixture
-def counting() -> Iterator[Counting]:
-    trained.cache_clear()
-    _trained.cache_clear()
-    yield Counting()
-    trained.cache_clear()
-    _trained.cache_clear()
+def counting() -> Iterator[CountingTeacher]:
+    train_ensemble.cache_clear()
+    _train.cache_clear()
+    yield CountingTeacher()
+    train_ensemble.cache_clear()
+    _train.cache_clear()
 
 
 DISTINCT = Sample(np.arange(60.0), np.arange(60) % 2)
 
 
-def test_two_worlds_train_one_teacher_more_than_one(counting: Counting) -> None:
+def test_two_worlds_need_one_more_teacher_than_one_world(counting: CountingTeacher) -> None:
     learner = PateGaussian(teacher=counting, teachers=10)
     two_worlds = DISTINCT, DISTINCT.replace_one(30, 5.5, 0)
     for games in (1, 2, 64):
@@ -128,7 +128,7 @@ def test_two_worlds_train_one_teacher_more_than_one(counting: Counting) -> None:
     assert len(counting.seen) == 11
 
 
-def test_an_audit_trains_each_teacher_once_however_many_blocks(counting: Counting) -> None:
+def test_an_audit_trains_each_teacher_once(counting: CountingTeacher) -> None:
     learner = PateGaussian(teacher=counting, teachers=6, queries=2)
     play(learner, SmallMargin(learner=learner, sample=DISTINCT), Voting(), games=2, seed=0)
     found = len(counting.seen)  # nature's own trials among them
@@ -150,8 +150,8 @@ def test_fewer_examples_than_teachers_are_refused() -> None:
         r"3 teachers need at least as many examples, got 2\. Set teachers to 2 or less, or give more data\."
     )
     with pytest.raises(Unsupported, match=message):
-        trained(Minimiser(Thresholds()), Sample([0.0, 1.0], [0, 1]), 3, 0)
-    assert len(trained(Minimiser(Thresholds()), Sample([0.0, 1.0], [0, 1]), 2, 0).teachers) == 2
+        train_ensemble(Minimiser(Thresholds()), Sample([0.0, 1.0], [0, 1]), 3, 0)
+    assert len(train_ensemble(Minimiser(Thresholds()), Sample([0.0, 1.0], [0, 1]), 2, 0).teachers) == 2
 
 
 # --- votes ------------------------------------------------------------------------------------------------
@@ -160,18 +160,18 @@ def test_fewer_examples_than_teachers_are_refused() -> None:
 @given(samples(), st.integers(1, 8))
 def test_votes_are_those_of_each_teacher(sample: Sample, size: int) -> None:
     size = min(size, sample.size)
-    ensemble = trained(Minimiser(Thresholds()), sample, size, 0)
+    ensemble = train_ensemble(Minimiser(Thresholds()), sample, size, 0)
     points = np.array([-1.0, 0.0, 1.5, 3.0])
     votes = ensemble.votes(points)
     assert votes.shape == (size, 4)
-    for vote, part in zip(votes, parts_of(sample, size, 0), strict=True):
+    for vote, part in zip(votes, divide_sample(sample, size, 0), strict=True):
         points_of, labels = part.rows()
         threshold = Thresholds().erm(points_of, labels)
         assert vote.tolist() == (points >= threshold).tolist()
     assert ensemble.ones(points).tolist() == votes.sum(axis=0).tolist()
 
 
-def test_teachers_that_are_one_object_vote_as_often_as_they_are_there() -> None:
+def test_teachers_that_are_one_object_vote_several_times() -> None:
     def yes(points: np.ndarray) -> np.ndarray:
         return np.ones(len(points), bool)
 

@@ -17,9 +17,9 @@ from arena.concepts import FiniteClass, Thresholds
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.ensemble.margins import (
     Margins,
-    expected_margins,
+    estimate_margins,
     fresh_parts,
-    realised_margin,
+    margin_of_votes,
     vote_error,
 )
 
@@ -29,15 +29,15 @@ POINTS = np.arange(4)
 
 
 def test_realised_margins() -> None:
-    assert realised_margin(np.array([0, 1, 2, 5]), 5).tolist() == [5, 3, 1, 5]
-    assert realised_margin(np.array([2]), 4).tolist() == [0]
+    assert margin_of_votes(np.array([0, 1, 2, 5]), 5).tolist() == [5, 3, 1, 5]
+    assert margin_of_votes(np.array([2]), 4).tolist() == [0]
 
 
 # --- Example 1: voting fails --------------------------------------------------------------------------------
 
 
 def chances_of_concepts(size: int) -> np.ndarray:
-    """(3,): how often each is the minimiser for `size` uniform points that are all labelled 1."""
+    """(3,): the probability that each is the minimiser, for `size` uniform points labelled 1."""
     found = np.zeros(3)
     for drawn in product(POINTS, repeat=size):
         concept = FAILS.concepts.erm(np.array(drawn), np.ones(size, int))
@@ -46,7 +46,7 @@ def chances_of_concepts(size: int) -> np.ndarray:
 
 
 def error_of_vote(chances: np.ndarray, teachers: int) -> float:
-    """The expected share of points at which less than half of the teachers say 1."""
+    """The expected share of points to which less than half of the teachers give label 1."""
     ones = chances @ FAILS.concepts.matrix
     return float(np.mean([binom.cdf(math.ceil(teachers / 2) - 1, teachers, p) for p in ones]))
 
@@ -58,7 +58,7 @@ def test_every_concept_is_wrong_about_half(size: int) -> None:
 
 
 def test_the_vote_is_wrong_about_three_quarters_in_the_limit() -> None:
-    """With uniform minimisers a point but the first gets 1 from a third of the teachers: ξ = 1/6."""
+    """With uniform minimisers every point except the first gets 1 from a third of the teachers: ξ = 1/6."""
     uniform = np.full(3, 1 / 3)
     errors = [error_of_vote(uniform, teachers) for teachers in (1, 9, 101, 1_001)]
     assert errors == sorted(errors)
@@ -70,11 +70,11 @@ def test_the_vote_is_wrong_about_three_quarters_in_the_limit() -> None:
 
 
 @statistical(rate=4 * RATE)
-def test_expected_margins_are_those_of_the_minimisers_law(rng) -> None:
-    """Fresh samples of three points: the shares of the teachers are the chances of concepts, worked out."""
+def test_expected_margins_follow_the_distribution_of_minimisers(rng) -> None:
+    """Fresh samples of three points: the shares of teachers are the probabilities of concepts."""
     teachers = 8_000
     fresh = (Sample(rng.integers(0, 4, 3), [1, 1, 1]) for _ in range(teachers))
-    found = expected_margins(FAILS, fresh, POINTS)
+    found = estimate_margins(FAILS, fresh, POINTS)
     exact = chances_of_concepts(3) @ FAILS.concepts.matrix
     for share, chance in zip(found.mean, exact, strict=True):
         check_mean(
@@ -85,10 +85,10 @@ def test_expected_margins_are_those_of_the_minimisers_law(rng) -> None:
             effect=0.08,
             power=1 - RATE,
         )
-    assert found.expected == pytest.approx(np.abs(exact - 0.5), abs=found.off(RATE))
-    clear = np.abs(exact - 0.5) > found.off(RATE)
+    assert found.expected == pytest.approx(np.abs(exact - 0.5), abs=found.error(RATE))
+    clear = np.abs(exact - 0.5) > found.error(RATE)
     assert clear.sum() == 3
-    assert (found.limit == (exact >= 0.5))[clear].all()
+    assert (found.majority_limit == (exact >= 0.5))[clear].all()
 
 
 # --- Example 2: voting wins ---------------------------------------------------------------------------------
@@ -122,8 +122,8 @@ def test_nu_is_the_share_of_points_at_most_xi_from_a_tie() -> None:
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_the_band_holds_the_truth(seed: int) -> None:
-    """Points with a chance of 1 that is uniform: P[Δ ≤ ξ] = 2ξ. At 1e-6, no seed should miss."""
+def test_the_band_contains_the_true_value(seed: int) -> None:
+    """Points whose probability of label 1 is uniform: P[Δ ≤ ξ] = 2ξ. At 1e-6, no seed should fail."""
     rng = np.random.default_rng(seed)
     chance = rng.random(3_000)
     margins = Margins(rng.binomial(2_000, chance) / 2_000, 2_000)
@@ -144,19 +144,19 @@ def test_fresh_parts_are_drawn_from_the_sample(rng) -> None:
 
 
 def test_a_realizable_problem_has_a_high_margin(rng) -> None:
-    """Thresholds at 1/2: only points near 1/2 divide the teachers."""
+    """Thresholds at 1/2: teachers disagree only near 1/2."""
     points = rng.random(4_000)
     sample = Sample(points, points >= 0.5)
     for teacher in (Minimiser(Thresholds()), Teacher.from_text("LogisticRegression(C=100)")):
         asked = rng.random(200)
-        margins = expected_margins(teacher, fresh_parts(sample, 40, 30, rng), asked)
+        margins = estimate_margins(teacher, fresh_parts(sample, 40, 30, rng), asked)
         nu = margins.high_margin(0.4).nu[0]
         assert nu < 0.15
-        assert (margins.limit == (asked >= 0.5)).mean() > 0.95
+        assert (margins.majority_limit == (asked >= 0.5)).mean() > 0.95
 
 
 def test_refusals() -> None:
     with pytest.raises(InvalidArgument, match="margins need at least one sample to train on, got 0"):
-        expected_margins(FAILS, [], POINTS)
-    with pytest.raises(InvalidArgument, match="miss must be between 0 and 1, got 0"):
+        estimate_margins(FAILS, [], POINTS)
+    with pytest.raises(InvalidArgument, match="miss must be more than 0, got 0"):
         Margins(np.array([0.5]), 3).high_margin(0.1, miss=0)

@@ -1,4 +1,4 @@
-"""Teachers: their texts, what is refused, and that training is the same again."""
+"""Teachers: their texts, refusals, and deterministic training."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ def refusal(text: str) -> str:
         ("MLPClassifier(hidden_layer_sizes=(4, 4), max_iter=5):1_000", (1_000,)),
     ],
 )
-def test_texts_name_teachers(text: str, shape: tuple[int, ...]) -> None:
+def test_texts_describe_teachers(text: str, shape: tuple[int, ...]) -> None:
     teacher = Teacher.from_text(text)
     assert teacher.point_shape == shape
     assert Teacher.from_text(str(teacher)) == teacher
     assert isinstance(teacher, Classifier if text[0].isupper() or text.startswith("sklearn") else Minimiser)
 
 
-def test_a_class_of_a_finite_domain_tells_it() -> None:
+def test_a_class_has_its_finite_domain() -> None:
     assert Teacher.from_text("points:1..3").domain == (1, 2, 3)
     assert Teacher.from_text("thresholds").domain is None
     assert Teacher.from_text("GaussianNB").domain is None
@@ -75,8 +75,8 @@ def test_the_command_line_reads_them() -> None:
 # --- refusals -----------------------------------------------------------------------------------------------
 
 NAMED = "Name its module too, as in sklearn.linear_model.LogisticRegression."
-WRITTEN = "a classifier is written as its name, settings in brackets, and features after a colon, got"
-PLAIN = "the settings of a classifier are names with plain values, got"
+WRITTEN = "a classifier is written as its name, settings in parentheses, and features after a colon, got"
+PLAIN = "the settings of a classifier must be names with literal values, got"
 
 
 @pytest.mark.parametrize(
@@ -120,21 +120,21 @@ PLAIN = "the settings of a classifier are names with plain values, got"
         ),
         (
             "SVC(c=1)",
-            "SVC cannot be made (TypeError: SVC.__init__() got an unexpected keyword argument 'c'). "
+            "SVC cannot be constructed (TypeError: SVC.__init__() got an unexpected keyword argument 'c'). "
             "Check its settings.",
         ),
         (
             "VotingClassifier:2",
-            "VotingClassifier cannot be made (TypeError: VotingClassifier.__init__() missing 1 required "
-            "positional argument: 'estimators'). Check its settings.",
+            "VotingClassifier cannot be constructed (TypeError: VotingClassifier.__init__() missing 1 "
+            "required positional argument: 'estimators'). Check its settings.",
         ),
         (
             "RandomForestClassifier(random_state=None):2",
-            "training draws no coins of its own, got 'random_state=None'. Set it to a number.",
+            "training must be deterministic, got 'random_state=None'. Set it to a number.",
         ),
     ],
 )
-def test_texts_that_name_none_are_refused(text: str, message: str) -> None:
+def test_invalid_texts_are_refused(text: str, message: str) -> None:
     assert refusal(text) == message
 
 
@@ -148,9 +148,9 @@ def test_a_class_of_small_letters_may_be_a_classifier() -> None:
 def test_without_scikit_learn_classifiers_are_refused_and_classes_are_not(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    from learners.pate.ensemble.teacher import _class_at
+    from learners.pate.ensemble.teacher import _find_class
 
-    _class_at.cache_clear()
+    _find_class.cache_clear()
     find = importlib.util.find_spec
     monkeypatch.setattr(
         importlib.util, "find_spec", lambda name, *rest: None if name == "sklearn" else find(name, *rest)
@@ -162,7 +162,7 @@ def test_without_scikit_learn_classifiers_are_refused_and_classes_are_not(
     assert "Did you mean" not in refusal("gaussiannb")
 
 
-FEWER = "Give each teacher more examples (fewer teachers), or take another classifier."
+FEWER = "Give each teacher more examples (fewer teachers), or use another classifier."
 
 
 @pytest.mark.parametrize(
@@ -180,11 +180,11 @@ FEWER = "Give each teacher more examples (fewer teachers), or take another class
         ),
         (
             "DummyClassifier(strategy='uniform'):2",
-            f"DummyClassifier does not label a point the same each time. {FEWER}",
+            f"DummyClassifier must label a point the same way each time. {FEWER}",
         ),
     ],
 )
-def test_what_cannot_be_trained_is_refused(text: str, message: str) -> None:
+def test_classifiers_that_cannot_be_trained_are_refused(text: str, message: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
         Teacher.from_text(text).train(PLANE)
     # Releases of scikit-learn word their errors otherwise.
@@ -194,7 +194,7 @@ def test_what_cannot_be_trained_is_refused(text: str, message: str) -> None:
 
 
 class Number:
-    """Predicts a number that is no label."""
+    """Predicts a number that is not a label."""
 
     def fit(self, points: np.ndarray, labels: np.ndarray) -> None:
         pass
@@ -203,13 +203,15 @@ class Number:
         return np.full(len(points), 0.25)
 
 
-def test_what_predicts_no_labels_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("learners.pate.ensemble.teacher._class_at", lambda path: Number)
-    with pytest.raises(InvalidArgument, match=r"Number predicts no labels, got \[0.25, 0.25, 0.25\]"):
+def test_classifiers_that_predict_other_labels_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("learners.pate.ensemble.teacher._find_class", lambda path: Number)
+    with pytest.raises(
+        InvalidArgument, match=r"Number must predict labels 0 and 1, got \[0.25, 0.25, 0.25\]"
+    ):
         Classifier("Number", (), 2).train(PLANE)
 
 
-def test_points_that_are_no_numbers_come_to_no_teacher() -> None:
+def test_points_that_are_not_numbers_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="points must be finite: no NaN, no infinity, got nan"):
         Sample([np.nan, 1.0], [0, 1])
 
@@ -227,7 +229,7 @@ def test_points_that_are_no_numbers_come_to_no_teacher() -> None:
         "KNeighborsClassifier:2",
     ],
 )
-def test_training_is_the_same_again_whatever_was_drawn_before(text: str) -> None:
+def test_training_is_deterministic(text: str) -> None:
     teacher = Teacher.from_text(text)
     first = teacher.train(PLANE)(GRID)
     np.random.seed(99)  # noqa: NPY002 - which must not matter
@@ -237,7 +239,7 @@ def test_training_is_the_same_again_whatever_was_drawn_before(text: str) -> None
 
 
 @pytest.mark.parametrize("label", [0, 1])
-def test_a_sample_of_one_label_makes_a_teacher_that_says_it(label: int) -> None:
+def test_a_sample_of_one_label_gives_a_constant_teacher(label: int) -> None:
     taught = Teacher.from_text("LogisticRegression:2").train(Sample(PLANE.points, np.full(60, label)))
     assert taught(GRID).tolist() == [bool(label)] * 40
 
@@ -250,13 +252,13 @@ def test_a_minimiser_is_the_minimiser_of_its_class() -> None:
     assert taught(points).tolist() == (points >= threshold).tolist()
 
 
-def test_numbers_train_classifiers_too() -> None:
+def test_classifiers_can_be_trained_on_numbers() -> None:
     sample = Sample([0.0, 1.0], [0, 1], [5, 5])
     assert Teacher.from_text("GaussianNB").train(sample)(np.array([0.1, 0.9])).tolist() == [False, True]
 
 
 @pytest.mark.parametrize("text", ["DecisionTreeClassifier(max_depth=2):2", "GaussianNB:2"])
-def test_a_table_of_classifiers_plays(text: str) -> None:
+def test_a_batch_of_classifiers_plays(text: str) -> None:
     learner: Any = PateGaussian(teacher=Teacher.from_text(text), teachers=5, queries=3)
     for sample in (None, PLANE):
         played = play(learner, SmallMargin(learner=learner, sample=sample), Voting(), games=6, seed=1)

@@ -1,4 +1,4 @@
-"""What aggregators share: settings, teachers at a table, votes by point, halts, and the law of answers."""
+"""The base of aggregators: settings, teachers, votes by point, halts, and distribution of answers."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from arena.concepts import Thresholds
 from arena.testing import check_learner
 from learners.pate.ensemble import Minimiser, Teacher, Voters, VotersState, VotingLaw
 from learners.pate.ensemble import voters as module
-from learners.pate.ensemble.ensemble import trained
+from learners.pate.ensemble.ensemble import train_ensemble
 from learners.pate.ensemble.voters import VoteCounts
 
 
 class ShownState(VotersState):
-    """Says whether most teachers say 1, without noise."""
+    """Answers with the majority of the teachers, without noise."""
 
     def _answer(self, ones: np.ndarray) -> np.ndarray:
         return 2 * ones >= self._spec.teachers
@@ -31,14 +31,14 @@ class ShownLaw(VotingLaw):
     def start(self) -> np.ndarray:
         return np.ones(1)
 
-    def _after(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
+    def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         one = (2 * ones >= self._spec.teachers).astype(float)
         return np.stack([1 - one, one])[:, :, None] * measure
 
 
 @attrs.frozen
 class Shown(Voters):
-    """The bare majority: the smallest aggregator there is."""
+    """The majority without noise, a minimal aggregator."""
 
     name = "shown"
     theorem = "none"
@@ -77,12 +77,12 @@ def test_an_aggregator_of_a_few_lines_conforms(teacher: str) -> None:
     ("settings", "message"),
     [
         ({"teachers": 0}, "teachers must be at least 1, got 0"),
-        ({"teachers": 2.0}, "teachers must be a whole number, got 2.0"),
+        ({"teachers": 2.0}, "teachers must be an integer, got 2.0"),
         ({"queries": 0}, "queries must be at least 1, got 0"),
         ({"split": -1}, "split must be at least 0, got -1"),
         (
             {"teacher": "thresholds"},
-            r"teacher must be a Teacher, got 'thresholds'. Write Teacher.from_text\(...\) around its text.",
+            r"teacher must be a Teacher, got 'thresholds'. Use Teacher.from_text\(...\) for a text.",
         ),
     ],
 )
@@ -96,7 +96,7 @@ def test_points_of_another_shape_are_refused() -> None:
         Shown(teacher=PLANE, teachers=2).ensemble(LINE)
 
 
-def test_a_spec_tells_its_class_and_shape() -> None:
+def test_a_learner_has_its_class_and_shape() -> None:
     assert Shown().concepts == Thresholds()
     assert Shown(teacher=PLANE).point_shape == (2,)
     of_classifiers = Shown(teacher=Teacher.from_text("GaussianNB:7"))
@@ -120,10 +120,10 @@ def test_all_games_halt_after_the_last_answer() -> None:
 
 
 def plain_ones(samples: Sequence[Sample], which: np.ndarray, x: np.ndarray) -> list[int]:
-    """The votes of each game, one teacher after the other."""
+    """The votes in each game, one teacher after the other."""
     found = []
     for game, point in enumerate(x):
-        ensemble = trained(Minimiser(Thresholds()), samples[which[game]], 9, 0)
+        ensemble = train_ensemble(Minimiser(Thresholds()), samples[which[game]], 9, 0)
         found.append(sum(bool(teacher(np.array([point]))[0]) for teacher in ensemble.teachers))
     return found
 
@@ -136,11 +136,11 @@ def plain_ones(samples: Sequence[Sample], which: np.ndarray, x: np.ndarray) -> l
     st.integers(1, 4),
 )
 def test_votes_are_those_of_the_games_own_point_and_sample(rounds: list[list[float]], most: int) -> None:
-    """Whatever was asked before, and however few points are remembered."""
+    """For all earlier queries, and all sizes of the cache."""
     which = np.arange(6) % 2
     training = Training.of((LINE, OTHER), which)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(module, "_MOST_KEPT", most)
+        patch.setattr(module, "_CACHED_POINTS", most)
         state = running(6)
         for x in rounds:
             assert state.ones(np.array(x)).tolist() == plain_ones(
@@ -154,14 +154,14 @@ def test_votes_of_vectors_are_those_of_their_points() -> None:
     sample = Sample([(0.0, 1.0), (2.0, 2.0), (1.0, 3.0), (3.0, 3.0)], [1, 0, 1, 1], [2] * 4)
     state = running(16, Shown(teacher=PLANE, teachers=4), (sample,))
     x = np.array([(a, b) for a in range(4) for b in range(4)], float)
-    ensemble = trained(PLANE, sample, 4, 0)
+    ensemble = train_ensemble(PLANE, sample, 4, 0)
     assert state.ones(x).tolist() == ensemble.ones(x).tolist()
     assert state.ones(x[::-1].copy()).tolist() == ensemble.ones(x)[::-1].tolist()
     assert (state.votes(x[3]) == ensemble.ones(x)[3] / 4).all()
 
 
-def test_points_that_were_prepared_are_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "_MOST_KEPT", 1)
+def test_prepared_points_are_not_counted_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "_CACHED_POINTS", 1)
     asked: list[int] = []
 
     class Watched:
@@ -176,7 +176,7 @@ def test_points_that_were_prepared_are_not_counted_again(monkeypatch: pytest.Mon
     assert asked == [5, 1]
 
 
-def test_a_table_without_games_has_no_votes() -> None:
+def test_a_batch_without_games_has_no_votes() -> None:
     assert running(0).ones(np.zeros(0)).shape == (0,)
     assert (
         running(0, Shown(teacher=PLANE, teachers=1), (Sample([(1.0, 1.0)], [1]),)).ones(np.zeros((0, 2))).size
@@ -184,16 +184,16 @@ def test_a_table_without_games_has_no_votes() -> None:
     )
 
 
-# --- laws ---------------------------------------------------------------------------------------------------
+# --- distributions ------------------------------------------------------------------------------------------
 
 
-def test_a_law_steps_by_the_votes_at_each_games_point() -> None:
+def test_a_distribution_steps_by_the_votes_at_each_game_s_point() -> None:
     law = Shown(teachers=9).law(LINE)
     assert law.last == 100
     x = np.array([3.0, -1.0, 3.0, 0.0])
     measure = np.array([[0.5], [1.0], [0.25], [1.0]])
     after = law.step(measure, x)
-    ones = trained(Minimiser(Thresholds()), LINE, 9, 0).ones(x)
+    ones = train_ensemble(Minimiser(Thresholds()), LINE, 9, 0).ones(x)
     assert after[1, :, 0].tolist() == np.where(2 * ones >= 9, measure[:, 0], 0).tolist()
     assert after.sum(axis=0).tolist() == measure.tolist()
     alike = law.step(measure, np.broadcast_to(np.array(3.0), (4,)))

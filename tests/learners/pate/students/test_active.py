@@ -1,4 +1,4 @@
-"""Active students: the version space, the oracle, and what they save."""
+"""Active students: version space, forced labels, and the number of labels saved."""
 
 from __future__ import annotations
 
@@ -8,28 +8,35 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.services import Told
-from support.statistical import check_mean, rejected, statistical
+from support.services import TruthService
+from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
 from arena.concepts import FiniteClass, Intervals, Thresholds
 from arena.replies import UNSTABLE
 from learners.pate.ensemble import Minimiser, Teacher
-from learners.pate.students import Disagreement, ForcedLabel, Lesson, answers_of, learn, taught
+from learners.pate.students import (
+    DisagreementStudent,
+    ForcedLabelStudent,
+    LearningResult,
+    collect_answers,
+    fit_answers,
+    learn,
+)
 from learners.pate.students.active import ActiveStudent
 
 RATE = 1e-8
 
 
-def lesson_of(student: ActiveStudent, truth, points, **service) -> Lesson:
-    return learn(student, Told(truth, **service), np.asarray(points))[0]
+def lesson_of(student: ActiveStudent, truth, points, **service) -> LearningResult:
+    return learn(student, TruthService(truth, **service), np.asarray(points))[0]
 
 
 # --- Algorithm 4 --------------------------------------------------------------------------------------------
 
 
-def plain(student: Disagreement, points: np.ndarray, tell, most: int) -> tuple[list[int], set[int]]:
-    """Algorithm 4 as it is printed, over the concepts of a matrix: the places asked about, and the version
+def plain(student: DisagreementStudent, points: np.ndarray, tell, most: int) -> tuple[list[int], set[int]]:
+    """Algorithm 4 as printed, over the concepts of a matrix: the positions queried, and the version
     space in the end."""
     matrix = student.concepts.matrix
     space = set(range(len(matrix)))
@@ -53,10 +60,10 @@ def plain(student: Disagreement, points: np.ndarray, tell, most: int) -> tuple[l
 
 @given(st.data())
 @settings(max_examples=60)
-def test_questions_are_those_of_the_printed_algorithm(data: st.DataObject) -> None:
+def test_queries_are_those_of_the_printed_algorithm(data: st.DataObject) -> None:
     rng = np.random.default_rng(data.draw(st.integers(0, 10_000)))
     concepts = FiniteClass(rng.integers(0, 2, (6, 5)))
-    student = Disagreement(
+    student = DisagreementStudent(
         concepts=concepts,
         constant=data.draw(st.sampled_from([0.0, 0.1, 0.3])),
         best_error=data.draw(st.sampled_from([0.0, 0.2])),
@@ -73,18 +80,19 @@ def test_questions_are_those_of_the_printed_algorithm(data: st.DataObject) -> No
     assert any((concepts.matrix[h] == concepts.matrix[lesson.rule.concept])[points].all() for h in space)
 
 
-def test_a_version_space_of_thresholds_is_searched_in_halves() -> None:
-    """Without noise and slack, each power of 2 leaves what is between two neighbouring answers."""
+def test_thresholds_are_found_by_binary_search() -> None:
+    """Without noise and slack, only thresholds between two neighbouring answers remain after each power of
+    2."""
     points = np.random.default_rng(0).permutation(256).astype(float)
-    lesson = lesson_of(Disagreement(concepts=Thresholds(), constant=0.0), lambda x: x >= 100, points)
+    lesson = lesson_of(DisagreementStudent(concepts=Thresholds(), constant=0.0), lambda x: x >= 100, points)
     told = points[: lesson.asked[-1] + 1]
     assert (lesson.rule.label(points) == (points >= 100)).all()
     assert len(lesson.asked) < 30 < 256
     assert {99.0, 100.0} <= set(told)
 
 
-def test_a_class_of_one_concept_asks_nothing() -> None:
-    lesson = lesson_of(Disagreement(concepts=FiniteClass([[0, 1, 1]])), lambda x: x, [0, 1, 2])
+def test_a_class_of_one_concept_needs_no_queries() -> None:
+    lesson = lesson_of(DisagreementStudent(concepts=FiniteClass([[0, 1, 1]])), lambda x: x, [0, 1, 2])
     assert (lesson.asked, lesson.seen, lesson.cut, lesson.rule.concept) == ((), 3, False, 0)
 
 
@@ -92,23 +100,23 @@ def test_a_class_of_one_concept_asks_nothing() -> None:
     ("field", "value", "rule"),
     [
         ("constant", -1.0, "constant must be at least 0, got -1.0"),
-        ("gamma", 1.0, "gamma must be between 0 and 1, got 1.0"),
+        ("gamma", 1.0, "gamma must be less than 1, got 1.0"),
         ("theta", 0.5, "theta must be at least 1, got 0.5"),
-        ("best_error", 2.0, "best_error must be a probability, got 2.0"),
+        ("best_error", 2.0, "best_error must be at most 1, got 2.0"),
     ],
 )
 def test_bad_constants(field: str, value: float, rule: str) -> None:
     with pytest.raises(InvalidArgument, match=rule):
-        Disagreement(concepts=Thresholds(), **{field: value})
-    with pytest.raises(InvalidArgument, match="constant is more than 0"):
-        ForcedLabel(student=Minimiser(Thresholds()), constant=0.0)
+        DisagreementStudent(concepts=Thresholds(), **{field: value})
+    with pytest.raises(InvalidArgument, match="constant must be more than 0"):
+        ForcedLabelStudent(student=Minimiser(Thresholds()), constant=0.0)
 
 
-# --- the oracle ---------------------------------------------------------------------------------------------
+# --- forced labels ------------------------------------------------------------------------------------------
 
 
-def plain_forced(student: ForcedLabel, matrix: np.ndarray, points: np.ndarray, tell) -> list[int]:
-    """The questions of `ForcedLabel`, by going through all concepts."""
+def plain_forced(student: ForcedLabelStudent, matrix: np.ndarray, points: np.ndarray, tell) -> list[int]:
+    """The queries of `ForcedLabelStudent`, by enumeration of all concepts."""
     known: list[tuple[int, int]] = []
     asked = []
     for place, x in enumerate(points):
@@ -128,23 +136,23 @@ def plain_forced(student: ForcedLabel, matrix: np.ndarray, points: np.ndarray, t
 
 @given(st.integers(0, 10_000), st.sampled_from([0.05, 0.5, 2.0]))
 @settings(max_examples=60)
-def test_forced_labels_are_those_of_a_walk_through_all_concepts(seed: int, constant: float) -> None:
+def test_forced_labels_equal_an_enumeration_of_all_concepts(seed: int, constant: float) -> None:
     rng = np.random.default_rng(seed)
     matrix = rng.integers(0, 2, (6, 5)).astype(bool)
-    student = ForcedLabel(student=Minimiser(FiniteClass(matrix)), constant=constant)
+    student = ForcedLabelStudent(student=Minimiser(FiniteClass(matrix)), constant=constant)
     points, labels = rng.integers(0, 5, 25), rng.integers(0, 2, 5)
     lesson = lesson_of(student, lambda x: labels[x], points)
     assert list(lesson.asked) == plain_forced(student, matrix, points, lambda x: labels[x])
 
 
 @pytest.mark.parametrize("seed", range(4))
-def test_the_oracle_asks_about_nothing_that_the_version_space_would_not(seed: int) -> None:
+def test_forced_labels_query_only_points_of_disagreement(seed: int) -> None:
     """With labels of a concept and a threshold below one error, both ask where consistent concepts differ:
     one at once, the other from the next power of 2 on."""
     points = np.random.default_rng(seed).random(100)
     truth = lambda x: x >= 0.37  # noqa: E731
-    forced = lesson_of(ForcedLabel(student=Minimiser(Thresholds()), constant=1e-6), truth, points)
-    space = lesson_of(Disagreement(concepts=Thresholds(), constant=0.0), truth, points)
+    forced = lesson_of(ForcedLabelStudent(student=Minimiser(Thresholds()), constant=1e-6), truth, points)
+    space = lesson_of(DisagreementStudent(concepts=Thresholds(), constant=0.0), truth, points)
     assert set(forced.asked) <= set(space.asked)
     consistent = [0]
     for place in range(1, 100):
@@ -159,7 +167,7 @@ def test_the_oracle_asks_about_nothing_that_the_version_space_would_not(seed: in
 def test_logistic_regression_learns_a_linear_rule_from_few_answers(rng) -> None:
     weights = np.array([1.0, -1.0, 0.5])
     points, fresh = rng.standard_normal((100, 3)), rng.standard_normal((4_000, 3))
-    student = ForcedLabel(student=Teacher.from_text("LogisticRegression(C=10, max_iter=1000):3"))
+    student = ForcedLabelStudent(student=Teacher.from_text("LogisticRegression(C=10, max_iter=1000):3"))
     lesson = lesson_of(student, lambda x: x @ weights > 0, points)
     assert len(lesson.asked) < 60
     assert (lesson.rule.label(fresh) == (fresh @ weights > 0)).mean() > 0.9
@@ -167,12 +175,12 @@ def test_logistic_regression_learns_a_linear_rule_from_few_answers(rng) -> None:
 
 # --- answers that are missing -------------------------------------------------------------------------------
 
-STUDENTS = [Disagreement(concepts=Thresholds()), ForcedLabel(student=Minimiser(Thresholds()))]
+STUDENTS = [DisagreementStudent(concepts=Thresholds()), ForcedLabelStudent(student=Minimiser(Thresholds()))]
 STREAM = np.random.default_rng(5).random(60)
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
-def test_a_spent_budget_ends_the_lesson_with_what_was_learned(student: ActiveStudent) -> None:
+def test_an_exhausted_budget_ends_with_the_rule_so_far(student: ActiveStudent) -> None:
     lesson = lesson_of(student, lambda x: x >= 0.5, STREAM, most=4)
     assert lesson.cut
     assert len(lesson.asked) == len(lesson.answers) == 4
@@ -192,38 +200,38 @@ def test_one_class_only(student: ActiveStudent, only: bool) -> None:
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
-def test_nothing_but_unstable_answers(student: ActiveStudent) -> None:
+def test_only_unstable_answers(student: ActiveStudent) -> None:
     lesson = lesson_of(student, lambda x: x >= 0.5, STREAM, unstable=lambda x: x >= 0)
     assert set(lesson.answers) == {UNSTABLE}
     assert lesson.asked == tuple(range(60))  # nothing was learned, so all is to be asked
 
 
 @pytest.mark.parametrize("student", STUDENTS, ids=["space", "forced"])
-def test_games_of_a_table_are_asked_apart(student: ActiveStudent) -> None:
+def test_games_of_a_batch_are_separate(student: ActiveStudent) -> None:
     def truth(x):
         return x >= np.arange(len(x)) / 4
 
-    together = learn(student, Told(truth, games=4), STREAM)
+    together = learn(student, TruthService(truth, games=4), STREAM)
     for game, lesson in enumerate(together):
         alone = lesson_of(student, lambda x, at=game / 4: x >= at, STREAM)
         assert (lesson.asked, lesson.answers, lesson.seen) == (alone.asked, alone.answers, alone.seen)
         assert lesson.rule.concept == alone.rule.concept
-    assert learn(student, Told(truth, games=0), STREAM) == []
+    assert learn(student, TruthService(truth, games=0), STREAM) == []
 
 
-# --- what is saved ------------------------------------------------------------------------------------------
+# --- labels saved -------------------------------------------------------------------------------------------
 
 
 def errors_and_questions(labels: int, runs: int, rng: np.random.Generator) -> np.ndarray:
-    """(3, runs): the questions of Algorithm 4 on 200 points that a random threshold labels, the measure of
+    """(3, runs): the queries of Algorithm 4 on 200 points that a random threshold labels, the measure of
     what it gets wrong, and that of a passive student of the first `labels` points."""
     found = np.empty((3, runs))
     concepts = Thresholds()
     for run in range(runs):
         points, at = rng.random(200), rng.random()
-        lesson = lesson_of(Disagreement(concepts=concepts), lambda x, at=at: x >= at, points)
-        told = answers_of(Told(lambda x, at=at: x >= at), points[:labels])
-        (rule,) = taught(Minimiser(concepts), points[:labels], told)
+        lesson = lesson_of(DisagreementStudent(concepts=concepts), lambda x, at=at: x >= at, points)
+        told = collect_answers(TruthService(lambda x, at=at: x >= at), points[:labels])
+        (rule,) = fit_answers(Minimiser(concepts), points[:labels], told)
         learned = np.clip([lesson.rule.concept, rule.concept], 0, 1)
         found[:, run] = len(lesson.asked), *np.abs(learned - at)
     return found
@@ -236,7 +244,7 @@ def test_fewer_labels_for_the_same_accuracy(rng) -> None:
     than half of the points to be as right on average."""
     asked, active, passive = errors_and_questions(67, 300, rng)
     better = (asked <= 67) & (active <= passive)
-    with rejected():
+    with expect_rejection():
         check_mean(better, 0.5, bounds=(0, 1), rate=RATE, effect=0.4, power=1 - RATE)
     assert better.mean() > 0.5
     assert errors_and_questions(100, 300, rng)[2].mean() > active.mean()
@@ -245,7 +253,9 @@ def test_fewer_labels_for_the_same_accuracy(rng) -> None:
 def test_intervals_are_learned_exactly_where_the_stream_allows() -> None:
     points = np.random.default_rng(3).permutation(64).astype(float)
     lesson = lesson_of(
-        Disagreement(concepts=Intervals(range(64)), constant=0.0), lambda x: (x >= 20) & (x <= 40), points
+        DisagreementStudent(concepts=Intervals(range(64)), constant=0.0),
+        lambda x: (x >= 20) & (x <= 40),
+        points,
     )
     assert (lesson.rule.label(points) == ((points >= 20) & (points <= 40))).all()
     assert len(lesson.asked) < 64

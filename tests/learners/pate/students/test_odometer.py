@@ -1,4 +1,4 @@
-"""What answers cost: a number of them that is fixed, and one that follows from the answers."""
+"""The cost of answers, for a fixed number of them and for one that depends on the answers."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.statistical import check_mean, rejected, statistical
+from support.statistical import check_mean, expect_rejection, statistical
 
 from arena import InvalidArgument
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta
-from learners.pate.pate_gaussian import printed_sigma
+from learners.pate.pate_gaussian import sigma_of_step_1
 from learners.pate.students import gaussian_epsilon, odometer
 
 RATE = 1e-8
@@ -29,14 +29,14 @@ def test_epsilon_is_the_least_with_its_delta(answers: int, sigma: float, delta: 
         assert less > delta
 
 
-def test_no_answers_cost_nothing_that_is_fixed() -> None:
+def test_no_answers_cost_nothing() -> None:
     assert gaussian_epsilon(answers=0, sigma=1.0, delta=1e-5) == 0.0
     assert gaussian_epsilon(answers=1, sigma=1e4, delta=0.1) == 0.0
 
 
 @given(st.integers(1, 500), st.floats(0.1, 5), DELTAS)
-def test_the_odometer_ends_where_zcdp_does(most: int, epsilon: float, delta: float) -> None:
-    sigma = printed_sigma(epsilon=epsilon, delta=delta, answers=most)
+def test_the_odometer_ends_at_the_zcdp_bound(most: int, epsilon: float, delta: float) -> None:
+    sigma = sigma_of_step_1(epsilon=epsilon, delta=delta, answers=most)
     read = [odometer(answers, most=most, sigma=sigma, delta=delta) for answers in (0, most // 2, most)]
     assert read == sorted(read)
     assert read[2] == pytest.approx(epsilon)
@@ -53,7 +53,7 @@ MOST, SIGMA, DELTA, RUNS = 20, 4.0, 0.05, 200_000
 
 
 def excess(read: np.ndarray, losses: np.ndarray) -> np.ndarray:
-    """For each run that stops as soon as its loss is above what the meter reads, and tells where: the part
+    """For each run that stops as soon as its loss exceeds the meter, and releases where: the part
     (1 − e^(ε(c) − L))⁺ of its chance on S that e^ε(c) times its chance on S' does not cover. Its mean is the
     δ that the meter needs against this student."""
     above = losses > read
@@ -63,23 +63,23 @@ def excess(read: np.ndarray, losses: np.ndarray) -> np.ndarray:
 
 
 @statistical(rate=2 * RATE)
-def test_the_odometer_holds_where_the_figure_ex_post_does_not(rng) -> None:
-    """A student stops as soon as what it was told tells more than the meter says."""
+def test_the_odometer_holds_and_the_ex_post_figure_does_not(rng) -> None:
+    """The student stops as soon as its loss exceeds the meter."""
     told = losses(rng, runs=RUNS, most=MOST, sigma=SIGMA)
     fixed = np.array([gaussian_epsilon(answers=c, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
     safe = np.array([odometer(c, most=MOST, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
     assert excess(safe, told).mean() < DELTA / 2
-    with rejected():
+    with expect_rejection():
         check_mean(excess(fixed, told), DELTA, bounds=(0, 1), rate=RATE, effect=0.02, power=1 - RATE)
     assert excess(fixed, told).mean() > DELTA
 
 
 @statistical(rate=2 * RATE)
-def test_the_loss_is_above_the_odometer_with_chance_delta_at_most(rng) -> None:
+def test_the_loss_exceeds_the_odometer_with_probability_at_most_delta(rng) -> None:
     told = losses(rng, runs=RUNS, most=MOST, sigma=SIGMA)
     safe = np.array([odometer(c, most=MOST, sigma=SIGMA, delta=DELTA) for c in range(1, MOST + 1)])
     crossed = (told > safe).any(axis=1)
-    with rejected():
+    with expect_rejection():
         check_mean(crossed, DELTA, bounds=(0, 1), rate=RATE, effect=0.02, power=1 - RATE)
     assert 0.2 * DELTA < crossed.mean() < DELTA  # Ville's bound, and not far below it
 
@@ -87,10 +87,16 @@ def test_the_loss_is_above_the_odometer_with_chance_delta_at_most(rng) -> None:
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        ({"answers": 3, "most": 2, "sigma": 1.0, "delta": 0.1}, "answers are at least 0, and at most those"),
-        ({"answers": -1, "most": 2, "sigma": 1.0, "delta": 0.1}, "answers are at least 0, and at most those"),
+        (
+            {"answers": 3, "most": 2, "sigma": 1.0, "delta": 0.1},
+            "answers must be at least 0 and at most the budget",
+        ),
+        (
+            {"answers": -1, "most": 2, "sigma": 1.0, "delta": 0.1},
+            "answers must be at least 0 and at most the budget",
+        ),
         ({"answers": 1, "most": 2, "sigma": 0.0, "delta": 0.1}, "sigma"),
-        ({"answers": 1, "most": 2, "sigma": 1.0, "delta": 0.0}, "delta must be between 0 and 1"),
+        ({"answers": 1, "most": 2, "sigma": 1.0, "delta": 0.0}, "delta must be (more than 0|less than 1)"),
     ],
 )
 def test_bad_numbers(arguments: dict, message: str) -> None:

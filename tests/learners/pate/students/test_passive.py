@@ -8,14 +8,14 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.services import Told
+from support.services import TruthService
 
 from arena import InvalidArgument, Unsupported
 from arena.concepts import FiniteClass, Thresholds
 from arena.replies import NO_LABEL, UNSTABLE
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.logistic import LinearRules
-from learners.pate.students import PublicPoints, answers_of, fitted, rule_class, taught
+from learners.pate.students import PublicPoints, collect_answers, fit_answers, fit_rule, rule_class
 
 LINE = Minimiser(Thresholds(range(6)))
 POINTS = np.arange(6.0)
@@ -46,7 +46,7 @@ def test_public_points_from_text(tmp_path) -> None:
 @pytest.mark.parametrize(
     ("text", "message"),
     [
-        ("1,x", "public points: points are numbers, got '1,x'. Write 0.5,1,2 or the name of a file"),
+        ("1,x", "public points: points must be numbers, got '1,x'. Write 0.5,1,2 or the name of a file"),
         ("nan", "points must be finite: no NaN, no infinity, got nan"),
         ("no.csv", "cannot read public points from no.csv: "),
     ],
@@ -60,25 +60,27 @@ def test_bad_text(text: str, message: str) -> None:
 def test_bad_files(tmp_path) -> None:
     path = tmp_path / "points.csv"
     path.write_text("1,2\n3\n")
-    with pytest.raises(InvalidArgument, match="every line needs as many coordinates as the first"):
+    with pytest.raises(InvalidArgument, match="every line must have as many coordinates as the first"):
         PublicPoints.from_text(str(path))
     path.write_text("1,2\na,b\n")
-    with pytest.raises(InvalidArgument, match="line 2: points are numbers"):
+    with pytest.raises(InvalidArgument, match="line 2: points must be numbers"):
         PublicPoints.from_text(str(path))
     path.write_text("")
-    with pytest.raises(InvalidArgument, match="there is at least one public point, in a row"):
+    with pytest.raises(InvalidArgument, match="public points must be an array of at least one point"):
         PublicPoints.from_text(str(path))
 
 
 # --- rules --------------------------------------------------------------------------------------------------
 
 
-def test_what_class_rules_are_of() -> None:
+def test_the_class_of_rules() -> None:
     assert rule_class(LINE) == Thresholds(range(6))
     for text in ("LogisticRegression:3", "Perceptron:3", "LinearSVC:3", "RidgeClassifier:3"):
         assert rule_class(Teacher.from_text(text)) == LinearRules(3)
     for text in ("DecisionTreeClassifier:3", "GaussianNB:3", "LogisticRegression"):
-        with pytest.raises(Unsupported, match="a student releases a concept: of its class, or a linear rule"):
+        with pytest.raises(
+            Unsupported, match="a student must release a concept: of its class, or a linear rule"
+        ):
             rule_class(Teacher.from_text(text))
 
 
@@ -87,7 +89,7 @@ def test_a_linear_rule_labels_as_its_concept_does(rng) -> None:
     labels = (points @ [1, -2, 0.5] > 0.3).astype(int)
     student = Teacher.from_text("LogisticRegression:3")
     for weights in (np.ones(200), rng.integers(0, 3, 200)):
-        rule = fitted(student, points, labels, weights)
+        rule = fit_rule(student, points, labels, weights)
         assert (rule.label(points) == LinearRules(3).labels(rule.concept[None], points)[0]).all()
         assert (rule.label(points) == labels).mean() > 0.9
 
@@ -97,36 +99,34 @@ def test_a_linear_rule_labels_as_its_concept_does(rng) -> None:
 def test_one_label_only(only: int, text: str) -> None:
     student = Teacher.from_text(text)
     points = np.eye(2) if text != "points:2" else np.array([2.0, 2.0])
-    rule = fitted(student, points, np.full(2, only), np.ones(2, int))
+    rule = fit_rule(student, points, np.full(2, only), np.ones(2, int))
     assert (rule.label(points) == only).all() or text == "points:2"
 
 
-def test_a_classifier_that_cannot_be_trained_says_what_to_do() -> None:
+def test_the_error_of_a_failed_training_has_a_remedy() -> None:
     student = Teacher.from_text("KNeighborsClassifier:1")
-    with pytest.raises(
-        InvalidArgument, match="KNeighborsClassifier cannot be a student of 2 labels"
-    ) as refused:
-        fitted(student, np.array([[0.0], [1.0]]), np.array([0, 1]), np.array([2, 1]))
-    assert str(refused.value).endswith("Give more public points, or let the student be LogisticRegression.")
+    with pytest.raises(InvalidArgument, match="KNeighborsClassifier cannot learn from 2 labels") as refused:
+        fit_rule(student, np.array([[0.0], [1.0]]), np.array([0, 1]), np.array([2, 1]))
+    assert str(refused.value).endswith("Give more public points, or use LogisticRegression.")
 
 
 def test_points_outside_the_domain_are_refused() -> None:
     with pytest.raises(InvalidArgument):
-        fitted(LINE, np.array([0.5]), np.array([0]), np.ones(1))
+        fit_rule(LINE, np.array([0.5]), np.array([0]), np.ones(1))
 
 
-# --- answers and what is made of them -----------------------------------------------------------------------
+# --- answers and rules --------------------------------------------------------------------------------------
 
 
-def test_every_point_is_asked_about_until_the_service_halts() -> None:
-    answers = answers_of(Told(lambda x: x >= 3, games=2, most=4), POINTS)
+def test_every_point_is_queried_until_the_service_halts() -> None:
+    answers = collect_answers(TruthService(lambda x: x >= 3, games=2, most=4), POINTS)
     assert answers.tolist() == [[0, 0, 0, 1, NO_LABEL, NO_LABEL]] * 2
-    assert answers_of(Told(lambda x: x >= 3, games=0), POINTS).shape == (0, 6)
+    assert collect_answers(TruthService(lambda x: x >= 3, games=0), POINTS).shape == (0, 6)
 
 
-def test_unstable_answers_are_told_as_such() -> None:
-    service = Told(lambda x: x >= 3, unstable=lambda x: x == 2)
-    assert answers_of(service, POINTS).tolist() == [[0, 0, UNSTABLE, 1, 1, 1]]
+def test_unstable_answers_are_kept() -> None:
+    service = TruthService(lambda x: x >= 3, unstable=lambda x: x == 2)
+    assert collect_answers(service, POINTS).tolist() == [[0, 0, UNSTABLE, 1, 1, 1]]
 
 
 @given(
@@ -134,11 +134,11 @@ def test_unstable_answers_are_told_as_such() -> None:
     st.integers(0, 99),
 )
 @settings(max_examples=60)
-def test_left_out_is_labelled_by_the_students_own_rule(rows: list[list[int]], seed: int) -> None:
-    """What is left out may be said to have the label of the rule: it is a minimiser of all then, too."""
+def test_leaving_out_a_point_equals_the_rule_s_own_label(rows: list[list[int]], seed: int) -> None:
+    """Points that are left out may be given the labels of the rule, which remains a minimiser."""
     concepts = FiniteClass(np.random.default_rng(seed).integers(0, 2, (5, 4)))
     answers = np.array(rows, np.int8).reshape(-1, 4)
-    rules = taught(Minimiser(concepts), np.arange(4), answers)
+    rules = fit_answers(Minimiser(concepts), np.arange(4), answers)
     for row, rule in zip(answers, rules, strict=True):
         known = row <= 1
         known &= row >= 0
@@ -151,8 +151,8 @@ def test_left_out_is_labelled_by_the_students_own_rule(rows: list[list[int]], se
 
 
 @pytest.mark.parametrize("text", ["points:4", "LogisticRegression:2"])
-def test_nothing_but_unstable_answers_make_a_rule_still(text: str) -> None:
+def test_only_unstable_answers_still_give_a_rule(text: str) -> None:
     points = np.array([4.0, 4]) if text == "points:4" else np.eye(2)
-    (rule,) = taught(Teacher.from_text(text), points, np.full((1, 2), UNSTABLE))
+    (rule,) = fit_answers(Teacher.from_text(text), points, np.full((1, 2), UNSTABLE))
     assert rule.label(points).shape == (2,)
     assert rule.concept is not None

@@ -11,7 +11,7 @@ from arena.laws import Density
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.zoo.base import CountingLearner, Values
+from learners.zoo.base import CountingLearner, QueryValues
 
 
 @attrs.frozen
@@ -19,8 +19,8 @@ class ZooLaplace(CountingLearner):
     """Releases q + Lap(1/ε), (n,) float64: the Laplace mechanism on one counting query.
 
     Dwork, McSherry, Nissim, Smith, Calibrating Noise to Sensitivity in Private Data Analysis (2006). A point
-    is a vector of one number in [0, 1]. The claim ε is exact: at two samples whose queries differ by 1, no ε
-    below it holds.
+    is a vector of one number in [0, 1]. The claim ε is exact: for two samples whose queries differ by 1, no
+    smaller ε holds.
     """
 
     name = "zoo-laplace"
@@ -28,10 +28,10 @@ class ZooLaplace(CountingLearner):
 
     queries: ClassVar[int] = 1
 
-    def room(self, games: int) -> np.ndarray:
+    def allocate(self, games: int) -> np.ndarray:
         return np.empty(games)
 
-    def answer(self, values: Values, rng: np.random.Generator, out: np.ndarray) -> None:
+    def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
         laplace(rng, out, 1 / self.epsilon)
         out += values.rows()[0]
 

@@ -1,0 +1,196 @@
+"""What general code may ask of a player beyond its base class, as protocols that `isinstance` can check.
+
+A player has a capability if it has the members of the protocol; there is no base class to inherit from. Axis
+0 of every array is the game. `arena.testing.check_learner` checks the capabilities that a learner has.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from arena.concepts import ConceptClass
+    from arena.moves import Move
+
+# --- running learners ---------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class HasVotes(Protocol):
+    """A running predictor that answers by a noisy vote and can say how the vote stands.
+
+    Adversaries that run a copy of the learner look for points where votes tie. No referee shows votes.
+    """
+
+    def votes(self, x: Any) -> np.ndarray:
+        """(n,) in [0, 1]: the share of votes for label 1, at one point for all games or at x (n, ...)."""
+
+
+@runtime_checkable
+class PredictsMany(Protocol):
+    """A running predictor that can answer queries in a row together."""
+
+    def predict_many(self, x: np.ndarray) -> np.ndarray:
+        """(n, j): the labels of the first j ≥ 1 of the queries x (n, k, ...); the learner chooses j ≤ k."""
+
+
+@runtime_checkable
+class ReceivesUnlabelled(Protocol):
+    """A running predictor that learns from unlabelled points (`arena.Unlabelled`)."""
+
+    def receive_unlabelled(self, x: np.ndarray) -> None:
+        """Receive the points x (n, k, ...)."""
+
+
+@runtime_checkable
+class TakesInstructions(Protocol):
+    """A running online learner that the adversary may tell when to update, as ConfidentWinnow."""
+
+    def instruct(self, update: np.ndarray) -> None:
+        """Receive b_t, (n,) bool; called before `observe` in rounds in which the adversary gives b_t."""
+
+
+@runtime_checkable
+class RevealsHypotheses(Protocol):
+    """A running predictor whose hypotheses can be measured: h(x) = 1 where the votes at x reach the cut.
+
+    All three describe the last answers, so `isinstance` may be asked only after the first. No referee shows
+    them.
+    """
+
+    @property
+    def cuts(self) -> np.ndarray:
+        """(n,) after `predict`, (n, j) after `predict_many`: the cuts behind the answers."""
+
+    @property
+    def round(self) -> RoundSizes:
+        """The round of the answers."""
+
+    def votes_in_a_row(self, x: np.ndarray) -> np.ndarray:
+        """(n, k) in [0, 1]: the votes at several points of each game, x (n, k, ...)."""
+
+
+# --- learners -----------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class HasConcepts(Protocol):
+    """A player with a concept class, its setting `concepts`."""
+
+    @property
+    def concepts(self) -> ConceptClass | None:
+        """The class; None if it follows from the opponent."""
+
+
+def finite_domain(player: object) -> tuple[Any, ...] | None:
+    """The points of the player's concept class (its setting `concepts`) in order, if its domain is finite."""
+    concepts = player.concepts if isinstance(player, HasConcepts) else None
+    return None if concepts is None else concepts.domain
+
+
+class RoundSizes(Protocol):
+    """The sizes of one round of a learner that answers in rounds."""
+
+    @property
+    def answers(self) -> int:
+        """The queries that the round answers."""
+
+    @property
+    def examples(self) -> int:
+        """The labelled examples that its teachers are trained on."""
+
+
+@runtime_checkable
+class AnswersInRounds(Protocol):
+    """A predictor that answers in rounds and trains new teachers after each, as GenericBBL."""
+
+    @property
+    def rounds(self) -> int | None:
+        """The rounds after which it halts; None: it goes on for ever."""
+
+    @property
+    def rate_run(self) -> float:
+        """The rate at which the points of a round are sampled, to train the teachers of the next."""
+
+    def round(self, index: int) -> RoundSizes:
+        """The sizes of round `index`, from 1."""
+
+    def pool_size(self, index: int) -> int:
+        """The unlabelled points of round `index`: its queries, or points that the adversary gives."""
+
+
+@runtime_checkable
+class LimitsHalts(Protocol):
+    """A predictor that halts after so many costly answers."""
+
+    @property
+    def halts(self) -> int:
+        """c, the costly answers before it halts, in a round if it answers in rounds."""
+
+
+@runtime_checkable
+class LimitsQueries(Protocol):
+    """A learner that answers so many queries."""
+
+    @property
+    def queries(self) -> int | None:
+        """ℓ, the answers before it halts; None if that follows from the data."""
+
+
+@runtime_checkable
+class HasTeachers(Protocol):
+    """A learner that answers by the votes of teachers."""
+
+    @property
+    def teachers(self) -> int:
+        """K, the teachers."""
+
+
+@runtime_checkable
+class HasDecisionMargin(Protocol):
+    """A voting learner that compares the margin of votes with a threshold."""
+
+    @property
+    def telling_margin(self) -> float:
+        """The margin, a share of the teachers, at which its answer is most in doubt."""
+
+
+@runtime_checkable
+class Explains(Protocol):
+    """A learner that can describe what follows from its settings."""
+
+    def explain(self) -> dict[str, str]:
+        """By topic, one line of text each."""
+
+
+@runtime_checkable
+class ComparesCosts(Protocol):
+    """A learner that can say what its privacy would cost by other analyses."""
+
+    def other_costs(self) -> dict[str, float]:
+        """By the name of the analysis, ε in nats at the δ of its claim."""
+
+
+# --- adversaries --------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class DrawsFromPopulation(Protocol):
+    """An adversary that draws examples and queries from one distribution, so that errors are defined."""
+
+    def population(self, games: int, rng: np.random.Generator) -> Any:
+        """The distributions of so many games; `play` draws from the same if it is given the same rng."""
+
+
+@runtime_checkable
+class LearnsHypotheses(Protocol):
+    """An adversary that learns the learner's hypotheses from its answers."""
+
+    def learn(self, games: int, rng: np.random.Generator) -> Generator[Move, Any, Any]:
+        """As `play`, but what it returns are the hypotheses."""
+
+    def rounds(self, points: int) -> int:
+        """The queries that it needs on a domain of so many points."""

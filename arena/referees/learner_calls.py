@@ -1,0 +1,161 @@
+"""Calls of the running learner, and checks of what it returns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import attrs
+import numpy as np
+
+from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
+from arena.errors import RAISED, ArenaError, PlayerError
+from arena.points import freeze
+from arena.referees.position import Position
+from arena.replies import Hypothesis
+from arena.sample import Training
+
+V = TypeVar("V")
+
+
+@attrs.frozen
+class LabelRange:
+    """The labels that a protocol allows: 0 to `highest`, `text` in messages."""
+
+    highest: int
+    text: str
+
+
+class LearnerCalls:
+    """The running learner of n games. state: what `Learner.start` returned.
+
+    faults: True if every exception of the learner is a failure of its own, even a refusal (ArenaError).
+
+    Raises: from every method, PlayerError if the learner raises (a refusal only with `faults`), and
+    ProtocolViolation by the learner if it returns something else than the protocol asks for.
+    """
+
+    def __init__(self, state: Any, games: int, faults: bool, position: Position) -> None:
+        self._state = state
+        self._games = games
+        self._faults = faults
+        self._position = position
+        self.predicts_many = isinstance(state, PredictsMany)
+        self.receives_unlabelled = isinstance(state, ReceivesUnlabelled)
+        self.takes_instructions = isinstance(state, TakesInstructions)
+
+    def guard(self, call: Callable[[], V]) -> V:
+        """Run code of the learner; what it raises becomes a `PlayerError`."""
+        try:
+            return call()
+        except RAISED as error:
+            if isinstance(error, ArenaError) and not self._faults:
+                raise
+            name, round = self._position.learner, self._position.round
+            raise PlayerError.of(error, player="learner", name=name, round=round) from error
+
+    # --- predictors -----------------------------------------------------------------------------------------
+
+    def train(self, training: Training) -> None:
+        self.guard(lambda: self._state.train(training))
+
+    def predict(self, x: np.ndarray, labels: LabelRange, halted: np.ndarray) -> np.ndarray:
+        """(n,) bool or int: the labels of the queries x (n, ...), those of `halted` games unchecked."""
+        label = self.guard(lambda: self._state.predict(x))
+        self._check_labels(label, (self._games,), labels, halted)
+        return label  # type: ignore[no-any-return]
+
+    def predict_some(self, x: np.ndarray, labels: LabelRange, halted: np.ndarray) -> np.ndarray:
+        """(n, j): the labels of the first j ≥ 1 of the queries x (n, k, ...); the learner chooses j."""
+        if not self.predicts_many:
+            return self.predict(x[:, 0], labels, halted)[:, None]
+        label = self.guard(lambda: self._state.predict_many(x))
+        shape = np.shape(label)
+        if len(shape) != 2 or shape[0] != self._games or not 0 < shape[1] <= x.shape[1]:
+            raise self._position.refuse_learner(
+                "predict_many returns the labels of the first of the queries, of one or more",
+                expected=f"an array of shape ({self._games}, 1 to {x.shape[1]})",
+                got=f"shape {shape}",
+            )
+        self._check_labels(label, shape, labels, halted)
+        return label  # type: ignore[no-any-return]
+
+    def _check_labels(
+        self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray
+    ) -> None:
+        if not isinstance(label, np.ndarray) or label.shape != shape:
+            raise self._position.refuse_learner(
+                "predict returns one label a game",
+                expected=f"an array of shape {shape}",
+                got=f"shape {label.shape}" if isinstance(label, np.ndarray) else type(label).__name__,
+            )
+        if label.dtype == np.bool_:
+            return
+        if label.dtype.kind not in "iu":
+            raise self._position.refuse_learner("labels are bool or integers", got=label.dtype.name)
+        if label.size and (label.min() < 0 or label.max() > labels.highest):
+            wrong = (label < 0) | (label > labels.highest)
+            wrong[halted] = False
+            if wrong.any():
+                raise self._position.refuse_learner(
+                    f"labels are {labels.text}",
+                    games=np.flatnonzero(wrong.reshape(self._games, -1).any(axis=1)),
+                    got=np.unique(label[wrong])[:5].tolist(),
+                )
+
+    def read_halted(self, before: np.ndarray) -> np.ndarray:
+        """(n,) bool, read-only: the games in which the learner has halted. before: those that had already."""
+        halted = self.guard(lambda: self._state.halted)
+        if not isinstance(halted, np.ndarray) or halted.shape != (self._games,) or halted.dtype != np.bool_:
+            raise self._position.refuse_learner(
+                "halted is a bool array with one entry a game",
+                expected=f"shape ({self._games},), bool",
+                got=f"shape {halted.shape}, {halted.dtype}"
+                if isinstance(halted, np.ndarray)
+                else type(halted).__name__,
+            )
+        woken = before & ~halted
+        if woken.any():
+            raise self._position.refuse_learner("a halted learner stays halted", games=np.flatnonzero(woken))
+        return freeze(halted.copy())
+
+    def receive_unlabelled(self, x: np.ndarray) -> None:
+        self.guard(lambda: self._state.receive_unlabelled(x))
+
+    # --- releases and hypotheses ----------------------------------------------------------------------------
+
+    def release(self, training: Training) -> np.ndarray | Hypothesis:
+        """One value (n, ...), read-only, or one hypothesis a game."""
+        value = self.guard(lambda: self._state.release(training))
+        if isinstance(value, Hypothesis):
+            return self._check_hypothesis(value)
+        if not isinstance(value, np.ndarray) or value.shape[:1] != (self._games,):
+            raise self._position.refuse_learner(
+                "release returns one value a game",
+                expected=f"an array whose first axis is {self._games}",
+                got=f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__,
+            )
+        return freeze(value.copy())
+
+    def hypothesis(self) -> Hypothesis:
+        """The hypothesis of the round, one a game."""
+        return self._check_hypothesis(self.guard(lambda: self._state.hypothesis()))
+
+    def _check_hypothesis(self, hypothesis: object) -> Hypothesis:
+        if not isinstance(hypothesis, Hypothesis):
+            raise self._position.refuse_learner(
+                "a released hypothesis is a Hypothesis", got=type(hypothesis).__name__
+            )
+        if np.shape(hypothesis.concepts)[:1] != (self._games,):
+            raise self._position.refuse_learner(
+                "a hypothesis holds one concept a game",
+                expected=f"{self._games} concepts",
+                got=f"shape {np.shape(hypothesis.concepts)}",
+            )
+        return hypothesis
+
+    def observe(self, x: np.ndarray, y: np.ndarray, instructions: np.ndarray | None) -> None:
+        """Hand over the examples of a round, after the instructions if there are any."""
+        if instructions is not None:
+            self.guard(lambda: self._state.instruct(instructions))
+        self.guard(lambda: self._state.observe(x, y))

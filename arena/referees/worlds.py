@@ -1,0 +1,87 @@
+"""The two worlds of a batch of games: which game is in which, and where the worlds have differed."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from arena.claims import PrivacyUnit
+from arena.points import freeze
+from arena.referees.position import Position
+from arena.sample import Sample, Training
+
+
+class Worlds:
+    """The worlds of n games.
+
+    flag: (n,) bool, the games in which the worlds have differed. challenges: in what they have differed.
+    """
+
+    def __init__(self, worlds: np.ndarray, position: Position) -> None:
+        self._worlds = worlds
+        self._position = position
+        self.flag = np.zeros(len(worlds), bool)
+        self.challenges: set[PrivacyUnit] = set()
+
+    def choose(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
+        """For each game the entry of its own world, of two arrays (n, ...); read-only."""
+        worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
+        return freeze(np.where(worlds, in_world_1, in_world_0))
+
+    def challenge(self, differ: np.ndarray, unit: PrivacyUnit, *, rule: str, thing: str = "point") -> None:
+        """Raise the flag of the games in which the worlds now differ.
+
+        Raises: ProtocolViolation of `rule` for games whose flag is up already.
+        """
+        again = differ & self.flag
+        if again.any():
+            raise self._position.refuse_adversary(
+                rule,
+                games=np.flatnonzero(again),
+                expected=f"the same {thing} in both worlds",
+                got=f"two different {thing}s",
+            )
+        if differ.any():
+            self.flag |= differ
+            self.challenges.add(unit)
+
+    def check_neighbours(self, places: np.ndarray, things: str) -> None:
+        """Refuse games in which two lists of `things` differ in more than one place. places: (n,) int."""
+        if (places > 1).any():
+            raise self._position.refuse_adversary(
+                f"{things} of the two worlds differ in at most one place",
+                games=np.flatnonzero(places > 1),
+                expected="0 or 1 places",
+                got=f"{int(places.max())} places",
+            )
+
+    def choose_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> Training:
+        """The training sets of the games' own worlds; raises the flag where the worlds differ.
+
+        first, second: those of world 0 and of world 1, one for all games or one for each game.
+        """
+        games = len(self._worlds)
+        if second is not first:
+            self._challenge_samples(first, second)
+        if len(first) == len(second) == 1:
+            return Training.of((first[0], second[0]), self._worlds.astype(np.intp))
+        own = [(second if self._worlds[g] else first)[g % len(first)] for g in range(games)]
+        return Training.of(own, np.arange(games))
+
+    def _challenge_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
+        if len(first) != len(second):
+            raise self._position.refuse_adversary(
+                "both worlds give one training set for all games, or both one for each"
+            )
+        places = np.array([a.differences(b) for a, b in zip(first, second, strict=True)])
+        places = np.broadcast_to(places, self._worlds.shape)
+        if (places < 0).any():
+            raise self._position.refuse_adversary(
+                "the training sets of the two worlds have equal length",
+                games=np.flatnonzero(places < 0),
+                expected=first[0].size,
+                got=second[0].size,
+            )
+        self.check_neighbours(places, "the training sets")
+        self.challenge(places == 1, PrivacyUnit.TRAINING_EXAMPLE, rule="the worlds differ once")

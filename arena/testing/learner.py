@@ -1,0 +1,307 @@
+"""Conformance checks of learners."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import log, sqrt
+from numbers import Real
+from typing import Any, cast
+
+import attrs
+import numpy as np
+
+from arena.capabilities import (
+    AnswersInRounds,
+    ComparesCosts,
+    Explains,
+    HasVotes,
+    PredictsMany,
+    TakesInstructions,
+)
+from arena.claims import Bound, Claim, PrivacyUnit
+from arena.engine import play
+from arena.errors import ArenaError, NotConforming, Unsupported
+from arena.laws import AnswerLaw, ValueLaw
+from arena.players import Learner
+from arena.randomness import block_seed, generator
+from arena.referees import Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound, Voting
+from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
+from arena.sample import Sample, Training
+from arena.testing.configuration import check_configuration
+from arena.testing.fresh_coins import check_own_coins, check_repeats, no_global_randomness
+from arena.testing.law_checks import check_answers, check_values
+from arena.testing.probe import ROUNDS, Probe
+
+RATE = 1e-9  # the probability with which a statistical check may refuse a sound player
+
+_BATCHES_COMMON = 3  # seeds with which common random numbers are checked
+_BATCHES = 40  # whose means are compared with each other, _BATCH games each
+_BATCH = 100
+_USUAL_SIZE = 1_000  # examples for a learner that takes any number
+_LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
+_REFEREES: dict[str, Referee] = {
+    "Figure1": Figure1(),
+    "Release": Release(),
+    "Voting": Voting(),
+    "Oblivious": Oblivious(ROUNDS),
+    "Adaptive": Adaptive(ROUNDS),
+    "SpecialRound": SpecialRound(ROUNDS),
+}
+
+
+def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
+    """Check a learner under every protocol that it names.
+
+    sample: what to train on; by default two points with both labels, as many examples as it needs.
+    games: the size of the batches for statistics.
+
+    Raises: NotConforming; whatever a referee raises in a game.
+    """
+    # A frozen, hashable attrs class that can be pickled, with a name and known protocols.
+    check_configuration(learner, "learner")
+    if not isinstance(learner.claim, Claim):
+        raise NotConforming(learner.name, "claim is a Claim", f"got {type(learner.claim).__name__}")
+    # Points of its own shape.
+    _check_some_points(learner)
+    training_set = sample or _make_sample(learner)
+    for protocol in learner.protocols:
+        referee = _REFEREES[protocol]
+        probe = Probe(
+            training_set, _choose_points(training_set), protocol, unlabelled=_takes_unlabelled(learner)
+        )
+        # Any number of games, even none, without writing to the input or using global generators.
+        for number in (0, 1, 3):
+            with no_global_randomness(learner.name):
+                play(learner, probe, referee, games=number, seed=1)
+        # The same game for the same random numbers, or fresh random numbers in every process.
+        if learner.own_coins:
+            check_own_coins(learner, probe, referee)
+        else:
+            check_repeats(learner, probe, referee, learner.name)
+        # Independent games, with the distribution of single games.
+        _check_games(learner, probe, referee, games)
+        # If it declares common random numbers: the same bits, whatever other games receive.
+        if learner.common_random_numbers:
+            _check_common_bits(learner, probe, referee)
+        # If it declares its output distribution: values or answers with these probabilities.
+        _check_law(learner, probe, referee, games)
+        # It can be trained on `some_points` and asked about them.
+        _play_some_points(learner, protocol, referee)
+        # Capabilities that it has beyond its protocol.
+        _check_capabilities(learner, probe, referee)
+
+
+# --- games of a learner -------------------------------------------------------------------------------------
+
+
+def _check_games(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+    """Check that the games of a batch are independent, each with the distribution of a single game."""
+    _check_independence(learner, lambda seed: _extract_features(learner, probe, referee, _BATCH, seed=seed))
+    features = _extract_features(learner, probe, referee, games, seed=11)
+    mixed = attrs.evolve(probe, mixed=True)
+    among_others = _extract_features(learner, mixed, referee, games, seed=12)[::2]
+    _compare(learner, features, among_others, "a game does not depend on the other games of its batch")
+    single = [_extract_features(learner, probe, referee, 1, seed=100 + g) for g in range(games // 10)]
+    _compare(learner, features, np.concatenate(single), "a game of a batch is distributed as a single game")
+    if isinstance(learner.start(1, generator(block_seed(13, 0))), PredictsMany):
+        in_a_row = _extract_features(learner, attrs.evolve(probe, in_a_row=True), referee, games, seed=13)
+        _compare(learner, features, in_a_row, "queries in a row are answered as they are one by one")
+
+
+def _extract_features(learner: Learner, probe: Probe, referee: Referee, games: int, seed: int) -> np.ndarray:
+    """(games, f): numbers in [0, 1] that summarise what the probe saw of each game."""
+    played = play(learner, probe, referee, games=games, seed=seed, record=True)
+    assert played.view is not None
+    columns = [column for reply in played.view.replies for column in _list_columns(reply, probe.points)]
+    return np.stack(columns, axis=1) if columns else np.zeros((games, 0))
+
+
+def _list_columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
+    """(n,) each: a reply as numbers in [0, 1], hypotheses by their labels at `points`."""
+    if isinstance(reply, Answer):
+        return [(reply.label == 1).astype(float), reply.halted.astype(float)]
+    if isinstance(reply, Answers):
+        return [column for answer in list_answers([reply]) for column in _list_columns(answer, points)]
+    if isinstance(reply, Released):
+        if isinstance(reply.value, Hypothesis):
+            return [reply.value(x).astype(float) for x in points]
+        flat = reply.value.reshape(len(reply.value), -1).astype(float)
+        return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
+    if isinstance(reply, Shown):
+        return [] if reply.hypothesis is None else [reply.hypothesis(x).astype(float) for x in points[:1]]
+    if isinstance(reply, Stream):
+        return [h(x).astype(float) for h in reply.hypotheses for x in points[:1]]
+    return []
+
+
+def _compare(learner: Learner, first: np.ndarray, second: np.ndarray, rule: str) -> None:
+    """Compare the means of features of two sets of games by Hoeffding's inequality, at `RATE` in total."""
+    if not first.size or not second.size:
+        return
+    tail = log(4.0 * first.shape[1] / RATE) / 2.0
+    means = first.mean(axis=0), second.mean(axis=0)
+    difference = np.abs(means[0] - means[1])
+    worst = int(difference.argmax())
+    if difference[worst] > sqrt(tail / len(first)) + sqrt(tail / len(second)):
+        raise NotConforming(
+            learner.name,
+            rule,
+            f"feature {worst} of the view has means {means[0][worst]:.3f} and {means[1][worst]:.3f}",
+        )
+
+
+def _check_independence(learner: Learner, extract: Callable[[int], np.ndarray]) -> None:
+    """Check that the mean of a batch varies as 1/games; random numbers that games share make it vary more.
+
+    For 40 batches, four times the variance of independent games has a probability below `RATE` (χ² with 39
+    degrees of freedom, with room for means that are not quite normal).
+    """
+    batches = np.stack([extract(seed) for seed in range(_BATCHES)])
+    variance = batches.reshape(-1, batches.shape[2]).var(axis=0)
+    of_means = batches.mean(axis=1).var(axis=0, ddof=1) * batches.shape[1]
+    if ((variance > 0.01) & (of_means > 4.0 * variance)).any():
+        raise NotConforming(
+            learner.name,
+            "every game draws its own random numbers",
+            "the means of batches vary more than those of independent games could",
+        )
+
+
+def _check_common_bits(learner: Learner, probe: Probe, referee: Referee) -> None:
+    """Check two batches with the same random numbers, of which one has other data in every other game."""
+    for seed in range(_BATCHES_COMMON):
+        replies, states = [], []
+        for mixed in (False, True):
+            watched = _WithGenerator(learner)
+            own = attrs.evolve(probe, mixed=mixed)
+            played = play(cast(Learner, watched), own, referee, games=_BATCH, seed=seed, record=True)
+            assert played.view is not None
+            replies.append([part[::2].tobytes() for r in played.view.replies for part in r.parts])
+            states.append(watched.generator_state)
+        if replies[0] != replies[1] or states[0] != states[1]:
+            raise NotConforming(
+                learner.name,
+                "with common random numbers, a game draws the same whatever other games receive",
+                "other replies" if replies[0] != replies[1] else "the generator ends in another state",
+            )
+
+
+class _WithGenerator:
+    """A learner whose generator can be read after the game."""
+
+    def __init__(self, learner: Learner) -> None:
+        self._learner = learner
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._learner, name)
+
+    def start(self, games: int, rng: np.random.Generator) -> Any:
+        self._rng = rng
+        return self._learner.start(games, rng)
+
+    @property
+    def generator_state(self) -> str:
+        return str(self._rng.bit_generator.state)
+
+
+# --- what a learner declares --------------------------------------------------------------------------------
+
+
+def _check_some_points(learner: Learner) -> None:
+    points, shape = learner.some_points, learner.point_shape
+    if not isinstance(points, np.ndarray) or not len(points) or points.shape[1:] != shape:
+        got = f"an array of shape {points.shape}" if isinstance(points, np.ndarray) else type(points).__name__
+        raise NotConforming(
+            learner.name, f"some_points are one or more points of shape {shape}", f"got {got}"
+        )
+
+
+def _play_some_points(learner: Learner, protocol: str, referee: Referee) -> None:
+    points = learner.some_points[: learner.sample_size]
+    size = max(len(points), learner.sample_size or 0)
+    counts = [size - len(points) + 1, *[1] * (len(points) - 1)]
+    sample = Sample(points, np.arange(len(points)) % 2, counts)
+    probe = Probe(sample, _split(learner.some_points), protocol, unlabelled=_takes_unlabelled(learner))
+    try:
+        play(learner, probe, referee, games=3, seed=2)
+    except ArenaError as error:
+        rule = "it can be trained on some_points and asked about them"
+        raise NotConforming(learner.name, rule, str(error)) from error
+
+
+def _check_law(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+    """Check the output distribution for this protocol, if the learner declares one."""
+    try:
+        law = learner.law(probe.sample)
+    except Unsupported:
+        return
+    if not isinstance(law, _LAWS.get(referee.name, ())):
+        return
+    played = play(learner, probe, referee, games=games, seed=13, record=True)
+    assert played.view is not None
+    replies = played.view.replies
+    if isinstance(law, ValueLaw):
+        check_values(learner.name, law, replies[0].parts[0], rate=RATE)
+    else:
+        check_answers(learner.name, law, probe.points, list_answers(replies), rate=RATE)
+
+
+def _check_capabilities(learner: Learner, probe: Probe, referee: Referee) -> None:
+    """Check what `arena.capabilities` says of the learner and of its running state."""
+    state = learner.start(3, generator(block_seed(17, 0)))
+    if isinstance(state, HasVotes):
+        _check_votes(learner, state, probe)
+    if isinstance(state, TakesInstructions) and referee.name in ("Adaptive", "SpecialRound"):
+        play(learner, attrs.evolve(probe, instructed=True), referee, games=3, seed=3)
+    if isinstance(learner, AnswersInRounds):
+        answers = learner.round(1).answers
+        if not answers >= 1:
+            raise NotConforming(learner.name, "a round answers at least one query", f"got {answers}")
+    if isinstance(learner, Explains):
+        lines = learner.explain()
+        if not all(isinstance(text, str) for item in lines.items() for text in item):
+            raise NotConforming(learner.name, "explain returns a text for each topic", f"got {lines}")
+    if isinstance(learner, ComparesCosts):
+        costs = learner.other_costs()
+        if not all(isinstance(cost, Real) and cost >= 0 for cost in costs.values()):
+            raise NotConforming(learner.name, "other_costs are ε of at least 0 nats", f"got {costs}")
+    if referee.rounds is not None:
+        bound = learner.bound(referee.rounds)
+        if bound is not None and not isinstance(bound, Bound):
+            raise NotConforming(learner.name, "bound is a Bound or None", f"got {type(bound).__name__}")
+
+
+def _check_votes(learner: Learner, state: Any, probe: Probe) -> None:
+    state.train(Training.of((probe.sample,), np.zeros(3, np.intp)))
+    for x in (probe.points[0], np.stack([np.asarray(x) for x in probe.points[:3]])):
+        votes = state.votes(x)
+        if np.shape(votes) != (3,) or not ((votes >= 0) & (votes <= 1)).all():
+            raise NotConforming(
+                learner.name, "votes are one share in [0, 1] for each game", f"got {np.asarray(votes)}"
+            )
+
+
+# --- samples and points -------------------------------------------------------------------------------------
+
+
+def _takes_unlabelled(learner: Learner) -> bool:
+    return PrivacyUnit.UNLABELLED_EXAMPLE in learner.claim.protects
+
+
+def _make_sample(learner: Learner) -> Sample:
+    """Two points with both labels, or as much of that as fits, of the size that the learner needs."""
+    size = learner.sample_size or _USUAL_SIZE
+    runs = min(4, size)
+    low, high = learner.some_points[[0, -1]]
+    counts = np.diff(size * np.arange(runs + 1) // runs)
+    return Sample([low, high, low, high][:runs], [0, 1, 1, 0][:runs], counts)
+
+
+def _choose_points(sample: Sample) -> tuple[Any, ...]:
+    """The extremes and the middle of the sample's points, three times each."""
+    order = np.lexsort(sample.points.reshape(len(sample.points), -1).T[::-1])
+    return _split(sample.points[order[[0, len(order) // 2, -1]]]) * 3
+
+
+def _split(points: np.ndarray) -> tuple[Any, ...]:
+    return tuple(x if x.ndim else x.item() for x in points)

@@ -1,0 +1,132 @@
+"""Active learning by fitting rules to weighted labels, without a version space."""
+
+from __future__ import annotations
+
+from math import log, sqrt
+
+import attrs
+import numpy as np
+
+from arena.replies import NO_LABEL, UNSTABLE
+from arena.settings import check_value, more_than
+from learners.pate.ensemble import Teacher
+from learners.pate.students.active import ActiveStudent, LearningResult, Questions
+from learners.pate.students.public_points import PublicPoints
+from learners.pate.students.rules import LearnedRule, fit_cached
+
+_WEIGHT_FACTOR = 4  # between successive weights
+
+
+@attrs.frozen(kw_only=True)
+class ForcedLabelStudent(ActiveStudent):
+    """Queries a point if the best rule that labels it differently is nearly as good as the best rule.
+
+    After t points, let the best rule err on a share e of them, and the best rule that labels the new point
+    differently on a share e'. The point is queried if e' − e ≤ β² + β·√e with β² = c·ln(t + 1)/t. Otherwise
+    it gets the label of the best rule and counts among the t points. A point with the answer ⊥ does not
+    count.
+
+    The other rule is found by fitting the point with the other label and weight 1, 4, 16, ... until the rule
+    gives it that label. For the minimiser of a class this is exact: errors do not decrease as the weight
+    grows, so the search may stop when there are too many, and a weight above t forces the label if any
+    concept can (points that all concepts label alike are not queried). Logistic regression minimises another
+    loss and may miss a better rule.
+
+    Source: the reduction of Dasgupta, Hsu, Monteleoni, A general agnostic active learning algorithm (2007),
+    with inferred labels and the threshold as in the experiments of Yan, Chaudhuri, Javidi, Active Learning
+    with Logged Data (2018), which those of Liu, Zhu, Chaudhuri, Wang follow. Deviations from these: the other
+    rule is fitted instead of estimated by one gradient step, and the best rule is refitted after every answer
+    instead of in batches.
+
+    student: fits the rules; it must accept weights. constant: c.
+    """
+
+    student: Teacher
+    constant: float = 0.5
+
+    def __attrs_post_init__(self) -> None:
+        check_value("constant", self.constant, more_than(0))
+
+    def near(self, errors: int, forced: int, points: int) -> bool:
+        """Whether a rule with `forced` errors on `points` points is nearly as good as one with `errors`."""
+        if not points:
+            return True
+        square = self.constant * log(points + 1) / points
+        return (forced - errors) / points <= square + sqrt(square * errors / points)
+
+    def questions(self, points: np.ndarray) -> Questions:
+        labels = _Labels(self.student, points)
+        seen, cut = len(points), False
+        for position in range(len(points)):
+            if not self._queries(labels, position):
+                labels.infer(position)
+                continue
+            answer = yield position
+            if answer == NO_LABEL:
+                seen, cut = position, True
+                break
+            labels.add_answer(position, answer)
+        return LearningResult(labels.best_rule(), tuple(labels.asked), tuple(labels.answers), seen, cut)
+
+    def _queries(self, labels: _Labels, position: int) -> bool:
+        """Whether the student queries the point at this position."""
+        total, weight = int(labels.weights.sum()), 1
+        while True:
+            errors, relabelled = labels.force_label(position, weight)
+            near = self.near(labels.errors, errors, total)
+            if relabelled or not near:
+                return near
+            if weight > total:
+                return False
+            weight *= _WEIGHT_FACTOR
+
+
+class _Labels:
+    """The labels of one student: labels (m,), and weights (m,), which are 1 where there is a label.
+
+    errors: the number of errors of the best rule.
+    """
+
+    def __init__(self, student: Teacher, points: np.ndarray) -> None:
+        self._student = student
+        self._points = PublicPoints(points)
+        self.labels = np.zeros(len(points), np.int8)
+        self.weights = np.zeros(len(points), np.int64)
+        self.asked: list[int] = []
+        self.answers: list[int] = []
+        self._fit_best()
+
+    def best_rule(self) -> LearnedRule:
+        """The best rule for the labels."""
+        return self._fit(self.labels, self.weights)[0]
+
+    def infer(self, position: int) -> None:
+        """Give a point the label of the best rule."""
+        self.labels[position], self.weights[position] = self._best_labels[position], 1
+
+    def force_label(self, position: int, weight: int) -> tuple[int, bool]:
+        """Fit a rule with the opposite of the best rule's label for a point, at this weight.
+
+        Returns the rule's errors, and whether it gives the point that label.
+        """
+        labels, weights = self.labels.copy(), self.weights.copy()
+        labels[position], weights[position] = not self._best_labels[position], weight
+        predictions = self._fit(labels, weights)[1]
+        return self._count_errors(predictions), bool(predictions[position] == labels[position])
+
+    def add_answer(self, position: int, answer: int) -> None:
+        self.asked.append(position)
+        self.answers.append(answer)
+        if answer != UNSTABLE:
+            self.labels[position], self.weights[position] = answer, 1
+            self._fit_best()
+
+    def _fit_best(self) -> None:
+        self._best_labels = self._fit(self.labels, self.weights)[1]
+        self.errors = self._count_errors(self._best_labels)
+
+    def _fit(self, labels: np.ndarray, weights: np.ndarray) -> tuple[LearnedRule, np.ndarray]:
+        return fit_cached(self._student, self._points, labels, weights)
+
+    def _count_errors(self, predictions: np.ndarray) -> int:
+        return int((predictions != self.labels) @ self.weights)

@@ -1,0 +1,283 @@
+"""`check_learner` passes sound learners and catches each broken one, with the right message."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+from mutants import players as mutants
+from support.players import Echo, GameEcho, LastLabel
+
+from arena import (
+    ArenaError,
+    InvalidArgument,
+    Learner,
+    NotConforming,
+    PlayerError,
+    ProtocolViolation,
+)
+from arena.testing import check_learner
+
+SOUND = [
+    mutants.Coin(),
+    mutants.CommonRandomNumbers(),
+    mutants.Planar(),
+    mutants.CoinWithLaw(),
+    mutants.Budget(),
+    mutants.Halting(mutants.HaltingLaw()),
+    mutants.HaltingBudget(),
+    mutants.Value("number", mutants.exponential),
+    mutants.Value("pair", mutants.pair),
+    mutants.Value("bit", lambda: mutants.finite(0.75, 0.25, 0.0)),
+    mutants.Value("branch", lambda: mutants.branches(0.25, 0.75)),
+    Echo(),
+    GameEcho(),
+    LastLabel(),
+]
+
+
+@pytest.mark.parametrize("learner", SOUND, ids=lambda learner: f"{type(learner).__name__}-{learner.name}")
+def test_sound_learners_pass(learner: Learner) -> None:
+    check_learner(learner)
+
+
+BROKEN_LEARNERS = [
+    (
+        mutants.Thawed(),
+        NotConforming,
+        "coin does not conform: the class of a learner is a frozen attrs class",
+    ),
+    (
+        mutants.Nameless(),
+        NotConforming,
+        "Nameless does not conform: a learner has a name and names its protocols",
+    ),
+    (
+        mutants.Homeless(),
+        NotConforming,
+        "coin does not conform: protocols are names of referees (Figure1, Release, Voting, Oblivious, "
+        "Adaptive, SpecialRound); got ['Figure2']",
+    ),
+    (
+        mutants.Unpicklable(),
+        NotConforming,
+        "coin does not conform: a learner can be hashed and pickled; got ",
+    ),
+    (
+        mutants.Unequal(),
+        NotConforming,
+        "coin does not conform: a copy of a learner is equal to it and has the same hash",
+    ),
+    (mutants.Boaster(), NotConforming, "coin does not conform: claim is a Claim; got float"),
+    (
+        mutants.GlobalNumpy(),
+        NotConforming,
+        "coin does not conform: all random numbers come from the generator that a player is given, none from "
+        "a global one",
+    ),
+    (
+        mutants.GlobalPython(),
+        NotConforming,
+        "coin does not conform: all random numbers come from the generator that a player is given, none from "
+        "a global one",
+    ),
+    (
+        mutants.Unseeded(),
+        NotConforming,
+        "coin does not conform: the same random numbers give the same game; views differ",
+    ),
+    (
+        mutants.UnseededGuess(),
+        NotConforming,
+        "last-label does not conform: the same random numbers give the same game; views differ",
+    ),
+    (
+        mutants.SharedCoin(),
+        NotConforming,
+        "coin does not conform: every game draws its own random numbers; the means of batches vary more than "
+        "those of independent games could",
+    ),
+    (
+        mutants.CrossTalk(),
+        NotConforming,
+        "coin does not conform: a game does not depend on the other games of its batch; feature ",
+    ),
+    (
+        mutants.Lonely(),
+        NotConforming,
+        "coin does not conform: a game of a batch is distributed as a single game; feature ",
+    ),
+    (mutants.Scribbler(), PlayerError, "learner coin raised ValueError: assignment destination is read-only"),
+    (mutants.PairOnly(), ProtocolViolation, "learner coin, round 1: predict returns one label a game"),
+]
+
+
+# Declarations of learners that are false, and the messages of the checks.
+FALSE_DECLARATIONS = [
+    (
+        mutants.WrongShape(),
+        "coin does not conform: some_points are one or more points of shape (); got an array of shape (2, 3)",
+    ),
+    (
+        mutants.Pointless(),
+        "coin does not conform: some_points are one or more points of shape (); got an array of shape (0,)",
+    ),
+    (
+        mutants.Listed(),
+        "coin does not conform: some_points are one or more points of shape (); got tuple",
+    ),
+    (
+        mutants.Narrow(),
+        "coin does not conform: it can be trained on some_points and asked about them; learner coin raised "
+        "ValueError: between in round 2",
+    ),
+    (
+        mutants.Sparing(),
+        "coin does not conform: with common random numbers, a game draws the same whatever other games "
+        "receive; other replies",
+    ),
+    (
+        mutants.Wasteful(),
+        "coin does not conform: with common random numbers, a game draws the same whatever other games "
+        "receive; the generator ends in another state",
+    ),
+    (
+        mutants.CoinWithLaw(mutants.CoinLaw(low=0.5)),
+        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
+        "has frequency 0.7",
+    ),
+    (
+        mutants.CoinWithLaw(mutants.CoinLaw(high=1.5)),
+        "coin does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum is "
+        "1, the least is -0.5",
+    ),
+    (
+        mutants.CoinWithLaw(mutants.CoinLaw(mass=0.5)),
+        "coin does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum is "
+        "0.5, the least is 0.5",
+    ),
+    (
+        mutants.CoinWithLaw(mutants.ShortLaw()),
+        "coin does not conform: a step of its output distribution has a part for every outcome and measure; "
+        "shape (1, 1, 1) for 2 outcomes and 1 measures",
+    ),
+    (
+        mutants.Halting(),
+        "coin does not conform: its answers follow the output distribution that it declares; answer 1 "
+        "with an unknown outcome has frequency 0.2",
+    ),
+    (
+        mutants.Budget(mutants.CoinLaw(low=0.5)),
+        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
+        "has frequency 0.7",
+    ),
+    (
+        mutants.HaltingBudget(mutants.LastLaw(answers=5)),
+        "coin does not conform: its answers follow the output distribution that it declares; answer 4 "
+        "with an unknown outcome has",
+    ),
+    (
+        mutants.HaltingBudget(mutants.LastLaw(answers=3)),
+        "coin does not conform: its answers follow the output distribution that it declares; a game that "
+        "goes on after the last answer has frequency 0.",
+    ),
+    (
+        mutants.HaltingBudget(mutants.LastLaw(low=0.5)),
+        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
+        "has frequency 0.7",
+    ),
+    (
+        mutants.Stuck(),
+        "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
+        "with answer 4 = 0 has frequency 0.7",
+    ),
+    (
+        mutants.Value("number", lambda: mutants.exponential(rate=1.5)),
+        "value does not conform: its values follow the output distribution that it declares; a value ≤ "
+        "0.3292 has frequency 0.",
+    ),
+    (
+        mutants.Value("number", lambda: mutants.exponential(share=0.5)),
+        "value does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum "
+        "is 0.5, the least is 0",
+    ),
+    (
+        mutants.Value("number", mutants.Impossible),
+        "value does not conform: its values are possible by the output distribution that it declares",
+    ),
+    (
+        mutants.Value("bit", lambda: mutants.finite(0.25, 0.75)),
+        "value does not conform: its values follow the output distribution that it declares; value 0 has "
+        "frequency 0.7",
+    ),
+    (
+        mutants.Value("bit", lambda: mutants.finite(1.0)),
+        "value does not conform: its values follow the output distribution that it declares; a value of "
+        "probability 0 has frequency 0.2",
+    ),
+    (
+        mutants.Value("branch", lambda: mutants.branches(0.75, 0.25)),
+        "value does not conform: its values follow the output distribution that it declares; branch 0 has "
+        "frequency 0.2",
+    ),
+    (
+        mutants.Value("branch", lambda: mutants.branches(0.25, 0.5)),
+        "value does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum "
+        "is 0.75, the least is 0.25",
+    ),
+    (
+        mutants.Value("branch", lambda: mutants.branches(-0.25, 1.25)),
+        "value does not conform: the probabilities that it declares are at least 0 and have sum 1; the sum "
+        "is 1, the least is -0.25",
+    ),
+    (
+        mutants.Value("one for both", mutants.pair),
+        "value does not conform: its values follow the output distribution that it declares; in parts 0 and "
+        "1, a value ≤ 0.4938 with a value ≤ 0.4938 has frequency 0.",
+    ),
+]
+
+
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (mutants.FarVotes(), "coin does not conform: votes are one share in [0, 1] for each game; got ["),
+        (mutants.OneVote(), "coin does not conform: votes are one share in [0, 1] for each game; got 0.5"),
+        (mutants.EmptyRounds(), "coin does not conform: a round answers at least one query; got 0"),
+        (
+            mutants.NegativeCosts(),
+            "coin does not conform: other_costs are ε of at least 0 nats; got {'other': -1",
+        ),
+        (mutants.Mute(), "coin does not conform: explain returns a text for each topic; got {'rate': 0.5}"),
+        (mutants.BareBound(), "last-label does not conform: bound is a Bound or None; got int"),
+    ],
+    ids=lambda v: type(v).__name__,
+)
+def test_capabilities_are_checked(learner: Learner, message: str) -> None:
+    with pytest.raises(NotConforming) as caught:
+        check_learner(learner, games=100)
+    assert str(caught.value).startswith(message)
+
+
+def test_instructions_reach_a_learner_that_takes_them() -> None:
+    learner = mutants.Instructed()
+    check_learner(learner, games=100)
+    assert learner.updates == {True, False}
+
+
+@pytest.mark.parametrize(("learner", "message"), FALSE_DECLARATIONS, ids=lambda v: type(v).__name__)
+def test_declarations_of_a_learner_are_checked(learner: Learner, message: str) -> None:
+    with pytest.raises(NotConforming) as caught:
+        check_learner(learner)
+    assert str(caught.value).startswith(message)
+
+
+def test_invalid_probabilities_are_refused() -> None:
+    with pytest.raises(InvalidArgument, match="probabilities must be at least 0 and have sum 1"):
+        check_learner(mutants.Value("bit", lambda: mutants.finite(0.75, 0.5)))
+
+
+@pytest.mark.parametrize(("learner", "kind", "message"), BROKEN_LEARNERS, ids=lambda v: type(v).__name__)
+def test_broken_learners_are_caught(learner: Learner, kind: type[ArenaError], message: str) -> None:
+    with pytest.raises(kind, match=re.escape(message)):
+        check_learner(learner)
