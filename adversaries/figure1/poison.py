@@ -79,7 +79,7 @@ class Poison(Honest):
     def choose_points(
         self, distribution: LabelledDistribution, games: int, rng: np.random.Generator
     ) -> list[np.ndarray]:
-        """Raises: Unsupported if the aim is "shift" and D has every point of the domain in its support."""
+        """As for any `Honest`. Raises: Unsupported if the aim is "shift" and D's support is the whole domain."""
         if not self.fraction:
             return []
         concepts = self.target_class

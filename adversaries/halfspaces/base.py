@@ -141,10 +141,9 @@ def balance_points(
 ) -> np.ndarray:
     """`z` with its free coordinates chosen from [-1, 1] such that w·z = aim, or as close as possible.
 
-    z = y'x is an example times its label. If w·z = 0 and z is in {-1, 1}^d, a multiplicative update with rate
-    η divides the weights by their sum cosh(η), the least progress that a mistake can make. z is -1 at the
-    heaviest half of the weights, so that no weight becomes dominant, and a fraction at one coordinate, so
-    that the sum is met exactly.
+    z = y'x is an example times its label. A mistake with w·z = 0 makes the least progress
+    (docs/proofs/margin_adaptive.md). z is -1 at the heaviest half of the weights, so that no weight becomes
+    dominant, and a fraction at one coordinate, so that the sum is met exactly.
 
     `before` is the z of the last example, after which w may have been updated unseen. The sum is balanced
     separately among the coordinates with before > 0 and the others. So w·z has the same sign after such an

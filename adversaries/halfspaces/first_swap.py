@@ -23,11 +23,8 @@ class FirstSwap(HalfspaceAdversary):
     any weights >= 0, and they change no weights in relation to each other. They count towards the next update
     in both worlds, and every update redraws the shown weights from those that the first example made.
 
-    coordinates: of the draws of an update, a share w(S) is expected on these coordinates S. Half of the
-    coordinates change that share most. One coordinate changes its logarithm most, by 4η for a learner with
-    rate η, where half of them change it by 2η.
-
-    The score is the sum, over all changes of the shown weights, of the share of S in h_1 minus that now.
+    The score is the sum, over all changes of the shown weights, of the share of the first coordinates in h_1
+    minus that now. Half of the coordinates change that share most, and one coordinate its logarithm.
     """
 
     name = "first-swap"
