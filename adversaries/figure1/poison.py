@@ -79,7 +79,7 @@ class Poison(Honest):
     def choose_points(
         self, distribution: LabelledDistribution, games: int, rng: np.random.Generator
     ) -> list[np.ndarray]:
-        """As for `honest`. Raises: Unsupported if the aim is "shift" and D has the whole domain as support."""
+        """As for `honest`. Raises: Unsupported if the aim is "shift" and D has full support."""
         if not self.fraction:
             return []
         concepts = self.target_class
