@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Generator, Iterable
+from dataclasses import asdict, dataclass, field
 from math import fsum
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,7 @@ _PROPERTY = "privacy"  # of a report; JUnit files and workers of pytest-xdist tr
 _ROUNDING = 1 + 1e-9  # tolerance for sums of errors in floating point
 
 
+@dataclass
 class Account:
     """The error that a test may spend, and what it has spent.
 
@@ -30,11 +32,10 @@ class Account:
     refuted: one line for each refuted claim.
     """
 
-    def __init__(self, granted: float) -> None:
-        self.granted = granted
-        self.spent = 0.0
-        self.games = 0
-        self.refuted: list[str] = []
+    granted: float
+    spent: float = 0.0
+    games: int = 0
+    refuted: list[str] = field(default_factory=list)
 
     def spend(self, error: float | None) -> float:
         """Spend an error, or all that remains; the test fails if the remainder does not suffice."""
@@ -64,15 +65,6 @@ class Account:
                 f"confidence {100 * verdict.confidence:.10g} %)"
             )
 
-    def to_data(self) -> dict[str, Any]:
-        """The account as plain data."""
-        return {
-            "granted": self.granted,
-            "spent": self.spent,
-            "games": self.games,
-            "refuted": self.refuted,
-        }
-
 
 _account = pytest.StashKey[Account]()
 _errors = pytest.StashKey["tuple[float, float | None]"]()
@@ -97,9 +89,6 @@ def assert_private(request: pytest.FixtureRequest) -> Callable[..., Outcome]:
         return outcome
 
     return assert_on_account
-
-
-# --- granted errors ---------------------------------------------------------------------------------
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -200,9 +189,6 @@ class InvalidErrors(pytest.Item):
         pytest.fail(self.refusal, pytrace=False)
 
 
-# --- reports ----------------------------------------------------------------------------------------
-
-
 @pytest.hookimpl(tryfirst=True)
 def pytest_runtest_setup(item: pytest.Item) -> None:
     granted = get_granted_error(item)
@@ -215,8 +201,10 @@ def pytest_runtest_makereport(
     item: pytest.Item, call: pytest.CallInfo[None]
 ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
     """Add the account for the summary, and print a refutation below the traceback instead of in it."""
-    failure = _find_failure(call)
-    if failure is not None:
+    module = sys.modules.get("audits.testing")  # never imported if no test uses it
+    failure: NotPrivate | None = None
+    if module is not None and call.excinfo is not None and isinstance(call.excinfo.value, module.NotPrivate):
+        failure = call.excinfo.value
         failure.brief = True
     report = yield
     if failure is not None:
@@ -226,16 +214,8 @@ def pytest_runtest_makereport(
             add("how the claim is refuted", failure.refutation.details)
     account = item.stash.get(_account, None)
     if report.when == "call" and account is not None:
-        report.user_properties.append((_PROPERTY, account.to_data()))
+        report.user_properties.append((_PROPERTY, asdict(account)))
     return report
-
-
-def _find_failure(call: pytest.CallInfo[None]) -> NotPrivate | None:
-    """The failure of a call, if it is a refuted claim; None also if `audits.testing` was never imported."""
-    module = sys.modules.get("audits.testing")
-    if module is None or call.excinfo is None or not isinstance(call.excinfo.value, module.NotPrivate):
-        return None
-    return call.excinfo.value
 
 
 class Summary:

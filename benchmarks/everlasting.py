@@ -32,7 +32,7 @@ from arena.concepts import (
     Stumps,
     Thresholds,
 )
-from audits.data.csv_samples import load_sample, positive_of, read_table
+from audits.data.csv_samples import load_sample, read_table, resolve_labels
 from audits.races import PredictorStanding, plan_predictor_race, run_race
 from audits.races.predictor_errors import EvaluationSet
 from learners.everlasting.everlasting_counter import EverlastingCounter
@@ -233,10 +233,10 @@ def coded_mushroom() -> Sample:
     table = read_table(str(DATA / "mushroom.csv.gz"))
     columns = []
     for name in ("Odor", "Gill-size"):
-        values = [row[table.column(name)] for _, row in table.rows]
+        values = [row[table.find_column(name)] for _, row in table.rows]
         columns.append(np.unique(values, return_inverse=True)[1])
-    label = table.column("Poisonous/Edible")
-    positive = positive_of(table, label, "p")
+    label = table.find_column("Poisonous/Edible")
+    _, positive = resolve_labels(table, label, "p")
     return Sample(np.column_stack(columns), [row[label] == positive for _, row in table.rows]).distinct()
 
 

@@ -42,7 +42,7 @@ class AnswerLikelihood:
         if all(law.start().shape == (1,) for law in self._laws):
             self._gains = _gains_of_labels(self._laws, points)
         else:
-            self._posteriors = _posteriors_for(self._laws, points.tobytes(), points.dtype.str, points.shape)
+            self._posteriors = _share_posteriors(self._laws, points)
             self._posterior = np.zeros(games, np.int64)
 
     @property
@@ -121,7 +121,7 @@ class _Posteriors:
             measure = _condition(law, halves[world], points, codes, at_end=bool(at_end[0]))
             masses[world] = measure.sum(axis=1)
             halves[world] = measure / np.where(masses[world] > 0, masses[world], 1.0)[:, None]
-        return _log_ratio(*masses), self._intern(np.concatenate(halves, axis=1))
+        return log_ratio(*masses), self._intern(np.concatenate(halves, axis=1))
 
     def _intern(self, measures: np.ndarray) -> list[int]:
         """The indices of k measures. New ones are stored, unless an equal one is."""
@@ -140,15 +140,12 @@ class _Posteriors:
         return self._points[columns]
 
 
-def _posteriors_for(
-    laws: tuple[AnswerLaw, AnswerLaw], points: bytes, kind: str, shape: tuple[int, ...]
-) -> _Posteriors:
+def _share_posteriors(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> _Posteriors:
     """The posteriors of all batches with these points, started again when there are too many."""
-    posteriors = _build_posteriors(laws, points, kind, shape)
-    if posteriors.size > _MAX_CACHED:
+    key = laws, points.tobytes(), points.dtype.str, points.shape
+    if _build_posteriors(*key).size > _MAX_CACHED:
         _build_posteriors.cache_clear()
-        posteriors = _build_posteriors(laws, points, kind, shape)
-    return posteriors
+    return _build_posteriors(*key)
 
 
 @lru_cache(maxsize=4)
@@ -183,7 +180,7 @@ def _gains_of_labels(laws: tuple[AnswerLaw, AnswerLaw], points: np.ndarray) -> n
     of_label = np.zeros((2, _LABELS, len(points)))
     for world, law in enumerate(laws):
         np.add.at(of_label[world], [label for label, _ in law.outcomes], of_outcome[world])
-    return _log_ratio(*of_label)
+    return log_ratio(*of_label)
 
 
 def _encode_answers(reply: Answer, *, at_end: bool) -> np.ndarray:
@@ -217,7 +214,7 @@ def _match_outcomes(law: AnswerLaw, *, at_end: bool) -> np.ndarray:
     return np.where(same_halt.any(axis=0) & (not at_end), same_halt, same_label)
 
 
-def _log_ratio(world_0: np.ndarray, world_1: np.ndarray) -> np.ndarray:
+def log_ratio(world_0: np.ndarray, world_1: np.ndarray) -> np.ndarray:
     """ln world_1 - ln world_0; 0 where both are 0."""
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.nan_to_num(

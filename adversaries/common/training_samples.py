@@ -18,11 +18,15 @@ def choose_sample_size(learner: Learner | None, default: int = _DEFAULT_SIZE) ->
     return (learner.sample_size if learner is not None else None) or default
 
 
+def build_sample(points: np.ndarray, labels: np.ndarray, counts: np.ndarray) -> Sample:
+    """The sample with these runs, except for those whose count is 0."""
+    present = counts > 0
+    return Sample(points[present], labels[present], counts[present])
+
+
 def build_two_label_sample(point: Any, size: int, ones: int) -> Sample:
     """`size` examples at one point: first those labelled 0, then `ones` examples labelled 1."""
-    counts = np.array([size - ones, ones])
-    present = counts > 0
-    return Sample(np.stack([point, point])[present], np.array([0, 1])[present], counts[present])
+    return build_sample(np.stack([point, point]), np.array([0, 1]), np.array([size - ones, ones]))
 
 
 def build_tied_sample(learner: Learner | None) -> Sample:

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 
-from arena import Learner, PrivacyUnit, Unlabelled
+from arena import Learner, PrivacyUnit
 
 _MAX_NUMBERS = 2**20  # of the points of one move, in all games
 
@@ -32,14 +31,3 @@ def count_unlabelled(learner: Learner | None, queries: int) -> int:
         index += 1
         left -= int(spec.round(index).answers)
     return needed
-
-
-def give_unlabelled(
-    learner: Learner | None, queries: int, games: int, draw: Callable[[int], np.ndarray]
-) -> Iterator[Unlabelled]:
-    """The moves that give the learner the unlabelled points that it needs for so many queries.
-
-    draw: `draw(k)` returns k points (k, ...) or (n, k, ...).
-    """
-    for size in chunk_sizes(count_unlabelled(learner, queries), games, learner):
-        yield Unlabelled(draw(size))

@@ -8,6 +8,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
+from adversaries.common.training_samples import build_sample
 from arena import Learner, Sample, Unsupported
 from arena.concepts import ConceptClass, Thresholds
 
@@ -67,9 +68,8 @@ class FiniteDistribution(LabelledDistribution):
         for labels, unflipped, flipped in zip(
             np.broadcast_to(self.labels, counts.shape), counts - flips, flips, strict=True
         ):
-            number = np.append(unflipped, flipped)
-            present = number > 0
-            samples.append(Sample(points[present], np.append(labels, ~labels)[present], number[present]))
+            counts_of_game = np.append(unflipped, flipped)
+            samples.append(build_sample(points, np.append(labels, ~labels), counts_of_game))
         return samples
 
 

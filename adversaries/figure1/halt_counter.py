@@ -6,15 +6,16 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample
+from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
-from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
+from arena import Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
 _DEFAULT_BUDGET = 8  # for a learner without a setting `halts`
 
 
 @attrs.frozen
-class HaltCounter(Adversary):
+class HaltCounter(Figure1Adversary):
     """Uses up the halting budget except for one unit, which the challenge uses up in world 1 only.
 
     Made for the first version of GenericBBL, which halts after exactly c outcomes above the threshold. At
@@ -22,13 +23,10 @@ class HaltCounter(Adversary):
     After c − 1 queries at `split`, the challenge is `clear` in world 0 and `split` in world 1. Its label is
     withheld, but in world 1 it was the c-th outcome, so the next query is not answered.
 
-    Without the settings `split` and `clear`, the points are found by simulating the learner's training. The
-    score is 1 if the learner has halted.
+    The score is 1 if the learner has halted.
     """
 
     name = "halt-counter"
-    protocols = ("Figure1",)
-    returns_score = True
 
     budget: int | None = setting(
         None, help="c; default: the learner's `halts`, or 8", check=[whole, at_least(1)]
@@ -40,7 +38,6 @@ class HaltCounter(Adversary):
         None, unit="point", help="where the votes agree; default: found by simulation"
     )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or build_tied_sample(self.learner)

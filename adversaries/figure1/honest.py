@@ -7,19 +7,16 @@ import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
 from adversaries.common.training_samples import choose_sample_size
-from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
-from adversaries.figure1.example_distributions import (
-    DEFAULT_CLASS,
-    LabelledDistribution,
-    choose_distribution,
-)
-from arena import Adversary, Learner, Moves, Queries, Sample, Train, setting
+from adversaries.figure1.base import Figure1Adversary
+from adversaries.figure1.chunked_moves import chunk_sizes
+from adversaries.figure1.example_distributions import DEFAULT_CLASS, LabelledDistribution, choose_distribution
+from arena import Moves, Queries, Sample, Train, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, less_than, whole
 
 
 @attrs.frozen
-class Honest(Adversary):
+class Honest(Figure1Adversary):
     """Training set and queries are independent draws from one distribution D, labelled by a target concept.
 
     Definition 3.1 of Private Everlasting Prediction. The worlds do not differ. D is uniform on the domain of
@@ -28,8 +25,6 @@ class Honest(Adversary):
     """
 
     name = "honest"
-    protocols = ("Figure1",)
-    returns_score = True
 
     queries: int = setting(1_000, help="queries in all", check=[whole, at_least(1)])
     sample_size: int | None = setting(
@@ -43,7 +38,6 @@ class Honest(Adversary):
     )
     concepts: ConceptClass | None = setting(None, help="the class of the target; default: the learner's")
     sample: Sample | None = setting(None, help="the data D; default: uniform on the domain of the class")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def population(self, games: int, rng: np.random.Generator) -> LabelledDistribution:
         """D for each game. `play` draws it first, so the same random numbers give the same D."""
@@ -65,13 +59,25 @@ class Honest(Adversary):
         if not games:
             return np.zeros(0)
         distribution = self.population(games, rng)
+        chosen_points = self.choose_points(distribution, games, rng)
         yield Train(distribution.draw_samples(rng, self.examples, self.noise))
-        yield from give_unlabelled(
-            self.learner, self.queries, games, lambda size: distribution.draw(rng, size)[0]
-        )
+        yield from self._give_unlabelled(self.queries, games, lambda size: distribution.draw(rng, size)[0])
         correct = np.zeros(games)
         for size in chunk_sizes(self.queries, games, self.learner):
             points, truth = distribution.draw(rng, size)
+            is_chosen = self._replace_queries(points, chosen_points, rng)
             reply = yield Queries(points)
-            correct += (reply.label == truth).sum(axis=1)
+            correct += ((reply.label == truth) & ~is_chosen).sum(axis=1)
         return correct
+
+    def choose_points(
+        self, distribution: LabelledDistribution, games: int, rng: np.random.Generator
+    ) -> list[np.ndarray]:
+        """For each game, the points (m, ...) from which chosen queries are drawn; none if all are honest."""
+        return []
+
+    def _replace_queries(
+        self, points: np.ndarray, chosen_points: list[np.ndarray], rng: np.random.Generator
+    ) -> np.ndarray:
+        """Replace some queries (n, k, ...) by chosen points. (n, k) bool: which ones."""
+        return np.zeros(points.shape[:2], bool)

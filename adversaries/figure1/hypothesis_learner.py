@@ -11,15 +11,16 @@ import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
 from adversaries.common.training_samples import choose_sample_size
-from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
+from adversaries.figure1.base import Figure1Adversary
+from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.example_distributions import DEFAULT_CLASS, FiniteDistribution, choose_distribution
-from arena import Adversary, Learner, Moves, Queries, Train, Unsupported, setting
+from arena import Moves, Queries, Train, Unsupported, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, at_most, more_than, whole
 
 
 @attrs.frozen
-class HypothesisLearner(Adversary):
+class HypothesisLearner(Figure1Adversary):
     """Algorithm HypothesisLearner of Private Everlasting Prediction, v2 (appendix B).
 
     R random points of a finite domain are queried, and h(x) is a uniformly chosen answer at x. If some point
@@ -37,8 +38,6 @@ class HypothesisLearner(Adversary):
     """
 
     name = "hypothesis-learner"
-    protocols = ("Figure1",)
-    returns_score = True
 
     beta: float = setting(
         0.125, unit="probability", help="β, of failure", check=[more_than(0), at_most(0.125)]
@@ -51,7 +50,6 @@ class HypothesisLearner(Adversary):
         None, help="training examples; default: as many as the learner needs", check=[whole, at_least(1)]
     )
     concepts: ConceptClass | None = setting(None, help="the class of the target; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         if not games:
@@ -66,7 +64,7 @@ class HypothesisLearner(Adversary):
         size = self.sample_size or choose_sample_size(self.learner)
         yield Train(distribution.draw_samples(rng, size, 0.0))
         rounds = self.rounds(len(points))
-        yield from give_unlabelled(self.learner, rounds, games, lambda size: distribution.draw(rng, size)[0])
+        yield from self._give_unlabelled(rounds, games, lambda size: distribution.draw(rng, size)[0])
         answers = np.zeros((2, games, len(points)), np.int64)  # how often each label was the answer
         for size in chunk_sizes(rounds, games, self.learner):
             columns = rng.integers(0, len(points), (games, size))

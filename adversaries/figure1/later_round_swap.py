@@ -9,16 +9,17 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_separable_sample
+from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.vote_points import as_point
-from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Unsupported, setting
+from arena import InvalidArgument, Moves, Queries, Sample, Unlabelled, Unsupported, setting
 from arena.settings import at_least, whole
 
-_QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner without rounds
+_QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner without `round(i).answers`
 
 
 @attrs.frozen
-class LaterRoundSwap(Adversary):
+class LaterRoundSwap(Figure1Adversary):
     """Base of query-swap and unlabelled-swap. A subclass implements `play`.
 
     All points of round `round` are `low`, which is labelled 0, except that in world 1 the challenge is
@@ -26,9 +27,6 @@ class LaterRoundSwap(Adversary):
     probes come two rounds later, the points of the round between are `high`: the labels that LabelBoost gives
     them depend on whether it sees the 1.
     """
-
-    protocols = ("Figure1",)
-    returns_score = True
 
     probes: int = setting(50, help="queries in the round of the probes", check=[whole, at_least(1)])
     round: int = setting(1, help="the round of the challenge", check=[whole, at_least(1)])
@@ -42,23 +40,19 @@ class LaterRoundSwap(Adversary):
         100_000, help="the largest number of queries before the probes", check=[whole, at_least(1)]
     )
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
-    @property
-    def _training_set(self) -> Sample:
-        return self.sample or build_separable_sample(self.learner)
-
-    def _choose_points(self, sample: Sample) -> tuple[Any, Any]:
-        """`low` and `high`: the lowest and highest point of the sample.
+    def _choose_points(self) -> tuple[Sample, Any, Any]:
+        """The training set, and `low` and `high`: its lowest and highest point.
 
         If points are vectors, the first that is labelled 0 and the first that is labelled 1.
         """
+        sample = self.sample or build_separable_sample(self.learner)
         if sample.points.ndim == 1:
-            return as_point(sample.points.min()), as_point(sample.points.max())
+            return sample, as_point(sample.points.min()), as_point(sample.points.max())
         if len(np.unique(sample.labels)) < 2:
             raise InvalidArgument("the sample must have both labels", remedy="Bring another sample.")
         low, high = (int(np.flatnonzero(sample.labels == label)[0]) for label in (0, 1))
-        return sample.points[low], sample.points[high]
+        return sample, sample.points[low], sample.points[high]
 
     def _count_queries(self) -> tuple[int, int, int]:
         """The queries before the challenge, after it in its round, and in the rounds up to the probes."""
@@ -85,10 +79,12 @@ class LaterRoundSwap(Adversary):
             )
         return before, rest, between
 
-    def _repeat_queries(self, point: Any, times: int, games: int) -> Iterator[Queries]:
-        """So many queries at one point."""
+    def _repeat(
+        self, kind: type[Queries] | type[Unlabelled], point: Any, times: int, games: int
+    ) -> Iterator[Queries | Unlabelled]:
+        """So many queries or unlabelled points at one point."""
         for size in chunk_sizes(times, games, self.learner):
-            yield Queries(repeat_point(point, size))
+            yield kind(repeat_point(point, size))
 
     def _probe(self, point: Any, games: int) -> Moves:
         """The probes at one point. Returns how many of them were answered 1 in each game."""

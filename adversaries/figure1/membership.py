@@ -9,8 +9,9 @@ import numpy as np
 
 from adversaries.common.answer_likelihood import AnswerLikelihood
 from adversaries.common.training_samples import build_separable_sample
-from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
-from arena import Adversary, InvalidArgument, Learner, Moves, Queries, Sample, Train, setting
+from adversaries.figure1.base import Figure1Adversary
+from adversaries.figure1.chunked_moves import chunk_sizes
+from arena import InvalidArgument, Moves, Queries, Sample, Train, setting
 from arena.replies import list_answers
 from arena.settings import at_least, whole
 
@@ -19,7 +20,7 @@ _QUERIES_WITHOUT_ROUNDS = 100
 
 
 @attrs.frozen
-class Membership(Adversary):
+class Membership(Figure1Adversary):
     """Membership inference for an example that must be memorised (remark 2 of section 1.3).
 
     The target is the rarest example labelled 1. It is in the training set in world 1; in world 0 it is
@@ -27,13 +28,9 @@ class Membership(Adversary):
     are at other points of the sample in turn. The queries continue into the learner's second round, which is
     trained on the first. The score is the log-likelihood ratio of all answers if the learner's output
     distribution is known, and otherwise the number of answers 1 at the target's point.
-
-    The default sample is one example labelled 1, and otherwise examples labelled 0 at one point.
     """
 
     name = "membership"
-    protocols = ("Figure1",)
-    returns_score = True
 
     queries: int | None = setting(
         None,
@@ -43,7 +40,6 @@ class Membership(Adversary):
     others: int = setting(2, help="points besides the target's", check=[whole, at_least(0)])
     patience: int = setting(100_000, help="the longest round that it waits for", check=[whole, at_least(1)])
     sample: Sample | None = setting(None, help="the training set; default: one example among all others")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         samples, points = self._choose_samples()
@@ -53,8 +49,8 @@ class Membership(Adversary):
         done = 0
 
         yield Train(*samples)
-        yield from give_unlabelled(
-            self.learner, queries, games, lambda size: points[_choose_columns(0, size, len(points))]
+        yield from self._give_unlabelled(
+            queries, games, lambda size: points[_choose_columns(0, size, len(points))]
         )
         for size in chunk_sizes(queries, games, self.learner):
             columns = _choose_columns(done, size, len(points))
@@ -76,7 +72,10 @@ class Membership(Adversary):
 
     def _choose_samples(self) -> tuple[tuple[Sample, Sample], np.ndarray]:
         """The samples without and with the target, and the points to query, that of the target first."""
-        sample = self.sample or _build_default_sample(self.learner)
+        sample = self.sample
+        if sample is None:
+            two = build_separable_sample(self.learner)
+            sample = Sample(two.points, two.labels, [max(1, two.size - 1), 1])
         ones = np.flatnonzero(sample.labels == 1)
         if not len(ones) or sample.size == 1:
             raise InvalidArgument("the sample must hold an example labelled 1, and others")
@@ -90,11 +89,6 @@ class Membership(Adversary):
         _, first = np.unique(others, axis=0, return_index=True)
         others = others[np.sort(first)][: self.others]
         return (without, sample), np.concatenate([target[None], others])
-
-
-def _build_default_sample(learner: Learner | None) -> Sample:
-    two = build_separable_sample(learner)
-    return Sample(two.points, two.labels, [max(1, two.size - 1), 1])
 
 
 def _choose_columns(start: int, size: int, points: int) -> np.ndarray:

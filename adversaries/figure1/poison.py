@@ -7,10 +7,9 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
 from adversaries.figure1.example_distributions import FiniteDistribution, LabelledDistribution
 from adversaries.figure1.honest import Honest
-from arena import Moves, Queries, Train, Unsupported, setting
+from arena import Unsupported, setting
 from arena.concepts import ConceptClass
 from arena.settings import at_least, at_most, less_than, more_than, one_of
 
@@ -53,25 +52,14 @@ class Poison(Honest):
         check=[more_than(0), less_than(1)],
     )
 
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        if not games:
-            return np.zeros(0)
-        distribution = self.population(games, rng)
-        chosen_points = self.choose_points(distribution, games, rng) if self.fraction else []
-        yield Train(distribution.draw_samples(rng, self.examples, self.noise))
-        yield from give_unlabelled(
-            self.learner, self.queries, games, lambda size: distribution.draw(rng, size)[0]
-        )
-        correct = np.zeros(games)
-        for size in chunk_sizes(self.queries, games, self.learner):
-            points, truth = distribution.draw(rng, size)
-            chosen = rng.random((games, size)) < self.fraction
-            for game, options in enumerate(chosen_points):
-                number = np.count_nonzero(chosen[game])
-                points[game, chosen[game]] = options[rng.integers(len(options), size=number)]
-            reply = yield Queries(points)
-            correct += ((reply.label == truth) & ~chosen).sum(axis=1)
-        return correct
+    def _replace_queries(
+        self, points: np.ndarray, chosen_points: list[np.ndarray], rng: np.random.Generator
+    ) -> np.ndarray:
+        is_chosen = rng.random(points.shape[:2]) < self.fraction
+        for game, options in enumerate(chosen_points):
+            number = np.count_nonzero(is_chosen[game])
+            points[game, is_chosen[game]] = options[rng.integers(len(options), size=number)]
+        return is_chosen
 
     @property
     def reach_run(self) -> float:
@@ -91,10 +79,9 @@ class Poison(Honest):
     def choose_points(
         self, distribution: LabelledDistribution, games: int, rng: np.random.Generator
     ) -> list[np.ndarray]:
-        """For each game, the points (m, ...) from which the chosen queries are drawn.
-
-        Raises: Unsupported if the aim is "shift" and D has every point of the domain in its support.
-        """
+        """As for `honest`. Raises: Unsupported if the aim is "shift" and D has full support."""
+        if not self.fraction:
+            return []
         concepts = self.target_class
         if self.aim == CROWD:
             return _draw_crowds(distribution, concepts, games, self.reach_run, rng)

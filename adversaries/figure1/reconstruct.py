@@ -8,9 +8,10 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample, choose_sample_size, swap_nearest_label
-from adversaries.figure1.chunked_moves import chunk_sizes, give_unlabelled
+from adversaries.figure1.base import Figure1Adversary
+from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.vote_points import find_vote_points
-from arena import Adversary, Learner, Moves, Queries, Sample, Train, Unsupported, setting
+from arena import Moves, Queries, Sample, Train, Unsupported, setting
 from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
 from arena.settings import one_of
@@ -19,7 +20,7 @@ WORLDS, LABELS = "worlds", "labels"
 
 
 @attrs.frozen
-class Reconstruct(Adversary):
+class Reconstruct(Figure1Adversary):
     """Recovers h_0 from queries at all x ∈ X (section 3 of Private Everlasting Prediction).
 
     The training sets differ in the label of one example at a point where the labels tie, so that the
@@ -33,8 +34,6 @@ class Reconstruct(Adversary):
     """
 
     name = "reconstruct"
-    protocols = ("Figure1",)
-    returns_score = True
 
     score: str = setting(
         WORLDS,
@@ -42,21 +41,19 @@ class Reconstruct(Adversary):
         check=one_of(WORLDS, LABELS),
     )
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         samples = self._choose_samples(rng)
         points = self._choose_points(samples[1])
         yield Train(*samples)
-        yield from give_unlabelled(
-            self.learner, len(points), games, lambda size: points[np.arange(size) % len(points)]
-        )
-        answers = np.empty((games, len(points)), np.int8)
+        size = len(points)
+        yield from self._give_unlabelled(size, games, lambda number: points[np.arange(number) % size])
+        answers = np.empty((games, size), np.int8)
         done = 0
-        for size in chunk_sizes(len(points), games, self.learner):
-            reply = yield Queries(points[done : done + size])
-            answers[:, done : done + size] = reply.label
-            done += size
+        for number in chunk_sizes(size, games, self.learner):
+            reply = yield Queries(points[done : done + number])
+            answers[:, done : done + number] = reply.label
+            done += number
         if self.score == LABELS:
             return (answers == samples[1].labels).sum(axis=1).astype(float)
         in_0, in_1 = (self._fit(sample, points) for sample in samples)

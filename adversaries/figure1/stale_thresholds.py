@@ -7,9 +7,10 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.training_samples import build_tied_sample
+from adversaries.common.training_samples import build_sample, build_tied_sample
+from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
-from arena import Adversary, InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
+from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
 from arena.capabilities import finite_domain
 from arena.settings import at_least, less_than, more_than, whole
 
@@ -22,7 +23,7 @@ _SPLIT_ONES = 0.4  # share of labels 1 at the tie; teachers that err at the bord
 
 
 @attrs.frozen
-class StaleThresholds(Adversary):
+class StaleThresholds(Figure1Adversary):
     """Waits for games with an unusual hidden threshold, and lets the challenge redraw it or not.
 
     Made for GenericBBL with BetweenThresholds, even with private counting. At the border, near the lower
@@ -39,8 +40,6 @@ class StaleThresholds(Adversary):
     """
 
     name = "stale-thresholds"
-    protocols = ("Figure1",)
-    returns_score = True
 
     run: int = setting(8, help="answers 0 in a row before the challenge", check=[whole, at_least(1)])
     probes: int = setting(12, help="queries after the challenge", check=[whole, at_least(1)])
@@ -56,7 +55,6 @@ class StaleThresholds(Adversary):
         250, help="the largest number of queries before the challenge", check=[whole, at_least(1)]
     )
     sample: Sample | None = setting(None, help="the training set; default: two points with both labels")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         points = _choose_points(self.learner, self.sample, self.firing)
@@ -115,9 +113,7 @@ def _build_sample(learner: Learner | None, firing: float) -> tuple[Sample, float
         at_border, at_split = size // 2, size - size // 2
         border_ones, split_ones = round(ones * at_border), round(_SPLIT_ONES * at_split)
         counts = np.array([at_border - border_ones, border_ones, at_split - split_ones, split_ones])
-        points, labels = np.array([border, border, split, split]), np.array([0, 1, 0, 1])
-        present = counts > 0
-        return Sample(points[present], labels[present], counts[present])
+        return build_sample(np.array([border, border, split, split]), np.array([0, 1, 0, 1]), counts)
 
     low, high = 0.0, _MAX_BORDER_ONES
     for _ in range(_HALVINGS):

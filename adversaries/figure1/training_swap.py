@@ -6,26 +6,24 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
+from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
-from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
+from arena import Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
 
 @attrs.frozen
-class TrainingSwap(Adversary):
+class TrainingSwap(Figure1Adversary):
     """The training sets differ in the label of one example at the decision point, which is then queried.
 
     An example at `point` is labelled 0 in world 0 and 1 in world 1. The score is the number of answers 1.
     """
 
     name = "training-swap"
-    protocols = ("Figure1",)
-    returns_score = True
 
     queries: int = setting(100, help="queries at the decision point", check=[whole, at_least(1)])
     point: float | None = setting(None, unit="point", help="the decision point; default: where the votes tie")
     sample: Sample | None = setting(None, help="the training set; default: one point with both labels")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or build_tied_sample(self.learner)

@@ -2,47 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
 import numpy as np
 
-from adversaries.figure1.chunked_moves import chunk_sizes, count_unlabelled
+from adversaries.figure1.chunked_moves import count_unlabelled
 from adversaries.figure1.later_round_swap import LaterRoundSwap, repeat_point
-from arena import Moves, Train, Unlabelled
+from arena import Moves, Queries, Train, Unlabelled
 
 
 @attrs.frozen
 class UnlabelledSwap(LaterRoundSwap):
     """query-swap for learners that learn from fresh unlabelled points: the challenge is one of these points.
 
-    All other points of its round are labelled 0. The probes query the point labelled 1 in a later round. The
-    score is the number of probes answered 1.
+    The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
     """
 
     name = "unlabelled-swap"
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample = self._training_set
-        low, high = self._choose_points(sample)
+        sample, low, high = self._choose_points()
         spec: Any = self.learner
         before, rest, between = 0, 0, 0
         if hasattr(spec, "pool_size"):
             before, rest, between = self._divide_rounds(lambda index: int(spec.pool_size(index)), "points")
 
         yield Train(sample)
-        yield from self._repeat_unlabelled(low, before, games)
+        yield from self._repeat(Unlabelled, low, before, games)
         yield Unlabelled(repeat_point(low, 1), repeat_point(high, 1))  # world 0, world 1
-        yield from self._repeat_unlabelled(low, rest, games)
-        yield from self._repeat_unlabelled(high, between, games)
+        yield from self._repeat(Unlabelled, low, rest, games)
+        yield from self._repeat(Unlabelled, high, between, games)
         queries = sum(self._count_queries()) + 1
         # The probes may extend over several rounds, which need further points.
         more = count_unlabelled(spec, queries + self.probes) - (before + 1 + rest + between)
-        yield from self._repeat_unlabelled(low, max(0, more), games)
-        yield from self._repeat_queries(low, queries, games)
+        yield from self._repeat(Unlabelled, low, max(0, more), games)
+        yield from self._repeat(Queries, low, queries, games)
         return (yield from self._probe(high, games))
-
-    def _repeat_unlabelled(self, point: Any, times: int, games: int) -> Iterator[Unlabelled]:
-        for size in chunk_sizes(times, games, self.learner):
-            yield Unlabelled(repeat_point(point, size))

@@ -34,8 +34,19 @@ class HalfspaceAdversary(Adversary):
 
     @property
     def halfspaces(self) -> Halfspaces:
-        """The class to play on: `concepts`, otherwise the learner's, otherwise the default."""
-        return choose_halfspaces(self.name, self.concepts, self.learner)
+        """The class to play on: `concepts`, otherwise the learner's, otherwise the default.
+
+        Raises: Unsupported if it is not a class of halfspaces; InvalidArgument as `choose_concept_class`.
+        """
+        chosen = self.concepts or getattr(self.learner, "concepts", None) or DEFAULT_CLASS
+        if not isinstance(chosen, Halfspaces):
+            raise Unsupported(
+                f"{self.name} plays halfspaces with margin, not {chosen}",
+                remedy="Choose a learner of halfspaces, or set concepts, as in "
+                f"halfspaces:{DEFAULT_CLASS.dimension},{DEFAULT_CLASS.margin}.",
+            )
+        choose_concept_class(chosen, self.learner, DEFAULT_CLASS)
+        return chosen
 
     def refuse_margin(self, target: str, margin: float) -> InvalidArgument:
         """The error for a target that does not reach the margin of the class."""
@@ -58,7 +69,7 @@ class HalfspaceStream(HalfspaceAdversary):
     protocol: str = protocol_setting()
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        examples = self._draw_examples(self.halfspaces, games, rng)
+        examples = self._draw_examples(self.halfspaces.dimension, games, rng)
         if self.protocol == OBLIVIOUS:
             yield Commit(examples=examples, show_hypotheses=False)
             return None
@@ -67,26 +78,8 @@ class HalfspaceStream(HalfspaceAdversary):
         return None
 
     @abstractmethod
-    def _draw_examples(
-        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
-    ) -> Iterator[Example]:
+    def _draw_examples(self, dimension: int, games: int, rng: np.random.Generator) -> Iterator[Example]:
         """T examples, with their target."""
-
-
-def choose_halfspaces(name: str, concepts: ConceptClass | None, learner: Learner | None) -> Halfspaces:
-    """The class on which adversary `name` plays: `concepts`, otherwise the learner's, otherwise the default.
-
-    Raises: Unsupported if it is not a class of halfspaces; InvalidArgument as `choose_concept_class`.
-    """
-    chosen = concepts or getattr(learner, "concepts", None) or DEFAULT_CLASS
-    if not isinstance(chosen, Halfspaces):
-        raise Unsupported(
-            f"{name} plays halfspaces with margin, not {chosen}",
-            remedy="Choose a learner of halfspaces, or set concepts, as in "
-            f"halfspaces:{DEFAULT_CLASS.dimension},{DEFAULT_CLASS.margin}.",
-        )
-    choose_concept_class(chosen, learner, DEFAULT_CLASS)
-    return chosen
 
 
 def reaches_margin(margin: float, halfspaces: Halfspaces) -> bool:
@@ -140,8 +133,7 @@ def draw_subsets(games: int, size: int, of: int, rng: np.random.Generator) -> np
     return rng.permuted(chosen, axis=1)
 
 
-# --- points at which weights are balanced
-# ---------------------------------------------------------------------
+# --- points at which weights are balanced -------------------------------------------------------------------
 
 
 def balance_points(
@@ -149,10 +141,9 @@ def balance_points(
 ) -> np.ndarray:
     """`z` with its free coordinates chosen from [-1, 1] such that w·z = aim, or as close as possible.
 
-    z = y'x is an example times its label. If w·z = 0 and z is in {-1, 1}^d, a multiplicative update with rate
-    η divides the weights by their sum cosh(η), the least progress that a mistake can make. z is -1 at the
-    heaviest half of the weights, so that no weight becomes dominant, and a fraction at one coordinate, so
-    that the sum is met exactly.
+    z = y'x is an example times its label. A mistake with w·z = 0 makes the least progress
+    (docs/proofs/margin_adaptive.md). z is -1 at the heaviest half of the weights, so that no weight becomes
+    dominant, and a fraction at one coordinate, so that the sum is met exactly.
 
     `before` is the z of the last example, after which w may have been updated unseen. The sum is balanced
     separately among the coordinates with before > 0 and the others. So w·z has the same sign after such an

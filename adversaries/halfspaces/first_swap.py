@@ -5,16 +5,16 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.halfspaces.base import SLACK, choose_halfspaces, normalise_weights
-from arena import Adversary, Example, InvalidArgument, Learner, Moves, Ready, setting
-from arena.concepts import ConceptClass, Halfspaces
+from adversaries.halfspaces.base import SLACK, HalfspaceAdversary, normalise_weights
+from arena import Example, InvalidArgument, Moves, Ready, setting
+from arena.concepts import Halfspaces
 from arena.settings import at_least, whole
 
 _SAME = 1e-9  # weights that differ by less have not been redrawn
 
 
 @attrs.frozen
-class FirstSwap(Adversary):
+class FirstSwap(HalfspaceAdversary):
     """The first example is a mistake in both worlds, with opposite z = y'x at nearly every coordinate.
 
     In world 0, z is 1 at the first `coordinates` of the d and -1 at the others. In world 1, it is -1 at the
@@ -23,16 +23,14 @@ class FirstSwap(Adversary):
     any weights >= 0, and they change no weights in relation to each other. They count towards the next update
     in both worlds, and every update redraws the shown weights from those that the first example made.
 
-    coordinates: of the draws of an update, a share w(S) is expected on these coordinates S. Half of the
-    coordinates change that share most. One coordinate changes its logarithm most, by 4η for a learner with
-    rate η, where half of them change it by 2η.
-
-    The score is the sum, over all changes of the shown weights, of the share of S in h_1 minus that now.
+    The score is the sum, over all changes of the shown weights, of the share of the first coordinates in h_1
+    minus that now. Half of the coordinates change that share most, and one coordinate its logarithm.
     """
 
     name = "first-swap"
     protocols = ("SpecialRound",)
     returns_score = True
+    realizable = False
 
     rounds: int = setting(1_000, help="T", check=[whole, at_least(2)])
     coordinates: int | None = setting(
@@ -40,11 +38,9 @@ class FirstSwap(Adversary):
         help="the number of coordinates that the swap affects; default: (d - 1)/2, the most",
         check=[whole, at_least(1)],
     )
-    concepts: ConceptClass | None = setting(None, help="the halfspaces; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        halfspaces = choose_halfspaces(self.name, self.concepts, self.learner)
+        halfspaces = self.halfspaces
         size = self._choose_size(halfspaces)
         weights = normalise_weights((yield Ready()).hypothesis.concepts)
         first_share = weights[:, :size].sum(axis=1)

@@ -7,16 +7,9 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from adversaries.common.prepared_sequences import (
-    ALL,
-    ONE,
-    decoys_setting,
-    draw_start_rounds,
-    start_setting,
-)
+from adversaries.common.prepared_sequences import ALL, ONE, decoys_setting, draw_start_rounds, start_setting
 from adversaries.halfspaces.base import HalfspaceStream, target_weights
 from arena import Example, InvalidArgument, setting
-from arena.concepts import Halfspaces
 from arena.settings import one_of
 
 
@@ -29,9 +22,6 @@ class HiddenCoordinate(HalfspaceStream):
     from then on only the point i, with label 1. In a share `decoys` of the games it never does. What this
     forces on a learner that is private towards one example: docs/proofs/hidden_point.md. Winnow labels every
     point 0 at first if d > 2, and learns the point i in about ln(d)/2η mistakes.
-
-    background: "one" is one other point in all rounds, "all" a random one in every round.
-    start: the distribution of t*, as for point-functions.
     """
 
     name = "hidden-coordinate"
@@ -42,21 +32,18 @@ class HiddenCoordinate(HalfspaceStream):
     start: str = start_setting()
     decoys: float = decoys_setting()
 
-    def _draw_examples(
-        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
-    ) -> Iterator[Example]:
-        d, rows = halfspaces.dimension, np.arange(games)
-        if d < 2:
-            raise InvalidArgument("a point can hide only in 2 or more dimensions", value=halfspaces)
-        hidden = rng.integers(0, d, games)
+    def _draw_examples(self, dimension: int, games: int, rng: np.random.Generator) -> Iterator[Example]:
+        if dimension < 2:
+            raise InvalidArgument("a point can hide only in 2 or more dimensions", value=self.halfspaces)
+        rows, hidden = np.arange(games), rng.integers(0, dimension, games)
         start = draw_start_rounds(self.start, self.rounds, games, rng)
         start[rng.random(games) < self.decoys] = self.rounds + 1
-        target = target_weights(hidden[:, None], d)
+        target = target_weights(hidden[:, None], dimension)
         for t in range(1, self.rounds + 1):
             if t == 1 or self.background == ALL:
-                other = rng.integers(0, d - 1, games)
+                other = rng.integers(0, dimension - 1, games)
                 other += other >= hidden
             late = t >= start
-            x = np.full((games, d), -1, np.int8)
+            x = np.full((games, dimension), -1, np.int8)
             x[rows, np.where(late, hidden, other)] = 1
             yield Example(x, late, target=target)

@@ -9,7 +9,6 @@ import numpy as np
 
 from adversaries.halfspaces.base import HalfspaceStream, draw_fair_bits, draw_subsets, reaches_margin
 from arena import Example, InvalidArgument, setting
-from arena.concepts import Halfspaces
 from arena.concepts.cube.embeddings import HalfspaceTarget, decision_list
 from arena.settings import at_least, one_of, whole
 
@@ -87,10 +86,8 @@ class ShortLists(HalfspaceStream):
             return False
         return reaches_margin(_build_target(labels).margin, self.halfspaces)
 
-    def _draw_examples(
-        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
-    ) -> Iterator[Example]:
-        half, labels = halfspaces.dimension // 2, np.array(self.labels)
+    def _draw_examples(self, dimension: int, games: int, rng: np.random.Generator) -> Iterator[Example]:
+        half, labels = dimension // 2, np.array(self.labels)
         terms = draw_subsets(games, len(labels), half - 1, rng)
         default = draw_fair_bits(1, games, rng)[0]
         label_of_term = np.append(labels, 0) ^ default[:, None]

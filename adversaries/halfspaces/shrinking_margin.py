@@ -18,7 +18,6 @@ from adversaries.halfspaces.base import (
     target_weights,
 )
 from arena import Example, Moves, setting
-from arena.concepts import Halfspaces
 from arena.settings import at_least, at_most
 
 
@@ -72,15 +71,12 @@ class ShrinkingMargin(HalfspaceStream):
             weights = normalise_weights(reply.hypothesis.concepts)
         return None
 
-    def _draw_examples(
-        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
-    ) -> Iterator[Example]:
-        d = halfspaces.dimension
-        relevant = draw_subsets(games, self.size, d, rng)
-        target = target_weights(relevant, d)
+    def _draw_examples(self, dimension: int, games: int, rng: np.random.Generator) -> Iterator[Example]:
+        relevant = draw_subsets(games, self.size, dimension, rng)
+        target = target_weights(relevant, dimension)
         for t in range(self.rounds):
             y = draw_fair_bits(1, games, rng)[0]
-            x = self._draw_votes(relevant, t, d, rng)
+            x = self._draw_votes(relevant, t, dimension, rng)
             x *= (2 * y - 1)[:, None]
             yield Example(x, y, target=target)
 

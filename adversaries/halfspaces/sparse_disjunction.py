@@ -17,7 +17,6 @@ from adversaries.halfspaces.base import (
     unpack_bits,
 )
 from arena import Example, InvalidArgument, setting
-from arena.concepts import Halfspaces
 from arena.concepts.cube.embeddings import disjunction
 from arena.settings import at_least, one_of, whole
 
@@ -70,10 +69,8 @@ class SparseDisjunction(HalfspaceStream):
             raise self.refuse_margin(f"a disjunction of {size} variables", 1 / (2 * size + 1))
         return size
 
-    def _draw_examples(
-        self, halfspaces: Halfspaces, games: int, rng: np.random.Generator
-    ) -> Iterator[Example]:
-        size, variables = self.size, halfspaces.dimension - 1
+    def _draw_examples(self, dimension: int, games: int, rng: np.random.Generator) -> Iterator[Example]:
+        size, variables = self.size, dimension - 1
         relevant = draw_subsets(games, size, variables, rng)
         rows = np.arange(games)[:, None]
         target = np.zeros((games, variables + 1))

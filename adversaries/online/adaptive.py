@@ -8,18 +8,17 @@ import numpy as np
 from adversaries.online.base import (
     DIMENSION,
     NUMBER,
+    ClassAdversary,
     ValuedVersionSpaces,
-    choose_class,
     expect_first_labels,
     label_points,
 )
-from arena import Adversary, Example, Learner, Moves, setting
-from arena.concepts import ConceptClass
-from arena.settings import at_least, one_of, whole
+from arena import Example, Moves, setting
+from arena.settings import one_of
 
 
 @attrs.frozen
-class AdaptiveConsistent(Adversary):
+class AdaptiveConsistent(ClassAdversary):
     """Contradicts the hypothesis of the previous round at the point where that is cheapest.
 
     For every game it tracks the version space, the concepts that agree with all labels so far. Where the
@@ -35,18 +34,14 @@ class AdaptiveConsistent(Adversary):
 
     name = "adaptive"
     protocols = ("Adaptive",)
-    returns_score = False
     realizable = True
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     keeps: str = setting(
         DIMENSION, help="what it keeps large: dimension or number", check=one_of(DIMENSION, NUMBER)
     )
-    concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        spaces = ValuedVersionSpaces(choose_class(self.concepts, self.learner), games, self.keeps)
+        spaces = ValuedVersionSpaces(self._concept_class, games, self.keeps)
         row = np.arange(games)
         labels = expect_first_labels(self.learner, spaces, games)
         for _ in range(self.rounds):

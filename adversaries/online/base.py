@@ -4,24 +4,33 @@ from __future__ import annotations
 
 from typing import Any
 
+import attrs
 import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
-from arena import Hypothesis, Learner
+from arena import Adversary, Hypothesis, Learner, setting
 from arena.capabilities import finite_domain
 from arena.concepts import ConceptClass, Thresholds
 from arena.littlestone.concept_sets import ConceptSets, concept_sets
+from arena.settings import at_least, whole
 
 DEFAULT_CLASS = Thresholds(range(16))  # if neither player has one
 DIMENSION, NUMBER = "dimension", "number"
 
 
-def choose_class(concepts: ConceptClass | None, learner: Learner | None) -> ConceptClass:
-    """The adversary's `concepts`, otherwise the learner's, otherwise thresholds on 16 points.
+@attrs.frozen
+class ClassAdversary(Adversary):
+    """Base of the adversaries that play on the finite domain of a concept class."""
 
-    Raises: as `choose_concept_class`.
-    """
-    return choose_concept_class(concepts, learner, DEFAULT_CLASS)
+    returns_score = False
+
+    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
+    concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
+    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
+
+    @property
+    def _concept_class(self) -> ConceptClass:
+        return choose_concept_class(self.concepts, self.learner, DEFAULT_CLASS)
 
 
 def domain_points(concept_class: ConceptClass) -> np.ndarray:
@@ -32,7 +41,7 @@ def domain_points(concept_class: ConceptClass) -> np.ndarray:
 
 def middle_point(learner: Learner | None) -> Any:
     """The middle of the learner's domain if that is finite, and otherwise 0.5 in every coordinate."""
-    domain = None if learner is None else finite_domain(learner)
+    domain = finite_domain(learner)
     if domain is not None:
         return domain[len(domain) // 2]
     return np.full(() if learner is None else learner.point_shape, 0.5)

@@ -5,9 +5,8 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.online.base import ValuedVersionSpaces, choose_class, expect_first_labels, label_points
-from arena import Adversary, Example, Learner, Moves, setting
-from arena.concepts import ConceptClass
+from adversaries.online.base import ClassAdversary, ValuedVersionSpaces, expect_first_labels, label_points
+from arena import Example, Moves, setting
 from arena.littlestone import START, Automaton, soa
 from arena.settings import at_least, whole
 
@@ -16,17 +15,13 @@ _GUESS_BITS = 24
 
 
 @attrs.frozen
-class ForestBreaker(Adversary):
+class ForestBreaker(ClassAdversary):
     """Made for the learner of Golowich and Livni (2021), after section 3 of Li, Wang, Ye.
 
-    That learner keeps a forest of sequences, adds each example to a random one, merges siblings on which the
-    SOA differs, and shows a frequent function. It learns from a mistake only if the example meets a sequence
-    on which the SOA errs as well. An oblivious adversary cannot prevent some function from staying frequent,
-    but this adversary is adaptive and has no fixed target.
-
-    It contradicts the function shown until that is gone, at the points that keep the largest Littlestone
-    dimension, so that many functions must become frequent and be given up. Among these it chooses the point
-    that changes the fewest sequences, so that a mistake mostly teaches the forest nothing.
+    That learner learns from a mistake only if the example meets a sequence of its forest on which the SOA
+    errs as well. This adversary contradicts the function shown until that is gone, at the points that keep
+    the largest Littlestone dimension, so that many functions must become frequent and be given up. Among
+    these it chooses the point that changes the fewest sequences.
 
     Which sequences received the examples is hidden. The adversary simulates one forest for each game, with
     the same examples at random nodes of its own; in a large forest the share of sequences with a function
@@ -37,16 +32,12 @@ class ForestBreaker(Adversary):
 
     name = "forest-breaker"
     protocols = ("Adaptive",)
-    returns_score = False
     realizable = True
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     leaves: int = setting(512, help="of the simulated forest of each game", check=[whole, at_least(1)])
-    concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        concept_class = choose_class(self.concepts, self.learner)
+        concept_class = self._concept_class
         spaces = ValuedVersionSpaces(concept_class, games)
         forests = SimulatedForests(soa(concept_class), self.leaves, games)
         row = np.arange(games)

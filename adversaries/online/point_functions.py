@@ -7,13 +7,7 @@ from collections.abc import Iterable
 import attrs
 import numpy as np
 
-from adversaries.common.prepared_sequences import (
-    ALL,
-    ONE,
-    decoys_setting,
-    draw_start_rounds,
-    start_setting,
-)
+from adversaries.common.prepared_sequences import ALL, ONE, decoys_setting, draw_start_rounds, start_setting
 from adversaries.online.base import domain_points, first_labels
 from adversaries.online.random_sequences import PreparedExamples
 from arena import Unsupported, setting
@@ -26,17 +20,14 @@ from arena.settings import one_of
 class PointFunctions(PreparedExamples):
     """A background labelled by b until round t*, and from then on a new point with the label against b.
 
-    The game of the lower bounds of Dmitriev, Szabó and Sanyal (2024), Cohen et al. (2024) and Li, Wang and
-    Ye, The Limits of Differential Privacy in Online Learning (2024). Some concept agrees with b on the
-    background and not at the hidden point x*, so the game is realizable. So is its background alone, which is
-    all of the game in a share `decoys` of the games. b is the labelling with the most points to hide at, on a
-    tie the learner's own h_1.
+    The game of the lower bounds of Dmitriev et al., Cohen et al. and Li et al. (2024), which are proved with
+    constants in docs/proofs/hidden_point.md. Some concept agrees with b on the background and not at the
+    hidden point x*, so the game is realizable. So is its background alone, which is all of the game in a
+    share `decoys` of the games. b is the labelling with the most points to hide at, on a tie the learner's
+    own h_1.
 
-    A private learner errs more than ln(T)/(16 ε) times from t* on, or predicts against b at x* in many rounds
-    of the background: docs/proofs/hidden_point.md.
-
-    background: "one" uses a single point; "all" draws it from all points but x* in every round. start:
-    "uniform" draws t* from the T rounds; "scale" draws a power of two first, then t* up to the next one.
+    background: "one" uses a single point; "all" draws it from all points but x* in every round. start: see
+    `draw_start_rounds`.
     """
 
     name = "point-functions"

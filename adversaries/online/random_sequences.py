@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
-from adversaries.online.base import choose_class, domain_points
-from arena import Adversary, Commit, Example, Learner, Moves, setting
+from adversaries.online.base import ClassAdversary, domain_points
+from arena import Commit, Example, Moves, setting
 from arena.concepts import ConceptClass
 from arena.littlestone.concept_sets import concept_sets
 from arena.settings import at_least, at_most, one_of, whole
@@ -18,7 +18,7 @@ INCREASING, DECREASING, INWARD = "increasing", "decreasing", "inward"
 
 
 @attrs.frozen
-class PreparedExamples(Adversary):
+class PreparedExamples(ClassAdversary):
     """Base of the adversaries that draw all their examples before the first hypothesis.
 
     Under Oblivious they commit to the examples. With `protocol` set to Adaptive they give the same examples
@@ -26,15 +26,11 @@ class PreparedExamples(Adversary):
     """
 
     protocols = (OBLIVIOUS, ADAPTIVE)
-    returns_score = False
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
     protocol: str = protocol_setting()
-    concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        concept_class = choose_class(self.concepts, self.learner)
+        concept_class = self._concept_class
         points = domain_points(concept_class)
         columns, y = self._draw_examples(concept_class, games, rng)
         if self.protocol == OBLIVIOUS:
@@ -75,8 +71,8 @@ class IidExamples(PreparedExamples):
     def _draw_examples(
         self, concept_class: ConceptClass, games: int, rng: np.random.Generator
     ) -> tuple[np.ndarray, np.ndarray]:
-        columns = self._draw_columns(len(domain_points(concept_class)), games, rng)
         labels = concept_sets(concept_class).labels
+        columns = self._draw_columns(labels.shape[1], games, rng)
         y = labels[self._draw_targets(len(labels), games, rng), columns]
         return columns, y ^ (rng.random(y.shape) < self.noise) if self.noise else y
 

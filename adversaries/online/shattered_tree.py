@@ -5,12 +5,11 @@ from __future__ import annotations
 import attrs
 import numpy as np
 
-from adversaries.online.base import choose_class, domain_points, label_points
-from arena import Adversary, Example, Learner, Moves, setting
+from adversaries.online.base import ClassAdversary, domain_points, label_points
+from arena import Example, Learner, Moves
 from arena.concepts import ConceptClass
 from arena.littlestone import build_shattered_tree
 from arena.littlestone.concept_sets import concept_sets
-from arena.settings import at_least, whole
 
 
 @attrs.frozen(eq=False)
@@ -44,7 +43,7 @@ class TreeArrays:
 
 
 @attrs.frozen
-class ShatteredTree(Adversary):
+class ShatteredTree(ClassAdversary):
     """Chooses the points on a path down a shattered tree, each labelled against the hypothesis.
 
     A label must be chosen before the hypothesis of its round is seen, so the path is planned by a simulated
@@ -60,24 +59,17 @@ class ShatteredTree(Adversary):
 
     name = "shattered-tree"
     protocols = ("Adaptive",)
-    returns_score = False
     realizable = True
 
-    rounds: int = setting(100, help="T", check=[whole, at_least(1)])
-    concepts: ConceptClass | None = setting(None, help="the concept class; default: the learner's")
-    learner: Learner | None = setting(None, help="the configuration of the learner it plays against")
-
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        concept_class = choose_class(self.concepts, self.learner)
+        concept_class = self._concept_class
         points, tree = domain_points(concept_class), TreeArrays.build(concept_class)
         plan = [] if self.learner is None else _simulate_path(self.learner, tree, points, self.rounds)
         walk, on_plan = _Walk(tree, games), np.ones(games, bool)
         labels = np.zeros((games, len(points)), bool)
         for t in range(self.rounds):
-            if t < len(plan):
-                column, y = walk.next_example(np.where(on_plan[:, None], plan[t], labels))
-            else:
-                column, y = walk.next_example(labels)
+            expected = np.where(on_plan[:, None], plan[t], labels) if t < len(plan) else labels
+            column, y = walk.next_example(expected)
             reply = yield Example(points[column], y)
             labels = label_points(reply.hypothesis, points)
             if t < len(plan):

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import lru_cache
+from itertools import permutations
 
 import attrs
 import numpy as np
 
+from adversaries.common.answer_likelihood import log_ratio
 from arena import (
     Adversary,
     Finite,
@@ -89,9 +91,8 @@ class NeighbourPair:
     @property
     def log_ratios(self) -> np.ndarray:
         """(k,): the log ratio of the probabilities of each value, second sample over first."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            ratio = np.log(self.laws[1].probabilities) - np.log(self.laws[0].probabilities)
-        return np.clip(np.nan_to_num(ratio, posinf=_CLAMP, neginf=-_CLAMP), -_CLAMP, _CLAMP)
+        ratios = log_ratio(*(law.probabilities for law in self.laws))
+        return np.clip(ratios, -_CLAMP, _CLAMP)
 
     def epsilon(self, delta: float) -> float:
         """The least ε (nats) such that the second distribution is (ε, δ)-close to the first."""
@@ -141,12 +142,8 @@ def _list_pairs(dimension: int, background: int) -> Iterator[tuple[Sample, Sampl
     examples: list[LabelledPoint] = [(point, label) for point in points for label in (0, 1)]
     for copies in range(background + 1):
         for shared in examples if copies else examples[:1]:
-            for first in examples:
-                yield from (
-                    (_build_sample(first, shared, copies), _build_sample(second, shared, copies))
-                    for second in examples
-                    if second != first
-                )
+            for first, second in permutations(examples, 2):
+                yield _build_sample(first, shared, copies), _build_sample(second, shared, copies)
 
 
 def _build_sample(example: LabelledPoint, shared: LabelledPoint, copies: int) -> Sample:

@@ -31,8 +31,7 @@ class LowBits(Adversary):
     returns_score = True
 
     sample: Sample | None = setting(
-        None,
-        help="the sample, whose last example of the first run varies; default: ten examples labelled 0",
+        None, help="the sample, whose last example of the first run varies; default: ten examples labelled 0"
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Generator
+from typing import Any
+
 import attrs
+import numpy as np
 
 from adversaries.common.answer_likelihood import AnswerLikelihood
-from adversaries.voting.vote_swaps import VoteSwap
-from arena import Adversary, Learner, Moves, Query, Sample, Train, setting
+from adversaries.voting.vote_swaps import Samples
+from arena import Adversary, Learner, Move, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
 _DEFAULT_QUERIES = 100  # for a learner without a setting `queries`
@@ -30,11 +34,14 @@ class VotingAdversary(Adversary):
         """The number of queries that it makes."""
         return self.queries or getattr(self.learner, "queries", None) or _DEFAULT_QUERIES
 
-    def _repeat_query(self, swap: VoteSwap, games: int) -> Moves:
-        """Train on the samples of a swap, always query its point, and score by the likelihood ratio."""
-        likelihood = AnswerLikelihood(self.learner, swap.samples, swap.point[None], games)
-        yield Train(*swap.samples)
-        for _ in range(self.query_count):
-            reply = yield Query(swap.point)
-            likelihood.add(0, reply)
-        return likelihood.score
+    def _query_in_turn(
+        self, samples: Samples, points: np.ndarray, games: int
+    ) -> Generator[Move, Any, AnswerLikelihood]:
+        """Train on the samples, query the points (m, ...) in turn, and return the answers' likelihood."""
+        likelihood = AnswerLikelihood(self.learner, samples, points, games)
+        yield Train(*samples)
+        for number in range(self.query_count):
+            column = number % len(points)
+            reply = yield Query(points[column])
+            likelihood.add(column, reply)
+        return likelihood

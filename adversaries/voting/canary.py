@@ -43,14 +43,16 @@ class Canary(VotingAdversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         swap = find_canary(self.learner, self.sample)
-        return (yield from self._repeat_query(swap, games))
+        return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score
 
 
 @lru_cache(maxsize=32)
 def find_canary(learner: Learner | None, sample: Sample | None) -> VoteSwap:
     """The best canary in the user's sample, or in one that the adversary builds."""
-    candidates = _build_candidates(learner) if sample is None else _move_last_example(learner, sample)
-    return choose_best_swap(learner, candidates)
+    if sample is None:
+        return choose_best_swap(learner, _build_candidates(learner))
+    last, points = len(sample.counts) - 1, find_free_points(learner, sample)
+    return choose_best_swap(learner, ((plant_example(sample, last, point), point) for point in points))
 
 
 def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
@@ -84,8 +86,3 @@ def _build_candidates(learner: Learner | None) -> Iterator[Candidate]:
         for point in points:
             if (point != other).any():
                 yield plant_example(sample, 0, point), point
-
-
-def _move_last_example(learner: Learner | None, sample: Sample) -> Iterator[Candidate]:
-    for point in find_free_points(learner, sample):
-        yield plant_example(sample, len(sample.counts) - 1, point), point

@@ -53,8 +53,7 @@ def find_best_margin(learner: Learner | None, sample: Sample | None, queries: in
 
     Raises: as `find_narrowest_swap` for votes that tie.
     """
-    swaps = _find_swaps(learner, sample)
-    return max(swaps, key=lambda swap: _simulate_separation(learner, swap, queries))
+    return max(_find_swaps(learner, sample), key=lambda swap: _simulate_separation(learner, swap, queries))
 
 
 def _find_swaps(learner: Learner | None, sample: Sample | None) -> Iterator[VoteSwap]:
@@ -78,13 +77,11 @@ def _simulate_separation(learner: Any, swap: VoteSwap, queries: int) -> float:
 
 
 def _simulate_scores(learner: Any, sample: Sample, point: np.ndarray, queries: int) -> np.ndarray:
-    """(games,): the scores of simulated games."""
     state = learner.start(_SIMULATED_GAMES, np.random.default_rng(0))
     state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
     x = np.broadcast_to(point, (_SIMULATED_GAMES, *point.shape))
     score = np.zeros(_SIMULATED_GAMES)
     for _ in range(queries):
-        halted = state.halted
-        label = np.asarray(state.predict(x))
-        score += np.where(halted, 0.0, _score_answers(label))
+        answers = ~state.halted
+        score += answers * _score_answers(np.asarray(state.predict(x)))
     return score

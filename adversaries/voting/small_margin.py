@@ -18,10 +18,9 @@ class SmallMargin(VotingAdversary):
     plants examples there, labelled 0 in world 0 and 1 in world 1. It chooses the example that turns the
     majority, or else changes the votes where they are closest to `below`.
 
-    Against thresholded Gaussian counts, a single answer is most informative at a tie. An answer 1 far below
-    the tie is rarer and more informative: with ℓ = 1 it is the event at which the δ of the Gaussian mechanism
-    is attained (docs/voting.md). Where the sparse vector screens votes, those with a small margin are almost
-    surely unstable, and the margin to its threshold matters: the learner's `critical_margin`.
+    Against thresholded Gaussian counts, a single answer is most informative at a tie, and an answer 1 far
+    below the tie is rarer and more informative (docs/voting.md). Where the sparse vector screens votes, the
+    margin to its threshold matters: the learner's `critical_margin`.
 
     The score is the log-likelihood ratio of the answers if the learner's output distribution is known, and
     otherwise the number of answers 1. Raises: InvalidArgument if no example that was tried changes a vote.
@@ -30,12 +29,10 @@ class SmallMargin(VotingAdversary):
     name = "small-margin"
 
     below: float | None = setting(
-        None,
-        unit="votes",
-        help="the aim, below the tie; default: where an answer is most informative",
+        None, unit="votes", help="the aim, below the tie; default: where an answer is most informative"
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         below = getattr(self.learner, "critical_margin", 0.0) if self.below is None else self.below
         swap = find_narrowest_swap(self.learner, self.sample, below=below)
-        return (yield from self._repeat_query(swap, games))
+        return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score

@@ -7,10 +7,10 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.answer_likelihood import AnswerLikelihood, answer_laws, outcome_probabilities
+from adversaries.common.answer_likelihood import answer_laws, outcome_probabilities
 from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import Samples, build_ladder_sample, choose_candidates, simulate_votes
-from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, setting
+from arena import InvalidArgument, Learner, Moves, Sample, setting
 from arena.settings import at_least, one_of, whole
 
 FLIPPED, COPY = "flipped", "copy"
@@ -48,13 +48,7 @@ class VoteInference(VotingAdversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         case = find_inference_case(self.learner, self.sample, self.target, self.instead)
-        points = case.points[: self.points]
-        likelihood = AnswerLikelihood(self.learner, case.samples, points, games)
-        yield Train(*case.samples)
-        for number in range(self.query_count):
-            column = number % len(points)
-            reply = yield Query(points[column])
-            likelihood.add(column, reply)
+        likelihood = yield from self._query_in_turn(case.samples, case.points[: self.points], games)
         return likelihood.score if likelihood.is_known else case.sign * likelihood.score
 
 
@@ -97,8 +91,7 @@ def _replace_target(sample: Sample, target: int, instead: str) -> Sample:
     """The sample with another example in the target's place."""
     if target >= sample.size:
         raise InvalidArgument(
-            f"the target must be a row of the sample, from 0 to {sample.size - 1:,}",
-            value=f"row {target:,}",
+            f"the target must be a row of the sample, from 0 to {sample.size - 1:,}", value=f"row {target:,}"
         )
     points, labels = (array.copy() for array in sample.rows())
     if instead == COPY:

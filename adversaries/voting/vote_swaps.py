@@ -13,6 +13,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import (
+    build_sample,
     build_two_label_sample,
     choose_sample_size,
     find_runs_at,
@@ -97,8 +98,7 @@ def build_ladder_sample(learner: Learner | None) -> Sample:
     points, size = choose_ladder(learner), sample_size_of(learner)
     counts = np.diff(size * np.arange(len(points) + 1) // len(points))
     labels = np.ones(len(points), int) if points.ndim == 1 else np.arange(len(points)) % 2
-    present = counts > 0
-    return Sample(points[present], labels[present], counts[present])
+    return build_sample(points, labels, counts)
 
 
 def choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:

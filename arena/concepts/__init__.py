@@ -16,11 +16,9 @@ if TYPE_CHECKING:
     from arena.concepts.cube.decision_lists import DecisionLists
     from arena.concepts.cube.features import BooleanFeatures, Conjunctions, Literals, Variables
     from arena.concepts.cube.halfspaces import Halfspaces
-    from arena.concepts.finite.finite_class import FiniteClass
-    from arena.concepts.finite.functions import Functions
+    from arena.concepts.finite.finite_class import FiniteClass, Functions
     from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
-    from arena.concepts.line.intervals import Intervals
-    from arena.concepts.line.points import Points
+    from arena.concepts.line.finite_line import Intervals, Points
     from arena.concepts.line.real_intervals import RealIntervals
     from arena.concepts.line.real_points import RealPoints
     from arena.concepts.line.thresholds import Thresholds
@@ -39,10 +37,10 @@ _MODULES = {
     "Variables": "cube.features",
     "Halfspaces": "cube.halfspaces",
     "FiniteClass": "finite.finite_class",
-    "Functions": "finite.functions",
+    "Functions": "finite.finite_class",
     "EncryptedThresholds": "line.encrypted_thresholds",
-    "Intervals": "line.intervals",
-    "Points": "line.points",
+    "Intervals": "line.finite_line",
+    "Points": "line.finite_line",
     "RealIntervals": "line.real_intervals",
     "RealPoints": "line.real_points",
     "Thresholds": "line.thresholds",

@@ -256,7 +256,6 @@ class ConceptClass(ABC):
         """The labels (bool) of concepts and points whose leading axes broadcast."""
 
     def _vote(self, concepts: np.ndarray, points: np.ndarray) -> np.ndarray:
-        """`vote` of checked arrays."""
         step = max(1, SLAB_NUMBERS // len(concepts))
         slabs = [slice(start, start + step) for start in range(0, len(points), step)]
         return np.concatenate([self.labels(concepts, points[s]).mean(axis=0) for s in slabs])
@@ -292,6 +291,14 @@ class ConceptClass(ABC):
         return (slice(start, start + step) for start in range(0, max(samples, 1), step))
 
 
+def as_numbers(values: Any, rule: str, shape: tuple[int, ...] = ()) -> np.ndarray:
+    """`values` as an array of numbers, or of vectors of this shape. Raises: InvalidArgument with `rule`."""
+    array = np.asarray(values)
+    if array.dtype.kind not in "biuf" or (shape and array.shape[-1:] != shape):
+        raise InvalidArgument(rule, value=(array.dtype.name, array.shape) if shape else array.dtype.name)
+    return array
+
+
 def integer_weights(weights: np.ndarray) -> np.ndarray:
     """Integers in exact proportion to `weights`, so that their sums do not depend on the order.
 
@@ -301,8 +308,7 @@ def integer_weights(weights: np.ndarray) -> np.ndarray:
 
     Raises: InvalidArgument if a weight is negative, infinite or not a number.
     """
-    if weights.dtype.kind not in "biuf":
-        raise InvalidArgument("weights must be numbers", value=weights.dtype.name)
+    weights = as_numbers(weights, "weights must be numbers")
     if weights.dtype.kind == "f":
         weights = weights.astype(np.float64)
     good = np.isfinite(weights) & (weights >= 0)

@@ -11,8 +11,7 @@ from arena.concepts.cube.decision_lists import DecisionLists
 from arena.concepts.cube.halfspaces import Halfspaces
 from arena.concepts.finite.finite_class import FiniteClass
 from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
-from arena.concepts.line.intervals import Intervals
-from arena.concepts.line.points import Points
+from arena.concepts.line.finite_line import Intervals, Points
 from arena.concepts.line.real_intervals import RealIntervals
 from arena.concepts.line.real_points import RealPoints
 from arena.concepts.line.thresholds import Thresholds

@@ -13,8 +13,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.concepts.cube.halfspaces import Halfspaces, separator
 from arena.concepts.line.encrypted_thresholds import EncryptedThresholds
-from arena.concepts.line.intervals import Intervals
-from arena.concepts.line.points import Points
+from arena.concepts.line.finite_line import Intervals, Points
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import Unsupported
 from arena.points import freeze
@@ -35,18 +34,6 @@ class VersionSpaces(ABC):
 
         Raises: InvalidArgument for a point that is not in the domain.
         """
-
-
-class Hindsight(ABC):
-    """The fewest mistakes that a concept of the class makes on the examples of each game so far."""
-
-    @abstractmethod
-    def add(self, x: np.ndarray, y: np.ndarray) -> None:
-        """Add an example to each game, as `VersionSpaces.add` does."""
-
-    @abstractmethod
-    def least(self) -> np.ndarray:
-        """(n,) int64: the mistakes of the best concept of each game."""
 
 
 def version_spaces(concept_class: ConceptClass, games: int) -> VersionSpaces:
@@ -167,17 +154,13 @@ class _HalfspaceSpaces(VersionSpaces):
         self._labels.append(y.copy())
         agrees = self._class.agrees(self._weights, points, y)
         for game in np.flatnonzero(self._consistent & ~agrees):
-            self._consistent[game] = self._find_weights(int(game))
+            own_points = np.array([each[game] for each in self._points])
+            own_labels = np.array([each[game] for each in self._labels])
+            weights = separator(own_points, own_labels, self._class.margin)
+            self._consistent[game] = weights is not None
+            if weights is not None:
+                self._weights[game] = weights
         return self._consistent.copy()
-
-    def _find_weights(self, game: int) -> bool:
-        """Look for weights that agree with all examples of the game."""
-        points = np.array([x[game] for x in self._points])
-        labels = np.array([y[game] for y in self._labels])
-        weights = separator(points, labels, self._class.margin)
-        if weights is not None:
-            self._weights[game] = weights
-        return weights is not None
 
 
 class _BitsetSpaces(VersionSpaces):
@@ -195,10 +178,11 @@ class _BitsetSpaces(VersionSpaces):
         return np.asarray(self._left.any(axis=1))
 
 
-class _CountedHindsight(Hindsight):
-    """For each point the number of labels 0 minus that of labels 1, and the number of labels 1 in all.
+class Hindsight(ABC):
+    """The fewest mistakes that a concept of the class makes on the examples of each game so far.
 
-    A concept's mistakes are all labels 1, plus the surplus of labels 0 at the points that it labels 1.
+    A concept's mistakes are all labels 1, plus the surplus of labels 0 over labels 1 at the points that it
+    labels 1.
     """
 
     def __init__(self, concept_class: ConceptClass, games: int) -> None:
@@ -208,11 +192,13 @@ class _CountedHindsight(Hindsight):
         self._surplus = np.zeros((games, len(concept_class.domain or ())), np.int32)
 
     def add(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Add an example to each game, as `VersionSpaces.add` does."""
         columns = self._class.domain_indices(self._class.check(x))
         self._surplus[self._games, columns] += 1 - 2 * y.astype(np.int32)
         self._ones += y
 
     def least(self) -> np.ndarray:
+        """(n,) int64: the mistakes of the best concept of each game."""
         games, step = len(self._ones), max(1, _SLAB_NUMBERS // self._numbers_a_game())
         gains = [self._least_surplus(self._surplus[start : start + step]) for start in range(0, games, step)]
         return np.asarray(self._ones + np.concatenate([np.zeros(0, np.int64), *gains]))
@@ -226,7 +212,7 @@ class _CountedHindsight(Hindsight):
         """(m,) int64: the least sum, over the concepts, of `surplus` (m, points) at the points labelled 1."""
 
 
-class _MatrixHindsight(_CountedHindsight):
+class _MatrixHindsight(Hindsight):
     def __init__(self, concept_class: ConceptClass, games: int) -> None:
         super().__init__(concept_class, games)
         # Products of floats are fast, and exact for integers below 2^53.
@@ -239,7 +225,7 @@ class _MatrixHindsight(_CountedHindsight):
         return np.asarray((surplus @ self._labels).min(axis=1).astype(np.int64))
 
 
-class _ThresholdHindsight(_CountedHindsight):
+class _ThresholdHindsight(Hindsight):
     """Thresholds label a suffix of the domain 1, or nothing."""
 
     def _numbers_a_game(self) -> int:

@@ -121,12 +121,6 @@ class BinarySearchAutomaton(Automaton):
     concept_class: ConceptClass
     thresholds: np.ndarray
 
-    @classmethod
-    def build(cls, concept_class: Thresholds) -> BinarySearchAutomaton:
-        """The automaton of thresholds with a finite domain."""
-        assert concept_class.domain is not None
-        return cls(concept_class, freeze(np.append(concept_class.domain, np.inf)))
-
     @property
     def hypotheses(self) -> ConceptClass:
         return self.concept_class
@@ -182,7 +176,7 @@ def halving(concept_class: ConceptClass) -> Automaton:
 @lru_cache(maxsize=32)
 def _automaton(concept_class: ConceptClass, predict: Predict) -> Automaton:
     if isinstance(concept_class, Thresholds) and concept_class.domain is not None:
-        return BinarySearchAutomaton.build(concept_class)
+        return BinarySearchAutomaton(concept_class, freeze(np.append(concept_class.domain, np.inf)))
     return compile_automaton(concept_class, predict)
 
 

@@ -7,7 +7,8 @@ from functools import lru_cache
 import numpy as np
 
 from arena.concepts import ConceptClass
-from arena.concepts.consistency import MAX_LABELS, labellings
+from arena.concepts.consistency import labellings
+from arena.concepts.finite.matrix import pack_set
 from arena.errors import Unsupported
 
 MAX_SETS = 2**20  # sets with a cached dimension, about 200 bytes each
@@ -21,15 +22,10 @@ class ConceptSets:
     """
 
     def __init__(self, name: str, labels: np.ndarray) -> None:
-        """name: the name of the class in messages. Raises: Unsupported if there are too many labels."""
-        if labels.size > MAX_LABELS:
-            raise Unsupported(
-                f"{name} has {labels.shape[0]:,} × {labels.shape[1]:,} labels, more than {MAX_LABELS:,}",
-                remedy="Choose a smaller domain.",
-            )
+        """name: the name of the class in messages."""
         self.name = name
         self.labels = labels
-        self.ones = [_bits(column) for column in labels.T]
+        self.ones = [pack_set(column) for column in labels.T]
         self.all = (1 << len(labels)) - 1
         self._bounds: dict[int, tuple[int, int]] = {}
 
@@ -41,9 +37,7 @@ class ConceptSets:
         if not concepts:
             return -1
         low, high = self._bounds_of(concepts)
-        while low < high:
-            if not self.shatters(concepts, low + 1):
-                break
+        while low < high and self.shatters(concepts, low + 1):
             low += 1
         self._remember(concepts, low, low)
         return low
@@ -86,10 +80,6 @@ class ConceptSets:
                 remedy="Choose a smaller domain.",
             )
         self._bounds[concepts] = low, high
-
-
-def _bits(flags: np.ndarray) -> int:
-    return int.from_bytes(np.packbits(flags, bitorder="little").tobytes(), "little")
 
 
 @lru_cache(maxsize=32)

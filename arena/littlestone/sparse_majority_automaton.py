@@ -37,6 +37,7 @@ class SparseMajorityAutomaton(TableAutomaton):
         return max(map(len, self.members))
 
 
+@lru_cache(maxsize=32)
 def sparse_majority(concept_class: ConceptClass) -> SparseMajorityAutomaton:
     """The learner with the least mistake bound among those that predict with majorities of concepts.
 
@@ -51,11 +52,6 @@ def sparse_majority(concept_class: ConceptClass) -> SparseMajorityAutomaton:
 
     Raises: Unsupported if the domain is not finite or the class is too large.
     """
-    return _build_automaton(concept_class)
-
-
-@lru_cache(maxsize=32)
-def _build_automaton(concept_class: ConceptClass) -> SparseMajorityAutomaton:
     points = len(concept_class.domain or ())
     if points > MAX_POINTS:
         raise Unsupported(
@@ -97,7 +93,6 @@ class _MistakeBudgets:
         return self._best[concepts][1]
 
     def _can_keep(self, concepts: int, budget: int) -> bool:
-        """Whether some majority keeps the budget."""
         if concepts in self._best and self._best[concepts][0] <= budget:
             return True
         if budget < self._lower_bound(concepts):

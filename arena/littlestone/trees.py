@@ -58,7 +58,6 @@ def format_tree(tree: nx.DiGraph[Any]) -> str:
 
 
 def _lines(tree: nx.DiGraph[Any], node: tuple[int, ...]) -> list[str]:
-    """The lines of text for the subtree at a node."""
     if "point" not in tree.nodes[node]:
         return ["·"]
     lines = [format_point(tree.nodes[node]["point"])]

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import attrs
+
 from audits.attacks.extraction import ExtractionResult, boost_in_paper
-from audits.attacks.poisoning import PoisoningFigures, PoisoningResult
+from audits.attacks.poisoning import Dose, PoisoningFigures, PoisoningResult
 from audits.races.race_text import describe_learner
-from audits.reports.formatting import column_table, join_paragraphs, name_table, percent, wrap
+from audits.reports.formatting import column_table, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 
 
@@ -13,16 +15,14 @@ def attack_json(result: PoisoningResult | ExtractionResult) -> str:
     """One JSON object on one line; null stands for what is unknown."""
     if isinstance(result, ExtractionResult):
         return to_json(to_data(result.plan) | {"learners": result.learners})
-    worst = [figures.dose for figures in result.find_worst().values()]
+    names = [field.name for field in attrs.fields(Dose)]
+    worst = [{name: getattr(figures, name) for name in names} for figures in result.find_worst().values()]
     return to_json(to_data(result.plan) | {"doses": result.doses, "worst": worst})
 
 
 def attack_text(result: PoisoningResult | ExtractionResult) -> str:
     """The report for a terminal."""
     return _extraction_text(result) if isinstance(result, ExtractionResult) else _poisoning_text(result)
-
-
-# --- poisoning ----------------------------------------------------------------------------------------------
 
 
 def _poisoning_text(result: PoisoningResult) -> str:
@@ -32,7 +32,7 @@ def _poisoning_text(result: PoisoningResult) -> str:
         for figures, entrant in zip(result.doses, plan.entrants, strict=True)
     }
     headers = ("learner", "aim", "fraction", "round", "mean h", "worst h", "concept of S_i", "halted")
-    return join_paragraphs(
+    return "\n\n".join(
         [
             name_table([*learners.items(), ("games", f"{plan.games:,} of each row; seed {plan.seed}")]),
             "Errors under D, by rounds of the learner and by the fraction of its queries that is chosen:",
@@ -76,9 +76,6 @@ def _describe_poisoning(result: PoisoningResult) -> list[str]:
     return notes
 
 
-# --- extraction ---------------------------------------------------------------------------------------------
-
-
 def _extraction_text(result: ExtractionResult) -> str:
     plan = result.plan
     headers = (
@@ -99,7 +96,7 @@ def _extraction_text(result: ExtractionResult) -> str:
         )
         for figures in result.learners
     ]
-    return join_paragraphs(
+    return "\n\n".join(
         [
             name_table([(entrant.label, describe_learner(entrant)) for entrant in plan.entrants]),
             f"Hypotheses learned from answers, in {plan.games:,} games of each learner (seed {plan.seed}):",

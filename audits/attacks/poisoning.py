@@ -46,7 +46,7 @@ class PoisoningPlan(PredictorRace):
 
 
 @attrs.frozen(kw_only=True)
-class PoisoningFigures:
+class PoisoningFigures(Dose):
     """The figures of one dose. Tuples are by rounds.
 
     mean: a game's mean error of hypotheses. worst: its largest. moved: the error of the concept that labels
@@ -54,26 +54,11 @@ class PoisoningFigures:
     they leave unanswered have error 1.
     """
 
-    derived = ("label", "aim", "fraction")
-
-    dose: Dose = attrs.field(repr=False)
     learner: Learner
     mean: tuple[MedianAndMean, ...]
     worst: tuple[MedianAndMean, ...]
     moved: tuple[MedianAndMean, ...]
     halted: tuple[int, ...]
-
-    @property
-    def label(self) -> str:
-        return self.dose.label
-
-    @property
-    def aim(self) -> str | None:
-        return self.dose.aim
-
-    @property
-    def fraction(self) -> float:
-        return self.dose.fraction
 
 
 @attrs.frozen(kw_only=True)
@@ -141,8 +126,8 @@ class PoisoningRecorder(ErrorRecorder):
     moved: (rounds, n); NaN in round 1, which has no such concept, and in rounds that a game did not reach.
     """
 
-    def __init__(self, *args: Any) -> None:
-        super().__init__(*args)
+    def __attrs_post_init__(self) -> None:
+        super().__attrs_post_init__()
         self.moved = np.full(self.answers.shape, np.nan)
 
     def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
@@ -168,7 +153,7 @@ def _summarise(plan: PoisoningPlan, number: int, figures: np.ndarray) -> Poisoni
         return tuple(MedianAndMean.of(np.clip(row, 0, 1), level) for row in rows)
 
     return PoisoningFigures(
-        dose=plan.doses[number],
+        **attrs.asdict(plan.doses[number]),
         learner=learner,
         mean=limit((total + (asked - answers)) / asked),  # unanswered queries have error 1
         worst=limit(np.where(answers < asked, 1.0, worst)),

@@ -68,14 +68,11 @@ class Arena(click.Group):
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:
-            if _is_debugging() and not isinstance(error, click.ClickException):
+            debugging = "--debug" in sys.argv or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
+            if debugging and not isinstance(error, click.ClickException):
                 raise
             status = _report_error(error)
         sys.exit(status)
-
-
-def _is_debugging() -> bool:
-    return "--debug" in sys.argv or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
 
 
 def _report_error(error: Exception) -> int:
@@ -89,22 +86,18 @@ def _report_error(error: Exception) -> int:
             end = "" if message.endswith((".", "?", ")", "!")) else "."
             message += f"{end} See {error.ctx.command_path} --help."
     elif isinstance(error, OSError):
-        message = _describe_os_error(error)
+        message = f"{error.filename}: {error.strerror}"
+        if error.filename is None:
+            message = f"the output cannot be written ({error.strerror or error})"
+            # Standard output failed. Its buffer is discarded, or Python would fail on it again at exit.
+            with suppress(OSError, ValueError):
+                os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     elif not isinstance(error, ArenaError):
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message, status = f"unexpected {text}; --debug shows the traceback", 1
     with suppress(OSError):
         click.echo("arena: " + " ".join(message.split()), err=True)
     return status
-
-
-def _describe_os_error(error: OSError) -> str:
-    if error.filename is not None:
-        return f"{error.filename}: {error.strerror}"
-    # Standard output failed. Its buffer is discarded, or Python would fail on it again at exit.
-    with suppress(OSError, ValueError):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    return f"the output cannot be written ({error.strerror or error})"
 
 
 def _print_version(context: click.Context, parameter: click.Parameter, requested: bool) -> None:

@@ -12,7 +12,6 @@ from audits.attacks.attack_text import attack_json, attack_text
 from audits.cli import REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
-    INTEGER,
     ConfidenceOption,
     DataOptions,
     EntrantOptions,
@@ -38,7 +37,6 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
 
     as_set: bool = option(
         "--as-set",
-        is_flag=True,
         help="Keep the default sizes of the learners. Default: practical constants, except those given by "
         "--set.",
     )
@@ -74,31 +72,19 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
 
 @option_record
 class PoisonOptions(DataOptions, AttackOptions):
-    """How the queries are poisoned."""
-
     fraction_texts: tuple[str, ...] = option(
         "--fraction",
         metavar="P",
-        multiple=True,
         help="Fraction of the queries that is chosen, between 0 and 1. Repeat it, or separate several by "
         f"commas. Default: {', '.join(f'{p:g}' for p in poisoning.FRACTIONS)}.",
     )
     aim_names: tuple[str, ...] = option(
         "--aim",
         metavar="NAME",
-        multiple=True,
         help=f"What the chosen queries are: {', '.join(AIMS)}; may be repeated. Default: crowd and repeat.",
     )
-    rounds: int = option(
-        "--rounds", type=INTEGER, default=ROUNDS, show_default=True, help="Rounds of the learners."
-    )
-    games: int = option(
-        "--games",
-        type=INTEGER,
-        default=poisoning.GAMES,
-        show_default=True,
-        help="Games for each row of the table.",
-    )
+    rounds: int = option("--rounds", default=ROUNDS, help="Rounds of the learners.")
+    games: int = option("--games", default=poisoning.GAMES, help="Games for each row of the table.")
 
     @property
     def fractions(self) -> tuple[float, ...]:
@@ -119,20 +105,12 @@ class PoisonOptions(DataOptions, AttackOptions):
 
 @option_record
 class HypothesisOptions(AttackOptions):
-    """How hypotheses are learned."""
-
     games: int = option(
-        "--games",
-        type=INTEGER,
-        default=extraction.GAMES,
-        show_default=True,
-        help="Games of each learner, a multiple of --boost.",
+        "--games", default=extraction.GAMES, help="Games of each learner, a multiple of --boost."
     )
     boost: int = option(
         "--boost",
-        type=INTEGER,
         default=extraction.BOOST,
-        show_default=True,
         help="Number of games whose hypotheses are combined by majority vote: R of AccuracyBoost.",
     )
 
@@ -147,7 +125,7 @@ def attack() -> None:
 
 
 @attack.command("poison")
-@option_groups(asked=PoisonOptions, chart=PlotOption, workers=WorkerOptions, output=Output)
+@option_groups
 def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
     """Choose a fraction of each LEARNER's queries, and measure how far its hypotheses move.
 
@@ -191,7 +169,7 @@ def poison(asked: PoisonOptions, chart: PlotOption, workers: WorkerOptions, outp
 
 
 @attack.command("hypothesis")
-@option_groups(asked=HypothesisOptions, workers=WorkerOptions, output=Output)
+@option_groups
 def hypothesis(asked: HypothesisOptions, workers: WorkerOptions, output: Output) -> None:
     """Learn a hypothesis from the answers of each LEARNER, as in Theorem 3.3 of Private Everlasting
     Prediction.

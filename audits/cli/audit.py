@@ -12,26 +12,17 @@ from typing import TYPE_CHECKING, NoReturn
 import click
 from click.core import ParameterSource
 
-from arena.errors import InvalidArgument
 from audits import reports
 from audits.cli import INTERRUPTED, REFUTED
-from audits.cli.option_groups import list_options, option, option_groups, option_record
-from audits.cli.options import (
-    INTEGER,
-    REAL,
-    ClaimOptions,
-    LedgerOption,
-    MatchOptions,
-    WorkerOptions,
-)
+from audits.cli.option_groups import TextType, list_options, option, option_groups, option_record
+from audits.cli.options import ClaimOptions, LedgerOption, MatchOptions, WorkerOptions
 from audits.cli.output import Output, Quiet, print_note
 from audits.registry.tested_claim import resolve_claim
 from audits.runs.audit_estimators import RunProgress
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import DISTINGUISHERS, LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.run import run as run_plan
-from audits.runs.run_stopped import RunStopped
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
@@ -45,45 +36,24 @@ _NOTES_WITHOUT_SCORE = {
 }
 
 
-class PartType(click.ParamType):
-    """A part of a run, K/M."""
+def _parse_part(name: str, text: str) -> RunPart:
+    from audits.runs.run_parts import RunPart  # few audits have parts
 
-    name = "part"
-
-    def convert(
-        self, value: object, parameter: click.Parameter | None, context: click.Context | None
-    ) -> object:
-        if not isinstance(value, str):
-            return value
-        from audits.runs.run_parts import RunPart  # few audits have parts
-
-        try:
-            return RunPart.parse(value)
-        except InvalidArgument as error:
-            raise click.BadParameter(str(error), context, parameter) from error
+    return RunPart.parse(text)
 
 
 @option_record
 class PlanOptions(ClaimOptions):
-    """What an audit plays and tests."""
-
     games: int | None = option(
         "--games",
-        type=INTEGER,
         metavar="N",
         help="Games in each world. Default: 100,000; with --until-refuted at most 10 million.",
     )
     until_refuted: bool = option(
-        "--until-refuted",
-        is_flag=True,
-        help="Stop as soon as the claim is refuted. The confidence is the same.",
+        "--until-refuted", help="Stop as soon as the claim is refuted. The confidence is the same."
     )
     confidence: float = option(
-        "--confidence",
-        type=REAL,
-        default=0.95,
-        show_default=True,
-        help="The probability of a false refutation is at most 1 - this.",
+        "--confidence", default=0.95, help="The probability of a false refutation is at most 1 - this."
     )
     distinguisher: str | None = option(
         "--distinguisher",
@@ -94,7 +64,6 @@ class PlanOptions(ClaimOptions):
     )
     faults: bool = option(
         "--faults",
-        is_flag=True,
         help="Let the adversary see exceptions of the learner. By default an exception ends the audit.",
     )
 
@@ -103,12 +72,10 @@ class PlanOptions(ClaimOptions):
 class RunOptions:
     """How much of a plan is played, and what is printed and written beside the verdict."""
 
-    estimators: bool = option(
-        "--estimators", is_flag=True, help="Also print every other estimator, on the same games."
-    )
+    estimators: bool = option("--estimators", help="Also print every other estimator, on the same games.")
     part: RunPart | None = option(
         "--part",
-        type=PartType(),
+        type=TextType("part", _parse_part),
         metavar="K/M",
         help="Play only the blocks of part K of M into the ledger, so that machines without a common cluster "
         "share a run. arena merge combines their ledgers.",
@@ -121,14 +88,7 @@ UNRECORDED = list_options(RunOptions, LedgerOption, WorkerOptions, Output)
 
 
 @click.command("audit")
-@option_groups(
-    game=MatchOptions,
-    asked=PlanOptions,
-    workers=WorkerOptions,
-    storage=LedgerOption,
-    run=RunOptions,
-    output=Output,
-)
+@option_groups
 def audit(
     game: MatchOptions,
     asked: PlanOptions,
@@ -276,7 +236,6 @@ def _format_command() -> str:
 
 @contextmanager
 def _show_progress(plan: Plan, output: Output) -> Iterator[Callable[[RunProgress], None]]:
-    """A progress bar of the games in each world, with the certified bound so far."""
     with output.progress_bar("games", plan.games, scaled=True) as bar:
 
         def update(progress: RunProgress) -> None:

@@ -6,7 +6,7 @@ import click
 
 from audits.cli import REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import REAL, MatchOptions
+from audits.cli.options import MatchOptions
 from audits.cli.output import Output
 from audits.data.output_files import check_output_file
 from audits.exact import exact as compute_exact
@@ -19,22 +19,13 @@ class ExactOptions:
     """The figures to compute beside those of the claim, and a file for the views."""
 
     epsilons: tuple[float, ...] = option(
-        "--epsilon",
-        type=REAL,
-        metavar="E",
-        multiple=True,
-        help="Also compute δ at this ε, in nats. May be repeated.",
+        "--epsilon", metavar="E", help="Also compute δ at this ε, in nats. May be repeated."
     )
     delta: float | None = option(
-        "--delta",
-        type=REAL,
-        metavar="D",
-        help="Also compute ε at this δ, a probability. Default: the δ of the claim.",
+        "--delta", metavar="D", help="Also compute ε at this δ, a probability. Default: the δ of the claim."
     )
     csv_file: str | None = option(
-        "--csv",
-        metavar="FILE",
-        help="Also write every view with its probabilities, and the trade-off curve.",
+        "--csv", metavar="FILE", help="Also write every view with its probabilities, and the trade-off curve."
     )
 
     def __attrs_post_init__(self) -> None:
@@ -43,7 +34,7 @@ class ExactOptions:
 
 
 @click.command("exact")
-@option_groups(game=MatchOptions, figures=ExactOptions, output=Output)
+@option_groups
 def exact(game: MatchOptions, figures: ExactOptions, output: Output) -> None:
     """Compute the distributions of ADVERSARY's view of LEARNER in two neighbouring worlds, and ε and δ.
 

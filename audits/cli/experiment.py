@@ -5,18 +5,10 @@ from __future__ import annotations
 import click
 
 from audits.cli import INTERRUPTED
-from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import (
-    INTEGER,
-    REAL,
-    ColumnOptions,
-    LedgerOption,
-    PlotOption,
-    SeedOption,
-    WorkerOptions,
-)
+from audits.cli.option_groups import REAL, option, option_groups, option_record
+from audits.cli.options import ColumnOptions, LedgerOption, PlotOption, SeedOption, WorkerOptions
 from audits.cli.output import Output
-from audits.experiments import METHODS, ExperimentResult, PateExperiment, run_experiment
+from audits.experiments import METHODS, PateExperiment, run_experiment
 from audits.experiments.experiment_chart import draw_experiment
 from audits.experiments.experiment_plan import SHARES
 from audits.experiments.experiment_players import ACTIVE, find_players
@@ -27,35 +19,25 @@ EPSILONS = (0.5, 1.0, 2.0)
 
 @option_record
 class PateOptions(SeedOption, ColumnOptions):
-    """The experiment: its data, methods, players and numbers."""
-
-    repeats: int = option(
-        "--repeats", type=INTEGER, metavar="N", default=30, show_default=True, help="Random splits."
-    )
+    repeats: int = option("--repeats", metavar="N", default=30, help="Random splits.")
     epsilons: tuple[float, ...] = option(
         "--epsilon",
-        type=REAL,
         metavar="E",
-        multiple=True,
         help="ε of all answers together, in nats; may be repeated. Default: 0.5, 1 and 2.",
     )
     delta: float | None = option(
-        "--delta", type=REAL, metavar="D", help="δ. Default: 1 / the number of private examples."
+        "--delta", metavar="D", help="δ. Default: 1 / the number of private examples."
     )
     teacher_examples: int = option(
         "--teacher-examples",
-        type=INTEGER,
         metavar="N",
         default=100,
-        show_default=True,
         help="Approximate number of private examples of each teacher.",
     )
     budget: float = option(
         "--budget",
-        type=REAL,
         metavar="FRACTION",
         default=0.3,
-        show_default=True,
         help="Fraction of the public points that an active student may ask about.",
     )
     shares: tuple[float, float] = option(
@@ -63,21 +45,18 @@ class PateOptions(SeedOption, ColumnOptions):
         type=(REAL, REAL),
         metavar="PRIVATE PUBLIC",
         default=SHARES,
-        show_default=True,
         help="Private and public fraction of the examples; the rest is the test set.",
     )
     method_names: str = option(
         "--methods",
         metavar="NAME,...",
         default=",".join(METHODS),
-        show_default=True,
         help="psq: a passive student. asq: an active student. psq-np, asq-np: the same without noise.",
     )
     teacher: str = option(
         "--teacher",
         metavar="CLASSIFIER",
         default="Perceptron",
-        show_default=True,
         help="Kind of teacher: a classifier of scikit-learn, such as 'LogisticRegression(C=0.5)'.",
     )
     student: str | None = option(
@@ -87,13 +66,11 @@ class PateOptions(SeedOption, ColumnOptions):
         "--active",
         type=click.Choice(ACTIVE),
         default=ACTIVE[0],
-        show_default=True,
         help="How an active student learns: by one gradient step for each answer, or by rules as the passive "
         "student does, refitted with the label forced.",
     )
     constant: float | None = option(
         "--constant",
-        type=REAL,
         metavar="C",
         help="How readily an active student asks. Default: 0.1 with gradient steps, 0.5 with forced labels.",
     )
@@ -127,9 +104,7 @@ def experiment() -> None:
 
 
 @experiment.command("pate")
-@option_groups(
-    asked=PateOptions, workers=WorkerOptions, storage=LedgerOption, chart=PlotOption, output=Output
-)
+@option_groups
 def pate(
     asked: PateOptions, workers: WorkerOptions, storage: LedgerOption, chart: PlotOption, output: Output
 ) -> None:
@@ -151,16 +126,13 @@ def pate(
     with output.count_progress("splits", plan.repeats) as watch:
         result = run_experiment(plan, jobs=workers.build(), ledger=storage.ledger, watch=watch)
     if result.interrupted:
-        click.echo(f"arena: {_explain_interruption(result, storage.ledger)}", err=True)
+        done = f"interrupted after {len(result.tallies)} of {plan.repeats} repetitions"
+        fate = "are lost; --ledger FILE would have kept them"
+        if storage.ledger is not None:
+            fate = f"{storage.ledger} keeps; the same command continues from there"
+        click.echo(f"arena: {done}, which {fate}", err=True)
     if result.tallies:
         output.print_result(result, experiment_text, experiment_json)
         if chart.plot is not None:
             draw_experiment(result, chart.plot)
     click.get_current_context().exit(INTERRUPTED if result.interrupted else 0)
-
-
-def _explain_interruption(result: ExperimentResult, ledger: str | None) -> str:
-    done = f"interrupted after {len(result.tallies)} of {result.experiment.repeats} repetitions"
-    if ledger is None:
-        return f"{done}, which are lost; --ledger FILE would have kept them"
-    return f"{done}, which {ledger} keeps; the same command continues from there"

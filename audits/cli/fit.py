@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import INTEGER, REAL, ColumnOptions, SeedOption, parse_settings
+from audits.cli.options import ColumnOptions, SeedOption, parse_settings
 from audits.cli.output import Json
 from audits.data.fitting import fit as fit_learner
 from audits.registry.data_learner import build_data_learner, set_public_points_aside
@@ -16,43 +16,33 @@ FEATURES = ("variables", "literals", "conjunctions2", "conjunctions3")
 
 @option_record
 class FitOptions(SeedOption, ColumnOptions):
-    """The learner, its settings, and the splits of the data."""
-
     learner: str = argument(metavar="LEARNER")
     features: str = option(
         "--features",
         type=click.Choice(FEATURES),
         default=FEATURES[0],
-        show_default=True,
         help="Features that the rules of a decision list test.",
     )
     epsilon: float | None = option(
-        "--epsilon", type=REAL, metavar="E", help="ε of the learner, in nats. Short for --set epsilon=E."
+        "--epsilon", metavar="E", help="ε of the learner, in nats. Short for --set epsilon=E."
     )
-    delta: float | None = option(
-        "--delta", type=REAL, metavar="D", help="δ of the learner. Short for --set delta=D."
-    )
+    delta: float | None = option("--delta", metavar="D", help="δ of the learner. Short for --set delta=D.")
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", multiple=True, help="Set a field of the learner. May be repeated."
+        "--set", metavar="NAME=VALUE", help="Set a field of the learner. May be repeated."
     )
     holdout: float = option(
         "--holdout",
-        type=REAL,
         metavar="FRACTION",
         default=0.1,
-        show_default=True,
         help="Fraction of the examples to hold out for the accuracy; 0 trains on all.",
     )
     public: float | None = option(
         "--public",
-        type=REAL,
         metavar="FRACTION",
         help="Fraction of the examples whose points, without labels, are public and unprotected: a student "
         "of pate-psq or pate-asq asks about them. Default: 0.02 for those learners, 0 for others.",
     )
-    splits: int = option(
-        "--splits", type=INTEGER, metavar="N", default=1, show_default=True, help="Number of random splits."
-    )
+    splits: int = option("--splits", metavar="N", default=1, help="Number of random splits.")
 
     def parse_settings(self) -> dict[str, str]:
         """The settings of the learner. Raises: UsageError if one is set twice."""
@@ -65,7 +55,7 @@ class FitOptions(SeedOption, ColumnOptions):
 
 
 @click.command("fit")
-@option_groups(asked=FitOptions, output=Json)
+@option_groups
 def fit(asked: FitOptions, output: Json) -> None:
     """Train LEARNER on your data and print the rules that it releases, its accuracy and its claim.
 

@@ -17,7 +17,7 @@ from audits.registry.players import ADVERSARIES, LEARNERS, PlayerClass, Registry
 
 
 @click.command("list")
-@option_groups(output=Json)
+@option_groups
 def list_players(output: Json) -> None:
     """List the learners and adversaries, with the protocols that they play.
 

@@ -1,26 +1,71 @@
-"""Groups of command-line options: an attrs record whose fields are options, filled by one decorator."""
+"""Groups of command-line options: an attrs record whose fields are options, filled by one decorator.
+
+The annotation of a field says what its option takes: a number, a flag, or several values.
+"""
 
 from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Mapping
-from typing import Any, TypeVar, dataclass_transform
+from typing import Any, TypeVar, dataclass_transform, get_type_hints
 
 import attrs
 import click
+
+from arena.errors import InvalidArgument
+from audits.registry.settings_text import parse_value
 
 Record = TypeVar("Record")
 Command = Callable[..., Any]
 
 
+class TextType(click.ParamType):
+    """A value that `parse` reads. Its refusals become invalid usage of the option.
+
+    parse: takes the name of the option and the text.
+    """
+
+    def __init__(self, name: str, parse: Callable[[str, str], Any]) -> None:
+        self.name = name
+        self._parse = parse
+
+    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
+        if not isinstance(value, str):
+            return value
+        name = "a value" if parameter is None else parameter.opts[0]
+        try:
+            return self._parse(name, value)
+        except InvalidArgument as error:
+            raise click.BadParameter(str(error), context, parameter) from error
+
+
+# Numbers are written as for `--set`: 20_001 and 1e5 are integers.
+_INTEGER = TextType("integer", functools.partial(parse_value, kind=int))
+REAL = TextType("number", functools.partial(parse_value, kind=float))
+_SETTINGS_BY_ANNOTATION: dict[str, dict[str, Any]] = {
+    "int": {"type": _INTEGER},
+    "float": {"type": REAL},
+    "bool": {"is_flag": True},
+    "tuple[str, ...]": {"multiple": True},
+    "tuple[float, ...]": {"type": REAL, "multiple": True},
+}
+
+
 def option(*flags: str, **settings: Any) -> Any:
-    """A field of an option group that `click.option(*flags, **settings)` fills."""
-    return attrs.field(metadata={"declare": lambda name: click.option(name, *flags, **settings)})
+    """A field of an option group that `click.option(*flags, **settings)` fills. A default is shown."""
+
+    def declare(field: attrs.Attribute[Any]) -> Callable[[Command], Command]:
+        implied = _SETTINGS_BY_ANNOTATION.get(str(field.type).removesuffix(" | None"), {})
+        return click.option(
+            field.name, *flags, **{"show_default": "default" in settings, **implied, **settings}
+        )
+
+    return attrs.field(metadata={"declare": declare})
 
 
 def argument(**settings: Any) -> Any:
     """A field of an option group that `click.argument(**settings)` fills."""
-    return attrs.field(metadata={"declare": lambda name: click.argument(name, **settings)})
+    return attrs.field(metadata={"declare": lambda field: click.argument(field.name, **settings)})
 
 
 @dataclass_transform(kw_only_default=True, frozen_default=True, field_specifiers=(option, argument))
@@ -30,20 +75,19 @@ def option_record(cls: type[Record]) -> type[Record]:
     return attrs.frozen(cls, kw_only=True, slots=False, eq=False, repr=False)
 
 
-def option_groups(**records: type) -> Callable[[Command], Command]:
-    """Give a command the options of these records, in order. It is called with a record for each keyword."""
+def option_groups(command: Command) -> Command:
+    """Give a command the options of the records that annotate its parameters, in order."""
+    records = get_type_hints(command)
+    records.pop("return", None)
 
-    def decorate(command: Command) -> Command:
-        @functools.wraps(command)
-        def call(**values: Any) -> Any:
-            return command(**{name: fill_record(record, values) for name, record in records.items()})
+    @functools.wraps(command)
+    def call(**values: Any) -> Any:
+        return command(**{name: fill_record(record, values) for name, record in records.items()})
 
-        for record in reversed(records.values()):
-            for field in reversed(attrs.fields(record)):
-                call = field.metadata["declare"](field.name)(call)
-        return call
-
-    return decorate
+    for record in reversed(records.values()):
+        for field in reversed(attrs.fields(record)):
+            call = field.metadata["declare"](field)(call)
+    return call
 
 
 def list_options(*records: type) -> tuple[str, ...]:

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from arena import Sample
-from arena.errors import InvalidArgument
 from audits.cli.option_groups import argument, option, option_record
 from audits.registry.match import DataSource, Match, PlayerSettings, build_match
-from audits.registry.settings_text import parse_value
 from audits.runs.workers import Workers
 from audits.runs.workers.workers import LOKY
 
@@ -20,31 +18,9 @@ if TYPE_CHECKING:
     from audits.registry.entrants import LabelledClass
 
 
-class NumberType(click.ParamType):
-    """A number, written as for `--set`: 20_001 and 1e5 are integers."""
-
-    def __init__(self, kind: type) -> None:
-        self.name = "integer" if kind is int else "number"
-        self._kind = kind
-
-    def convert(self, value: Any, parameter: click.Parameter | None, context: click.Context | None) -> Any:
-        if not isinstance(value, str):
-            return value
-        name = "a value" if parameter is None else parameter.opts[0]
-        try:
-            return parse_value(name, value, self._kind)
-        except InvalidArgument as error:
-            raise click.BadParameter(str(error), context, parameter) from error
-
-
-INTEGER, REAL = NumberType(int), NumberType(float)
-
-
 @option_record
 class SeedOption:
-    seed: int = option(
-        "--seed", type=INTEGER, default=0, show_default=True, help="Random seed, an integer ≥ 0."
-    )
+    seed: int = option("--seed", default=0, help="Random seed, an integer ≥ 0.")
 
 
 @option_record
@@ -52,16 +28,10 @@ class ClaimOptions:
     """The claim under test."""
 
     epsilon: float | None = option(
-        "--epsilon",
-        type=REAL,
-        metavar="E",
-        help="ε of the claim under test, in nats. Default: the learner's own.",
+        "--epsilon", metavar="E", help="ε of the claim under test, in nats. Default: the learner's own."
     )
     delta: float | None = option(
-        "--delta",
-        type=REAL,
-        metavar="D",
-        help="δ of the claim under test, a probability. Default: the learner's own.",
+        "--delta", metavar="D", help="δ of the claim under test, a probability. Default: the learner's own."
     )
 
 
@@ -69,9 +39,7 @@ class ClaimOptions:
 class ConfidenceOption:
     confidence: float = option(
         "--confidence",
-        type=REAL,
         default=0.95,
-        show_default=True,
         help="Confidence of all limits together, and of all tests of bounds together.",
     )
 
@@ -94,11 +62,8 @@ class LedgerArgument:
 
 @option_record
 class WorkerOptions:
-    """The workers that play."""
-
     jobs: int | None = option(
         "--jobs",
-        type=INTEGER,
         metavar="N",
         help="Number of workers on this machine; the figures do not depend on it. Default: 1, or with "
         "--backend dask or ray one for every core.",
@@ -107,7 +72,6 @@ class WorkerOptions:
         "--backend",
         metavar="NAME",
         default=LOKY,
-        show_default=True,
         help="Kind of workers: loky (processes), threading, dask, or ray.",
     )
     cluster: str | None = option(
@@ -118,7 +82,6 @@ class WorkerOptions:
     )
     patience: float | None = option(
         "--patience",
-        type=REAL,
         metavar="SECONDS",
         help="Restart the workers, and replay their blocks, if no block is finished for so long. Twenty "
         "times the duration of a block is enough. Default: wait for ever.",
@@ -139,9 +102,6 @@ class LedgerOption:
     )
 
 
-# --- data --------------------------------------------------------------------------------------------------
-
-
 @option_record
 class DataOptions:
     """The user's data, for the adversary and the sizes of the learner."""
@@ -149,9 +109,7 @@ class DataOptions:
     data: str | None = option(
         "--data", metavar="FILE", help="Your data: CSV with column names, gzipped if it ends in .gz."
     )
-    x: tuple[str, ...] = option(
-        "--x", metavar="COLUMN", multiple=True, help="Column of the points; repeat it for vectors."
-    )
+    x: tuple[str, ...] = option("--x", metavar="COLUMN", help="Column of the points; repeat it for vectors.")
     y: str | None = option("--y", metavar="COLUMN", help="Column of the labels; it takes two values.")
     positive: str | None = option("--positive", metavar="VALUE", help="The value of --y that is label 1.")
 
@@ -182,7 +140,6 @@ class ColumnOptions:
     x: tuple[str, ...] = option(
         "--x",
         metavar="COLUMN",
-        multiple=True,
         help="Column to learn from; repeat it for more. Default: all others. Each of its values becomes a "
         "variable.",
     )
@@ -193,7 +150,6 @@ class ColumnOptions:
     )
     quantiles: int | None = option(
         "--quantiles",
-        type=INTEGER,
         metavar="K",
         help="Cut columns of numbers that take more than K values into K ranges of about equally many "
         "examples.",
@@ -206,30 +162,23 @@ class ColumnOptions:
         return load_one_hot(self.data, y=self.y, x=self.x, positive=self.positive, quantiles=self.quantiles)
 
 
-# --- players -----------------------------------------------------------------------------------------------
-
-
 @option_record
 class PlayerOptions:
-    """The players and the protocol."""
-
     learner: str = argument(metavar="LEARNER")
     against: str = option("--against", metavar="ADVERSARY", required=True, help="The adversary.")
     settings: tuple[str, ...] = option(
         "--set",
         metavar="NAME=VALUE",
-        multiple=True,
         help="Set a field of the learner, or of the adversary as adversary.NAME=VALUE. May be repeated.",
     )
     set_adversary: tuple[str, ...] = option(
-        "--set-adversary", metavar="NAME=VALUE", multiple=True, help="Short for --set adversary.NAME=VALUE."
+        "--set-adversary", metavar="NAME=VALUE", help="Short for --set adversary.NAME=VALUE."
     )
     protocol: str | None = option(
         "--protocol", metavar="NAME", help="Default: one that both players play, Figure1 before others."
     )
     rounds: int | None = option(
         "--rounds",
-        type=INTEGER,
         metavar="T",
         help="Rounds of an online game; maximum number of queries of Figure1 or Voting.",
     )
@@ -259,7 +208,6 @@ class EntrantOptions:
     settings: tuple[str, ...] = option(
         "--set",
         metavar="NAME=VALUE",
-        multiple=True,
         help="Set a field of every learner, of one as LABEL.NAME=VALUE, or of the adversary as "
         "adversary.NAME=VALUE. May be repeated.",
     )

@@ -21,7 +21,7 @@ def print_note(note: str) -> None:
 class Quiet:
     """The option --quiet."""
 
-    quiet: bool = option("--quiet", is_flag=True, help="No notes, no progress bar.")
+    quiet: bool = option("--quiet", help="No notes, no progress bar.")
 
     def print_notes(self, notes: Iterable[str]) -> None:
         """Print notes, one a line, unless --quiet is given."""
@@ -33,9 +33,7 @@ class Quiet:
 class Json:
     """The option --json."""
 
-    as_json: bool = option(
-        "--json", is_flag=True, help="One JSON object; null stands for a number that is not finite."
-    )
+    as_json: bool = option("--json", help="One JSON object; null stands for a number that is not finite.")
 
     def print_result(
         self,
@@ -54,11 +52,20 @@ class Json:
 
 @option_record
 class Output(Quiet, Json):
-    """The options --json and --quiet. Either hides progress bars."""
+    """The options --json and --quiet. As a rule, either hides progress bars."""
 
-    def progress_bar(self, unit: str, total: int | None = None, *, scaled: bool = False) -> Any:
-        """A progress bar that counts `unit`s; see `progress_bar`."""
-        return progress_bar(unit, total, hidden=self.quiet or self.as_json, scaled=scaled)
+    def progress_bar(
+        self, unit: str, total: int | None = None, *, scaled: bool = False, beside_json: bool = False
+    ) -> Any:
+        """A progress bar on standard error. It is shown on a terminal only, and removed at the end.
+
+        scaled: whether thousands are written as k. beside_json: whether it is shown also with --json.
+        """
+        from tqdm import tqdm
+
+        hidden = self.quiet or (self.as_json and not beside_json)
+        hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
+        return tqdm(total=total, unit=f" {unit}", unit_scale=scaled, disable=hidden, leave=False)
 
     @contextmanager
     def count_progress(
@@ -67,14 +74,3 @@ class Output(Quiet, Json):
         """A progress bar as a function that is called with the number of units done so far."""
         with self.progress_bar(unit, total, scaled=scaled) as bar:
             yield lambda done: bar.update(done - bar.n)
-
-
-def progress_bar(unit: str, total: int | None = None, *, hidden: bool, scaled: bool = False) -> Any:
-    """A progress bar on standard error. It is shown on a terminal only, and removed at the end.
-
-    scaled: whether thousands are written as k.
-    """
-    from tqdm import tqdm
-
-    hidden = hidden or sys.stderr is None or not sys.stderr.isatty()
-    return tqdm(total=total, unit=f" {unit}", unit_scale=scaled, disable=hidden, leave=False)

@@ -12,7 +12,7 @@ from audits.runs.example_games import write_example_games
 
 
 @click.command("play")
-@option_groups(game=MatchOptions, output=Quiet)
+@option_groups
 def play(game: MatchOptions, output: Quiet) -> None:
     """Play LEARNER once in each world and print both games side by side.
 

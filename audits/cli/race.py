@@ -9,7 +9,6 @@ import click
 from audits.cli import REFUTED
 from audits.cli.option_groups import option, option_groups, option_record
 from audits.cli.options import (
-    INTEGER,
     ConfidenceOption,
     DataOptions,
     EntrantOptions,
@@ -33,8 +32,6 @@ GAMES = 1_000
 
 @option_record
 class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
-    """What is raced, and how."""
-
     against: str | None = option(
         "--against",
         metavar="ADVERSARY",
@@ -42,14 +39,12 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     )
     rounds: int | None = option(
         "--rounds",
-        type=INTEGER,
         metavar="T",
         help="Rounds of a game; for predictors, the number of their own rounds. Default: that of the "
         f"adversary; {ROUNDS} for predictors.",
     )
     games: int | None = option(
         "--games",
-        type=INTEGER,
         metavar="N",
         help=f"Games of each learner. Default: {GAMES:,}, for predictors {PREDICTOR_GAMES}.",
     )
@@ -58,20 +53,17 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
     )
     agnostic: bool = option(
         "--agnostic",
-        is_flag=True,
         help="Allow games that no concept explains, and count regret. Default: only if the adversary is not "
         "realizable. Predictors first relabel their sample, for data that no concept explains.",
     )
     marks: int | None = option(
         "--marks",
-        type=INTEGER,
         metavar="K",
         help="Maximum number of rounds at which figures are recorded, evenly spaced on a log scale up to T. "
         f"Default: {MARKS}.",
     )
     as_set: bool = option(
         "--as-set",
-        is_flag=True,
         help="Keep the default sizes of predictors. Default: practical constants for small errors, except "
         "those given by --set; the claim follows.",
     )
@@ -80,7 +72,12 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         """The race of online learners, or of predictors."""
         entrants, settings = self.find()
         if _are_predictors(entrants):
-            self._check_predictor_options()
+            if self.protocol not in (None, PROTOCOL):
+                raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {self.protocol}.")
+            if self.marks is not None:
+                raise click.UsageError(
+                    "--marks is for online games; predictors are measured by their rounds."
+                )
             race, notes = setup_predictor_race(
                 entrants,
                 settings,
@@ -111,15 +108,9 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
             seed=self.seed,
         )
 
-    def _check_predictor_options(self) -> None:
-        if self.protocol not in (None, PROTOCOL):
-            raise click.UsageError(f"Predictors are raced under {PROTOCOL}, not {self.protocol}.")
-        if self.marks is not None:
-            raise click.UsageError("--marks is for online games; predictors are measured by their rounds.")
-
 
 @click.command("race")
-@option_groups(asked=RaceOptions, chart=PlotOption, workers=WorkerOptions, output=Output)
+@option_groups
 def race(asked: RaceOptions, chart: PlotOption, workers: WorkerOptions, output: Output) -> None:
     """Play each LEARNER many times against ADVERSARY, and count its mistakes, its regret, or its errors.
 

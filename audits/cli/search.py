@@ -16,7 +16,7 @@ import click
 from arena import InvalidArgument, Learner
 from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import INTEGER, REAL, ClaimOptions, SeedOption, WorkerOptions, parse_settings
+from audits.cli.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
 from audits.cli.output import Output
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player
@@ -33,33 +33,19 @@ from audits.search.source_code import adversary_source
 
 @option_record
 class SearchOptions(SeedOption, ClaimOptions):
-    """The learner and the extent of the search."""
-
     learner: str = argument(metavar="LEARNER")
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", multiple=True, help="Set a field of the learner. May be repeated."
+        "--set", metavar="NAME=VALUE", help="Set a field of the learner. May be repeated."
     )
     protocol: str | None = option(
         "--protocol", metavar="NAME", help="Figure1, Release, Voting or SpecialRound. Default: the learner's."
     )
     error: float = option(
-        "--error",
-        type=REAL,
-        default=ERROR,
-        show_default=True,
-        help="Maximum probability that the search refutes a true claim.",
+        "--error", default=ERROR, help="Maximum probability that the search refutes a true claim."
     )
-    examples: int = option(
-        "--examples",
-        type=INTEGER,
-        metavar="N",
-        default=EXAMPLES,
-        show_default=True,
-        help="Number of adversaries to try.",
-    )
+    examples: int = option("--examples", metavar="N", default=EXAMPLES, help="Number of adversaries to try.")
     games: int | None = option(
         "--games",
-        type=INTEGER,
         metavar="N",
         help="Maximum number of games in each world to confirm an adversary. Default: 20,000, more for a "
         "large ε.",
@@ -92,7 +78,7 @@ class SearchOptions(SeedOption, ClaimOptions):
 
 
 @click.command("search")
-@option_groups(asked=SearchOptions, workers=WorkerOptions, output=Output)
+@option_groups
 def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None:
     """Search for an adversary that refutes LEARNER's claim of privacy.
 
@@ -137,7 +123,6 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
 
 @contextmanager
 def _show_progress(output: Output) -> Iterator[Callable[[SearchProgress], None]]:
-    """A progress bar of the adversaries tried, with the best evidence so far."""
     with output.progress_bar("adversaries") as bar:
 
         def update(progress: SearchProgress) -> None:

@@ -14,7 +14,7 @@ from tabulate import tabulate
 from arena import Adversary, InvalidArgument, Learner
 from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
 from audits.cli.option_groups import argument, option, option_groups, option_record
-from audits.cli.options import INTEGER, parse_settings
+from audits.cli.options import parse_settings
 from audits.registry.players import PlayerClass, find_player
 from audits.registry.settings_text import (
     FILLED_FIELDS,
@@ -41,28 +41,22 @@ class Explains(Protocol):
 
 @option_record
 class ShowOptions:
-    """What to show."""
-
     player: str = argument(metavar="PLAYER")
     tree: bool = option(
         "--tree",
-        is_flag=True,
         help="Show the learner's concept class instead: its dimensions, and a tree that it shatters. This "
         "is the default if PLAYER is a concept class such as thresholds:1..7.",
     )
     depth: int | None = option(
-        "--depth",
-        type=INTEGER,
-        metavar="K",
-        help=f"Show K levels of the tree. Default: all, if at most {LEVELS}.",
+        "--depth", metavar="K", help=f"Show K levels of the tree. Default: all, if at most {LEVELS}."
     )
     settings: tuple[str, ...] = option(
-        "--set", metavar="NAME=VALUE", multiple=True, help="Show it with this setting. May be repeated."
+        "--set", metavar="NAME=VALUE", help="Show it with this setting. May be repeated."
     )
 
 
 @click.command("show")
-@option_groups(asked=ShowOptions)
+@option_groups
 def show(asked: ShowOptions) -> None:
     """Show a player: what it does, its claim and theorem, its settings, and what follows from them."""
     if asked.tree or _is_concept_class(asked.player):
@@ -77,9 +71,11 @@ def show(asked: ShowOptions) -> None:
     description = inspect.getdoc(player) or "(it has no description)"
     sections = [f"{player.name} ({kind})"]
     sections += [textwrap.fill(" ".join(text.split()), _WIDTH) for text in description.split("\n\n")]
-    sections.append(
-        _format_rows([("protocols", ", ".join(player.protocols)), *_describe_claim(player, spec)])
-    )
+    rows = [("protocols", ", ".join(player.protocols))]
+    if kind == "learner":
+        claim = "depends on settings you have not given" if spec is None else str(read_claim(spec))
+        rows += [("theorem", player.theorem or "none"), ("claim", claim)]
+    sections.append(_format_rows(rows))
     sections.append(_format_settings_table(player, spec))
     if spec is not None:
         sections.append(_format_rows(_describe_properties(spec)))
@@ -106,15 +102,6 @@ def _find_concepts(text: str, settings: Sequence[str]) -> ConceptClass:
             f"{text} has no setting `concepts`", remedy="Name a learner of a class, or a concept class."
         )
     return concepts
-
-
-def _describe_claim(player: PlayerClass, spec: Learner | Adversary | None) -> list[tuple[str, str]]:
-    if not issubclass(player, Learner):
-        return []
-    claim = "depends on settings you have not given"
-    if isinstance(spec, Learner):
-        claim = str(read_claim(spec))
-    return [("theorem", player.theorem or "none"), ("claim", claim)]
 
 
 def _format_settings_table(player: PlayerClass, spec: Learner | Adversary | None) -> str:

@@ -46,7 +46,7 @@ def load_sample(
             "a column cannot hold both the points and the labels", value=y, remedy="Name two."
         )
     points = [tuple(table.parse_number(line, row, column) for column in columns) for line, row in table.rows]
-    positive = resolve_positive_label(table, label, positive)
+    _, positive = resolve_labels(table, label, positive)
     labels = [row[label] == positive for _, row in table.rows]
     return Sample([p[0] for p in points] if isinstance(x, str) else points, labels).distinct()
 
@@ -114,11 +114,15 @@ def read_table(name: str) -> Table:
     return Table(name, header, columns, rows)
 
 
-def list_label_values(table: Table, label: int) -> list[str]:
-    """The two values of column `label`, in the order of their first lines.
+def resolve_labels(table: Table, label: int, positive: str | None, *, guess: bool = False) -> tuple[str, str]:
+    """The values of column `label` that become label 0 and label 1.
 
-    Raises: InvalidArgument if there are not exactly two.
+    positive: the value of label 1; by default the number 1 beside 0, or if `guess` is true, the later of two
+    other values in alphabetical order.
+
+    Raises: InvalidArgument if there are not two values, if `positive` is none of them, or without a default.
     """
+    location = f"{table.name}, column {table.columns[label]!r}"
     first_line: dict[str, int] = {}
     for line, row in table.rows:
         first_line.setdefault(row[label], line)
@@ -126,40 +130,28 @@ def list_label_values(table: Table, label: int) -> list[str]:
     if len(values) != 2:
         third = f" (the third in line {first_line[values[2]]})" if len(values) > 2 else ""
         raise InvalidArgument(
-            f"{table.name}, column {table.columns[label]!r}: labels must take two values, found "
-            f"{len(values)}{third}: {_format_names(values)}",
+            f"{location}: labels must take two values, found {len(values)}{third}: {_format_names(values)}",
             remedy="Name a column of two values, or merge or remove the others.",
         )
-    return values
-
-
-def resolve_positive_label(table: Table, label: int, positive: str | None, *, guess: bool = False) -> str:
-    """The value of column `label` that becomes label 1: `positive`, or by default the number 1 beside 0.
-
-    guess: whether the default for other values is the later in alphabetical order.
-
-    Raises: InvalidArgument if there are not two values, if `positive` is none of them, or without a default.
-    """
-    values = list_label_values(table, label)
-    location = f"{table.name}, column {table.columns[label]!r}"
-    if positive is None:
-        numbers = {_parse_number(value): value for value in values}
-        if numbers.keys() == {0.0, 1.0}:
-            return numbers[1.0]
-        if guess:
-            return max(values)
+    numbers = {_parse_number(value): value for value in values}
+    if positive is not None:
+        name = positive.strip()
+    elif numbers.keys() == {0.0, 1.0}:
+        name = numbers[1.0]
+    elif guess:
+        name = max(values)
+    else:
         raise InvalidArgument(
             f"{location}: the labels are {_format_names(values)}, and it is not given which of them is 1",
             remedy=f"Name it, as in positive={values[0]!r}.",
         )
-    name = positive.strip()
     if name not in values:
         raise InvalidArgument(
             f"{location}: there is no such label",
             value=positive,
             remedy=f"{_suggest(name, values)}The labels are: {_format_names(values)}.",
         )
-    return name
+    return values[1 - values.index(name)], name
 
 
 def _missing_header(name: str, line: int, value: str) -> InvalidArgument:

@@ -79,7 +79,12 @@ def fit(learner: Learner, data: OneHotData, *, holdout: float, splits: int, seed
     Raises: InvalidArgument if a number is out of range, or the learner releases no hypothesis on such points.
     """
     check_value("splits", splits, whole, at_least(1))
-    held_out = _count_held_out(len(data.labels), holdout)
+    check_value("holdout", holdout, at_least(0), less_than(1))
+    held_out = round(holdout * len(data.labels))
+    if held_out == len(data.labels):
+        raise InvalidArgument(
+            "at least one example must be left to train on", value=holdout, remedy="Hold out less."
+        )
     if "Release" not in learner.protocols or learner.point_shape != data.points.shape[1:]:
         raise InvalidArgument(
             f"{learner.name} does not learn from one sample of points of shape {data.points.shape[1:]}",
@@ -88,7 +93,9 @@ def fit(learner: Learner, data: OneHotData, *, holdout: float, splits: int, seed
     rng = generator(block_seed(seed, 0))
     orders = np.stack([rng.permutation(len(data.labels)) for _ in range(splits)])
     samples = [Sample(data.points[rows], data.labels[rows]) for rows in orders[:, held_out:]]
-    hypothesis = _release(learner, samples, seed)
+    trainer = _Trainer(samples)
+    play(learner, trainer, Release(), games=splits, seed=seed)
+    (hypothesis,) = trainer.released
     if not isinstance(hypothesis, Hypothesis):
         raise InvalidArgument(
             f"{learner.name} released no hypothesis",
@@ -140,19 +147,3 @@ class _Trainer(Adversary):
         reply = yield Train(self.samples)
         self.released.append(reply.value)
         return None
-
-
-def _release(learner: Learner, samples: list[Sample], seed: int) -> Any:
-    trainer = _Trainer(samples)
-    play(learner, trainer, Release(), games=len(samples), seed=seed)
-    return trainer.released[0]
-
-
-def _count_held_out(examples: int, holdout: float) -> int:
-    check_value("holdout", holdout, at_least(0), less_than(1))
-    held_out = round(holdout * examples)
-    if held_out == examples:
-        raise InvalidArgument(
-            "at least one example must be left to train on", value=holdout, remedy="Hold out less."
-        )
-    return held_out

@@ -14,7 +14,7 @@ import numpy as np
 from arena.errors import InvalidArgument
 from arena.points import freeze
 from arena.settings import at_least, at_most, check_value, whole
-from audits.data.csv_samples import Table, list_label_values, read_table, resolve_positive_label
+from audits.data.csv_samples import Table, read_table, resolve_labels
 
 MAX_VALUES = 64  # of a column
 MAX_RANGES = 64  # that a column is cut into
@@ -66,14 +66,25 @@ def load_one_hot(
     label = table.find_column(y)
     names = [name for i, name in enumerate(table.columns) if i != label and name] if not x else list(x)
     columns = [table.find_column(name) for name in names]
-    _check_columns(table, label, columns)
-    positive = resolve_positive_label(table, label, positive, guess=True)
+    if not columns:
+        raise InvalidArgument(
+            f"{table.name} has no column beside that of the labels", remedy="Give more columns."
+        )
+    if label in columns:
+        raise InvalidArgument(
+            "a column cannot hold both the points and the labels", value=y, remedy="Name two."
+        )
+    repeated = {column for column in columns if columns.count(column) > 1}
+    if repeated:
+        raise InvalidArgument(
+            "a column can be named only once", value=table.columns[min(repeated)], remedy="Remove one --x."
+        )
+    negative, positive = resolve_labels(table, label, positive, guess=True)
     points, encoded = [], []
     for column in columns:
         values, codes = _encode(table, column, quantiles)
         points.append(codes[:, None] == np.arange(len(values)))
         encoded += [f"{table.columns[column]} = {value}" for value in values]
-    negative = next(value for value in list_label_values(table, label) if value != positive)
     return OneHotData(
         path=table.name,
         points=freeze(np.concatenate(points, axis=1).astype(np.int8)),
@@ -84,24 +95,6 @@ def load_one_hot(
         y=y,
         values=(negative, positive),
     )
-
-
-def _check_columns(table: Table, label: int, columns: list[int]) -> None:
-    if not columns:
-        raise InvalidArgument(
-            f"{table.name} has no column beside that of the labels", remedy="Give more columns."
-        )
-    if label in columns:
-        raise InvalidArgument(
-            "a column cannot hold both the points and the labels",
-            value=table.columns[label],
-            remedy="Name two.",
-        )
-    repeated = {column for column in columns if columns.count(column) > 1}
-    if repeated:
-        raise InvalidArgument(
-            "a column can be named only once", value=table.columns[min(repeated)], remedy="Remove one --x."
-        )
 
 
 def _encode(table: Table, column: int, quantiles: int | None) -> tuple[list[str], np.ndarray]:

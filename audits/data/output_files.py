@@ -2,21 +2,27 @@
 
 from __future__ import annotations
 
+import importlib.util
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
 from arena.errors import InvalidArgument
 
 
-def check_output_file(kind: str, path: str | os.PathLike[str]) -> None:
+def check_output_file(kind: str, path: str | os.PathLike[str], *, packages: Sequence[str] = ()) -> None:
     """Refuse, before any work is done, a file that could not be written.
 
-    kind: what error messages call the file, such as "chart".
+    kind: what error messages call the file, such as "chart". packages: those of the extra `report` it needs.
 
-    Raises: InvalidArgument if the path is a directory, or its directory does not exist.
+    Raises: InvalidArgument if a package is missing, the path is a directory, or its directory does not exist.
     """
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    if missing:
+        raise InvalidArgument(
+            f"the {kind} needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
+        )
     location = Path(path)
     if location.is_dir():
         raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")

@@ -29,20 +29,15 @@ class DistinguisherTraining:
     Blocks of even index train the distinguisher. Blocks of odd index are scored by each new distinguisher, so
     that events and stakes are chosen from scores that it was not fitted to.
 
-    pairs: training ends with about so many pairs, or with `MAX_TRAINING_PAIRS`.
+    pairs: training ends with about so many pairs, or with `MAX_TRAINING_PAIRS`. done: whether it has ended.
     """
 
     def __init__(self, *, pairs: int) -> None:
         self._pairs = min(pairs, MAX_TRAINING_PAIRS)
         self._blocks: list[ViewCounts] = []
         self._learned_from = 0
-        self._done = False
+        self.done = False
         self.distinguisher: Distinguisher | None = None
-
-    @property
-    def done(self) -> bool:
-        """Whether the distinguisher is final."""
-        return self._done
 
     def score(self, block: ViewCounts) -> PairCounts | None:
         """The block's scores by the distinguisher learned from earlier blocks; None if there is none yet."""
@@ -54,7 +49,7 @@ class DistinguisherTraining:
         Returns the scores that a new distinguisher gives to the earlier blocks it was not trained on, or None
         if the distinguisher did not change.
         """
-        if self._done:
+        if self.done:
             return None
         self._blocks.append(block)
         pairs = sum(block.pairs for block in self._blocks)
@@ -65,7 +60,7 @@ class DistinguisherTraining:
         self.distinguisher = learn_distinguisher(self._blocks[::2])
         scores = [block.count_scores(self.distinguisher(block)) for block in self._blocks[1::2]]
         if pairs >= self._pairs:
-            self._done, self._blocks = True, []
+            self.done, self._blocks = True, []
         return scores
 
 
@@ -88,8 +83,7 @@ def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
 
 @attrs.frozen(eq=False)
 class ViewFrequencies:
-    """Scores a view by the log ratio of its frequencies in world 1 and world 0; 0 for a view that did not
-    occur.
+    """Scores a view by the log ratio of its frequencies in world 1 and world 0; 0 if it did not occur.
 
     Shapes: rows (m, F), scores (m,).
     """

@@ -1,8 +1,7 @@
 """The log-likelihood ratio of a view, which distinguishes the worlds as well as possible.
 
-It needs a learner with a known output distribution and an adversary without randomness. Ratios are computed
-once and sorted into at most 512 levels; a block of games then costs one look-up per game. Why levels are
-valid and hardly lose power: docs/proofs/likelihood_ratio.md.
+Ratios are computed once and sorted into at most 512 levels; a block of games then costs one look-up per game.
+Why levels are valid and hardly lose power: docs/proofs/likelihood_ratio.md.
 """
 
 from __future__ import annotations
@@ -70,8 +69,7 @@ class LikelihoodRatio:
 def likelihood_ratios(
     learner: Learner, adversary: Adversary, referee: Referee, played: Played
 ) -> LevelScores:
-    """The log-likelihood ratios of the views of a recorded batch; infinite where a view is impossible in one
-    world.
+    """The log-likelihood ratios of recorded views; infinite where a view is impossible in one world.
 
     Raises: Unsupported if the learner's output distribution is unknown, the adversary uses randomness, there
         are too many views, or the protocol has no known ratio.
@@ -108,9 +106,8 @@ def _ratio_of_answers(learner: Learner, adversary: Adversary, referee: Referee) 
     rows = np.zeros((len(views), max(len(view) for view in views)))
     for row, view in zip(rows, views, strict=True):
         row[: len(view)] = list(view)
-    known = Finite(rows, np.full(len(rows), 1 / len(rows)))
     # After a halt nothing is shown, whatever letters follow in the batch.
-    return _ratio_of_list(masses, known, lambda letters: _drop_after_halt(letters, rows.shape[1]))
+    return _ratio_of_list(rows, masses, lambda letters: _drop_after_halt(letters, rows.shape[1]))
 
 
 def _drop_after_halt(letters: np.ndarray, rounds: int) -> np.ndarray:
@@ -128,7 +125,7 @@ def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         both = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
         masses = np.exp([law.log_density(both) for law in (world_0, world_1)])
-        return _ratio_of_list(masses, Finite(both, np.full(len(both), 1 / len(both))), lambda values: values)
+        return _ratio_of_list(both, masses, lambda values: values)
     if isinstance(world_0, Density) and isinstance(world_1, Density):
         grid = _DensityGrid.of(world_0, world_1)
         return _sort_into_levels(grid.loss, grid.p0, grid.p1, lambda values: grid.locate(values.reshape(-1)))
@@ -144,8 +141,7 @@ def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
 
 @attrs.frozen(eq=False)
 class _DensityGrid:
-    """A grid over the values of a density, with one cell beyond each end: the ratio and the masses of every
-    cell."""
+    """The ratio and masses of the cells of a grid over a density, with one cell beyond each end."""
 
     low: float
     per_unit: float
@@ -179,7 +175,7 @@ def _ratio_of_branches(world_0: Branches, world_1: Branches) -> LikelihoodRatio:
         elif not isinstance(part_0, Density) and not isinstance(part_1, Density):
             grids.append(None)
             masses = np.array([[part_0], [part_1]], float)
-            parts.append((_difference(*_logs(masses)), *masses))
+            parts.append((_log_ratio(masses), *masses))
         else:
             raise Unsupported("a branch must release a number in both worlds or in neither")
         starts.append(starts[-1] + len(parts[-1][0]))
@@ -198,8 +194,7 @@ def _ratio_of_branches(world_0: Branches, world_1: Branches) -> LikelihoodRatio:
 
 
 def _ratio_of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRatio:
-    """For a vector that differs in one coordinate, the ratio of that coordinate; otherwise the sum over
-    coordinates."""
+    """The ratio of the coordinate that differs, or the sum over several."""
     ratios = [_ratio_of_values(*pair) for pair in zip(world_0.parts, world_1.parts, strict=True)]
     differing = [index for index, ratio in enumerate(ratios) if ratio.levels.any()]
     if len(differing) == 1:
@@ -223,9 +218,10 @@ def _ratio_of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRat
 # --- levels -------------------------------------------------------------------------------------------------
 
 
-def _ratio_of_list(masses: np.ndarray, known: Finite, rows: Locate) -> LikelihoodRatio:
-    """The ratio of listed views with masses (2, v); any other view gets 0."""
-    loss = np.append(_difference(*_logs(masses)), 0.0)
+def _ratio_of_list(listed: np.ndarray, masses: np.ndarray, rows: Locate) -> LikelihoodRatio:
+    """The ratio of listed views (v, ...) with masses (2, v); any other view gets 0."""
+    known = Finite(listed, np.full(len(listed), 1 / len(listed)))
+    loss = np.append(_log_ratio(masses), 0.0)
 
     def locate(views: np.ndarray) -> np.ndarray:
         index, is_known = known.place(rows(views))
@@ -254,9 +250,9 @@ def _sort_into_levels(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, locate: 
     return LikelihoodRatio(values[starts], level[which], locate)
 
 
-def _logs(masses: np.ndarray) -> np.ndarray:
+def _log_ratio(masses: np.ndarray) -> np.ndarray:
     with np.errstate(divide="ignore"):
-        return np.asarray(np.log(masses))
+        return _difference(*np.log(masses))
 
 
 def _difference(log_0: np.ndarray, log_1: np.ndarray) -> np.ndarray:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from itertools import pairwise
 
 import attrs
 import numpy as np
@@ -53,11 +54,8 @@ def view_features(played: Played) -> ViewFeatures:
 def _features_of_replies(played: Played) -> ViewFeatures:
     if played.view is None:
         raise InvalidArgument("the views of the games were not recorded", remedy="Play with record=True.")
-    games = len(played.worlds)
-    columns: dict[str, np.ndarray] = {}
-    replies = played.view.replies
-    columns |= _answer_columns(list_answers(replies))
-    columns |= _value_columns(collect_values(replies), games)
+    games, replies = len(played.worlds), played.view.replies
+    columns = _answer_columns(list_answers(replies)) | _value_columns(collect_values(replies), games)
     if played.failed is not None:
         columns["failed"] = played.failed.astype(float)
     rows = np.stack(list(columns.values()), axis=1) if columns else np.zeros((games, 0))
@@ -74,10 +72,8 @@ def _answer_columns(answers: list[Answer]) -> dict[str, np.ndarray]:
     else:
         cuts = np.linspace(0, labels.shape[1], MAX_ROUNDS + 1).astype(int)
         sums = np.add.reduceat(ones, cuts[:-1], axis=1).T
-        single = {
-            f"answers 1 in {a + 1} to {b}": s.astype(float)
-            for a, b, s in zip(cuts, cuts[1:], sums, strict=False)
-        }
+        names = [f"answers 1 in {first + 1} to {last}" for first, last in pairwise(cuts)]
+        single = dict(zip(names, sums.astype(float), strict=True))
     return single | {
         "answers 1": ones.sum(axis=1).astype(float),
         "answers": np.isin(labels, (0, 1)).sum(axis=1).astype(float),

@@ -1,5 +1,4 @@
-"""Exact audits: the distribution of the adversary's view in both worlds, from the output distribution of the
-learner.
+"""Exact audits: the distribution of the adversary's view in both worlds.
 
 Nothing is sampled. An exact audit shows by how much a learner violates its claim, or how much of the claim it
 leaves unused, and serves as a reference for audits that play games.

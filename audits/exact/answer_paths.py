@@ -35,8 +35,7 @@ class Path:
 
 @attrs.frozen(eq=False)
 class PrunedBranch:
-    """A branch too unlikely to be followed: outcome `outcome` of query `query` in game `game` of the
-    batch."""
+    """A branch too unlikely to be followed."""
 
     game: int
     query: int
@@ -81,8 +80,7 @@ class AnswerLaws:
         return np.asarray(measure)
 
     def step(self, law: AnswerLaw, measure: np.ndarray, x: np.ndarray, worlds: np.ndarray) -> np.ndarray:
-        """(k, n, m): as `AnswerLaw.step` returns it. worlds (n,): the world of each game, to record
-        defects."""
+        """(k, n, m): as `AnswerLaw.step` returns it. worlds (n,): of each game, to record defects."""
         after = np.asarray(law.step(measure, x), float)
         if after.shape != (len(law.outcomes), *measure.shape) or not np.isfinite(after).all():
             raise self._invalid_law("step() returns the parts (outcomes, n, m) of the measures", after.shape)
@@ -170,7 +168,6 @@ class PathState:
         return label, halts or query + 1 == law.last
 
     def _check_asked(self, ended: np.ndarray) -> None:
-        """The queries along a path must be those that were asked when the path was found."""
         for game in np.flatnonzero(ended).tolist():
             if int(self._asked[game]) != self._paths[game].asked:
                 raise _not_reproducible()
@@ -181,7 +178,6 @@ class PathState:
         return measure
 
     def _follow(self, games: list[int], query: int, x: np.ndarray) -> None:
-        """Answer the query in the games whose paths have ended."""
         by_law: dict[int, list[int]] = {}
         for game in games:
             by_law.setdefault(id(self._law[game]), []).append(game)

@@ -1,5 +1,4 @@
-"""Privacy loss of a vector of independent parts: the sum of the parts' losses, in a bounded number of
-cells."""
+"""Privacy loss of a vector of independent parts: the sum of the parts' losses, in not too many cells."""
 
 from __future__ import annotations
 
@@ -26,11 +25,8 @@ def product_cells(parts: Sequence[LossCells]) -> LossCells:
     total = LossCells.of_views(np.ones(1), np.ones(1))
     for part in differing:
         total = _add_losses(total, part)
-    return attrs.evolve(
-        total,
-        unlisted=sum(part.unlisted for part in parts),
-        reach=(sum(part.reach[0] for part in differing), sum(part.reach[1] for part in differing)),
-    )
+    reach = (sum(part.reach[0] for part in differing), sum(part.reach[1] for part in differing))
+    return attrs.evolve(total, unlisted=sum(part.unlisted for part in parts), reach=reach)
 
 
 def _add_losses(one: LossCells, other: LossCells) -> LossCells:
@@ -61,7 +57,6 @@ def _pair_cells(one: LossCells, other: LossCells) -> LossCells:
 
 
 def _loss_range(cells: LossCells) -> tuple[float, float]:
-    """The least and the greatest finite loss."""
     bounds = np.concatenate([cells.low, cells.high])
     bounds = bounds[np.isfinite(bounds)]
     return (float(bounds.min()), float(bounds.max())) if len(bounds) else (0.0, 0.0)

@@ -48,25 +48,18 @@ class LossCells:
     def of_views(cls, p0: np.ndarray, p1: np.ndarray) -> LossCells:
         """Single views with these probabilities; views impossible in both worlds are left out."""
         possible = (p0 > 0) | (p1 > 0)
-        loss = log_ratio(p0[possible], p1[possible])
+        p0, p1 = p0[possible], p1[possible]
+        loss = log_ratio(p0, p1)
         nowhere = np.full(len(loss), np.nan)
-        return cls(
-            p0=p0[possible],
-            p1=p1[possible],
-            low=loss,
-            high=loss,
-            left=nowhere,
-            right=nowhere,
-            reach=(float(loss.min(initial=np.inf)), float(loss.max(initial=-np.inf))),
-        )
+        reach = _extremes(loss)
+        return cls(p0=p0, p1=p1, low=loss, high=loss, left=nowhere, right=nowhere, reach=reach)
 
     def __len__(self) -> int:
         return len(self.p0)
 
     def select(self, which: np.ndarray) -> LossCells:
         """Some of the cells."""
-        arrays = {name: getattr(self, name)[which] for name in _ARRAYS}
-        return attrs.evolve(self, **arrays)
+        return attrs.evolve(self, **{name: getattr(self, name)[which] for name in _ARRAYS})
 
     def merge(self, starts: np.ndarray) -> LossCells:
         """Merge neighbouring cells: those from each of `starts` up to the next."""
@@ -100,15 +93,9 @@ class LossCells:
     def loss(self) -> PrivacyLoss:
         """The privacy loss of cells that hold all of both distributions."""
         off = max(abs(float(mass.sum()) - 1) for mass in (self.p0, self.p1))
-        return PrivacyLoss(
-            p0=self.p0,
-            p1=self.p1,
-            low=self.low,
-            high=self.high,
-            unlisted=self.unlisted,
-            error=off if off > ROUNDING + self.unlisted else 0.0,
-            reach=self.reach,
-        )
+        error = off if off > ROUNDING + self.unlisted else 0.0
+        cells = {name: getattr(self, name) for name in ("p0", "p1", "low", "high")}
+        return PrivacyLoss(**cells, unlisted=self.unlisted, error=error, reach=self.reach)
 
     def _equals_previous(self) -> np.ndarray:
         slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(self.low), self.low, 0.0)))
@@ -126,19 +113,19 @@ _ARRAYS = ("p0", "p1", "low", "high", "left", "right")
 def concatenate_cells(parts: Sequence[LossCells]) -> LossCells:
     """The cells of all parts of one distribution."""
     arrays = {name: np.concatenate([getattr(part, name) for part in parts]) for name in _ARRAYS}
-    return LossCells(
-        **arrays,
-        unlisted=sum(part.unlisted for part in parts),
-        reach=(min(part.reach[0] for part in parts), max(part.reach[1] for part in parts)),
-    )
+    reach = (min(part.reach[0] for part in parts), max(part.reach[1] for part in parts))
+    return LossCells(**arrays, unlisted=sum(part.unlisted for part in parts), reach=reach)
+
+
+def _extremes(losses: np.ndarray) -> tuple[float, float]:
+    return float(losses.min(initial=np.inf)), float(losses.max(initial=-np.inf))
 
 
 # --- densities --------------------------------------------------------------------------------------------
 
 
 def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) -> LossCells:
-    """Cells of the real line, each of which hides at most `hidden` of δ, unless that required over 300,000
-    cells.
+    """Cells of the real line, each of which hides at most `hidden` of δ if 300,000 cells are enough for that.
 
     Cuts are at the kinks of both densities and at every quarter of a scale, then where needed. Masses are
     computed by Gauss-Legendre quadrature. Bounds on the loss are its extremes at the quadrature nodes and
@@ -157,12 +144,8 @@ def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) ->
     cells = concatenate_cells([*done, cells])
     cells = cells.select(np.argsort(cells.left, kind="stable")).merge_equal()
     tails = [_tail_losses(pair, side) for side in (-1, 1)]
-    losses = np.concatenate([cells.low, cells.high, *tails])
-    return attrs.evolve(
-        cells,
-        unlisted=_OUTSIDE,
-        reach=(float(losses.min(initial=np.inf)), float(losses.max(initial=-np.inf))),
-    )
+    reach = _extremes(np.concatenate([cells.low, cells.high, *tails]))
+    return attrs.evolve(cells, unlisted=_OUTSIDE, reach=reach)
 
 
 def _choose_cuts(pair: tuple[Density, Density]) -> np.ndarray:
@@ -178,8 +161,7 @@ def _choose_cuts(pair: tuple[Density, Density]) -> np.ndarray:
 def _evaluate_cells(
     pair: tuple[Density, Density], left: np.ndarray, right: np.ndarray
 ) -> tuple[LossCells, np.ndarray]:
-    """The cells between left and right (k,) where some density is positive, and whether the loss turns in
-    them."""
+    """The cells between left and right (k,) where a density is positive, and whether the loss turns there."""
     points, weights = np.polynomial.legendre.leggauss(_QUADRATURE_ORDER)
     middle, half = (left + right) / 2, (right - left) / 2
     # A density may jump at an end, so it is evaluated just inside.
@@ -191,11 +173,9 @@ def _evaluate_cells(
     possible = np.isfinite(logs[0]).any(axis=1) | np.isfinite(logs[1]).any(axis=1)
     with np.errstate(invalid="ignore"):
         loss = (logs[1] - logs[0])[possible]  # NaN where both vanish
+    p0, p1, left, right = (array[possible] for array in (p0, p1, left, right))
     low, high = np.fmin.reduce(loss, axis=1), np.fmax.reduce(loss, axis=1)
-    cells = LossCells(
-        p0=p0[possible], p1=p1[possible], low=low, high=high, left=left[possible], right=right[possible]
-    )
-    return cells, _loss_turns(loss)
+    return LossCells(p0=p0, p1=p1, low=low, high=high, left=left, right=right), _loss_turns(loss)
 
 
 def _log_density(law: Density, nodes: np.ndarray) -> np.ndarray:
@@ -232,15 +212,13 @@ def _count_pieces(cells: LossCells, turns: np.ndarray, done: Sequence[LossCells]
 
 def _largest_hidden_delta(cells: LossCells) -> np.ndarray:
     """(k,): how much δ each cell hides at the worst ε and in the worse direction."""
-    mean = log_ratio(cells.p0, cells.p1)
     wide = (cells.p0 > 0) & (cells.p1 > 0) & (cells.low < cells.high)
     hidden = np.zeros(len(cells))
-    mean, low, high = mean[wide], cells.low[wide], cells.high[wide]
-    mean = np.clip(mean, low, high)
-    hidden[wide] = np.maximum(
-        cells.p1[wide] * _two_point_excess(mean - low, high - mean),
-        cells.p0[wide] * _two_point_excess(high - mean, mean - low),
-    )
+    cells = cells.select(wide)
+    mean = np.clip(log_ratio(cells.p0, cells.p1), cells.low, cells.high)
+    below, above = mean - cells.low, cells.high - mean
+    excess = _two_point_excess(below, above), _two_point_excess(above, below)
+    hidden[wide] = np.maximum(cells.p1 * excess[0], cells.p0 * excess[1])
     return hidden
 
 
@@ -252,7 +230,6 @@ def _two_point_excess(below: np.ndarray, above: np.ndarray) -> np.ndarray:
 
 
 def _divide_cells(cells: LossCells, pieces: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The left and right ends of the pieces."""
     index = np.repeat(np.arange(len(cells)), pieces)
     place = np.arange(len(index)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
     width = (cells.right - cells.left)[index] / pieces[index]

@@ -1,5 +1,4 @@
-"""Enumeration of all views of a game of Figure1 or Voting, by playing the real referee and adversary on
-every path."""
+"""Enumeration of all views of a game of Figure1 or Voting, by playing every path of answers."""
 
 from __future__ import annotations
 
@@ -79,14 +78,8 @@ class PathEnumeration:
         if not self._pruned:
             return PrivacyLoss.of_views(*masses, error=error), views
         may_add, in_views, lost = self._sum_pruned(views)
-        loss = PrivacyLoss.of_views(
-            *masses,
-            error=error + in_views,
-            unlisted=lost,
-            reach=_certain_reach(masses, may_add),
-            complete=False,
-        )
-        return loss, views
+        reach, error = _certain_reach(masses, may_add), error + in_views
+        return PrivacyLoss.of_views(*masses, error=error, unlisted=lost, reach=reach, complete=False), views
 
     def views(self) -> tuple[list[bytes], np.ndarray]:
         """Every view, and its probability in each world (2, v)."""
@@ -100,9 +93,8 @@ class PathEnumeration:
         masses = np.array(list(self._scores.values())).reshape(-1, 2).T
         lost = sum(self._pruned.values(), np.zeros(2))
         error = float((self._laws.defects + lost).max())
-        return PrivacyLoss.of_views(
-            *masses, error=error if error > ROUNDING else 0.0, complete=not lost.any()
-        )
+        error = error if error > ROUNDING else 0.0
+        return PrivacyLoss.of_views(*masses, error=error, complete=not lost.any())
 
     # --- batches ------------------------------------------------------------------------------------
 
@@ -125,15 +117,9 @@ class PathEnumeration:
         alone = isinstance(self._adversary, GameAdversary)
         groups = [[path] for path in paths] if alone else [paths]
         states = [PathState(group, self._laws, self._prune) for group in groups]
-        played = play(
-            PresetStates.of(self._learner, *states),
-            self._adversary,
-            self._referee,
-            games=len(paths),
-            seed=0,
-            worlds=np.array([path.world for path in paths]),
-            record=True,
-        )
+        players = (PresetStates.of(self._learner, *states), self._adversary, self._referee)
+        worlds = np.array([path.world for path in paths])
+        played = play(*players, games=len(paths), seed=0, worlds=worlds, record=True)
         self.challenges |= played.challenges
         self._rounds = max(self._rounds, played.rounds)
         for state, part in zip(states, played.single_games or (played,), strict=True):
@@ -156,8 +142,7 @@ class PathEnumeration:
 
     def _check_prefixes(self) -> None:
         """No view is a prefix of another: the view itself must determine whether the game continues."""
-        views = sorted(self._views)
-        for shorter, longer in pairwise(views):
+        for shorter, longer in pairwise(sorted(self._views)):
             if longer.startswith(shorter):
                 raise Unsupported(
                     f"the number of queries that {self._adversary.name} asks in one game depends on the "
@@ -168,8 +153,7 @@ class PathEnumeration:
     # --- what was pruned ----------------------------------------------------------------------------
 
     def _sum_pruned(self, views: list[bytes]) -> tuple[np.ndarray, float, float]:
-        """(2, views): what pruned paths could add to each view; the total of that; and the mass in no
-        view."""
+        """(2, views): what pruned paths could add to each view; the total of that; the mass in no view."""
         may_add = np.zeros((2, len(views)))
         used: set[bytes] = set()
         for place, view in enumerate(views):

@@ -101,14 +101,8 @@ class PrivacyLoss:
     @cached_property
     def reversed(self) -> PrivacyLoss:
         """The same with the worlds exchanged."""
-        return attrs.evolve(
-            self,
-            p0=self.p1,
-            p1=self.p0,
-            low=-self.high,
-            high=-self.low,
-            reach=None if self.reach is None else (-self.reach[1], -self.reach[0]),
-        )
+        reach = None if self.reach is None else (-self.reach[1], -self.reach[0])
+        return attrs.evolve(self, p0=self.p1, p1=self.p0, low=-self.high, high=-self.low, reach=reach)
 
     @cached_property
     def mean(self) -> np.ndarray:
@@ -126,14 +120,12 @@ class PrivacyLoss:
 
     @property
     def epsilon(self) -> float:
-        """The pure ε in nats: the largest absolute privacy loss of any view; of any listed view if not
-        `complete`."""
+        """The pure ε in nats: the largest absolute loss of any view; of any listed one if not `complete`."""
         least, greatest = self._reach()
         return max(-least, greatest, 0.0)
 
     def delta(self, epsilon: float) -> Bracket:
-        """Bounds on the least δ for which the worlds are (ε, δ)-indistinguishable in both directions; ε in
-        nats.
+        """Bounds on the least δ for which the worlds are (ε, δ)-indistinguishable both ways; ε in nats.
 
         Raises: InvalidArgument unless 0 ≤ ε < ∞.
         """
@@ -151,8 +143,7 @@ class PrivacyLoss:
         return Bracket(max(lower, 0.0), min(upper, 1.0))
 
     def epsilon_at(self, delta: float) -> Bracket:
-        """Bounds on the least ε ≥ 0 in nats for which the worlds are (ε, δ)-indistinguishable in both
-        directions.
+        """Bounds on the least ε ≥ 0 in nats for which the worlds are (ε, δ)-indistinguishable both ways.
 
         Raises: InvalidArgument unless 0 ≤ δ ≤ 1.
         """
@@ -202,14 +193,12 @@ class PrivacyLoss:
         return (float(self.low.min()), float(self.high.max())) if len(self.low) else (0.0, 0.0)
 
     def _largest_hidden_delta(self, epsilon: float) -> float:
-        """How much δ cells with losses on both sides of ε could hide: their two-point extreme less their
-        mean."""
-        mean = self.mean
-        straddling = np.flatnonzero((self.low < epsilon) & (epsilon < self.high))
-        if not len(straddling):
+        """How much δ cells with losses around ε could hide: their two-point extreme less their mean."""
+        around = np.flatnonzero((self.low < epsilon) & (epsilon < self.high))
+        if not len(around):
             return 0.0
-        low, high, mass = self.low[straddling], self.high[straddling], self.p1[straddling]
-        middle = np.clip(mean[straddling], low, high)
+        low, high, mass = self.low[around], self.high[around], self.p1[around]
+        middle = np.clip(self.mean[around], low, high)
         # In units of the mean ratio, so that nothing overflows; the limit at an infinite upper bound.
         with np.errstate(over="ignore", invalid="ignore"):
             ratio, bottom, top = (np.exp(loss - middle) for loss in (epsilon, low, high))

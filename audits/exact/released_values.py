@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
 
 import attrs
 import numpy as np
@@ -25,8 +26,7 @@ class LabelledLoss:
 
 @attrs.frozen(eq=False)
 class ValueLosses:
-    """The privacy loss between two distributions of a value: in cells fine enough for the figures, and in
-    few cells for reports."""
+    """The privacy loss of a value, in cells fine enough for the figures and in few cells for reports."""
 
     fine: LabelledLoss
     coarse: LabelledLoss
@@ -41,11 +41,7 @@ def loss_of_values(world_0: ValueLaw, world_1: ValueLaw) -> PrivacyLoss:
 
 
 def pure_epsilon(world_0: ValueLaw, world_1: ValueLaw) -> float:
-    """The pure ε between two distributions in nats: `loss_of_values(...).epsilon`, but much faster since no δ
-    is computed.
-
-    Raises: InvalidArgument as `loss_of_values` does.
-    """
+    """`loss_of_values(...).epsilon` in nats, but much faster as no δ is computed; raises the same errors."""
     return losses_of_values(world_0, world_1, hidden=np.inf).fine.loss.epsilon
 
 
@@ -53,10 +49,10 @@ def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HI
     """The privacy loss with described cells; hidden: how much of δ one cell may hide."""
     pair = (world_0, world_1)
     if isinstance(world_0, Branches) and isinstance(world_1, Branches):
-        branches = _branch_list(world_0, world_1, hidden)
-        return ValueLosses(
-            _label_branches(branches), _label_branches([part.merge_bands() for part in branches])
-        )
+        parts = _pair_parts(world_0, world_1, "both worlds must have the same branches")
+        branches = [_branch_cells(*part, hidden) for part in parts]
+        bands = [branch.merge_bands() for branch in branches]
+        return ValueLosses(_label_branches(branches), _label_branches(bands))
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         cells, values = _finite_cells(world_0, world_1)
         listed = LabelledLoss(cells.loss(), lambda cell: f"value {_format_value(values[cell])}")
@@ -65,7 +61,8 @@ def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HI
         cells = density_cells(world_0, world_1, hidden=hidden)
         return ValueLosses(_label_line(cells), _label_line(cells.merge_bands()))
     if isinstance(world_0, Independent) and isinstance(world_1, Independent):
-        listed = _label_losses(_independent_cells(world_0, world_1, hidden))
+        parts = _pair_parts(world_0, world_1, "the vectors of both worlds must have the same length")
+        listed = _label_losses(product_cells([_part_cells(*part, hidden) for part in parts]))
         return ValueLosses(listed, listed)
     raise InvalidArgument(
         "both worlds need distributions of the same kind: Finite, Density, Independent or Branches",
@@ -90,15 +87,13 @@ def _finite_cells(world_0: Finite, world_1: Finite) -> tuple[LossCells, np.ndarr
     return LossCells.of_views(*masses), both[first][possible]
 
 
-def _independent_cells(world_0: Independent, world_1: Independent, hidden: float) -> LossCells:
-    if len(world_0.parts) != len(world_1.parts):
-        raise InvalidArgument(
-            "the vectors of both worlds must have the same length",
-            value=[len(law.parts) for law in (world_0, world_1)],
-        )
-    return product_cells(
-        [_part_cells(*pair, hidden) for pair in zip(world_0.parts, world_1.parts, strict=True)]
-    )
+def _pair_parts(
+    one: Branches | Independent, other: Branches | Independent, rule: str
+) -> list[tuple[Any, Any]]:
+    """The parts of both worlds in pairs; rule: the error if their numbers differ."""
+    if len(one.parts) != len(other.parts):
+        raise InvalidArgument(rule, value=[len(law.parts) for law in (one, other)])
+    return list(zip(one.parts, other.parts, strict=True))
 
 
 def _part_cells(one: Finite | Density, other: Finite | Density, hidden: float) -> LossCells:
@@ -109,29 +104,20 @@ def _part_cells(one: Finite | Density, other: Finite | Density, hidden: float) -
     raise InvalidArgument("a part must be Finite in both worlds or have a density in both")
 
 
-def _branch_list(world_0: Branches, world_1: Branches, hidden: float) -> list[LossCells]:
-    if len(world_0.parts) != len(world_1.parts):
-        raise InvalidArgument(
-            "both worlds must have the same branches", value=[len(law.parts) for law in (world_0, world_1)]
-        )
-    return [_branch_cells(*pair, hidden) for pair in zip(world_0.parts, world_1.parts, strict=True)]
-
-
 def _branch_cells(one: float | Density, other: float | Density, hidden: float) -> LossCells:
-    """The cells of one branch. A number that is released in one world only reveals the world with
-    certainty."""
-    if isinstance(one, Density) and isinstance(other, Density):
-        return density_cells(one, other, hidden=hidden)
-    if not isinstance(one, Density) and not isinstance(other, Density):
-        return LossCells.of_views(np.array([one], float), np.array([other], float))
-    density = one if isinstance(one, Density) else other
-    assert isinstance(density, Density)
-    zero = attrs.evolve(density, log=lambda x: np.full(np.shape(x), -np.inf))
-    with_number = density_cells(
-        *(law if isinstance(law, Density) else zero for law in (one, other)), hidden=hidden
+    """The cells of one branch. A number that is released in one world only reveals the world for certain."""
+    laws = (one, other)
+    densities = [law for law in laws if isinstance(law, Density)]
+    if len(densities) == 2:
+        return density_cells(*densities, hidden=hidden)
+    without_number = LossCells.of_views(
+        *(np.array([0.0 if isinstance(law, Density) else law], float) for law in laws)
     )
-    without_number = (np.array([0.0 if isinstance(law, Density) else law]) for law in (one, other))
-    return concatenate_cells([with_number, LossCells.of_views(*without_number)])
+    if not densities:
+        return without_number
+    zero = attrs.evolve(densities[0], log=lambda x: np.full(np.shape(x), -np.inf))
+    with_number = density_cells(*(law if isinstance(law, Density) else zero for law in laws), hidden=hidden)
+    return concatenate_cells([with_number, without_number])
 
 
 def _label_line(cells: LossCells) -> LabelledLoss:
@@ -139,9 +125,12 @@ def _label_line(cells: LossCells) -> LabelledLoss:
 
 
 def _label_losses(cells: LossCells) -> LabelledLoss:
-    return LabelledLoss(
-        cells.loss(), lambda cell: f"all values of a privacy loss {_format_losses(cells, cell)}"
-    )
+    def text(cell: int) -> str:
+        low, high = cells.low[cell], cells.high[cell]
+        losses = f"of {low:.6g}" if low == high else f"from {low:.6g} to {high:.6g}"
+        return f"all values of a privacy loss {losses}"
+
+    return LabelledLoss(cells.loss(), text)
 
 
 def _label_branches(parts: list[LossCells]) -> LabelledLoss:
@@ -161,8 +150,3 @@ def _format_value(value: np.ndarray) -> str:
 
 def _format_place(cells: LossCells, cell: int) -> str:
     return f"from {cells.left[cell]:.6g} to {cells.right[cell]:.6g}"
-
-
-def _format_losses(cells: LossCells, cell: int) -> str:
-    low, high = cells.low[cell], cells.high[cell]
-    return f"of {low:.6g}" if low == high else f"from {low:.6g} to {high:.6g}"

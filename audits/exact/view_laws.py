@@ -73,27 +73,17 @@ def view_law(
         many paths, or under another protocol; whatever a referee raises in a game.
     """
     if referee.name in ANSWERING:
-        return _law_of_answers(learner, adversary, referee, prune, max_paths)
+        paths = PathEnumeration(learner, adversary, referee, prune=prune, max_paths=max_paths)
+        paths.run()
+        loss, views = paths.loss()
+        listed = LabelledLoss(loss, lambda cell: format_view(views[cell]))
+        challenges = frozenset(paths.challenges)
+        return ViewLaw(views=listed, coarse=listed, score=paths.score_loss(), challenges=challenges)
     if referee.name == "Release":
         return _law_of_release(learner, adversary, referee)
     raise Unsupported(
         f"exact audits are possible under {', '.join(ANSWERING)} and Release, not under {referee.name}",
         remedy="Use `arena audit`, which plays games.",
-    )
-
-
-def _law_of_answers(
-    learner: Learner, adversary: Adversary, referee: Referee, prune: float, max_paths: int
-) -> ViewLaw:
-    paths = PathEnumeration(learner, adversary, referee, prune=prune, max_paths=max_paths)
-    paths.run()
-    loss, views = paths.loss()
-    listed = LabelledLoss(loss, lambda cell: format_view(views[cell]))
-    return ViewLaw(
-        views=listed,
-        coarse=listed,
-        score=paths.score_loss(),
-        challenges=frozenset(paths.challenges),
     )
 
 
@@ -112,16 +102,15 @@ def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tupl
 def _read_laws(
     learner: Learner, adversary: Adversary, referee: Referee
 ) -> tuple[list[ValueLaw], frozenset[PrivacyUnit], ConceptClass | None]:
-    """The distributions in both worlds (none if there is no sample), what the worlds differ in, and the
-    concept class if a hypothesis is released."""
+    """The distributions in both worlds, if there is a sample; what the worlds differ in; and the concept
+    class if a hypothesis is released."""
     samples: list[Sample] = []
     concepts = None
     challenges: frozenset[PrivacyUnit] = frozenset()
     for world in (False, True):
         state = _SampleReader(learner)
-        played = play(
-            PresetStates.of(learner, state), adversary, referee, games=1, seed=0, worlds=np.array([world])
-        )
+        preset, worlds = PresetStates.of(learner, state), np.array([world])
+        played = play(preset, adversary, referee, games=1, seed=0, worlds=worlds)
         samples += state.samples
         concepts = state.concepts
         challenges |= played.challenges
@@ -167,9 +156,8 @@ def _score_of_values(
     scores = []
     for value in values:
         state = _FixedRelease(value, concepts)
-        played = play(
-            PresetStates.of(learner, state), adversary, referee, games=1, seed=0, worlds=np.zeros(1, bool)
-        )
+        preset, worlds = PresetStates.of(learner, state), np.zeros(1, bool)
+        played = play(preset, adversary, referee, games=1, seed=0, worlds=worlds)
         if played.score is None:
             return None
         scores.append(float(played.score[0]))

@@ -1,5 +1,4 @@
-"""Players wrapped for exact audits: learners with given states, and adversaries that must not use
-randomness."""
+"""Players wrapped for exact audits: learners with given states, adversaries that must not use randomness."""
 
 from __future__ import annotations
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from audits.experiments.experiment_plan import ASQ, ASQ_NP, PSQ, PSQ_NP
-from audits.experiments.experiment_result import ExperimentResult, MeanOverSplits, RowFigures
+from audits.experiments.experiment_result import ExperimentResult, RowFigures
 from audits.experiments.experiment_text import experiment_title
 from audits.reports.plots import BLUE, ORANGE, draw_curve, plot, set_title
 
@@ -24,35 +24,25 @@ _STYLES = {  # label, colour, and a marker for grey prints
 
 
 def draw_experiment(result: ExperimentResult, path: str | os.PathLike[str]) -> None:
-    """Draw the experiment into a file: the same bytes for the same figures.
-
-    Raises: InvalidArgument as `plot` does.
-    """
-    plot(path, lambda axes: _draw(axes, result), of="experiment", columns=3)
-
-
-def _draw(axes: Axes, result: ExperimentResult) -> None:
-    rows = result.rows
-    for method in _STYLES:
-        selected = sorted((row for row in rows if row.method == method), key=lambda row: row.epsilon)
-        if selected and method in (PSQ_NP, ASQ_NP):
-            _draw_level(axes, method, selected[0].accuracy)
-        elif selected:
-            _draw_method(axes, method, selected)
-    epsilons = sorted(result.experiment.epsilons)
-    if epsilons:
-        axes.set_xscale("log")
-        axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
-        axes.minorticks_off()
-    axes.set(xlabel="ε of all answers together, in nats (logarithmic)", ylabel="accuracy of the student")
-    set_title(axes, experiment_title(result), "Mean over the splits; shaded, 1.96 standard errors")
-
-
-def _draw_level(axes: Axes, method: str, mean: MeanOverSplits) -> None:
-    label, colour, _ = _STYLES[method]
-    axes.axhline(mean.value, color=colour, linestyle="--", linewidth=1.2, label=label)
-    half_width = mean.half_width or 0.0
-    axes.axhspan(mean.value - half_width, mean.value + half_width, color=colour, alpha=0.12, linewidth=0)
+    """Draw the experiment into a file: the same bytes for the same figures. Raises: as `plot` does."""
+    with plot(path, of="experiment", columns=3) as axes:
+        rows = result.rows
+        for method in _STYLES:
+            selected = sorted((row for row in rows if row.method == method), key=lambda row: row.epsilon)
+            if selected and method in (PSQ_NP, ASQ_NP):
+                label, colour, _ = _STYLES[method]
+                mean, half_width = selected[0].accuracy.value, selected[0].accuracy.half_width or 0.0
+                axes.axhline(mean, color=colour, linestyle="--", linewidth=1.2, label=label)
+                axes.axhspan(mean - half_width, mean + half_width, color=colour, alpha=0.12, linewidth=0)
+            elif selected:
+                _draw_method(axes, method, selected)
+        epsilons = sorted(result.experiment.epsilons)
+        if epsilons:
+            axes.set_xscale("log")
+            axes.set_xticks(epsilons, [f"{epsilon:g}" for epsilon in epsilons])
+            axes.minorticks_off()
+        axes.set(xlabel="ε of all answers together, in nats (logarithmic)", ylabel="accuracy of the student")
+        set_title(axes, experiment_title(result), "Mean over the splits; shaded, 1.96 standard errors")
 
 
 def _draw_method(axes: Axes, method: str, rows: list[RowFigures]) -> None:

@@ -12,7 +12,7 @@ from arena import InvalidArgument
 from arena.settings import at_least, at_most, less_than, more_than, whole
 from audits.data.one_hot import OneHotData
 from audits.experiments.experiment_players import ExperimentPlayers
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import unknown_name
 from audits.runs.plan import versions
 
 PSQ, ASQ, PSQ_NP, ASQ_NP = METHODS = ("psq", "asq", "psq-np", "asq-np")
@@ -62,14 +62,9 @@ class PateExperiment:
         self._check_sizes()
 
     def _check_rows(self) -> None:
-        available = f"There are: {', '.join(METHODS)}."
         for method in self.methods:
             if method not in METHODS:
-                raise InvalidArgument(
-                    "there is no method of that name",
-                    value=method,
-                    remedy=f"{suggest(method, METHODS)}{available}",
-                )
+                raise unknown_name("method", method, METHODS)
         for epsilon in self.epsilons:
             if not 0 < epsilon < math.inf:
                 raise InvalidArgument(
@@ -82,7 +77,7 @@ class PateExperiment:
             if repeated:
                 raise InvalidArgument(f"each {name} may be given once", value=repeated[0], remedy="Drop one.")
         if not self.methods:
-            raise InvalidArgument("an experiment needs a method", remedy=available)
+            raise InvalidArgument("an experiment needs a method", remedy=f"There are: {', '.join(METHODS)}.")
         if not self.rows:
             raise InvalidArgument(f"{PSQ} and {ASQ} need an ε", remedy="Give --epsilon 1.")
 

@@ -65,13 +65,10 @@ class ExperimentPlayers(Protocol):
 
 
 def find_players(teacher: str, student: str | None, **settings: Any) -> ExperimentPlayers:
-    """The players that pate-psq provides for an experiment.
+    """The players that pate-psq provides for an experiment; arguments and errors of its `experiment_players`.
 
-    teacher, student: texts, as in the setting `teacher` of pate-psq; a student is by default like the
-    teachers. settings: features, the dimension of points; active, of ACTIVE; constant, how readily an active
-    student asks, by default its own.
-
-    Raises: InvalidArgument if there is no such teacher, or it does not learn from such points.
+    teacher, student: texts, as in its setting `teacher`. settings: features, the dimension of points; active,
+    of ACTIVE; constant, how readily an active student asks. None stands for the default.
     """
     players: ExperimentPlayers = LEARNERS.find(_LEARNER).experiment_players(teacher, student, **settings)
     return players

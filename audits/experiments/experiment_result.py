@@ -68,7 +68,7 @@ class MeanOverSplits:
 
 
 @attrs.frozen(kw_only=True)
-class RowFigures:
+class RowFigures(ExperimentRow):
     """The figures of a row of the table.
 
     answers: the number of answers to the student. epsilon_ex_post: the mean over repetitions of what they
@@ -76,23 +76,14 @@ class RowFigures:
     the number follows from noisy answers. paper: the row of the paper's Table 4, if it has one.
     """
 
-    derived = ("method", "epsilon", "difference")  # what JSON shows beside the fields
+    derived = ("difference",)  # what JSON shows beside the fields
 
-    row: ExperimentRow = attrs.field(repr=False)
     answers: MeanOverSplits
     epsilon_ex_post: float
     accuracy: MeanOverSplits
     balanced_accuracy: MeanOverSplits
     f1: MeanOverSplits
     paper: PaperRow | None
-
-    @property
-    def method(self) -> str:
-        return self.row.method
-
-    @property
-    def epsilon(self) -> float:
-        return self.row.epsilon
 
     @property
     def difference(self) -> float | None:
@@ -134,7 +125,8 @@ class ExperimentResult:
         confusions = self._confusions(place)
         answers = np.array([tally.answers[place] for tally in self.tallies])
         return RowFigures(
-            row=row,
+            method=row.method,
+            epsilon=row.epsilon,
             answers=MeanOverSplits.of(answers),
             epsilon_ex_post=float(np.mean([self._cost(count, row) for count in answers.tolist()])),
             accuracy=MeanOverSplits.of(measure_accuracy(confusions)),

@@ -38,11 +38,8 @@ def run_experiment(
     """Play the repetitions, or those that a ledger does not hold yet.
 
     jobs: number of processes, or `Workers`. ledger: a file that keeps every repetition, so that a run that is
-    killed and started again ends with the figures of an undisturbed one. watch: called with the number of
-    finished repetitions.
-
-    Figures do not depend on jobs, on interruptions, or on the ledger. A keyboard interrupt ends the run early
-    with the repetitions so far, marked `interrupted`.
+    killed can be continued. watch: called with the number of finished repetitions. Figures depend on none of
+    them. A keyboard interrupt ends the run early with the repetitions so far, marked `interrupted`.
 
     Raises: InvalidArgument and `LedgerFailed` for the ledger; WorkersFailed if workers fail; whatever the
     players raise.

@@ -6,7 +6,7 @@ import math
 
 from audits.experiments.experiment_result import ExperimentResult, MeanOverSplits, RowFigures
 from audits.experiments.paper_table import DATA_SETS
-from audits.reports.formatting import column_table, join_paragraphs, name_table, nats, wrap
+from audits.reports.formatting import column_table, name_table, nats, wrap
 from audits.reports.json_form import to_json
 
 _NOTE = (
@@ -42,7 +42,7 @@ def experiment_text(result: ExperimentResult) -> str:
     compared = any(row.paper is not None for row in rows)
     headers = (*_HEADERS, "Table 4", "difference") if compared else _HEADERS
     table = column_table([_list_cells(row, compared) for row in rows], headers)
-    return join_paragraphs([name_table(_describe(result)), table, wrap(_NOTE)])
+    return "\n\n".join([name_table(_describe(result)), table, wrap(_NOTE)])
 
 
 def experiment_title(result: ExperimentResult) -> str:

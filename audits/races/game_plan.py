@@ -111,10 +111,7 @@ def _play_task(plan: GamePlan, task: tuple[int, int]) -> np.ndarray:
 
 
 def concepts_of(learner: Learner) -> ConceptClass:
-    """The learner's setting `concepts`.
-
-    Raises: InvalidArgument if it has no such setting.
-    """
+    """The learner's setting `concepts`. Raises: InvalidArgument if it has no such setting."""
     concepts = getattr(learner, "concepts", None)
     if not isinstance(concepts, ConceptClass):
         raise InvalidArgument(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import ceil, prod
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
@@ -142,7 +142,6 @@ class OnlineRace(Race):
         )
 
     def _bounds_of(self, entrant: Entrant) -> list[Bound | None]:
-        """The bounds that the learner states for games that end at each mark."""
         return [read_bound(entrant, mark) for mark in self.marks]
 
     def _test_bound(self, bound: Bound | None, figures: np.ndarray) -> BoundTest | None:
@@ -175,8 +174,7 @@ def plan_online_race(
     protocol: str | None = None,
     agnostic: bool = False,
     marks: int = MARKS,
-    confidence: float = 0.95,
-    seed: int = 0,
+    **settings: Any,
 ) -> OnlineRace:
     """Plan a race of online learners, each given with its label and its adversary.
 
@@ -185,7 +183,7 @@ def plan_online_race(
     referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
 
     protocol: Adaptive or Oblivious; by default one that all play, if possible that of the adversary's field.
-    marks: the maximal number of marks.
+    marks: the maximal number of marks. settings: confidence and seed, as in `GamePlan`.
 
     Raises: InvalidArgument if there are no such games; Unsupported if a class is not finite, or too large.
     """
@@ -210,9 +208,8 @@ def plan_online_race(
         games=games,
         quantity=MISTAKES if realizable else REGRET,
         marks=spread_marks(rounds, marks),
-        confidence=confidence,
-        seed=seed,
         block=_choose_block(entrants, games, realizable),
+        **settings,
     )
 
 

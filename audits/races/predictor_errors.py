@@ -59,7 +59,8 @@ class EvaluationSet:
             return cls(points, labels == 1, np.full(size, 1 / size), np.zeros(games))
         listed: Any = distribution
         weights = listed.chances / listed.chances.sum()
-        best_error = _best_error(concepts, listed.points, listed.labels, weights)
+        best = concepts.erm(listed.points, listed.labels.astype(np.int8), weights)
+        best_error = (concepts.labels(best, listed.points) != (listed.labels == 1)) @ weights
         return cls(
             np.broadcast_to(listed.points, (games, *listed.points.shape)),
             np.broadcast_to(listed.labels == 1, (games, len(weights))),
@@ -94,6 +95,7 @@ class ErrorCurves:
         return np.take_along_axis(self.errors, below, axis=1)
 
 
+@attrs.define(eq=False, slots=False)
 class ErrorRecorder:
     """Observes the answers of a predictor and records their errors, by rounds 1 to `rounds` of the predictor.
 
@@ -102,19 +104,15 @@ class ErrorRecorder:
     wrong: number of answers that differ from the correct label.
     """
 
-    def __init__(
-        self,
-        rounds: int,
-        concepts: ConceptClass,
-        distribution: ExampleDistribution,
-        evaluation: EvaluationSet,
-    ) -> None:
-        self._rounds = rounds
-        self._concepts = concepts
-        self._distribution = distribution
-        self._round = 0
-        self.evaluation = evaluation
-        self.answers, self.worst, self.total, self.wrong = np.zeros((4, rounds, len(evaluation.best_error)))
+    _rounds: int
+    _concepts: ConceptClass
+    _distribution: ExampleDistribution
+    evaluation: EvaluationSet
+    _round: int = attrs.field(default=0, init=False)
+
+    def __attrs_post_init__(self) -> None:
+        shape = (4, self._rounds, len(self.evaluation.best_error))
+        self.answers, self.worst, self.total, self.wrong = np.zeros(shape)
 
     def observe(self, state: Any, x: np.ndarray, labels: np.ndarray, halted: np.ndarray) -> None:
         """Record answers; see `AnswerObserver`."""
@@ -131,11 +129,3 @@ class ErrorRecorder:
         self.worst[row] = np.maximum(self.worst[row], np.where(live, errors.max(axis=1), 0))
         self.total[row] += live * errors.sum(axis=1)
         self.wrong[row] += live * wrong
-
-
-def _best_error(
-    concepts: ConceptClass, points: np.ndarray, labels: np.ndarray, weights: np.ndarray
-) -> np.ndarray:
-    """The error (n,) or (1,) of the best concept on weighted examples."""
-    best = concepts.erm(points, labels.astype(np.int8), weights)
-    return (concepts.labels(best, points) != (labels == 1)) @ weights

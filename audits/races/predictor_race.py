@@ -63,17 +63,11 @@ class PredictorRace(Race):
     """
 
     derived: ClassVar[tuple[str, ...]] = ("adversary", "protocol", "quantity")
+    protocol = PROTOCOL
+    quantity = ERROR
 
     rounds: int
     tested: int = attrs.field(default=TEST_POINTS, validator=[whole, at_least(1)])
-
-    @property
-    def quantity(self) -> str:
-        return ERROR
-
-    @property
-    def protocol(self) -> str:
-        return PROTOCOL
 
     @property
     def marks(self) -> tuple[int, ...]:
@@ -141,14 +135,12 @@ def plan_predictor_race(
     *,
     rounds: int = ROUNDS,
     games: int = GAMES,
-    confidence: float = 0.95,
-    seed: int = 0,
-    tested: int = TEST_POINTS,
+    **settings: Any,
 ) -> PredictorRace:
     """Plan a race of predictors, each given with its label and its adversary.
 
     An adversary's field `learner` is set to its opponent, and its field `queries` to the number of queries in
-    all rounds.
+    all rounds. settings: confidence, seed and tested, as in `PredictorRace`.
 
     Raises: InvalidArgument if there are no such games.
     """
@@ -170,10 +162,8 @@ def plan_predictor_race(
         entrants=tuple(entrants),
         rounds=rounds,
         games=games,
-        confidence=confidence,
-        seed=seed,
-        tested=tested,
         block=_choose_block(entrants, games),
+        **settings,
     )
 
 

@@ -10,7 +10,7 @@ import attrs
 from arena import Adversary, InvalidArgument, Learner, Sample
 from audits.races.game_plan import concepts_of
 from audits.races.predictor_race import GAMES, ROUNDS, PredictorRace, check_rounds, plan_predictor_race
-from audits.registry.match import DataSource, PlayerSettings
+from audits.registry.match import DataSource, PlayerSettings, load_data
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, summarize_player
 
@@ -52,10 +52,8 @@ def setup_predictor_race(
 
     Raises: InvalidArgument if there are no such games; Unsupported if they have too many labellings.
     """
-    sample = None if data is None else data.load()
     opponent = ADVERSARIES.find(ADVERSARY if against is None else against)
-    if sample is not None and "sample" not in attrs.fields_dict(opponent):
-        raise InvalidArgument(f"{opponent.name} takes no data", remedy="Leave out --data.")
+    sample = load_data(data, opponent)
     rounds = ROUNDS if rounds is None else rounds
     entrants, notes = [], []
     for label, player in players:
@@ -96,16 +94,12 @@ def setup_predictor(
         if learner != start:
             notes = [f"{label} has practical constants (--as-set keeps its own): {summarize_player(learner)}"]
     if sample is not None:
-        _check_points(learner, sample)
+        concepts = concepts_of(learner)
+        if sample.points.shape[1:] != concepts.point_shape:
+            raise InvalidArgument(
+                f"{learner.name} receives points of shape {concepts.point_shape}",
+                value=sample.points.shape[1:],
+                remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
+            )
+        concepts.check(sample.points)
     return learner, notes
-
-
-def _check_points(learner: Learner, sample: Sample) -> None:
-    concepts = concepts_of(learner)
-    if sample.points.shape[1:] != concepts.point_shape:
-        raise InvalidArgument(
-            f"{learner.name} receives points of shape {concepts.point_shape}",
-            value=sample.points.shape[1:],
-            remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
-        )
-    concepts.check(sample.points)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from audits.races.online_race import OnlineRace
-from audits.races.race_result import Race, RaceResult
+from audits.races.race_result import RaceResult
 from audits.races.race_text import describe_bound, race_title
 from audits.reports.formatting import percent
 from audits.reports.plots import choose_colour, draw_curve, plot, set_title
@@ -18,42 +18,32 @@ if TYPE_CHECKING:
 
 _MARKERS = "osD^vPX"  # distinguish learners in grey prints
 _BOUND_REACH = 2.5  # the axis reaches up to bounds within this multiple of the largest figure
-_MIN_COUNT, _MIN_ERROR = (
-    1.0,
-    0.05,
-)  # the axis reaches at least so high, for mistakes or regret, and for errors
+_MIN_COUNT, _MIN_ERROR = 1.0, 0.05  # the axis reaches at least so high, for mistakes or regret, and errors
 
 
 def draw_race(result: RaceResult, path: str | os.PathLike[str]) -> None:
-    """Draw the race into a file: the same bytes for the same figures.
-
-    Raises: InvalidArgument as `plot` does.
-    """
-    name = "race" if isinstance(result.race, OnlineRace) else "race of predictors"
-    plot(path, lambda axes: _draw(axes, result), of=name, columns=2)
-
-
-def _draw(axes: Axes, result: RaceResult) -> None:
+    """Draw the race into a file: the same bytes for the same figures. Raises: as `plot` does."""
     race, marks = result.race, np.array(result.race.marks)
     online = isinstance(race, OnlineRace)
-    low, high = span = _choose_span(result, _MIN_COUNT if online else _MIN_ERROR)
-    for number, standing in enumerate(result.standings):
-        _draw_standing(axes, standing, marks, number, span)
-    axes.set_ylim(low, high)
-    if online:
-        axes.set_xscale("log")
-        # On less than a decade a log axis labels hardly any tick by default.
-        axes.xaxis.set_major_formatter("{x:,.0f}")
-        axes.set(xlabel="rounds t (logarithmic)", ylabel=f"{race.quantity} in rounds 1 to t")
-    else:
-        axes.set_xticks(race.marks)
-        axes.set(xlabel="round of the predictor", ylabel="largest error of a hypothesis of the round")
-    set_title(axes, race_title(race), _explain_band(race))
-
-
-def _explain_band(race: Race) -> str:
-    confidence = f"{percent(race.confidence)} for all of them together"
-    return f"Median of the games; shaded, its limits at the marked rounds ({confidence})"
+    with plot(path, of="race" if online else "race of predictors", columns=2) as axes:
+        low, high = span = _choose_span(result, _MIN_COUNT if online else _MIN_ERROR)
+        for number, standing in enumerate(result.standings):
+            _draw_standing(axes, standing, marks, number, span)
+        axes.set_ylim(low, high)
+        if online:
+            axes.set_xscale("log")
+            # On less than a decade a log axis labels hardly any tick by default.
+            axes.xaxis.set_major_formatter("{x:,.0f}")
+            axes.set(xlabel="rounds t (logarithmic)", ylabel=f"{race.quantity} in rounds 1 to t")
+        else:
+            axes.set_xticks(race.marks)
+            axes.set(xlabel="round of the predictor", ylabel="largest error of a hypothesis of the round")
+        confidence = f"{percent(race.confidence)} for all of them together"
+        set_title(
+            axes,
+            race_title(race),
+            f"Median of the games; shaded, its limits at the marked rounds ({confidence})",
+        )
 
 
 def _draw_standing(
@@ -71,7 +61,6 @@ def _draw_standing(
 
 
 def _choose_span(result: RaceResult, min_height: float) -> tuple[float, float]:
-    """The range of the vertical axis."""
     medians = [standing.median for standing in result.standings]
     figures = np.concatenate([values for m in medians for values in (m.lower, m.values, m.upper)])
     figures = figures[np.isfinite(figures)]

@@ -108,13 +108,9 @@ class RaceResult:
 
 
 def run_race(race: Race, *, jobs: int | Workers = 1, watch: Watch | None = None) -> RaceResult:
-    """Play a race.
+    """Play a race; jobs, watch and errors as in `play_games`.
 
-    jobs: number of processes, or `Workers`; the figures do not depend on it. watch: called after every block
-    with the number of games played so far.
-
-    Raises: InvalidArgument or NotConforming, before the games, if an entrant is unfit; see `Race.check`.
-    Whatever a referee or a player raises in a game; WorkersFailed if workers fail.
+    Raises: also InvalidArgument or NotConforming, before the games, if an entrant is unfit; see `Race.check`.
     """
     for entrant in race.entrants:
         race.check(entrant)
@@ -172,11 +168,7 @@ def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum
 
 
 def _count_allowed_games(games: int, beta: float, level: float) -> int:
-    """The largest number of games above a bound that does not refute it.
-
-    If the bound is true, a game exceeds it with probability at most `beta`, and more than this number of
-    games do so with probability at most `level`.
-    """
+    """The largest number of games above a bound that does not refute it, with error probability `level`."""
     if beta == 0:
         return 0
     from scipy.stats import binom  # slow to import

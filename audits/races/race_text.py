@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,7 +13,7 @@ from audits.races.online_race import OnlineRace
 from audits.races.predictor_race import PredictorStanding
 from audits.races.race_result import BoundTest, Race, RaceResult
 from audits.registry.settings_text import summarize_player
-from audits.reports.formatting import WIDTH, column_table, join_paragraphs, name_table, percent, wrap
+from audits.reports.formatting import WIDTH, column_table, name_table, percent, wrap
 from audits.reports.json_form import to_data, to_json
 from audits.statistics.quantiles import Quantile
 
@@ -40,7 +39,7 @@ def race_text(result: RaceResult) -> str:
     ]
     tables += ["Bounds of the theorems:", column_table(tests, ("learner", "bound", "does it hold?"))]
     notes = [wrap(note) for note in notes + _explain_bounds(result)]
-    return join_paragraphs([name_table(head), name_table(learners), *tables, *notes])
+    return "\n\n".join([name_table(head), name_table(learners), *tables, *notes])
 
 
 def race_title(race: Race) -> str:
@@ -62,7 +61,6 @@ def describe_bound(bound: Bound) -> str:
 
 
 def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
-    """A bound, and the outcome of its test."""
     if test is None:
         return "none", ""
     if test.inapplicable:
@@ -78,9 +76,14 @@ def _describe_test(test: BoundTest | None, games: int) -> tuple[str, str]:
     return describe_bound(test.bound), observed + ("" if test.bound.promised else " (not promised)")
 
 
-def _format_quantile(quantile: Quantile, at: int, form: Callable[[float], str]) -> str:
+def _format_figure(x: float, form: str) -> str:
+    return f"{round(x, 4) + 0.0:{form}}" if math.isfinite(x) else "?"  # a sum that is 0 may be -1e-17
+
+
+def _format_quantile(quantile: Quantile, at: int, form: str) -> str:
     """A quantile at a mark, with its limits."""
-    value, lower, upper = (form(x[at]) for x in (quantile.values, quantile.lower, quantile.upper))
+    figures = (quantile.values, quantile.lower, quantile.upper)
+    value, lower, upper = (_format_figure(x[at], form) for x in figures)
     return f"{value} ({lower} to {upper})"
 
 
@@ -110,9 +113,6 @@ def _explain_bounds(result: RaceResult) -> list[str]:
     return notes
 
 
-# --- online learners ----------------------------------------------------------------------------------------
-
-
 def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
     """The protocol, the tables and the notes."""
     race: Any = result.race
@@ -125,7 +125,7 @@ def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
         (
             standing.label,
             f"{standing.mean[-1]:,.4g}",
-            *(_format_quantile(q, -1, _format_count) for q in (standing.median, standing.quantile_95)),
+            *(_format_quantile(q, -1, ",.0f") for q in (standing.median, standing.quantile_95)),
             f"{standing.worst[-1]:,}",
         )
         for standing in result.standings
@@ -158,20 +158,12 @@ def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
     return f"{race.protocol}, {race.rounds:,} rounds; {kind}", tables, notes
 
 
-def _format_count(x: float) -> str:
-    return f"{x:,.0f}" if math.isfinite(x) else "?"
-
-
 def _format_slope(slope: float | None) -> str:
     # Rounding removes the last bits that least squares leave of a slope of 0.
     return "too few marks above 0" if slope is None else f"{round(slope, 9) + 0.0:.3g}"
 
 
-# --- predictors ---------------------------------------------------------------------------------------------
-
-
 def _describe_predictors(result: RaceResult) -> tuple[str, list[str], list[str]]:
-    """The protocol, the tables and the notes."""
     race: Any = result.race
     headers = (
         *("learner", "round", "chunk", "teachers", "noise", "answers"),
@@ -215,16 +207,12 @@ def _list_rounds(standing: PredictorStanding) -> list[tuple[str, ...]]:
             *(f"{size:,}" for size in (run.index, run.chunk, run.teachers)),
             f"{run.noise:.3g}",
             f"{standing.asked[at]:,}" + ("" if standing.asked[at] == run.answers else f" of {run.answers:,}"),
-            *(_format_quantile(q, at, _format_error) for q in (standing.median, standing.quantile_95)),
+            *(_format_quantile(q, at, ".4f") for q in (standing.median, standing.quantile_95)),
             *(
-                _format_error(figures[at])
+                _format_figure(figures[at], ".4f")
                 for figures in (standing.worst, standing.mean, standing.wrong_answers)
             ),
             f"{standing.halted[at]:,}",
         )
         for at, run in enumerate(standing.rounds)
     ]
-
-
-def _format_error(x: float) -> str:
-    return f"{round(x, 4) + 0.0:.4f}" if math.isfinite(x) else "?"  # a sum that is 0 may be -1e-17

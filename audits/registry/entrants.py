@@ -51,7 +51,12 @@ def build_online_entrants(
     """
     opponent = ADVERSARIES.find(against)
     if rounds is None:
-        rounds = _get_default_rounds(opponent)
+        field = attrs.fields_dict(opponent).get("rounds")
+        rounds = None if field is None else field.default
+    if not isinstance(rounds, int):
+        raise InvalidArgument(
+            f"{opponent.name} has no number of rounds of its own", remedy="Say how many: --rounds T."
+        )
     for label in ("adversary", "learner", *(label for label, _ in entrants)):
         if "rounds" in settings[label]:
             raise InvalidArgument(f"the rounds of the {label} are those of the race", remedy="Give --rounds.")
@@ -63,15 +68,6 @@ def build_online_entrants(
         adversary: Adversary = build_player(opponent, opponent_texts, learner=learner)
         players.append((label, learner, adversary))
     return players, rounds
-
-
-def _get_default_rounds(adversary: type[Adversary]) -> int:
-    field = attrs.fields_dict(adversary).get("rounds")
-    if field is None or not isinstance(field.default, int):
-        raise InvalidArgument(
-            f"{adversary.name} has no number of rounds of its own", remedy="Say how many: --rounds T."
-        )
-    return field.default
 
 
 def _add_rounds(player: type, texts: dict[str, str], rounds: int) -> dict[str, str]:

@@ -58,7 +58,7 @@ def build_match(
     name, own_settings = resolve_learner(learner)
     texts = own_settings | settings["learner"]
     learner_class, adversary_class = LEARNERS.find(name), ADVERSARIES.find(against)
-    sample = _load_data(data, adversary_class)
+    sample = load_data(data, adversary_class)
     configured: Learner = build_player(learner_class, texts, sample=sample)
     notes: tuple[str, ...] = ()
     if sample is not None:
@@ -75,7 +75,8 @@ def build_match(
     return Match(learner=configured, adversary=adversary, referee=referee, notes=notes)
 
 
-def _load_data(data: DataSource | None, adversary: type[Adversary]) -> Sample | None:
+def load_data(data: DataSource | None, adversary: type[Adversary]) -> Sample | None:
+    """The user's data for an adversary, if given. Raises: InvalidArgument if it takes none."""
     if data is not None and "sample" not in attrs.fields_dict(adversary):
         raise InvalidArgument(
             f"{adversary.name} chooses its own training set and takes no data",

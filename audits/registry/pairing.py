@@ -6,7 +6,7 @@ import attrs
 
 from arena import REFEREES, Adversary, InvalidArgument, Learner, Referee
 from arena.engine import check_protocol
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import unknown_name
 
 
 def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = None) -> str:
@@ -20,11 +20,7 @@ def choose_protocol(learner: Learner, adversary: Adversary, name: str | None = N
     """
     if name is not None:
         if name not in REFEREES:
-            raise InvalidArgument(
-                "there is no protocol of that name",
-                value=name,
-                remedy=f"{suggest(name, REFEREES)}There are: {', '.join(REFEREES)}.",
-            )
+            raise unknown_name("protocol", name, REFEREES)
         check_protocol(learner, adversary, REFEREES[name]())
         return name
     preferred = getattr(adversary, "protocol", None)  # a setting of adversaries that play several

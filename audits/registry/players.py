@@ -22,11 +22,12 @@ import attrs
 
 from arena.errors import RAISED, InvalidArgument
 from arena.players import Adversary, Learner
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import suggest, unknown_name
 from audits.registry.user_files import describe_fault, load_module
 
 PlayerClass = type[Learner] | type[Adversary]
 FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
+_FILE_FORM = "; or path/to/file.py:ClassName"
 
 
 @attrs.frozen
@@ -51,9 +52,11 @@ class Registry:
             player = _load_from_file(text, self)
             self._check(player, text)
             return player
-        shipped, entry_points = self._find_shipped(text), self._list_entry_points(text)
+        # Unless a file is named as the player, all modules are imported.
+        shipped = self._load_by_file_name(text).get(text) or self._load_shipped().get(text)
+        entry_points = self._list_entry_points(text)
         if shipped is None and not entry_points:
-            raise _unknown_name(self.kind, text, self.list_names())
+            raise unknown_name(self.kind, text, self.list_names(), _FILE_FORM)
         return self._choose(text, shipped, entry_points)
 
     def list_names(self) -> list[str]:
@@ -92,11 +95,6 @@ class Registry:
             raise _name_clash(self.kind, name, [*locations, *(point.value for point in entry_points)])
         return self._load_entry_point(entry_points[0]) if shipped is None else shipped
 
-    def _find_shipped(self, name: str) -> PlayerClass | None:
-        """The shipped player of that name. Unless a file is named as it, all modules are imported."""
-        player = self._load_by_file_name(name).get(name)
-        return self._load_shipped().get(name) if player is None else player
-
     def _load_by_file_name(self, name: str) -> dict[str, PlayerClass]:
         """The players in files named as the player: `laplace-count` in laplace_count.py."""
         root, stem = importlib.import_module(self.package), name.replace("-", "_")
@@ -117,8 +115,15 @@ class Registry:
     def _load_modules(self, modules: Iterable[str]) -> dict[str, PlayerClass]:
         """The players that these modules define, by name."""
         players: dict[str, PlayerClass] = {}
-        for module in modules:
-            for player in self.list_players_in(_import_module(module)):
+        for name in modules:
+            try:
+                module = importlib.import_module(name)
+            except RAISED as error:  # a file dropped into the package may contain anything
+                raise InvalidArgument(
+                    f"the module {name} cannot be imported ({describe_fault(error)})",
+                    remedy="Fix or remove it.",
+                ) from error
+            for player in self.list_players_in(module):
                 if players.setdefault(player.name, player) is not player:
                     locations = [_format_location(players[player.name]), _format_location(player)]
                     raise _name_clash(self.kind, player.name, locations)
@@ -184,7 +189,8 @@ def find_player(text: str) -> Any:
     if not holders:
         holders = [registry for registry in registries if text in registry.list_names()]
     if not holders:
-        raise _unknown_name("player", text, [*LEARNERS.list_names(), *ADVERSARIES.list_names()])
+        names = [*LEARNERS.list_names(), *ADVERSARIES.list_names()]
+        raise unknown_name("player", text, names, _FILE_FORM)
     if len(holders) > 1:
         raise _name_clash("player", text, [_format_location(registry.find(text)) for registry in holders])
     return holders[0].find(text)
@@ -218,23 +224,6 @@ def _load_from_file(text: str, *registries: Registry) -> Any:
     raise InvalidArgument(
         f"{path} has no class {name!r}" if name else f"{path} needs the name of a class in it",
         remedy=remedy if names else f"It contains no {kinds}.",
-    )
-
-
-def _import_module(name: str) -> ModuleType:
-    try:
-        return importlib.import_module(name)
-    except RAISED as error:  # a file dropped into the package may contain anything
-        raise InvalidArgument(
-            f"the module {name} cannot be imported ({describe_fault(error)})", remedy="Fix or remove it."
-        ) from error
-
-
-def _unknown_name(kind: str, name: str, names: list[str]) -> InvalidArgument:
-    return InvalidArgument(
-        f"there is no {kind} of that name",
-        value=name,
-        remedy=f"{suggest(name, names)}There are: {', '.join(names)}; or path/to/file.py:ClassName.",
     )
 
 

@@ -56,12 +56,25 @@ def build_player(
                 f"{player.name} has no setting {name!r}",
                 remedy=f"{suggest(name, fields)}Its settings are: {', '.join(fields) or 'none'}.",
             )
-    kinds = _get_annotations(player) if texts else {}
+    try:
+        kinds = typing.get_type_hints(player) if texts else {}
+    except NameError as error:
+        raise InvalidArgument(
+            f"the annotations of {player.name} contain an unknown name ({error})",
+            remedy="Import it at run time, not only for type checkers.",
+        ) from error
     values: dict[str, Any] = {name: parse_value(name, text, kinds[name]) for name, text in texts.items()}
     filled = {"sample": sample, "learner": learner}
     declared = attrs.fields_dict(player)
     values |= {name: value for name, value in filled.items() if name in declared and value is not None}
-    _check_required(player, values)
+    missing = [name for name in get_required_fields(player) if name not in values]
+    if missing:
+        given = [f"It is {FILLED_FIELDS[name]}." for name in missing if name in FILLED_FIELDS]
+        flags = " ".join(f"--set {name}=VALUE" for name in missing)
+        raise InvalidArgument(
+            f"{player.name} needs a value for {' and '.join(missing)}",
+            remedy=given[0] if given else f"Give {flags}.",
+        )
     with blame_player(player.name, "created"):
         return player(**values)
 
@@ -103,9 +116,6 @@ def get_default(field: attrs.Attribute[Any]) -> object:
     return default
 
 
-# --- values to text ----------------------------------------------------------------------------------------
-
-
 def format_value(value: object) -> str:
     """A setting's value for people."""
     if isinstance(value, bool):
@@ -138,9 +148,6 @@ def summarize_player(player: Player) -> str:
     return player.name + (f" with {', '.join(changed)}" if changed else "")
 
 
-# --- text to values ----------------------------------------------------------------------------------------
-
-
 def parse_value(name: str, text: str, kind: Any) -> Any:
     """The value of `text` for a field annotated `kind`; of a union, that of the first member that accepts it.
 
@@ -165,28 +172,6 @@ def parse_value(name: str, text: str, kind: Any) -> Any:
         except InvalidArgument:
             continue
     return parsers[-1](name, text)
-
-
-def _check_required(player: type[Player], values: Mapping[str, object]) -> None:
-    missing = [name for name in get_required_fields(player) if name not in values]
-    if not missing:
-        return
-    filled = [FILLED_FIELDS[name] for name in missing if name in FILLED_FIELDS]
-    flags = " ".join(f"--set {name}=VALUE" for name in missing)
-    raise InvalidArgument(
-        f"{player.name} needs a value for {' and '.join(missing)}",
-        remedy=f"It is {filled[0]}." if filled else f"Give {flags}.",
-    )
-
-
-def _get_annotations(player: type[Player]) -> dict[str, Any]:
-    try:
-        return typing.get_type_hints(player)
-    except NameError as error:
-        raise InvalidArgument(
-            f"the annotations of {player.name} contain an unknown name ({error})",
-            remedy="Import it at run time, not only for type checkers.",
-        ) from error
 
 
 def _parse_int(name: str, text: str) -> int:

@@ -9,10 +9,7 @@ from audits.registry.settings_text import blame_player
 
 
 def read_claim(learner: Learner) -> Claim:
-    """The learner's own claim.
-
-    Raises: InvalidArgument if computing it fails, or if it is no `Claim`.
-    """
+    """The learner's own claim. Raises: InvalidArgument if computing it fails, or if it is no `Claim`."""
     with blame_player(learner.name, "asked for its claim"):
         claim = learner.claim
     if not isinstance(claim, Claim):

@@ -68,22 +68,18 @@ def _describe_infinite(concepts: ConceptClass, depth: int | None) -> str:
         ("VC dimension", str(concepts.vc_dimension)),
     ]
     if isinstance(concepts, Halfspaces):
-        rows += _list_margin_bounds(concepts)
+        mistakes = floor(2 * log(concepts.dimension) / concepts.margin**2)
+        variables = min(concepts.dimension - 1, floor((1 / concepts.margin - 1) / 2 + 1e-6))
+        rows += [
+            ("mistakes of an optimal learner", f"at most {mistakes:,}: Winnow's bound, 2 ln d/ρ²"),
+            ("disjunctions, of points (x, -1)", f"of at most {variables} variables" if variables else "none"),
+        ]
     else:
         rows += [
             (f"labellings of {points:,} points", f"at most {concepts.growth_bound(points):,}")
             for points in _POINT_COUNTS
         ]
     return name_table(rows)
-
-
-def _list_margin_bounds(concepts: Halfspaces) -> list[tuple[str, str]]:
-    mistakes = floor(2 * log(concepts.dimension) / concepts.margin**2)
-    variables = min(concepts.dimension - 1, floor((1 / concepts.margin - 1) / 2 + 1e-6))
-    return [
-        ("mistakes of an optimal learner", f"at most {mistakes:,}: Winnow's bound, 2 ln d/ρ²"),
-        ("disjunctions, of points (x, -1)", f"of at most {variables} variables" if variables else "none"),
-    ]
 
 
 def _truncate_tree(tree: Any, depth: int) -> Any:

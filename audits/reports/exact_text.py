@@ -5,7 +5,6 @@ from __future__ import annotations
 import csv
 import math
 import os
-import textwrap
 from pathlib import Path
 
 from tabulate import tabulate
@@ -13,15 +12,14 @@ from tabulate import tabulate
 from arena import InvalidArgument
 from audits.exact.exact_audit import ExactAudit
 from audits.exact.privacy_loss import Bracket
+from audits.reports.formatting import name_table, wrap
 
-_WIDTH = 100
 _COLUMNS = ("view", "p0", "p1", "privacy_loss", "alpha", "beta")
 
 
 def format_exact(audit: ExactAudit, *, learner: str, adversary: str) -> str:
     """The report for a terminal. learner, adversary: the players as text."""
-    figures = tabulate(_rows(audit, learner, adversary), tablefmt="plain", disable_numparse=True)
-    parts = [figures, textwrap.fill(_explain(audit), _WIDTH)]
+    parts = [name_table(_rows(audit, learner, adversary)), wrap(_explain(audit))]
     if audit.most_revealing:
         head = ("probability in world 0", "in world 1", "loss in nats", "view")
         lines = [
@@ -45,7 +43,6 @@ def write_exact_csv(audit: ExactAudit, path: str | os.PathLike[str]) -> None:
 
 
 def _rows(audit: ExactAudit, learner: str, adversary: str) -> list[tuple[str, str]]:
-    """The figures, each with its name."""
     at_least = "" if audit.complete else "at least "
     score = "unknown; at most that of the view" if audit.score is None else _epsilon(audit.score)
     of_claim = [] if audit.delta is None else [(audit.claim.epsilon, audit.delta)]
@@ -65,12 +62,10 @@ def _rows(audit: ExactAudit, learner: str, adversary: str) -> list[tuple[str, st
 
 
 def _explain(audit: ExactAudit) -> str:
-    """What the figures mean, in a few sentences."""
     if audit.epsilon == 0 and audit.complete:
         explanation = "The view has the same distribution in both worlds: this adversary learns nothing."
-    elif audit.epsilon_infinite and math.isinf(
-        audit.worst.privacy_loss
-    ):  # not merely because paths were pruned
+    # An infinite ε alone may also mean that paths were pruned.
+    elif audit.epsilon_infinite and math.isinf(audit.worst.privacy_loss):
         explanation = "Some view is possible in one world only: at δ = 0 no finite ε holds."
     elif audit.epsilon_infinite:
         explanation = "The privacy loss is unbounded: at δ = 0 no finite ε holds."

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from tabulate import tabulate
-
 from arena import Learner
 from audits.data.fitting import FitResult
 from audits.registry.settings_text import summarize_player
 from audits.registry.tested_claim import read_claim
+from audits.reports.formatting import name_table
 
 
 def format_fit(result: FitResult) -> str:
@@ -25,15 +24,19 @@ def format_fit(result: FitResult) -> str:
     if public:
         header += f"\nbesides these, the points of {public:,} examples are public and unprotected"
     examples = f"{result.held_out:,} held-out" if result.held_out else f"its {result.trained:,} training"
+    splits, limits = len(result.correct), result.limits
+    accuracy = f"{result.accuracies.mean():.2%}" + (f" (mean over {splits} splits)" if splits > 1 else "")
+    if limits is not None:
+        accuracy += f", 95 % limits {limits[0]:.2%} to {limits[1]:.2%}"
     rows = [
-        (f"accuracy on {examples} examples", _format_accuracy(result)),
+        (f"accuracy on {examples} examples", accuracy),
         ("claim", str(read_claim(result.learner))),
     ]
     rows += [(f"by {name}", f"ε = {cost:.4g}") for name, cost in _get_other_costs(result.learner).items()]
     rules = "\n".join(result.describe_rules())
-    if len(result.correct) > 1:
-        rules = f"The first of {len(result.correct)} splits released:\n{rules}"
-    return f"{header}\n\n{rules}\n\n{tabulate(rows, tablefmt='plain', disable_numparse=True)}"
+    if splits > 1:
+        rules = f"The first of {splits} splits released:\n{rules}"
+    return f"{header}\n\n{rules}\n\n{name_table(rows)}"
 
 
 def describe_fit(result: FitResult) -> dict[str, Any]:
@@ -64,12 +67,6 @@ def describe_fit(result: FitResult) -> dict[str, Any]:
         "claim": claim,
         "costs": _get_other_costs(result.learner),
     }
-
-
-def _format_accuracy(result: FitResult) -> str:
-    splits, limits = len(result.correct), result.limits
-    text = f"{result.accuracies.mean():.2%}" + (f" (mean over {splits} splits)" if splits > 1 else "")
-    return text if limits is None else f"{text}, 95 % limits {limits[0]:.2%} to {limits[1]:.2%}"
 
 
 def _count_public_points(learner: Learner) -> int:

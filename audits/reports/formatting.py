@@ -10,11 +10,6 @@ from tabulate import tabulate
 WIDTH = 100  # characters of a line of prose
 
 
-def join_paragraphs(parts: Iterable[str]) -> str:
-    """The parts of a report, separated by empty lines."""
-    return "\n\n".join(parts)
-
-
 def wrap(prose: str, width: int = WIDTH) -> str:
     """A paragraph of prose, broken into lines."""
     return textwrap.fill(prose, width)

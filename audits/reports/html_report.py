@@ -2,15 +2,12 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
 import re
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
-
-import attrs
 
 from arena.errors import InvalidArgument
 from audits.data.output_files import check_output_file, write_atomically
@@ -28,7 +25,6 @@ from audits.runs.plan import LEARNED, LIKELIHOOD, OWN_COINS, SCORE
 if TYPE_CHECKING:
     from audits.runs.run_history import RunHistory
 
-_PACKAGES = ("jinja2", "matplotlib")
 _TRANSCRIPT_WIDTH = 90  # characters
 _DISTINGUISHERS = {
     SCORE: "the adversary's score",
@@ -46,27 +42,13 @@ _METHODS = {  # the name of each estimator for newcomers, and its assumptions
 _REGION = ("region of (ε, δ)", f"{_FIXED}; the same band, read at the claim's ε")
 
 
-@attrs.frozen
-class EstimatorRow:
-    """An estimator: its method, its result, and its assumptions."""
-
-    method: str
-    result: str
-    assumes: str
-
-
 def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> None:
     """Refuse, before any game is played, an HTML report on `ledger` that could not be written to `path`.
 
     Raises: InvalidArgument if a package is missing, or the path is a directory, lies in none, or is the
     ledger's.
     """
-    missing = [name for name in _PACKAGES if importlib.util.find_spec(name) is None]
-    if missing:
-        raise InvalidArgument(
-            f"the HTML report needs {' and '.join(missing)}", remedy="Run pip install dp-arena[report]."
-        )
-    check_output_file("HTML report", path)
+    check_output_file("HTML report", path, packages=("jinja2", "matplotlib"))
     if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
         raise InvalidArgument(
             f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
@@ -150,12 +132,11 @@ def _list_figures(run: RunHistory) -> list[tuple[str, str]]:
     return [row for row in rows if row[1]]
 
 
-def _list_estimates(run: RunHistory) -> Iterator[EstimatorRow]:
-    """The certified figures of all estimators."""
+def _list_estimates(run: RunHistory) -> Iterator[dict[str, str]]:
     for row in run.estimates.rows:
         if row.certified:
             method, assumes = _METHODS.get(row.method, _REGION)
-            yield EstimatorRow(method, str(row), assumes)
+            yield {"method": method, "result": str(row), "assumes": assumes}
 
 
 def _list_settings(run: RunHistory) -> Iterator[tuple[str, str]]:

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import importlib.util
 import os
-from collections.abc import Callable
-from contextlib import AbstractContextManager
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -33,13 +32,12 @@ def check_plot(path: str | os.PathLike[str]) -> None:
         raise InvalidArgument(
             "a chart must be a PNG or an SVG", value=str(path), remedy="Name a file .png or .svg."
         )
-    if importlib.util.find_spec("matplotlib") is None:
-        raise InvalidArgument("the chart needs matplotlib", remedy="Run pip install dp-arena[report].")
-    check_output_file("chart", path)
+    check_output_file("chart", path, packages=("matplotlib",))
 
 
-def plot(path: str | os.PathLike[str], draw: Callable[[Axes], None], *, of: str, columns: int) -> None:
-    """Write the chart that `draw` draws, with its legend below it.
+@contextmanager
+def plot(path: str | os.PathLike[str], *, of: str, columns: int) -> Iterator[Axes]:
+    """Axes to draw on; at the end of the block the chart is written, with its legend below it.
 
     of: the subject of the chart, from which identifiers within an SVG are derived. columns: of the legend.
 
@@ -50,7 +48,7 @@ def plot(path: str | os.PathLike[str], draw: Callable[[Axes], None], *, of: str,
 
     with chart_style(of, font_size=11):
         figure = Figure(figsize=(8, 5), layout="constrained")
-        draw(figure.subplots())
+        yield figure.subplots()
         figure.legend(loc="outside lower center", ncols=columns, frameon=False, fontsize=9)
         is_png = Path(path).suffix.lower() == ".png"
         metadata = {"Software": None} if is_png else {"Date": None, "Creator": None}

@@ -14,7 +14,6 @@ import numpy as np
 from audits.reports.formatting import nats, percent
 from audits.reports.plots import BLACK, BLUE, ORANGE, chart_style
 from audits.runs.run_history import MAX_POINTS, RunHistory
-from audits.statistics.bands import TradeOffCurves
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -34,10 +33,7 @@ class RunChart:
 
 
 def draw_run(replay: RunHistory) -> list[RunChart]:
-    """All charts of a run.
-
-    Raises: ImportError without matplotlib.
-    """
+    """All charts of a run. Raises: ImportError without matplotlib."""
     return [_draw_evidence(replay), _draw_certified_bound(replay), _draw_trade_off(replay)]
 
 
@@ -105,35 +101,30 @@ def _draw_certified_bound(replay: RunHistory) -> RunChart:
 def _draw_trade_off(replay: RunHistory) -> RunChart:
     title, curves = "Trade-off of the two errors", replay.estimates.trade_off
     if curves is None or curves.allowed is None:
-        return RunChart(title, None, f"There is no trade-off curve: it {_explain_missing_band(replay)}.")
-    below = bool((curves.upper < curves.allowed).any())
+        (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
+        return RunChart(title, None, f"There is no trade-off curve: it {reason}.")
+    allowed = curves.allowed
+    below = bool((curves.upper < allowed).any())
+
+    def draw(axes: Axes) -> None:
+        axes.fill_between(curves.alpha, allowed, 1, color=ORANGE, alpha=0.12, linewidth=0)
+        axes.plot(curves.alpha, allowed, color=ORANGE, linestyle="--", label="the claim allows")
+        axes.fill_between(curves.alpha, curves.estimate, curves.upper, color=BLUE, alpha=0.25, linewidth=0)
+        axes.plot(curves.alpha, curves.upper, color=BLUE, linewidth=2, label="certified")
+        axes.plot(curves.alpha, curves.estimate, color=BLUE, linewidth=0.8, linestyle="-.", label="observed")
+        axes.set(xlabel="type I error (probability)", ylabel="type II error (probability)")
+        axes.set(xlim=(-0.01, 1), ylim=(-0.01, 1), aspect="equal")
+
     description = "Type II error against type I error: the certified curve " + (
         "falls below what the claim allows." if below else "stays where the claim allows it to be."
     )
+    confidence = percent(replay.settings.confidence)
     caption = (
         "A guess of the world errs in world 0 (type I) or in world 1 (type II). The claim keeps every guess "
-        f"inside the shaded region. With confidence {percent(replay.settings.confidence)} the best guess "
-        f"does at least as well as the solid line, which {'leaves' if below else 'stays in'} that region."
+        f"inside the shaded region. With confidence {confidence} the best guess does at least as well as the "
+        f"solid line, which {'leaves' if below else 'stays in'} that region."
     )
-    svg = _render_svg("trade-off", description, lambda axes: _draw_errors(axes, curves), square=True)
-    return RunChart(title, svg, caption)
-
-
-def _draw_errors(axes: Axes, curves: TradeOffCurves) -> None:
-    assert curves.allowed is not None
-    axes.fill_between(curves.alpha, curves.allowed, 1, color=ORANGE, alpha=0.12, linewidth=0)
-    axes.plot(curves.alpha, curves.allowed, color=ORANGE, linestyle="--", label="the claim allows")
-    axes.fill_between(curves.alpha, curves.estimate, curves.upper, color=BLUE, alpha=0.25, linewidth=0)
-    axes.plot(curves.alpha, curves.upper, color=BLUE, linewidth=2, label="certified")
-    axes.plot(curves.alpha, curves.estimate, color=BLUE, linewidth=0.8, linestyle="-.", label="observed")
-    axes.set(xlabel="type I error (probability)", ylabel="type II error (probability)")
-    axes.set(xlim=(-0.01, 1), ylim=(-0.01, 1), aspect="equal")
-
-
-def _explain_missing_band(replay: RunHistory) -> str:
-    """Why there is no band, as the estimate that rests on it says."""
-    (reason,) = [row.reason for row in replay.estimates.rows if row.method == "band"]
-    return reason
+    return RunChart(title, _render_svg("trade-off", description, draw, square=True), caption)
 
 
 def _draw_steps(axes: Axes, games: np.ndarray, values: np.ndarray, *, label: str) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from audits.registry.settings_text import summarize_player
-from audits.reports.formatting import join_paragraphs, name_table, nats, percent, wrap
+from audits.reports.formatting import name_table, nats, percent, wrap
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 
@@ -19,7 +19,7 @@ def verdict_text(verdict: Verdict, *, plan: Plan | None = None) -> str:
     parts = [name_table(verdict_rows(verdict, plan)), wrap(explain_verdict(verdict))]
     if verdict.estimates is not None:
         parts += [_ALL_ESTIMATORS, name_table(verdict.estimates.table())]
-    return join_paragraphs(parts)
+    return "\n\n".join(parts)
 
 
 def verdict_rows(verdict: Verdict, plan: Plan | None = None) -> list[tuple[str, str]]:

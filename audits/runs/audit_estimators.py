@@ -43,15 +43,14 @@ class EstimatorSettings:
 
     @classmethod
     def from_ledger(cls, plan: Mapping[str, Any]) -> EstimatorSettings:
-        """The settings in a plan as a ledger stores it. Raises: InvalidArgument if it is not that of an
-        audit."""
+        """The settings in a stored plan. Raises: InvalidArgument if it is not that of an audit."""
         kinds = {"epsilon": float, "delta": float, "confidence": float, "games": int, "until_refuted": bool}
-        for name, kind in kinds.items():
-            if type(plan.get(name)) is not kind:
-                raise InvalidArgument(
-                    f"the plan of an audit must have a {kind.__name__} called {name}", value=plan.get(name)
-                )
-        return cls(**{name: plan[name] for name in kinds})
+        settings: dict[str, Any] = {name: plan.get(name) for name in kinds}
+        for name, value in settings.items():
+            if type(value) is not kinds[name]:
+                rule = f"the plan of an audit must have a {kinds[name].__name__} called {name}"
+                raise InvalidArgument(rule, value=value)
+        return cls(**settings)
 
 
 @attrs.frozen(kw_only=True)
@@ -162,17 +161,15 @@ class AuditEstimators:
     def make_verdict(
         self, *, protects: tuple[PrivacyUnit, ...], neighbours: Neighbours, interrupted: bool, **details: Any
     ) -> Verdict:
-        """The verdict after the last block. protects, neighbours: of the claim; details: other fields of
-        `Verdict`."""
+        """The verdict after the last block. protects, neighbours: of the claim. details: other fields."""
         settings = self.settings
+        epsilon, delta, confidence = settings.epsilon, settings.delta, settings.confidence
         return Verdict(
-            claim=Claim(
-                epsilon=settings.epsilon, delta=settings.delta, protects=protects, neighbours=neighbours
-            ),
+            claim=Claim(epsilon=epsilon, delta=delta, protects=protects, neighbours=neighbours),
             refuted=self.betting.refuted,
             epsilon_lower=self.betting.epsilon_lower,
-            confidence=settings.confidence,
-            ceiling=ceiling(self.block_sizes, delta=settings.delta, confidence=settings.confidence),
+            confidence=confidence,
+            ceiling=ceiling(self.block_sizes, delta=delta, confidence=confidence),
             # This bound is valid only at a number of games fixed beforehand.
             clopper_pearson=None if settings.until_refuted or interrupted else self.held_out.epsilon_lower,
             games=self.games,

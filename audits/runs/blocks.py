@@ -77,16 +77,9 @@ def uses_common_random_numbers(plan: Plan) -> bool:
 
 
 def _play(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.ndarray | None) -> Played:
-    played = play(
-        plan.learner,
-        plan.adversary,
-        plan.referee,
-        games=games,
-        seed=seed,
-        worlds=worlds,
-        faults=plan.faults,
-        record=plan.distinguisher != SCORE,
-    )
+    players = (plan.learner, plan.adversary, plan.referee)
+    record = plan.distinguisher != SCORE
+    played = play(*players, games=games, seed=seed, worlds=worlds, faults=plan.faults, record=record)
     check_outcome(plan, played)
     return played
 
@@ -103,8 +96,7 @@ def _evaluate(plan: Plan, played: Played) -> Any:
 
 
 def choose_distinguisher(learner: Learner, adversary: Adversary, referee: Referee) -> str:
-    """The adversary's score if it returns one, else the likelihood ratio if the learner's output distribution
-    is known, else a learned distinguisher."""
+    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one."""
     returns_score = adversary.returns_score
     if referee.two_worlds and returns_score is None:
         returns_score = play(learner, adversary, referee, games=2, seed=0).score is not None

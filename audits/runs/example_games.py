@@ -36,13 +36,15 @@ def play_example_games(
 
 def format_games(batches: Sequence[Played]) -> str:
     """Recorded games as text."""
-    if len(batches) == len(batches[0].worlds) == 1:  # a protocol of one world
-        return _format_single_game(batches[0])
+    played = batches[0]
+    if len(batches) == len(played.worlds) == 1:  # a protocol of one world
+        assert played.transcript is not None
+        assert played.mistakes is not None
+        return f"{played.transcript.table(0)}\n\n{played.mistakes[0]} mistakes in {played.rounds} rounds"
     return "\n\n".join(_format_worlds(played) for played in batches)
 
 
 def _format_worlds(played: Played) -> str:
-    """All games of a batch, world 0 first."""
     order = [int(game) for game in np.argsort(played.worlds)]
     assert played.transcript is not None
     outcomes = [f"world {int(played.worlds[game])}: {_describe_outcome(played, game)}" for game in order]
@@ -60,9 +62,3 @@ def _describe_outcome(played: Played, game: int) -> str:
     if played.mistakes is not None:
         parts.append(f"{played.mistakes[game]} mistakes in {played.rounds} rounds")
     return ", ".join(parts)
-
-
-def _format_single_game(played: Played) -> str:
-    assert played.transcript is not None
-    assert played.mistakes is not None
-    return f"{played.transcript.table(0)}\n\n{played.mistakes[0]} mistakes in {played.rounds} rounds"

@@ -8,7 +8,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -20,18 +20,8 @@ from audits.runs.run_history import no_games_yet, read_audit, read_history
 from audits.statistics.score_pairs import PairCounts
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")
-_FIGURES = ("block", "games", "epsilon_lower", "log_wealth", "log_evidence")
+_FIGURES = ("games", "epsilon_lower", "log_wealth", "log_evidence")
 _MIN_ROWS = 2**15  # rows of a Parquet file that are written at once
-
-
-class TableWriter(Protocol):
-    """Writes a table to a file, some rows at a time."""
-
-    def add(self, columns: Sequence[np.ndarray]) -> None:
-        """Add rows, given as one array for each column."""
-
-    def close(self) -> None:
-        """Write the remaining rows and close the file."""
 
 
 def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> None:
@@ -55,10 +45,7 @@ def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) ->
 
 
 def export_blocks(
-    ledger: str | os.PathLike[str],
-    path: str | os.PathLike[str],
-    *,
-    watch: Callable[[], None] | None = None,
+    ledger: str | os.PathLike[str], path: str | os.PathLike[str], *, watch: Callable[[], None] | None = None
 ) -> int:
     """Write one row for each block and distinct pair of scores in it, and return the number of rows.
 
@@ -76,7 +63,10 @@ def export_blocks(
         if not source.block_indices():
             raise no_games_yet(ledger)
         names, rows = _collect_features(source), 0
-        with _open_table(path, ("block", "count", *_column_names(names))) as table:
+        columns = [
+            f"{name}_{world}" for world in range(2) for name in (("score",) if names is None else names)
+        ]
+        with _open_table(path, ("block", "count", *columns)) as table:
             for index, block in source.blocks():
                 count = len(block.counts)
                 table.add([np.full(count, index), block.counts, *_columns_of(block, names)])
@@ -95,15 +85,10 @@ def export_figures(ledger: str | os.PathLike[str], path: str | os.PathLike[str])
     """
     check_table(path, ledger)
     history = read_history(ledger)
-    columns = [
-        history.games.astype(np.int64),
-        history.epsilon_lower,
-        history.log_wealth,
-        history.log_evidence,
-    ]
-    blocks = len(history.games) - 1  # the first row is the state before the first block
-    with _open_table(path, _FIGURES) as table:
-        table.add([np.arange(blocks), *(column[1:] for column in columns)])
+    games, *figures = (getattr(history, name)[1:] for name in _FIGURES)  # after each block
+    blocks = len(games)
+    with _open_table(path, ("block", *_FIGURES)) as table:
+        table.add([np.arange(blocks), games.astype(np.int64), *figures])
     return blocks
 
 
@@ -117,12 +102,7 @@ def _collect_features(ledger: Ledger) -> tuple[str, ...] | None:
     return tuple(names)
 
 
-def _column_names(names: tuple[str, ...] | None) -> list[str]:
-    return [f"{name}_{world}" for world in range(2) for name in (("score",) if names is None else names)]
-
-
 def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]:
-    """The columns of a block after its counts."""
     if isinstance(block, PairCounts):
         return list(block.scores.T)
     assert names is not None
@@ -131,7 +111,9 @@ def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]
 
 
 @contextmanager
-def _open_table(path: str | os.PathLike[str], columns: Sequence[str]) -> Iterator[TableWriter]:
+def _open_table(
+    path: str | os.PathLike[str], columns: Sequence[str]
+) -> Iterator[_CsvWriter | _ParquetWriter]:
     """A table that appears at `path` when it is complete."""
     writer = _ParquetWriter if Path(path).suffix.lower() == PARQUET else _CsvWriter
     with write_atomically("table", path) as unfinished:

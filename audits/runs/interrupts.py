@@ -4,20 +4,18 @@ from __future__ import annotations
 
 import signal
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from threading import current_thread, main_thread
 from typing import Any
 
 
-@contextmanager
-def ignore_interrupts() -> Iterator[None]:
+def ignore_interrupts() -> AbstractContextManager[None]:
     """Ignore SIGINT, so that processes started inside ignore it too.
 
     Ctrl-C reaches every process of the terminal. A worker that it ends in the middle of a message would leave
     this process waiting for the rest; this process stops its workers itself.
     """
-    with _handle_interrupts(signal.SIG_IGN):
-        yield
+    return _handle_interrupts(signal.SIG_IGN)
 
 
 @contextmanager
@@ -35,10 +33,8 @@ def defer_interrupts() -> Iterator[None]:
 @contextmanager
 def _handle_interrupts(handler: Any) -> Iterator[None]:
     """Install a handler of SIGINT. Does nothing outside the main thread, where Python never runs handlers."""
-    previous = signal.getsignal(signal.SIGINT)
-    if (
-        current_thread() is not main_thread() or previous is None
-    ):  # None: installed by code that is not Python
+    previous = signal.getsignal(signal.SIGINT)  # None if code that is not Python installed it
+    if current_thread() is not main_thread() or previous is None:
         yield
         return
     signal.signal(signal.SIGINT, handler)

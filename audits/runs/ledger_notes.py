@@ -1,12 +1,11 @@
-"""Notes in a ledger for readers who do not have the players: their names, the claim in words, one pair of
-games.
+"""Notes in a ledger for readers who do not have the players.
 
 They follow from the plan, except for the command line, and no figure depends on them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any, Self
 
 import attrs
@@ -20,17 +19,12 @@ _MAX_LINES = 40  # of a transcript
 _LAST_LINES = 12  # of a longer one, which are kept besides its first lines
 
 
-def _read_units(units: Iterable[str]) -> tuple[PrivacyUnit, ...]:
-    return tuple(PrivacyUnit(unit) for unit in units)
-
-
 @attrs.frozen(kw_only=True)
 class LedgerNotes:
     """What a report says besides the figures. Unknown entries are empty.
 
     learner, adversary, protocol: names. learner_set, adversary_set: names with the settings that differ from
-    the defaults. claim: the learner's own, in words. protects, neighbours: see `Claim`. theorem: the source
-    of the claim.
+    the defaults. claim: the learner's own, in words. protects, neighbours: see `Claim`. theorem: its source.
     transcript: the first pair of games, as `arena play` prints it. command: the command line of the run.
     """
 
@@ -40,7 +34,9 @@ class LedgerNotes:
     learner_set: str = ""
     adversary_set: str = ""
     claim: str = ""
-    protects: tuple[PrivacyUnit, ...] = attrs.field(default=(), converter=_read_units)
+    protects: tuple[PrivacyUnit, ...] = attrs.field(
+        default=(), converter=lambda units: tuple(map(PrivacyUnit, units))
+    )
     neighbours: Neighbours = attrs.field(default=Neighbours.REPLACE_ONE, converter=Neighbours)
     theorem: str = ""
     transcript: str = ""
@@ -77,10 +73,9 @@ class LedgerNotes:
 
 def _write_transcript(plan: Plan) -> str:
     """The first pair of games; empty if it cannot be played, which must not keep the audit from starting."""
+    players = (plan.learner, plan.adversary, plan.referee)
     try:
-        games = write_example_games(
-            plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults
-        )
+        games = write_example_games(*players, seed=plan.seed, faults=plan.faults)
     except ArenaError:
         return ""
     lines = games.splitlines()

@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from itertools import combinations
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 import attrs
 
@@ -59,8 +59,7 @@ def merge(
     into: a new file, or a ledger of the same plan, which may be one of `paths`. The others are only read, and
     runs may go on writing them. watch: called after every block that was read.
 
-    A merge that is killed, or that fills the disk, leaves a valid ledger that lacks blocks; repeating it
-    completes it.
+    A merge that is killed, or that fills the disk, leaves a valid ledger; repeating it adds the other blocks.
 
     Raises: InvalidArgument if a ledger cannot be read or contains no audit; if plans or versions differ, with
     the differences; if two ledgers contain different results of a block, before anything is written;
@@ -74,23 +73,22 @@ def merge(
         settings, _ = read_audit(ledgers[0])
         for one, other in combinations(ledgers, 2):
             _check_consistent(one, other)
-        with Ledger.open(into, ledgers[0].plan, notes=lambda: _choose_notes(ledgers)) as target:
+        # By the command line in its notes the run can be resumed.
+        commands = [ledger for ledger in ledgers if ledger.notes.get("command")]
+        with Ledger.open(into, ledgers[0].plan, notes=lambda: (commands or ledgers)[0].notes) as target:
             for ledger in ledgers:
                 _check_consistent(target, ledger)
-            counts = tuple(
-                MergeSource(ledger.path, _add_missing(target, ledger, watch)) for ledger in ledgers
-            )
             return MergeResult(
                 into=target.path,
-                sources=counts,
+                sources=tuple(_add_missing(target, ledger, watch) for ledger in ledgers),
                 blocks=len(target.block_indices()),
                 games=target.count_pairs(),
                 games_planned=settings.games,
             )
 
 
-def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | None) -> int:
-    """Add the blocks of a ledger that the target lacks, and return their number."""
+def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | None) -> MergeSource:
+    """Add the blocks of a ledger that the target lacks, and count them."""
     stored, added = target.block_indices(), 0
     for index, block in source.blocks():
         if index not in stored:
@@ -98,7 +96,7 @@ def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | Non
             added += 1
         if watch is not None:
             watch()
-    return added
+    return MergeSource(source.path, added)
 
 
 def _check_consistent(one: Ledger, other: Ledger) -> None:
@@ -117,11 +115,6 @@ def _check_consistent(one: Ledger, other: Ledger) -> None:
                 if one.plan.get(OWN_COINS)
                 else "Run arena verify to find out which one follows from the plan, and leave the other out.",
             )
-
-
-def _choose_notes(ledgers: Sequence[Ledger]) -> dict[str, Any]:
-    """The notes of the first ledger that has a command line, by which the run can be resumed."""
-    return next((ledger.notes for ledger in ledgers if ledger.notes.get("command")), ledgers[0].notes)
 
 
 def _drop_duplicates(paths: Paths) -> list[Path]:

@@ -35,8 +35,7 @@ class Plan:
     seed: random seed.
     block: pairs of games in a block. Default: 4,096, or fewer in short runs.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
-        views of earlier blocks; or the log "likelihood" ratio of the view, if the learner knows its output
-        distribution.
+        views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
     faults: a learner that raises does not end the audit; the adversary is told that it failed.
 
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
@@ -91,22 +90,11 @@ class Plan:
         The entry `own_coins` is there, and true, only if the learner draws random numbers that no seed
         repeats.
         """
-        return {
-            "learner": describe(self.learner),
-            "adversary": describe(self.adversary),
-            "referee": describe(self.referee),
-            "epsilon": self.epsilon,
-            "delta": self.delta,
-            "confidence": self.confidence,
-            "games": int(self.games),
-            "until_refuted": self.until_refuted,
-            "seed": int(self.seed),
-            "distinguisher": self.distinguisher,
-            "faults": self.faults,
-            "block": int(self.block),
-            "versions": versions(),
-            **({OWN_COINS: True} if self.learner.own_coins else {}),
-        }
+        entries = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
+        entries |= {role: describe(entries[role]) for role in ("learner", "adversary", "referee")}
+        entries |= {name: int(entries[name]) for name in ("games", "seed", "block")}  # perhaps numpy's
+        own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
+        return {**entries, "versions": versions(), **own_coins}
 
 
 def default_block(games: int) -> int:

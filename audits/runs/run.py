@@ -18,8 +18,7 @@ from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, Run
 from audits.runs.blocks import play_blocks, uses_common_random_numbers
 from audits.runs.interrupts import defer_interrupts
 from audits.runs.plan import Plan
-from audits.runs.run_stopped import RunStopped
-from audits.runs.verdict import Verdict
+from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 
 if TYPE_CHECKING:
@@ -38,8 +37,7 @@ def run(
     """Play the blocks of the plan that the ledger lacks, and return the verdict.
 
     jobs: number of processes, or the workers of a cluster; see `Workers`.
-    ledger: a file that stores every finished block; a killed run that is run again ends with the same
-        figures.
+    ledger: a file that stores every finished block, so that a killed run can be resumed.
     watch: called after every block, in order.
     command: the command line, for the notes of a new ledger.
     all_estimators: whether the verdict has all estimators side by side; they take as long again as the test.
@@ -122,14 +120,11 @@ def open_ledger(path: str | Path, plan: Plan, command: str | None) -> Ledger:
 def _iterate_blocks(
     plan: Plan, workers: Workers, ledger: Ledger | None
 ) -> Generator[tuple[Block, bool], None, None]:
-    """All blocks in order, each with whether it is new: those of the ledger are read, the others are played
-    and stored as they arrive."""
-    stored_blocks = ledger.blocks() if ledger is not None else iter(())
-    stored = ledger.block_indices() if ledger is not None else set()
+    """All blocks in order, each with whether it is new: those that the ledger lacks are played and stored."""
+    stored_blocks, stored = (iter(()), set()) if ledger is None else (ledger.blocks(), ledger.block_indices())
     missing = [index for index in range(plan.blocks) if index not in stored] if stored else range(plan.blocks)
-    with closing(
-        play_blocks(plan, missing, workers, keep=None if ledger is None else ledger.add)
-    ) as new_blocks:
+    keep = None if ledger is None else ledger.add
+    with closing(play_blocks(plan, missing, workers, keep=keep)) as new_blocks:
         for index in range(plan.blocks):
             if index in stored:
                 # The iterator over the ledger also returns blocks that were added meanwhile.

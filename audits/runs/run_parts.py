@@ -56,8 +56,7 @@ def _not_a_part(text: str) -> InvalidArgument:
 
 @attrs.frozen(kw_only=True)
 class PartProgress:
-    """The state of a part. part: as text. blocks, games: of the part, in the ledger; games are those in each
-    world."""
+    """The state of a part. part: as text. blocks, games in each world: of the part, in the ledger."""
 
     part: str
     blocks: int
@@ -79,11 +78,8 @@ def play_part(
     """Play the blocks of a part that the ledger lacks. A keyboard interrupt ends it early.
 
     jobs: number of processes, or the workers of a cluster.
-    watch: called after every block with the games of the part in the ledger.
-    command: the command line, for the notes of a new ledger.
-
-    Raises: InvalidArgument if the plan ends when its claim is refuted; otherwise whatever
-    `audits.runs.run.run` raises.
+    watch: called after every block with the games of the part in the ledger. command: as in `run`.
+    Raises: InvalidArgument if the plan ends when its claim is refuted; otherwise whatever `run` raises.
     """
     if plan.until_refuted:
         raise InvalidArgument(

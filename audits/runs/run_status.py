@@ -12,6 +12,7 @@ import attrs
 from arena import InvalidArgument
 from audits.runs.audit_estimators import AuditEstimators
 from audits.runs.ledger import Ledger
+from audits.runs.ledger.copying import log_of
 from audits.runs.ledger.discovery import is_running
 from audits.runs.ledger_notes import LedgerNotes
 from audits.runs.run_history import make_verdict, read_audit
@@ -45,8 +46,7 @@ class RunStatus:
 
 
 class RunFollower:
-    """Follows the run in the ledger at `path`. Each call of `read_status` uses the blocks added since the
-    last one.
+    """Follows the run in the ledger at `path`. Each `read_status` uses the blocks added since the last one.
 
     Do not use it in the process that has the ledger open for a run: that would release the run's lock.
     """
@@ -92,7 +92,7 @@ class RunFollower:
             epsilon_lower=estimators.betting.epsilon_lower if tested else None,
             finished=estimators.done or games == estimators.settings.games,
             running=running,
-            bytes=_measure_size(self.path),
+            bytes=sum(file.stat().st_size for file in (self.path, log_of(self.path)) if file.exists()),
         )
 
     def _check_same_run(self, ledger: Ledger) -> AuditEstimators:
@@ -105,8 +105,3 @@ class RunFollower:
                 f"the ledger {self.path} was replaced by that of another run", remedy="Follow the new run."
             )
         return self._estimators
-
-
-def _measure_size(path: Path) -> int:
-    files = (path, path.with_name(f"{path.name}-wal"))
-    return sum(file.stat().st_size for file in files if file.exists())

@@ -1,4 +1,4 @@
-"""The outcome of an audit."""
+"""The outcome of an audit, and the base of errors that end a run early but leave it with valid figures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import ClassVar
 
 import attrs
 
-from arena import Claim
+from arena import ArenaError, Claim
 from audits.statistics.estimates import Estimates
 
 
@@ -16,8 +16,7 @@ class Verdict:
 
     claim: the claim under test.
     refuted: whether the claim is false, with confidence `confidence`.
-    epsilon_lower: the certified bound (nats): with that confidence, every claim of a smaller ε at this δ is
-        false.
+    epsilon_lower: the certified bound (nats): with that confidence, every smaller ε at this δ is false.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
         of games was not fixed beforehand or there are too few blocks.
@@ -54,3 +53,12 @@ class Verdict:
     def games_per_second(self) -> float:
         """Games of both worlds that this invocation played in a second."""
         return 2 * self.played_now / self.seconds if self.seconds > 0 else 0.0
+
+
+class RunStopped(ArenaError):
+    """A failure that ends a run early.
+
+    verdict: the figures of the blocks that were tested, marked as interrupted; None if the run had not begun.
+    """
+
+    verdict: Verdict | None = None

@@ -60,7 +60,11 @@ def verify(
         stored = sorted(ledger.block_indices())
         if not stored:
             raise no_games_yet(path)
-        indices, differing = _choose(stored, blocks, seed), []
+        indices, differing = stored, []
+        if blocks is not None and blocks < len(stored):
+            random_generator = generator(np.random.SeedSequence(seed))
+            places = random_generator.choice(len(stored), size=blocks, replace=False)
+            indices = sorted(stored[place] for place in places)
         with closing(play_blocks(plan, indices, jobs)) as results:
             for index, result in zip(indices, results, strict=True):
                 if not equal_results(ledger.block(index), result):
@@ -68,10 +72,3 @@ def verify(
                 if watch is not None:
                     watch()
     return Verification(played=tuple(indices), differing=tuple(differing), blocks=len(stored))
-
-
-def _choose(indices: list[int], number: int | None, seed: int) -> list[int]:
-    if number is None or number >= len(indices):
-        return indices
-    places = generator(np.random.SeedSequence(seed)).choice(len(indices), size=number, replace=False)
-    return sorted(indices[place] for place in places)

@@ -1,8 +1,6 @@
 """The search for an attack: explore, shrink, and confirm on games that no exploration used.
 
-Exploration may look at any number of adversaries, since nothing that it sees counts as evidence. Confirmation
-k has error error / (k (k + 1)). Why a search refutes a true claim with probability at most `error`:
-docs/proofs/search.md.
+Why a search refutes a true claim with probability at most `error`: docs/proofs/search.md.
 """
 
 from __future__ import annotations
@@ -108,19 +106,12 @@ def search(
 
     A keyboard interrupt ends the search; the result so far is marked `interrupted`.
 
-    Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game, except for games that the
-        learner declines.
+    Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game that the learner accepts.
     """
     protocol = _choose_protocol(learner, protocol)
     claim = learner.claim if claim is None else claim
     _check_claim(claim)
     check_value("error", error, more_than(0), less_than(1))
-    check_value("examples", examples, whole, at_least(1))
-    check_value("seed", seed, whole, at_least(0))
-    if pairs is not None:
-        check_value("pairs", pairs, whole, at_least(2))
-    if confirm_games is not None:
-        check_value("confirm_games", confirm_games, whole, at_least(1))
     adversaries(learner, protocol)  # raises InvalidArgument if the learner protects nothing there
     plan = _SearchPlan(
         learner=learner,
@@ -148,10 +139,10 @@ class _SearchPlan:
     protocol: str
     claim: Claim
     error: float
-    examples: int
-    pairs: int
-    confirm_games: int
-    seed: int
+    examples: int = attrs.field(validator=[whole, at_least(1)])
+    pairs: int = attrs.field(validator=[whole, at_least(2)])
+    confirm_games: int = attrs.field(validator=[whole, at_least(1)])
+    seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
         explorations: list[Exploration] = []
@@ -163,7 +154,8 @@ class _SearchPlan:
                 for exploration in runs:
                     explorations.append(exploration)
                     if watch is not None:
-                        watch(self._progress(explorations))
+                        best = max(each.best for each in explorations)
+                        watch(self._progress(sum(each.examples for each in explorations), best))
                     if exploration.adversary is not None:
                         script, faults = self._choose_score(exploration)
                         confirmations, confirmed = self._confirm(script, faults, confirmations)
@@ -191,9 +183,7 @@ class _SearchPlan:
             interrupted=interrupted,
         )
 
-    def _progress(self, explorations: list[Exploration]) -> SearchProgress:
-        examples = sum(each.examples for each in explorations)
-        best = max(each.best for each in explorations)
+    def _progress(self, examples: int, best: float) -> SearchProgress:
         return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
 
     # --- exploring --------------------------------------------------------------------------------
@@ -201,17 +191,18 @@ class _SearchPlan:
     def _explore_runs(
         self, workers: Workers, watch: Callable[[SearchProgress], None] | None
     ) -> Generator[Exploration, None, None]:
-        """The explorations in order. Runs that ended early without a confirmation leave examples for
-        further runs."""
-        sizes = [
-            min(_RUN_EXAMPLES, self.examples - start) for start in range(0, self.examples, _RUN_EXAMPLES)
-        ]
+        """The explorations in order. Examples that runs leave by ending early are for further runs."""
+        starts = range(0, self.examples, _RUN_EXAMPLES)
+        sizes = [min(_RUN_EXAMPLES, self.examples - start) for start in starts]
         before, best, unused, start = 0, 0.0, 0, 0
         while start < len(sizes):
             # No more runs than workers: when a run succeeds, all runs that have started after it are wasted.
             at_a_time = workers.jobs or (1 if workers.alone else len(sizes))
-            numbers = range(start, min(start + at_a_time, len(sizes)))
-            for exploration in self._wave(sizes, numbers, workers, self._add_progress(watch, before, best)):
+            tasks = list(enumerate(sizes))[start : start + at_a_time]
+            run: Callable[[tuple[int, int]], Exploration] = self._run
+            if len(tasks) == 1 and workers.local:
+                run = partial(self._run, watch=self._add_progress(watch, before, best))
+            for exploration in map_in_order(run, tasks, workers, unit="run"):
                 before, best = before + exploration.examples, max(best, exploration.best)
                 if exploration.adversary is not None:
                     unused += max(0, sizes[start] - exploration.examples - exploration.rejected)
@@ -220,17 +211,6 @@ class _SearchPlan:
             if start == len(sizes) and unused:
                 sizes.append(min(_RUN_EXAMPLES, unused))
                 unused -= sizes[-1]
-
-    def _wave(
-        self,
-        sizes: list[int],
-        numbers: range,
-        workers: Workers,
-        watch: Callable[[int, float], None] | None,
-    ) -> Generator[Exploration, None, None]:
-        tasks = [(number, sizes[number]) for number in numbers]
-        run = partial(self._run, watch=watch) if len(tasks) == 1 and workers.local else self._run
-        yield from map_in_order(run, tasks, workers, unit="run")
 
     def _run(
         self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None
@@ -253,19 +233,13 @@ class _SearchPlan:
         """`watch` for one exploration, which adds what earlier explorations did."""
         if watch is None:
             return None
-        return lambda now, best_now: watch(
-            SearchProgress(
-                examples=before + now, of=max(self.examples, before + now), best=max(best, best_now)
-            )
-        )
+        return lambda now, best_now: watch(self._progress(before + now, max(best, best_now)))
 
     # --- confirming -------------------------------------------------------------------------------
 
     def _choose_score(self, exploration: Exploration) -> tuple[Script, bool]:
-        """The adversary found, and whether the learner's failures are part of the view.
-
-        It gets a simple score if one gives nearly as much evidence as a learned distinguisher.
-        """
+        """The adversary, with a simple score if one gives nearly as much evidence as a learned distinguisher,
+        and whether the learner's failures are part of the view."""
         script, evidence = exploration.adversary, exploration.evidence
         assert script is not None
         assert evidence is not None
@@ -275,9 +249,8 @@ class _SearchPlan:
             pairs=max(4 * self.pairs, evidence.games),  # as many games as it took to see the leak
             seed=exploring_seed(self.seed, "hand over"),
         )
-        halves, faults = play_halves(
-            target, script, referee_for(script), pairs=target.pairs, stage="hand over"
-        )
+        referee = referee_for(script)
+        halves, faults = play_halves(target, script, referee, pairs=target.pairs, stage="hand over")
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
         largest = max([weigh_halves(halves, self.claim).nats, *single])
@@ -288,11 +261,9 @@ class _SearchPlan:
         return script, faults
 
     def _confirm(self, script: Script, faults: bool, number: int) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """Confirm an adversary with an error and games of its own; returns the number of attempts and the
-        success, if any.
+        """Confirm an adversary; returns the number of attempts so far and the success, if any.
 
-        If a game fails in a way that the plan did not foresee, it is tried once more with a plan that allows
-        it.
+        If a game fails in a way that the plan did not foresee, it is tried again with a plan that allows it.
         """
         while True:
             number += 1

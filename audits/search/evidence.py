@@ -1,8 +1,7 @@
 """Evidence against a claim in a few games of one adversary.
 
-The games are split into two halves. The event and the stake that would win most on one half are bet on the
-other half, and the other way round. Under a true claim, evidence of x nats has probability at most exp(−x),
-however the event was found: docs/proofs/search.md.
+The event and the stake that would win most on one half of the games are bet on the other half, and the other
+way round. Under a true claim, evidence of x nats has probability at most exp(−x): docs/proofs/search.md.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from hashlib import sha256
 from math import ceil, exp, inf, log, log1p, sqrt
-from typing import Any
 
 import attrs
 import numpy as np
@@ -104,14 +102,15 @@ def play_halves(
 
     The random numbers depend on the target's seed, the adversary and the stage.
     """
+    games = 2 * max(1, pairs // 2)
     plan = Plan(
         learner=target.learner,
         adversary=adversary,
         referee=referee,
         epsilon=target.claim.epsilon,
         delta=target.claim.delta,
-        games=2 * max(1, pairs // 2),
-        block=2 * max(1, pairs // 2),
+        games=games,
+        block=games,
         seed=exploring_seed(target.seed, stage, describe(adversary, modules=True)),
         distinguisher=LEARNED,
     )
@@ -156,11 +155,7 @@ def _hash_parts(*parts: object) -> int:
 def weigh_halves(
     halves: Halves, claim: Claim, *, faults: bool = False, scores: Sequence[Score] | None = None
 ) -> Evidence:
-    """The evidence in two halves of games.
-
-    scores: the simple scores to bet on, without a learned score; default: all simple scores and a learned
-        one.
-    """
+    """The evidence in two halves of games. scores: to bet on; default: all simple ones and a learned one."""
     forward, backward = (
         _CrossFit.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
         for pair in (halves, halves[::-1])
@@ -182,14 +177,11 @@ def weigh_halves(
 
 @attrs.frozen(eq=False)
 class _CrossFit:
-    """The best event of one half, and its result on the other half.
+    """The best event of one half, its simple score, and its result on the other half.
 
     Shapes: z (claims,), the z-score of each easier claim on the other half, at the event that was best
-        against it; choosing (2, k) and fresh (2, l), for each pair of the choosing and of the other half
-        whether the game of either world is in the best event against the claim itself, with counts (k,) and
-        (l,).
-
-    score: the simple score of that event.
+        against it; choosing (2, k) and fresh (2, l), whether the games of each pair of the choosing and of
+        the other half are in the best event against the claim itself, with counts (k,) and (l,).
     """
 
     z: np.ndarray
@@ -203,7 +195,7 @@ class _CrossFit:
     def of(
         cls, half: ViewCounts, other: ViewCounts, claim: Claim, scores: Sequence[Score], learning: bool
     ) -> _CrossFit:
-        folds = _make_folds(half)
+        folds = _halve_pairs(half, generator(block_seed(0, 0)))  # always in the same way
         half = attrs.evolve(
             half,
             which=np.concatenate([fold.which for fold in folds]),
@@ -224,20 +216,15 @@ class _CrossFit:
             nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
             return cls(np.zeros(len(_EASIER_CLAIMS)), None, *nothing, *nothing)
         owner = np.repeat(np.arange(len(scores)), [len(event) for event in events])
-        inside = [score.inside(event) for score, event in zip(scores, events, strict=True)]
+        inside = [score.values[:, :, None] >= event for score, event in zip(scores, events, strict=True)]
         z = _z_scores(np.concatenate(inside, axis=2), counts, claim)
         event, direction = np.divmod(z.reshape(len(_EASIER_CLAIMS), -1).argmax(axis=1), 4)
-        fresh = np.concatenate([scores[owner[e]].inside_other(thresholds[e]) for e in event], axis=2)
+        fresh = np.stack([scores[owner[e]].other >= thresholds[e] for e in event], axis=2)
         claims = np.arange(len(_EASIER_CLAIMS))
         best = scores[owner[event[0]]]
-        return cls(
-            _z_scores(fresh, other_counts, claim)[claims, claims, direction],
-            best.score,
-            best.inside(thresholds[event[0]])[:, :, 0],
-            counts,
-            fresh[:, :, 0],
-            other_counts,
-        )
+        z = _z_scores(fresh, other_counts, claim)[claims, claims, direction]
+        choosing = best.values >= thresholds[event[0]]
+        return cls(z, best.score, choosing, counts, fresh[:, :, 0], other_counts)
 
     def log_wealth(self, claim: Claim) -> float:
         """The log wealth that bets chosen on the one half win on the other."""
@@ -265,8 +252,7 @@ class _ScoreValues:
 
     @classmethod
     def of_learned_score(cls, folds: Halves, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
-        """View frequencies as a score. Each fold of the half is scored by the other fold, since a view
-        looks better on its own training data than it is."""
+        """Each fold is scored by the other, since a view looks better on its own training data than it is."""
         scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
         return cls(None, np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T)
 
@@ -276,19 +262,6 @@ class _ScoreValues:
         if len(values) > _MAX_THRESHOLDS:
             values = values[np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)]
         return values
-
-    def inside(self, thresholds: Any) -> np.ndarray:
-        """(2, k, e): whether the values are at or above the thresholds."""
-        return self.values[:, :, None] >= thresholds
-
-    def inside_other(self, thresholds: Any) -> np.ndarray:
-        """(2, l, e): the same in the other half."""
-        return self.other[:, :, None] >= thresholds
-
-
-def _make_folds(half: ViewCounts) -> Halves:
-    """The pairs of a half split into two folds, always in the same way."""
-    return _halve_pairs(half, generator(block_seed(0, 0)))
 
 
 def _halve_pairs(views: ViewCounts, rng: np.random.Generator) -> Halves:
@@ -308,11 +281,9 @@ def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
 
 
 def _z_scores(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:
-    """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0, with half a game added to
-    each count.
+    """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0; every count gets half a game.
 
-    Shapes: inside (2, k, e), counts (k,); result (claims, e, 4): E gaining in world 1, E in world 0, then not
-        E likewise.
+    Shapes: inside (2, k, e), counts (k,); result (claims, e, 4): E in world 1, E in world 0, then not E.
     """
     pairs = counts.sum()
     weights = counts.astype(float)

@@ -4,6 +4,7 @@ passes."""
 from __future__ import annotations
 
 from collections.abc import Callable
+from contextlib import suppress
 
 import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
@@ -42,9 +43,8 @@ class _ThresholdPassed(Exception):
     """The evidence passes the threshold. Hypothesis takes this for a failure and shrinks the adversary."""
 
 
-class _ShrinksExhausted(BaseException):
-    """The limit on shrinking is reached. A BaseException passes through Hypothesis, whose own limit
-    depends on time."""
+class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit depends on time, lets pass
+    """The limit on shrinking is reached."""
 
 
 def explore(
@@ -66,9 +66,8 @@ def explore(
 
     Raises: whatever a referee raises in a game, except for games that the learner declines.
     """
-    search_target = SearchTarget(
-        learner=learner, claim=claim, pairs=pairs, seed=exploring_seed(seed, "run", number)
-    )
+    exploring = exploring_seed(seed, "run", number)
+    search_target = SearchTarget(learner=learner, claim=claim, pairs=pairs, seed=exploring)
     return _HypothesisRun(search_target, protocol, watch).run(examples)
 
 
@@ -79,26 +78,34 @@ def referee_for(script: Script) -> Referee:
     return REFEREES[script.protocol]()
 
 
+@attrs.define(eq=False)
 class _HypothesisRun:
-    def __init__(
-        self, search_target: SearchTarget, protocol: str, watch: Callable[[int, float], None] | None
-    ) -> None:
-        self._target = search_target
-        self._protocol = protocol
-        self._watch = watch
-        self._evidence: dict[Script, Evidence | None] = {}  # None: declined by the learner
-        self._smallest: Script | None = None
-        self._shrinks = 0
-        self._games = 0
-        self._best = 0.0
+    _target: SearchTarget
+    _protocol: str
+    _watch: Callable[[int, float], None] | None
+    _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
+    _smallest: Script | None = None
+    _shrinks: int = 0
+    _games: int = 0
+    _best: float = 0.0
 
     def run(self, examples: int) -> Exploration:
         interrupted = False
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
         scripts = adversaries(self._target.learner, self._protocol, **limits)
+        limit = settings(
+            max_examples=examples,
+            phases=(Phase.generate, Phase.target, Phase.shrink),
+            database=None,
+            deadline=None,
+            report_multiple_bugs=False,
+            suppress_health_check=list(HealthCheck),
+            verbosity=Verbosity.quiet,
+            print_blob=False,
+        )
         try:
-            self._decorate(examples)(given(scripts)(self._try_adversary))()
+            seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))()
         except (_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
             pass  # Unsatisfiable: the learner declined every adversary
         except KeyboardInterrupt:
@@ -114,19 +121,6 @@ class _HypothesisRun:
             interrupted=interrupted,
         )
 
-    def _decorate(self, examples: int) -> Callable[[Callable[[], None]], Callable[[], None]]:
-        limits = settings(
-            max_examples=examples,
-            phases=(Phase.generate, Phase.target, Phase.shrink),
-            database=None,
-            deadline=None,
-            report_multiple_bugs=False,
-            suppress_health_check=list(HealthCheck),
-            verbosity=Verbosity.quiet,
-            print_blob=False,
-        )
-        return lambda test: seed(self._target.seed)(limits(test))
-
     def _try_adversary(self, script: Script) -> None:
         evidence = self._weigh(script)
         if evidence is None:
@@ -139,21 +133,18 @@ class _HypothesisRun:
 
     def _weigh(self, script: Script) -> Evidence | None:
         """The evidence of a script; None if the learner declines to play."""
-        if script not in self._evidence:
-            if self._smallest is not None:
-                self._shrinks += 1
-            if self._shrinks > _MAX_SHRINKS:
-                raise _ShrinksExhausted
-            self._evidence[script] = self._play(script)
-            if self._watch is not None:
-                self._watch(len(self._evidence), self._best)
-        return self._evidence[script]
-
-    def _play(self, script: Script) -> Evidence | None:
-        try:
+        if script in self._evidence:
+            return self._evidence[script]
+        if self._smallest is not None:
+            self._shrinks += 1
+        if self._shrinks > _MAX_SHRINKS:
+            raise _ShrinksExhausted
+        evidence: Evidence | None = None
+        with suppress(*DECLINED):
             evidence = weigh_adversary(self._target, script, referee_for(script))
-        except DECLINED:
-            return None
-        self._games += evidence.games
-        self._best = max(self._best, evidence.nats)
+            self._games += evidence.games
+            self._best = max(self._best, evidence.nats)
+        self._evidence[script] = evidence
+        if self._watch is not None:
+            self._watch(len(self._evidence), self._best)
         return evidence

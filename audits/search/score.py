@@ -13,13 +13,8 @@ from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import ViewCounts, collect_values
 
-AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED = FORMS = (
-    "as it is",
-    "distance",
-    "equal",
-    "at most",
-    "weighted",
-)
+FORMS = ("as it is", "distance", "equal", "at most", "weighted")
+AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED = FORMS
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
 _INFINITE = 1e299  # larger features stand for infinite values
 _FEATURE = re.compile(
@@ -111,9 +106,8 @@ def simple_scores(views: ViewCounts) -> list[Score]:
     """Scores that may distinguish the worlds of these views, the simplest first."""
     names = [name for name in views.names if _FEATURE.fullmatch(name)]
     simplest = [name for name in ("failed", "halted", "answers 1", "answers") if name in names]
-    rest = sorted(
-        (name for name in names if name not in simplest), key=lambda name: name.startswith("answer ")
-    )
+    rest = [name for name in names if name not in simplest]
+    rest.sort(key=lambda name: name.startswith("answer "))
     scores = [Score(name) for name in [*simplest, *rest]]
     scores += [*_discriminant_scores(views), *_hypothesis_scores(views)]
     for name in names:
@@ -123,8 +117,7 @@ def simple_scores(views: ViewCounts) -> list[Score]:
 
 
 def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
-    """For several numbers released at once, their weighted sum that separates the worlds best (Fisher's
-    linear discriminant). Noise that the numbers share cancels in it."""
+    """Fisher's linear discriminant of numbers released at once, in which noise that they share cancels."""
     for value in dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]")):
         names = tuple(name for name in views.names if name.startswith(f"{value}["))
         if len(names) <= _MAX_WEIGHTED:
@@ -157,7 +150,8 @@ def _hypothesis_scores(views: ViewCounts) -> list[Score]:
     if len(names) < 2:
         return []
     values = np.unique(views.columns(names))
-    centres = dict.fromkeys(_feature_value(float(v)) for v in (values[0], values[(len(values) - 1) // 2]))
+    values = np.where(np.abs(values) > _INFINITE, np.copysign(np.inf, values), values)
+    centres = dict.fromkeys((float(values[0]), float(values[(len(values) - 1) // 2])))
     return [Score(HYPOTHESES, AT_MOST, centre) for centre in centres]
 
 
@@ -174,8 +168,3 @@ def _centre_scores(name: str, views: ViewCounts) -> list[Score]:
     common = np.argsort(-times.sum(axis=1), kind="stable")[:_MAX_EQUAL]
     equal = [Score(name, EQUAL, float(values[i])) for i in common if times[i].sum() > 1]
     return [*equal, *(Score(name, DISTANCE, float(centre)) for centre in centres)]
-
-
-def _feature_value(value: float) -> float:
-    """The value that a feature stands for."""
-    return float(np.copysign(np.inf, value)) if abs(value) > _INFINITE else value

@@ -8,18 +8,7 @@ from typing import Any, Self
 import attrs
 import numpy as np
 
-from arena import (
-    Adversary,
-    Example,
-    InvalidArgument,
-    Moves,
-    Query,
-    Ready,
-    Reply,
-    Sample,
-    Train,
-    Unlabelled,
-)
+from arena import Adversary, Example, InvalidArgument, Moves, Query, Ready, Reply, Sample, Train, Unlabelled
 from audits.search.score import Score
 
 Point = float | tuple[Any, ...]
@@ -101,17 +90,13 @@ class Hand:
     """Figure1: hand over the unlabelled point `point`, `times` times; or once, with `other` in world 1."""
 
     point: Point = attrs.field(converter=as_point)
-    other: Point | None = attrs.field(
-        default=None, converter=lambda other: None if other is None else as_point(other)
-    )
+    other: Point | None = attrs.field(default=None, converter=attrs.converters.optional(as_point))
     times: int = 1
 
     def move(self) -> Unlabelled:
         """The move that the script yields."""
-        x, other = (
-            None if point is None else np.repeat(np.asarray(point)[None], self.times, axis=0)
-            for point in (self.point, self.other)
-        )
+        x = np.repeat(np.asarray(self.point)[None], self.times, axis=0)
+        other = None if self.other is None else np.repeat(np.asarray(self.other)[None], self.times, axis=0)
         return Unlabelled(x, other)
 
 
@@ -153,13 +138,12 @@ class Script(Adversary):
                 value=self.protocol,
                 remedy="Only these have two worlds.",
             )
-        strays = [type(step).__name__ for step in self.steps if not isinstance(step, STEPS[self.protocol])]
-        if strays:
-            raise InvalidArgument(f"{self.protocol} has no such step", value=strays[0])
+        for step in self.steps:
+            if not isinstance(step, STEPS[self.protocol]):
+                raise InvalidArgument(f"{self.protocol} has no such step", value=type(step).__name__)
         if (self.world_0 is None) != (self.protocol == "SpecialRound"):
-            raise InvalidArgument(
-                "a script needs a training set, except under SpecialRound", value=self.world_0
-            )
+            rule = "a script needs a training set, except under SpecialRound"
+            raise InvalidArgument(rule, value=self.world_0)
 
     @property
     def returns_score(self) -> bool:

@@ -60,8 +60,7 @@ def _list_of(items: st.SearchStrategy[T], limit: int) -> st.SearchStrategy[list[
 
 @lru_cache(maxsize=64)
 def points_of(learner: Learner) -> tuple[Point, ...]:
-    """Points to query: `some_points`, and the midpoints between them if points are numbers from an
-    infinite domain."""
+    """Points to query: `some_points`, and midpoints between them if they are from an infinite range."""
     points = [as_point(point) for point in learner.some_points]
     if not learner.point_shape and finite_domain(learner) is None:
         edges = np.unique(learner.some_points)
@@ -147,8 +146,7 @@ def _neighbours(draw: st.DrawFn, learner: Learner) -> tuple[Sample, Sample, tupl
 
 
 def _isolate_first(sample: Sample, run: int) -> Sample:
-    """The same sample with a run of its own for the first example of `run`, since some learners depend on
-    the order."""
+    """The same sample with the first example of `run` on its own, since learners may depend on the order."""
     if sample.counts[run] == 1:
         return sample
     points, labels = (np.insert(array, run, array[run], axis=0) for array in (sample.points, sample.labels))
@@ -165,11 +163,17 @@ def queries(
         return _queries_near(learner, (), limit)
     step = _query(learner, (), limit)
     challenges = _two_different(points_of(learner)).map(lambda two: Challenge(*two))
-    return st.tuples(
-        st.lists(step, max_size=_MAX_STRETCHES),
-        challenges,
-        st.lists(step, min_size=1, max_size=_MAX_STRETCHES),
-    ).map(lambda parts: _shorten_steps([*parts[0], parts[1], *parts[2]], limit))
+    return _stretches_around(challenges, step, _MAX_STRETCHES, limit)
+
+
+def _stretches_around(
+    single: st.SearchStrategy[Step], step: st.SearchStrategy[Step], most: int, limit: int
+) -> st.SearchStrategy[tuple[Step, ...]]:
+    """A step in which the worlds differ, with others before and after it."""
+    before, after = st.lists(step, max_size=most), st.lists(step, min_size=1, max_size=most)
+    return st.tuples(before, single, after).map(
+        lambda parts: _shorten_steps([*parts[0], parts[1], *parts[2]], limit)
+    )
 
 
 @lru_cache(maxsize=512)
@@ -221,8 +225,7 @@ def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.Sea
 
 
 def streams(learner: Learner, *, limit: int = MAX_EXAMPLES) -> st.SearchStrategy[tuple[Step, ...]]:
-    """The steps of a game of SpecialRound with at most `limit` rounds, one of which is special and not the
-    last.
+    """The steps of a game of SpecialRound with at most `limit` rounds, a special one before the last.
 
     One time in three all examples have the same point, and the special example is a mistake in one world
     only, after as many mistakes as may bring a learner that counts them close to a change.
@@ -234,14 +237,9 @@ def streams(learner: Learner, *, limit: int = MAX_EXAMPLES) -> st.SearchStrategy
     shown = st.builds(Show, _sample_from(points), _sample_from([0, 1, WITH, AGAINST]), times)
     examples = [(point, label) for point in points for label in (0, 1)]
     special = _two_different(examples).map(lambda two: Special(*two))
-    anything = st.tuples(
-        st.lists(shown, max_size=_MAX_STRETCHES - 1),
-        special,
-        st.lists(shown, min_size=1, max_size=_MAX_STRETCHES - 1),
-    ).map(lambda parts: _shorten_steps([*parts[0], parts[1], *parts[2]], limit))
-    single_point = st.tuples(
-        _sample_from(points), times, _sample_from([0, 1]), _sample_from([AGAINST, WITH]), times
-    ).map(lambda drawn: _shorten_steps(_single_point_steps(*drawn), limit))
+    anything = _stretches_around(special, shown, _MAX_STRETCHES - 1, limit)
+    parts = st.tuples(_sample_from(points), times, _sample_from([0, 1]), _sample_from([AGAINST, WITH]), times)
+    single_point = parts.map(lambda drawn: _shorten_steps(_single_point_steps(*drawn), limit))
     return st.one_of(anything, anything, single_point)
 
 
@@ -262,9 +260,8 @@ def adversaries(
     protects = learner.claim.protects
     kinds: list[st.SearchStrategy[Script]] = []
     if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
-        kinds = [
-            neighbours(learner).map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))
-        ]
+        pairs = neighbours(learner)
+        kinds = [pairs.map(lambda two: Script(protocol=protocol, world_0=two[0], world_1=two[1]))]
     if protocol == "SpecialRound" and PrivacyUnit.STREAM_EXAMPLE in protects:
         stream = streams(learner, limit=max_rounds or MAX_EXAMPLES)
         kinds = [stream.map(lambda steps: Script(protocol=protocol, steps=steps))]
@@ -292,16 +289,14 @@ def adversaries(
 
 
 def _two_different(items: Sequence[T]) -> st.SearchStrategy[tuple[T, T]]:
-    """Two different items."""
-    places = [(a, b) for a in range(len(items)) for b in range(len(items)) if a != b]
-    return _sample_from(range(len(items))).flatmap(
-        lambda a: _sample_from([b for x, b in places if x == a]).map(lambda b: (items[a], items[b]))
+    places = range(len(items))
+    return _sample_from(places).flatmap(
+        lambda a: _sample_from([b for b in places if b != a]).map(lambda b: (items[a], items[b]))
     )
 
 
 def _shorten_steps(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
-    """The steps with fewer repetitions, so that a game has at most `limit` rounds; equal consecutive steps
-    are joined."""
+    """The steps with fewer repetitions, in at most `limit` rounds; equal consecutive steps are joined."""
     left = limit - len(steps)
     fitting: list[Step] = []
     for step in steps:

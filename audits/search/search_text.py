@@ -38,13 +38,10 @@ def search_json(result: SearchResult, *, source: str | None = None) -> str:
     verdict = None if result.verdict is None else to_data(result.verdict)
     if verdict is not None:
         del verdict["seconds"], verdict["games_per_second"]
+    names = [name for name in attrs.fields_dict(SearchResult) if name not in _SPECIAL]
     data = {
         "learner": result.learner.name,
-        **{
-            name: to_data(getattr(result, name))
-            for name in attrs.fields_dict(SearchResult)
-            if name not in _SPECIAL
-        },
+        **{name: to_data(getattr(result, name)) for name in names},
         "adversary": None if result.adversary is None else _describe_script(result.adversary),
         "verdict": verdict,
         "source": source,
@@ -76,9 +73,8 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         bound = f"ε ≥ {result.verdict.epsilon_lower:.4g} nats at δ = {result.claim.delta:.3g}"
         rows.insert(3, ("certified", f"{bound}, on {result.verdict.games:,} fresh games in each world"))
     if result.rejected:
-        rows.insert(
-            -1, ("declined", f"{result.rejected:,} adversaries that the learner does not play against")
-        )
+        declined = f"{result.rejected:,} adversaries that the learner does not play against"
+        rows.insert(-1, ("declined", declined))
     return rows
 
 
@@ -97,7 +93,6 @@ def _explain(result: SearchResult) -> str:
 
 
 def _transcript(result: SearchResult) -> str:
-    """The smallest game, once in each world."""
     plan = result.plan
     assert plan is not None
     return write_example_games(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)

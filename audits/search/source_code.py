@@ -6,7 +6,6 @@ import math
 import shlex
 import textwrap
 from collections.abc import Iterator
-from typing import Any
 
 import attrs
 import numpy as np
@@ -60,27 +59,23 @@ def replay_command(result: SearchResult, *, learner: str | None = None, file: st
 
 
 def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
-    """The command that plays a plan.
-
-    learner, adversary: the players with their settings as on the command line.
-    """
+    """The command that plays a plan. learner, adversary: with their settings as on the command line."""
     until_refuted = " --until-refuted" if plan.until_refuted else ""
     options = [
+        f"arena audit {learner}",
         f"--against {adversary} --protocol {plan.referee.name}",
         f"--epsilon {plan.epsilon!r} --delta {plan.delta!r} --confidence {plan.confidence!r}",
         f"--games {plan.games}{until_refuted} --seed {plan.seed} --distinguisher {plan.distinguisher}",
         *(["--faults"] if plan.faults else []),
     ]
-    return " \\\n    ".join([f"arena audit {learner}", *options])
+    return " \\\n    ".join(options)
 
 
 def format_script(script: Script, *, about: str) -> str:
     """A script as a Python file; `about`: the docstring of its class."""
     body = textwrap.indent("\n".join(_body(script)), _INDENT)
-    used = [*_move_names(script), "Sample"] if script.world_0 is not None else _move_names(script)
     settings = f'rounds: int = setting({script.rounds}, help="T, of the game below")'
     online = script.protocol == "SpecialRound"
-    names = sorted({"Adversary", "Moves", *used, *(["setting"] if online else [])}, key=_import_order)
     opening = 'r"""' if "\\" in about else '"""'
     closing = '\n"""' if "\n" in about else '"""'
     return "\n".join(
@@ -90,7 +85,7 @@ def format_script(script: Script, *, about: str) -> str:
             "import attrs",
             "import numpy as np",
             "",
-            f"from arena import {', '.join(names)}",
+            f"from arena import {', '.join(_imported_names(script))}",
             "",
             "",
             "@attrs.frozen",
@@ -121,14 +116,11 @@ def _docstring(result: SearchResult, learner: str, file: str) -> str:
     return "\n".join([*textwrap.wrap(summary, _WIDTH - 8), "", "Replay it:", "", command])
 
 
-def _import_order(name: str) -> tuple[bool, str]:
-    return name.islower(), name
-
-
-def _move_names(script: Script) -> list[str]:
+def _imported_names(script: Script) -> list[str]:
     if script.protocol == "SpecialRound":
-        return ["Ready", "Example"]
-    return ["Train", *["Query"] * bool(script.steps), *["Unlabelled"] * bool(script.handed)]
+        return ["Adversary", "Example", "Moves", "Ready", "setting"]
+    queries, points = ["Query"] * bool(script.steps), ["Unlabelled"] * bool(script.handed)
+    return ["Adversary", "Moves", *queries, "Sample", "Train", *points]
 
 
 # --- the game ---------------------------------------------------------------------------------------------
@@ -171,33 +163,30 @@ def _hand_line(hand: Hand) -> str:
 
 def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator[str]:
     """A step repeated `times` times, after `before` rounds."""
-    move, note = _move_expression(step, first=before == 0)
-    lines = [
-        f"{'reply = ' if use.keeps(before + times) else ''}yield {move}{note}",
-        *use.after(before + times),
-    ]
+    keeps = "reply = " if use.keeps(before + times) else ""
+    lines = [f"{keeps}yield {_move_expression(step, first=before == 0)}", *use.after(before + times)]
     if times > 1:
         yield f"for _ in range({times}):"
     yield from (f"    {line}" if times > 1 else line for line in lines)
 
 
-def _move_expression(step: Step, *, first: bool) -> tuple[str, str]:
-    """The move, and a comment."""
+def _move_expression(step: Step, *, first: bool) -> str:
+    """The move, perhaps with a comment."""
     if isinstance(step, Challenge):
         query = f"Query({_point(step.world_0)}, {_point(step.world_1)})"
-        return query, "  # world 0, world 1: the label is withheld"
+        return f"{query}  # world 0, world 1: the label is withheld"
     if isinstance(step, Special):
         (x, y), (other_x, other_y) = step.world_0, step.world_1
-        return f"Example({_point(x)}, {y}, {_point(other_x)}, {other_y})", "  # world 0, world 1"
+        return f"Example({_point(x)}, {y}, {_point(other_x)}, {other_y})  # world 0, world 1"
     if isinstance(step, Follow):
         # Before the first answer, the last answer was not 1.
-        return f"Query({_point(step.zero) if first else _follow_point(step)})", ""
+        return f"Query({_point(step.zero) if first else _follow_point(step)})"
     if isinstance(step, Ask):
-        return f"Query({_point(step.point)})", ""
+        return f"Query({_point(step.point)})"
     assert isinstance(step, Show)
     point, predicted = _point(step.point), f"reply.hypothesis({_point(step.point)})"
-    label = predicted if step.label == WITH else f"~{predicted}" if step.label == AGAINST else str(step.label)
-    return f"Example({point}, {label})", ""
+    labels: dict[int | str, str] = {WITH: predicted, AGAINST: f"~{predicted}"}
+    return f"Example({point}, {labels.get(step.label, step.label)})"
 
 
 def _follow_point(step: Follow) -> str:
@@ -252,13 +241,12 @@ class _ReplyUse:
                 result=_form_expression("count", score),
             )
         scored, expression = _reply_expression(score, last)
+        weights = _assignment("weights", "[", list(map(repr, score.weights)), "]") if score.weights else ()
         direct = scored == last and score.feature in ("halted", f"answer {last}")
         return attrs.evolve(
             plain,
             singles=plain.singles if direct else plain.singles | {scored},
-            before=tuple(_assignment("weights", "[", [repr(weight) for weight in score.weights], "]"))
-            if score.weights
-            else (),
+            before=tuple(weights),
             scored=scored,
             assignment="" if direct else f"seen = {expression}",
             result=_form_expression(expression if direct else "seen", score),
@@ -309,13 +297,12 @@ def _reply_expression(score: Score, last: int) -> tuple[int, str]:
 
 
 def _form_expression(expression: str, score: Score) -> str:
-    text = expression
     if score.form == DISTANCE:
-        text = f"np.abs({expression} - {_number(score.centre)})"
+        expression = f"np.abs({expression} - {_number(score.centre)})"
     elif score.form == EQUAL:
-        text = f"{expression} == {_number(score.centre)}"
-        return f"-1.0 * ({text})" if score.sign < 0 else text
-    return f"-1.0 * {text}" if score.sign < 0 else text
+        expression = f"{expression} == {_number(score.centre)}"
+        return f"-1.0 * ({expression})" if score.sign < 0 else expression
+    return f"-1.0 * {expression}" if score.sign < 0 else expression
 
 
 def _number(value: float) -> str:
@@ -325,15 +312,10 @@ def _number(value: float) -> str:
 
 
 def _point(point: Point) -> str:
-    return repr(_as_lists(point))
-
-
-def _as_lists(point: Point) -> Any:
-    return [_as_lists(part) for part in point] if isinstance(point, tuple) else point
+    return f"[{', '.join(map(_point, point))}]" if isinstance(point, tuple) else repr(point)
 
 
 def _sample(name: str, sample: Sample) -> list[str]:
-    """The assignment of a sample to a variable."""
     counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
     points = ", ".join(_point(as_point(point)) for point in sample.points)
     parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]

@@ -69,21 +69,16 @@ class Band:
     def of(cls, counts: CountBounds, *, confidence: float) -> Band:
         """The band for these counts; all its limits hold with probability at least `confidence`."""
         limits = simultaneous_limits(counts.pairs, (1.0 - confidence) / 2)
-        return cls(
-            counts.pairs,
-            counts.events,
-            (counts.least + counts.most) / (2 * counts.pairs),
-            limits.below(counts.least),
-            limits.above(counts.most),
-        )
+        estimate = (counts.least + counts.most) / (2 * counts.pairs)
+        lower, upper = limits.below(counts.least), limits.above(counts.most)
+        return cls(counts.pairs, counts.events, estimate, lower, upper)
 
     def epsilon(self, delta: float) -> float:
         """The certified ε at δ in nats, at least 0: every smaller ε is false."""
         return float(self.epsilons(np.array([delta]))[0])
 
     def best_event(self, delta: float) -> tuple[Event, int] | None:
-        """The event that attains `epsilon(delta)` and the world where it occurs more often; None if the bound
-        is 0."""
+        """The event that attains `epsilon(delta)` and the world where it is more frequent; None at 0."""
         ratio = (self.lower - delta) / self.upper[::-1]
         if not (ratio > 1).any():
             return None
@@ -106,22 +101,21 @@ class Band:
         return RefutedRegion(deltas, self.epsilons(deltas), epsilons, self.deltas(epsilons))
 
     def errors(self) -> tuple[np.ndarray, np.ndarray]:
-        """Upper limits (2k,) on the type I and type II errors of the tests that decide for world 1 on an
-        event."""
-        return self.upper[0], np.roll(self.upper[1], len(self.events) // 2)
+        """Upper limits (2k,) on the type I and type II errors of deciding for world 1 on each event."""
+        return self._errors(self.upper)
+
+    def _errors(self, probabilities: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+        return probabilities[0], np.roll(probabilities[1], len(self.events) // 2)
 
     def trade_off(self, *, epsilon: float | None = None, delta: float = 0.0) -> TradeOffCurves:
         """Curves for a plot, with the trade-off function of the claim (ε in nats, δ) if there is one."""
-        alpha = ALPHAS
+        alpha, allowed = ALPHAS, None
         if epsilon is not None:
-            alpha = np.union1d(alpha, _kinks(epsilon, delta))
-        errors = (self.estimate[0], np.roll(self.estimate[1], len(self.events) // 2))
-        return TradeOffCurves(
-            alpha=alpha,
-            estimate=_convex_hull(*errors, at=alpha),
-            upper=_convex_hull(*self.errors(), at=alpha),
-            allowed=None if epsilon is None else trade_off_of_claim(alpha, epsilon=epsilon, delta=delta),
-        )
+            kink = math.exp(-epsilon) / (1.0 + math.exp(-epsilon))
+            alpha = np.union1d(alpha, (1.0 - delta) * np.array([kink, 1.0]))
+            allowed = trade_off_of_claim(alpha, epsilon=epsilon, delta=delta)
+        estimate, upper = (_convex_hull(*self._errors(p), at=alpha) for p in (self.estimate, self.upper))
+        return TradeOffCurves(alpha, estimate, upper, allowed)
 
 
 class BandEstimator:
@@ -157,8 +151,7 @@ class BandEstimator:
 
 
 def separation_band(*, games: int, confidence: float) -> Band:
-    """The band of scores that separate the worlds perfectly: the most that a band of so many games can
-    certify."""
+    """The band of scores that separate the worlds perfectly: the most that so many games can certify."""
     counts = CountBounds.exact(games, np.array([1.0]), np.array([[games], [0]]))
     return Band.of(counts, confidence=confidence)
 
@@ -168,10 +161,6 @@ def trade_off_of_claim(alpha: np.ndarray, *, epsilon: float, delta: float) -> np
     steep = 1.0 - delta - np.exp(min(epsilon, 700.0)) * alpha
     flat = math.exp(-epsilon) * (1.0 - delta - alpha)
     return np.maximum(0.0, np.maximum(steep, flat))
-
-
-def _kinks(epsilon: float, delta: float) -> np.ndarray:
-    return (1.0 - delta) * np.array([math.exp(-epsilon) / (1.0 + math.exp(-epsilon)), 1.0])
 
 
 def _convex_hull(alpha: np.ndarray, beta: np.ndarray, *, at: np.ndarray) -> np.ndarray:

@@ -27,8 +27,7 @@ def next_choice(pairs: int) -> int:
 
 
 def single_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
-    """Return r of a pair per unit of stake x = λ (e^ε + δ) in one direction; the pair multiplies the wealth
-    by 1 + x r.
+    """Return r of a pair per unit of stake x = λ (e^ε + δ) in one direction: it multiplies wealth by 1 + x r.
 
     Cells: only the game of the world that gains is in the event; only the other game; both; neither. The
         formula uses 1 / (e^ε + δ), which does not overflow.
@@ -43,8 +42,7 @@ def single_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
 def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
     """Return of a pair per unit of stake x = 2 λ (e^ε + δ) on both directions at once.
 
-    Cells are those of `Events.count_cells`: the first event gains in world 1 and loses in world 0, the second
-    the other way round.
+    Cells are those of `Events.count_cells`: the first event gains in world 1, the second in world 0.
 
     Shapes: epsilon (G,); result (16, G), at least −1.
     """
@@ -52,9 +50,8 @@ def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
     in_0, in_1 = np.divmod(np.arange(16), 4)
     gains = (in_1 & 1) + (in_0 >> 1)
     losses = (in_0 & 1) + (in_1 >> 1)
-    return np.asarray(
-        ((gains[:, None] - 2 * delta) * shrink - losses[:, None]) / (2.0 * (1.0 + delta * shrink))
-    )
+    net = (gains[:, None] - 2 * delta) * shrink - losses[:, None]
+    return np.asarray(net / (2.0 * (1.0 + delta * shrink)))
 
 
 @attrs.frozen(eq=False)
@@ -89,13 +86,11 @@ def choose_bets(
     recent: Iterable[PairCounts],
     rejected: int,
 ) -> Bets | None:
-    """The bets with the largest expected log growth if future games resemble those so far; None if all scores
-    are equal.
+    """The bets of the largest expected log growth if games stay as they were; None if all scores are equal.
 
     Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
-    than that half game. The dependence between the games of a pair is estimated from the recent blocks.
-    Events are compared at every tenth ε and used up to the next; stakes are set at each ε. The first
-    `rejected` ε need no bets.
+    than that half game. Events are compared at every tenth ε and used up to the next; stakes are set at each
+    ε. The first `rejected` ε need no bets. recent: blocks that show how the games of a pair depend.
 
     Shapes: returns (4, G) and double (16, G), as `single_returns` and `double_returns` give them.
     """
@@ -124,19 +119,11 @@ def choose_bets(
     log_double = np.zeros_like(double)
     odds = double[:, staked]
     log_double[:, staked] = np.log1p(best_stake(chances[couple[staked]].T, odds, max_stake) * odds)
-    return Bets(
-        events=events,
-        event=event,
-        log_factors=np.log1p(stake * returns[:, None, :]),
-        couples=couples,
-        couple=couple,
-        log_double=log_double,
-    )
+    return Bets(events, event, np.log1p(stake * returns[:, None, :]), couples, couple, log_double)
 
 
 def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct couples of events (C, 2) at which a direction pays, the couple of each ε (G,), and these
-    ε."""
+    """The distinct couples (C, 2) of events where a direction pays, the couple of each ε (G,), these ε."""
     staked = np.flatnonzero(pays)
     couple = np.zeros(event.shape[1], np.intp)
     couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)
@@ -160,8 +147,7 @@ def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarr
 
 
 def overlap_chances(events: Events, recent: Iterable[PairCounts], chances: np.ndarray) -> np.ndarray:
-    """(K,): the estimated probability that both games of a pair are in an event, given its probabilities (2,
-    K).
+    """(K,): the estimated probability that both games of a pair are in an event of probabilities (2, K).
 
     It is estimated by the share of the rarer event that meets the other one among the recent pairs. One pair
     is added in which both games are independent, so that no cell gets probability 0 or 1.
@@ -210,8 +196,7 @@ def best_stake(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> np
 
 
 def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> tuple[np.ndarray, np.ndarray]:
-    """The stake x in [0, max_stake] that maximises the growth Σ_c p_c log(1 + x r_c), and that growth, by
-    Newton's method.
+    """The stake x in [0, max_stake] of the largest growth Σ_c p_c log(1 + x r_c), and that growth, by Newton.
 
     Only the first cell may have a positive return. Where no stake grows, the stake is 0 and the slope at 0 is
     returned as the growth, so that the largest growth belongs to the event that comes closest to paying.
@@ -240,7 +225,6 @@ def kelly_stakes(chances: np.ndarray, returns: np.ndarray, max_stake: float) -> 
 
 
 def _stake_above(gain: np.ndarray, gives: np.ndarray, loses: np.ndarray, chance: np.ndarray) -> np.ndarray:
-    """A starting point above the optimal stake: the least of three, for the first loss, the first two, and
-    all losses."""
+    """A starting point above the optimal stake: the least of those for one loss, two, and all losses."""
     lost, total = np.cumsum(loses, axis=0), np.cumsum(chance, axis=0)
     return np.asarray(((gain * gives - lost) * total / (lost * gives * (gain + total))).min(axis=0))

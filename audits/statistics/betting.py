@@ -34,8 +34,7 @@ class Betting:
     epsilon_claim: the ε under test in nats; None computes the bound only.
     epsilon_max: the end of the grid of ε in nats, at most 100.
 
-    Attributes: grid (G,), the values of ε in nats; threshold, the log wealth log(1/a) at which a hypothesis
-        is rejected.
+    Attributes: grid (G,), the values of ε in nats; threshold, the log wealth log(1/a) that rejects an ε.
 
     Raises: InvalidArgument.
     """
@@ -80,10 +79,9 @@ class Betting:
             self._choose_bets()
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
-        """Continue with another distinguisher. The wealth is kept.
+        """Continue with another distinguisher and the same wealth.
 
-        blocks: the scores that the new distinguisher gives to earlier blocks. Bets are chosen from these; all
-            other scores are forgotten.
+        blocks: the scores that it gives to earlier blocks. Bets are chosen from these alone.
         """
         self._histogram = ScoreHistogram()
         self._recent.clear()
@@ -132,8 +130,7 @@ class Betting:
     def log_evidence(self) -> float:
         """The evidence against the claim in nats; 0 without a claim. The claim is refuted at `threshold`.
 
-        This is the highest log wealth so far against the claim's ε or, if that is less, against a smaller ε
-        of the grid.
+        The highest log wealth so far against the claim's ε or, if less, a smaller ε of the grid.
         """
         return 0.0 if self._claim is None else float(self._evidence()[self._claim])
 

@@ -1,5 +1,4 @@
-"""Ceiling of an audit: the bound that the betting test certifies if every pair of scores separates the
-worlds.
+"""Ceiling of an audit: the bound that the betting test certifies if every score separates the worlds.
 
 Derivation: docs/proofs/betting.md.
 """
@@ -16,11 +15,7 @@ from audits.statistics.score_pairs import PairCounts
 
 
 def ceiling(
-    block_sizes: Iterable[int],
-    *,
-    delta: float,
-    confidence: float,
-    epsilon_max: float = EPSILON_MAX,
+    block_sizes: Iterable[int], *, delta: float, confidence: float, epsilon_max: float = EPSILON_MAX
 ) -> float:
     """The bound in nats that `Betting` certifies from perfectly separated scores in blocks of these sizes."""
     bounds = ceilings(block_sizes, delta=delta, confidence=confidence, epsilon_max=epsilon_max)
@@ -66,7 +61,6 @@ def _pairs_between_choices(ends: np.ndarray) -> Iterator[int]:
 
 
 def _recent_starts(ends: np.ndarray, choices: np.ndarray) -> np.ndarray:
-    """For each of `choices`, the start of the shortest run of blocks that ends there and holds `RECENT_PAIRS`
-    pairs, or 0."""
+    """For each of `choices`, the start of the fewest blocks to it that hold `RECENT_PAIRS` pairs, or 0."""
     starts = np.concatenate([[0], ends])
     return starts[np.searchsorted(starts, np.maximum(choices - RECENT_PAIRS, 0), side="right") - 1]

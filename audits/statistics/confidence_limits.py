@@ -21,10 +21,9 @@ _MAX_DIRECT = 1 << 21  # multiplications above which a convolution is faster by 
 
 
 def clopper_pearson(counts: np.ndarray, pairs: int, level: float) -> tuple[np.ndarray, np.ndarray]:
-    """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts (any shape) among
-    `pairs` games.
+    """The lower and upper Clopper–Pearson limits, each at one-sided `level`, for counts among `pairs` games.
 
-    Counts need not be integers, so that expected counts may be used.
+    Counts of any shape; they need not be integers, so that expected counts may be used.
     """
     from scipy.special import betainccinv, betaincinv  # slow to import
 
@@ -60,10 +59,8 @@ class SimultaneousLimits:
 def simultaneous_limits(pairs: int, error: float) -> SimultaneousLimits:
     """The limits at all thresholds of one world, which hold together with probability at least 1 − error.
 
-    Source: Berk and Jones (1979), with equal local levels. The result is cached; the search for the level
-        takes longer the more pairs there are.
-
-    Raises: InvalidArgument.
+    The result is cached, since the search for the level takes longer the more pairs there are.
+    Source: Berk and Jones (1979), with equal local levels. Raises: InvalidArgument.
     """
     check_value("pairs", pairs, at_least(1))
     check_value("error", error, more_than(0), less_than(1))
@@ -117,8 +114,7 @@ def _limits_at_level(pairs: int, index: np.ndarray, level: float) -> Simultaneou
 def _find_local_level(pairs: int, index: np.ndarray, error: float) -> float:
     """The largest level, to within `_SLACK`, at which the limits are left with probability at most `error`.
 
-    It is found by the secant method on the logarithms of level and probability, which are nearly
-    proportional.
+    The secant method on the logarithms of level and probability, which are nearly proportional.
     """
     smallest, largest = error / (2 * len(index)), error / 2  # a union bound, and a single index
     if error < _SMALLEST_ERROR:

@@ -1,12 +1,9 @@
 """All estimators side by side, updated with the same blocks and read after the same number of games.
 
-Each row is right with the stated confidence by itself. The rows of the band, its region and its trade-off
-curve are right together; no two of the other rows are. Quoting the largest of several rows amounts to several
-tests, so choose the row to quote before the games.
-
-`Betting` may be inspected after every block. Everything else holds at the number of games fixed beforehand,
-and no figure is given at any other number. A run that might have stopped early but did not may quote these
-figures: withholding a figure sometimes does not make it wrong more often.
+Each row is right with the stated confidence by itself; those of the band are right together with its region
+and its trade-off curve. Quoting the largest of several rows amounts to several tests, so choose the row to
+quote before the games. `Betting` may be inspected after every block. Everything else holds at the number of
+games fixed beforehand, also in a run that might have stopped early but did not.
 """
 
 from __future__ import annotations
@@ -18,22 +15,10 @@ import attrs
 import numpy as np
 
 from arena.settings import at_least, at_most, check_value
-from audits.statistics.bands import (
-    DELTAS,
-    EPSILONS,
-    Band,
-    BandEstimator,
-    RefutedRegion,
-    TradeOffCurves,
-    separation_band,
-)
+from audits.statistics import bands, gaussian_dp
+from audits.statistics.bands import Band, BandEstimator, RefutedRegion, TradeOffCurves
 from audits.statistics.confidence_limits import clopper_pearson
-from audits.statistics.gaussian_dp import (
-    HeldOutGaussianEstimator,
-    epsilon_if_gaussian,
-    mu_lower,
-    mu_lower_of_band,
-)
+from audits.statistics.gaussian_dp import HeldOutGaussianEstimator, mu_lower
 from audits.statistics.score_pairs import PairCounts
 
 _SYMBOLS = {"epsilon": "ε", "delta": "δ", "mu": "μ"}
@@ -92,12 +77,7 @@ class Estimates:
 
 @attrs.define(eq=False)
 class FixedSizeEstimators:
-    """The estimators that hold at a number of games fixed beforehand: the band, and GDP at one event.
-
-    estimators = FixedSizeEstimators.of(delta=0.0, confidence=0.95, games=plan.games, claim=1.0)
-    estimators.update(block)  # every block, in the order of the plan
-    estimators.result(betting=betting.epsilon_lower, held_out=held_out.epsilon_lower).table()
-    """
+    """The estimators that hold at a number of games fixed beforehand: the band, and GDP at one event."""
 
     delta: float
     confidence: float
@@ -113,7 +93,6 @@ class FixedSizeEstimators:
         """Estimators for `games` pairs at δ; claim: the ε under test in nats, if any.
 
         GDP at one event chooses the event on the first fifth of the pairs, as the held-out bound on ε does.
-
         Raises: InvalidArgument.
         """
         check_value("delta", delta, at_least(0), at_most(1))
@@ -136,8 +115,8 @@ class FixedSizeEstimators:
         band = self.band.result()
         region = trade_off = None
         if band is not None:
-            epsilons = EPSILONS if self.claim is None else np.union1d(EPSILONS, [self.claim])
-            region = band.region(np.union1d(DELTAS, [self.delta]), epsilons)
+            epsilons = bands.EPSILONS if self.claim is None else np.union1d(bands.EPSILONS, [self.claim])
+            region = band.region(np.union1d(bands.DELTAS, [self.delta]), epsilons)
             trade_off = band.trade_off(epsilon=self.claim, delta=self.delta)
         return Estimates(
             pairs=self.band.pairs,
@@ -150,7 +129,7 @@ class FixedSizeEstimators:
                 _epsilon_row("one event", held_out),
                 *self._band_rows(band),
                 *self._gdp_rows("GDP, one event", *self._mu_of_one_event()),
-                *self._gdp_rows("GDP, band", *self._read_band(band, mu_lower_of_band)),
+                *self._gdp_rows("GDP, band", *self._read_band(band, gaussian_dp.mu_lower_of_band)),
             ),
             region=region,
             trade_off=trade_off,
@@ -169,7 +148,7 @@ class FixedSizeEstimators:
     def _gdp_rows(self, method: str, mu: float | None, reason: str) -> list[Estimate]:
         """The certified μ, and the ε of a Gaussian mechanism with this μ."""
         rows = [Estimate(method=method, quantity="mu", value=mu, reason=reason)]
-        epsilon = None if mu is None else epsilon_if_gaussian(self.delta, mu)
+        epsilon = None if mu is None else gaussian_dp.epsilon_if_gaussian(self.delta, mu)
         note = "not certified: assumes a Gaussian mechanism with exactly this μ"
         if epsilon is None:
             note = reason
@@ -185,7 +164,7 @@ class FixedSizeEstimators:
         value = read(band)
         if value > 0:
             return value, ""
-        attainable = read(separation_band(games=self.games, confidence=self.confidence))
+        attainable = read(bands.separation_band(games=self.games, confidence=self.confidence))
         return value, _NOTHING_CERTIFIED if attainable > 0 else _TOO_FEW
 
     def _mu_of_one_event(self) -> tuple[float | None, str]:

@@ -26,8 +26,7 @@ def gaussian_trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:
 
 
 def mu_lower(upper0: np.ndarray, lower1: np.ndarray) -> np.ndarray:
-    """The least μ ≥ 0 of a mechanism with an event of probability at most `upper0` in world 0 and at least
-    `lower1` in world 1.
+    """The least μ ≥ 0 if an event has probability at most `upper0` in world 0, at least `lower1` in world 1.
 
     Any shape; `upper0` above 0 and `lower1` below 1.
     """
@@ -57,9 +56,7 @@ def delta_if_gaussian(epsilon: float, mu: float) -> float:
 def epsilon_if_gaussian(delta: float, mu: float) -> float:
     """The ε in nats at δ of the Gaussian mechanism with this μ; infinite at δ = 0 unless μ = 0.
 
-    It says nothing about other mechanisms with this bound on μ.
-
-    Raises: InvalidArgument.
+    It says nothing about other mechanisms with this bound on μ. Raises: InvalidArgument.
     """
     from scipy.optimize import brentq  # slow to import
 
@@ -97,8 +94,7 @@ class HeldOutGaussianEstimator:
     """A lower confidence bound on μ from one event, at a number of games fixed beforehand.
 
     confidence: the probability, at least, that the bound does not exceed the true μ.
-    choose_pairs: the event is chosen on the first blocks that hold at least so many pairs; later blocks are
-        counted.
+    choose_pairs: the event is chosen on the first blocks of so many pairs; later blocks are counted.
     held_out_pairs: the expected number of pairs that follow; a wrong guess costs power, never validity.
 
     Raises: InvalidArgument.
@@ -135,14 +131,9 @@ class HeldOutGaussianEstimator:
             return None
         lower, upper = clopper_pearson(self._hits, self._pairs, self._level)
         _, misses = clopper_pearson(self._pairs - self._hits, self._pairs, self._level)
-        return GaussianBound(
-            mu_lower=float(mu_lower(upper[0], lower[1])),
-            event=self._event,
-            pairs=self._pairs,
-            hits=(int(self._hits[0]), int(self._hits[1])),
-            alpha_upper=float(upper[0]),
-            beta_upper=float(misses[1]),
-        )
+        hits = (int(self._hits[0]), int(self._hits[1]))
+        mu, alpha, beta = float(mu_lower(upper[0], lower[1])), float(upper[0]), float(misses[1])
+        return GaussianBound(mu, self._event, self._pairs, hits, alpha, beta)
 
     def _choose(self) -> Event:
         """The event with the largest bound, if future games resemble those so far."""

@@ -43,8 +43,8 @@ class HeldOutEstimator:
     confidence: the probability, at least, that the bound does not exceed the true ε.
     choose_pairs: the event is chosen on the first blocks that hold at least so many pairs together, but not
         on all blocks if there is more than one.
-    held_out_pairs: the expected number of pairs that follow, which determines how rare an event is worth
-        choosing; default: as many as chose it. A wrong guess costs power, never validity.
+    held_out_pairs: the expected number of pairs that follow; default: as many as chose the event. A wrong
+        guess costs power, never validity.
 
     Raises: InvalidArgument.
     """
@@ -98,15 +98,8 @@ class HeldOutEstimator:
         lower, upper = clopper_pearson(np.array(tally.hits), tally.pairs, self._level)
         p_lower, q_upper = float(lower[tally.world]), float(upper[1 - tally.world])
         ratio = (p_lower - self._delta) / q_upper
-        return HeldOutBound(
-            epsilon_lower=math.log(max(ratio, 1.0)),
-            event=tally.event,
-            world=tally.world,
-            pairs=tally.pairs,
-            hits=tally.hits,
-            p_lower=p_lower,
-            q_upper=q_upper,
-        )
+        epsilon = math.log(max(ratio, 1.0))
+        return HeldOutBound(epsilon, tally.event, tally.world, tally.pairs, tally.hits, p_lower, q_upper)
 
     def _choose(self) -> _Tally:
         """The event and direction with the largest bound, if future games resemble those so far."""

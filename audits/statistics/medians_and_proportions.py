@@ -28,9 +28,9 @@ class MedianAndMean:
         return cls(median=float(limits.values[0]), lower=lower, upper=upper, mean=float(figures.mean()))
 
     def __str__(self) -> str:
-        return (
-            f"{self.median:.4f} ({self.lower:.4f} to {self.upper:.4f})" if np.isfinite(self.median) else "?"
-        )
+        if np.isnan(self.median):
+            return "?"
+        return f"{self.median:.4f} ({self.lower:.4f} to {self.upper:.4f})"
 
 
 @attrs.frozen(kw_only=True)

@@ -6,6 +6,7 @@ Derivation: docs/proofs/quantiles.md.
 from __future__ import annotations
 
 import math
+from functools import lru_cache
 
 import attrs
 import numpy as np
@@ -24,9 +25,9 @@ class Quantile:
     upper: np.ndarray
 
 
+@lru_cache(maxsize=64)
 def limit_ranks(games: int, q: float, level: float) -> tuple[int, int]:
-    """The ranks (r, s) of the order statistics that are limits at one-sided `level`; 0 and n + 1 where there
-    is none."""
+    """The ranks (r, s) of the order statistics that are limits at one-sided `level`; 0, n + 1 for none."""
     from scipy.stats import binom  # slow to import
 
     low, high = int(binom.ppf(level, games, q)), int(binom.isf(level, games, q)) + 1
@@ -56,9 +57,7 @@ def quantile(ordered: np.ndarray, q: float, level: float) -> Quantile:
 def lower_limit_of_mean(values: np.ndarray, minimum: float, error: float) -> float:
     """A lower limit on the mean, which holds with probability at least 1 − error.
 
-    Source: Anderson (1969).
-
-    Shapes: values (n,), of n games, none below `minimum`.
+    Shapes: values (n,), of n games, none below `minimum`. Source: Anderson (1969).
     """
     games = len(values)
     above = 1 - np.arange(games) / games - math.sqrt(math.log(1 / min(error, 0.5)) / (2 * games))

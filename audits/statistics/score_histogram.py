@@ -16,13 +16,10 @@ class ScoreHistogram:
     """A histogram that remembers the scores of earlier blocks, from which events are chosen.
 
     Bin i holds the scores from edge i up to edge i + 1. While few distinct scores occur, every score is an
-    edge and the counts are exact. Afterwards the weight of a bin limits its width. The weight is the bin's
-    share of all scores at least as far out, summed over both worlds, so bins are narrow relative to the tail
-    beyond them. A score becomes an edge only where a bin has gathered too much weight, and an edge is removed
-    only where its two bins are light together.
-
-    An edge that stays has exact counts from then on. A new edge counts the earlier scores of its bin as below
-    it. Moving edges with every block would average that error out within a block but let it accumulate.
+    edge and the counts are exact. Afterwards the weight of a bin limits its width: its share of all scores at
+    least as far out, summed over both worlds. A score becomes an edge only where a bin has gathered too much
+    weight, and an edge is removed only where its two bins are light together, since a new edge counts the
+    earlier scores of its bin as below it.
     """
 
     def __init__(self) -> None:
@@ -53,8 +50,7 @@ class ScoreHistogram:
         self._edges, self._mass = edges, mass
 
     def events(self, *, candidates: int = MAX_CANDIDATES) -> tuple[Events, np.ndarray]:
-        """The events of at most `candidates` thresholds, and the number of games (2, 2k) of each world in
-        them.
+        """The events of at most `candidates` thresholds, and the games (2, 2k) of each world in them.
 
         There are no events if all scores are equal.
         """
@@ -65,11 +61,9 @@ class ScoreHistogram:
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
 
     def predict_counts(self, pairs: int) -> tuple[Events, np.ndarray]:
-        """The events, and the number of games (2, 2k) of each world to expect in them among `pairs` further
-        pairs.
+        """The events, and the games (2, 2k) of each world to expect in them among `pairs` further pairs.
 
-        Half a game is added to each count, so that an event that never occurred in one world is not taken to
-        be impossible.
+        Half a game is added to each count, since an event that never occurred need not be impossible.
         """
         events, counts = self.events()
         return events, pairs * (counts + 0.5) / (self.pairs + 1)
@@ -96,8 +90,7 @@ def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
 def _choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
     """Indices (at most `limit`, sorted, never 0) of the edges that are most useful as thresholds.
 
-    In each world these are the edges that cut off 1, 2, 4, ... scores (or a finer geometric sequence) from
-    either end, and edges evenly spaced in rank.
+    In each world these cut off geometrically growing numbers of scores from either end, or are even in rank.
     """
     each = limit // (3 * len(mass))
     last = mass.shape[1] - 1

@@ -35,9 +35,7 @@ class PairCounts:
     def of(cls, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None) -> PairCounts:
         """Count the pairs (world0[j], world1[j]). Scores may be infinite but not NaN.
 
-        times: (n,) integers, how often each pair occurred; default: once.
-
-        Raises: InvalidArgument.
+        times: (n,) integers, how often each pair occurred; default: once. Raises: InvalidArgument.
         """
         pairs = np.column_stack([world0, world1]).astype(np.float64)
         if np.isnan(pairs).any():
@@ -50,8 +48,7 @@ class PairCounts:
 
     @classmethod
     def of_levels(cls, levels: np.ndarray, world0: np.ndarray, world1: np.ndarray) -> PairCounts:
-        """Count the pairs (levels[world0[j]], levels[world1[j]]); much faster than `of` for few distinct
-        scores.
+        """Count the pairs (levels[world0[j]], levels[world1[j]]); much faster than `of` for few levels.
 
         Shapes: levels (k,), increasing; world0, world1 (n,), integers below k.
         """
@@ -69,9 +66,8 @@ class PairCounts:
         """A compact, canonical encoding."""
         head = struct.pack("<q", len(self.counts))
         body = self.scores.astype("<f8").tobytes() + self.counts.astype("<i8").tobytes()
-        return zlib.compress(
-            head + body, level=_COMPRESSED if len(self.counts) <= _MAX_COMPRESSED else _UNCOMPRESSED
-        )
+        level = _COMPRESSED if len(self.counts) <= _MAX_COMPRESSED else _UNCOMPRESSED
+        return zlib.compress(head + body, level=level)
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:

@@ -33,12 +33,9 @@ class CountBounds:
     @classmethod
     def between(cls, pairs: int, thresholds: np.ndarray, least: np.ndarray, most: np.ndarray) -> CountBounds:
         """From bounds (2, k) on the number of scores below each threshold (k,)."""
-        return cls(
-            pairs,
-            Events(thresholds),
-            np.concatenate([pairs - most, least], axis=1),
-            np.concatenate([pairs - least, most], axis=1),
-        )
+        at_least = np.concatenate([pairs - most, least], axis=1)
+        at_most = np.concatenate([pairs - least, most], axis=1)
+        return cls(pairs, Events(thresholds), at_least, at_most)
 
 
 class ThresholdCounter:
@@ -75,9 +72,8 @@ class ThresholdCounter:
         return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
 
     def _count_bounds_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What earlier games imply at new edges, which include the old ones: bounds (2, k) on the scores
-        below each edge, and the largest possible score (k,) in each bin, counting edges as scores of the
-        coming block."""
+        """What earlier games imply at new edges, which include the old ones and are scores of the new block:
+        bounds (2, k) on the scores below each edge, and the largest possible score (k,) in each bin."""
         nothing, everything = np.zeros((2, 1), dtype=np.int64), np.full((2, 1), self.pairs)
         least = np.concatenate([nothing, self._least, everything], axis=1)
         most = np.concatenate([self._most, everything], axis=1)
@@ -87,8 +83,5 @@ class ThresholdCounter:
         with np.errstate(over="ignore"):  # the number below the least finite one is -inf, as intended
             before_next = np.append(np.nextafter(edges[1:], -np.inf), np.inf)
         top = np.minimum(tops[bin_of], before_next)
-        return (
-            least[:, bin_of + cleared],
-            most[:, np.searchsorted(self._edges, edges, side="left")],
-            np.maximum(edges, top),
-        )
+        below = np.searchsorted(self._edges, edges, side="left")
+        return least[:, bin_of + cleared], most[:, below], np.maximum(edges, top)

@@ -66,17 +66,12 @@ class Events:
         """Count the block's games in every event."""
         columns = (*block.scores.T, block.scores.min(axis=1))
         upper0, upper1, upper_both = (_at_least(self.thresholds, values, block.counts) for values in columns)
-        pairs = block.pairs
-        upper = np.stack([upper0, upper1])
-        return EventCounts(
-            pairs,
-            np.concatenate([upper, pairs - upper], axis=1),
-            np.concatenate([upper_both, pairs - upper0 - upper1 + upper_both]),
-        )
+        pairs, upper = block.pairs, np.stack([upper0, upper1])
+        both = np.concatenate([upper_both, pairs - upper0 - upper1 + upper_both])
+        return EventCounts(pairs, np.concatenate([upper, pairs - upper], axis=1), both)
 
     def count_cells(self, block: PairCounts, couples: np.ndarray) -> np.ndarray:
-        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple of
-        events.
+        """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple.
 
         The kind of a score is 1 if it is in the first event of the couple, plus 2 if it is in the second.
 

@@ -25,8 +25,7 @@ from audits.testing.budget import (
     games_needed,
     get_budget,
 )
-from audits.testing.outcome import NotPrivate, NotRefuted, Outcome
-from audits.testing.refutation import Refutation
+from audits.testing.outcome import NotPrivate, NotRefuted, Outcome, Refutation
 
 ERROR = 1e-6
 # Games that confirm an adversary of a search. They are played only if the search finds one.
@@ -143,8 +142,6 @@ class _PrivacyTest:
             raise InvalidArgument("a test plays against at least one adversary", value=against)
         return self._audit(opponents)
 
-    # --- given adversaries ------------------------------------------------------------------------
-
     def _audit(self, opponents: Sequence[Opponent]) -> Outcome:
         share = self.error / len(opponents)
         games = self.budget.games if self.games is None else self.games
@@ -189,8 +186,6 @@ class _PrivacyTest:
             return opponent, referee_for(opponent)
         return configure_game(REFEREES[name], opponent)
 
-    # --- a search for an adversary ----------------------------------------------------------------
-
     def _search(self) -> Outcome:
         if self.distinguisher is not None or isinstance(self.protocol, Referee):
             raise InvalidArgument(
@@ -199,7 +194,11 @@ class _PrivacyTest:
                 remedy="Name the protocol, or give an adversary.",
             )
         share = share_of_error(self.error, 1)
-        games = self._choose_confirming_games(share)
+        games = self.games
+        if games is None:
+            needed = games_needed(self.claim, error=share) or _MAX_CONFIRMING_GAMES
+            enough = min(_IMPERFECTION * needed, _MAX_CONFIRMING_GAMES)
+            games = max(self.budget.games, _MIN_CONFIRMING_GAMES, enough)
         self._check_power(games, share)
         result = search(
             self.learner,
@@ -218,15 +217,6 @@ class _PrivacyTest:
             refutation = Refutation(plan=result.plan, verdict=result.verdict, search=result)
         played = result.games + sum(verdict.games for verdict in verdicts)
         return self._make_outcome(verdicts, games, share, refutation, played=played)
-
-    def _choose_confirming_games(self, share: float) -> int:
-        if self.games is not None:
-            return self.games
-        needed = games_needed(self.claim, error=share) or _MAX_CONFIRMING_GAMES
-        enough = min(_IMPERFECTION * needed, _MAX_CONFIRMING_GAMES)
-        return max(self.budget.games, _MIN_CONFIRMING_GAMES, enough)
-
-    # --- both -------------------------------------------------------------------------------------
 
     def _check_power(self, games: int, share: float) -> None:
         if not self.allow_underpowered:

@@ -9,6 +9,7 @@ import attrs
 
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
+from audits.registry.suggestions import unknown_name
 from audits.runs.plan import default_block
 from audits.statistics.betting import EPSILON_MAX
 from audits.statistics.ceilings import ceiling
@@ -53,11 +54,7 @@ def get_budget(budget: str | Budget) -> Budget:
     if isinstance(budget, Budget):
         return budget
     if budget not in BUDGETS:
-        raise InvalidArgument(
-            "there is no budget of that name",
-            value=budget,
-            remedy=f"There are: {', '.join(BUDGETS)}; or Budget(games, examples).",
-        )
+        raise unknown_name("budget", budget, BUDGETS, "; or Budget(games, examples)")
     return BUDGETS[budget]
 
 

@@ -1,12 +1,104 @@
-"""The outcome of a test of a claim, and the failures that report it."""
+"""The outcome of a test of a claim: a refutation as a person needs it, and the failures that report it."""
 
 from __future__ import annotations
 
-import attrs
+import textwrap
+from functools import cached_property
 
-from arena import Adversary, Claim
+import attrs
+import numpy as np
+
+from arena import Adversary, ArenaError, Claim, Played
+from audits.reports import verdict_rows
+from audits.reports.formatting import name_table
+from audits.runs.example_games import format_games, play_example_games
+from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
-from audits.testing.refutation import Refutation
+from audits.search import Script, SearchResult
+from audits.search.source_code import format_script
+from audits.testing.replay_command import SOURCE_FILE, format_replay
+
+_FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
+_MAX_PAIRS = 32  # pairs of games to search for one whose scores distinguish the worlds
+_MAX_LINES = 60  # of a printed game
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Refutation:
+    """A refuted claim.
+
+    plan, verdict: of the audit that refutes it. search: the search that found the adversary, if one did.
+    """
+
+    plan: Plan
+    verdict: Verdict
+    search: SearchResult | None = None
+
+    @property
+    def adversary(self) -> Adversary:
+        """The adversary that refutes the claim."""
+        return self.plan.adversary
+
+    @property
+    def source(self) -> str:
+        """A Python file with the adversary, if a search found it; otherwise empty."""
+        if not isinstance(self.adversary, Script):
+            return ""
+        claim = f"Found against {self.verdict.learner} under the claim {self.verdict.claim}."
+        return format_script(self.adversary, about=textwrap.fill(claim, 100))
+
+    @cached_property
+    def replay(self) -> str:
+        """The command line that replays the audit, or Python code if no command line can name the players."""
+        return format_replay(self.plan, self.search)
+
+    @cached_property
+    def game(self) -> str:
+        """One game in each world, side by side: the first pair with a higher score in world 1."""
+        try:
+            lines = format_games(self._find_pair()).splitlines()
+        except ArenaError as error:
+            return f"(it ends early: {error})"
+        omitted = len(lines) - _MAX_LINES
+        return "\n".join([*lines[:_MAX_LINES], *([f"... and {omitted} lines more"] if omitted > 0 else [])])
+
+    def _find_pair(self) -> tuple[Played, ...]:
+        plan = self.plan
+        pairs = (
+            play_example_games(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
+            for seed in range(_MAX_PAIRS)
+        )
+        first = next(pairs)
+        if any(played.score is None for played in first) or _has_higher_score_in_world_1(first):
+            return first
+        return next(filter(_has_higher_score_in_world_1, pairs), first)
+
+    @property
+    def headline(self) -> str:
+        """The refutation in one line."""
+        verdict = self.verdict
+        return (
+            f"{verdict.learner} violates its claim: with confidence {100 * verdict.confidence:.10g} %, "
+            f"every ε below {verdict.epsilon_lower:.4g} at δ = {verdict.claim.delta:.3g} is false"
+        )
+
+    @property
+    def details(self) -> str:
+        """The figures, a game, the adversary's source if a search found it, and the line that replays it."""
+        figures = dict(verdict_rows(self.verdict, self.plan))
+        if self.search is not None:
+            tries = self.search.examples
+            figures["adversary"] = f"found by a search, in {tries:,} tr{'y' if tries == 1 else 'ies'}"
+        sections = [
+            name_table([(name, figures[name]) for name in _FIGURES]),
+            f"One game in each world:\n\n{self.game}",
+        ]
+        if self.source:
+            sections.append(f"The adversary, as {SOURCE_FILE}:\n\n{self.source.rstrip()}")
+        return "\n\n".join([*sections, f"Replay it:\n\n{self.replay}"])
+
+    def __str__(self) -> str:
+        return f"{self.headline}\n\n{self.details}"
 
 
 @attrs.frozen(kw_only=True)
@@ -89,3 +181,9 @@ class NotRefuted(AssertionError):
             f"certified ε ≥ {outcome.epsilon_lower:.4g} nats in {outcome.games:,} games in each world, "
             f"which could have certified {outcome.ceiling:.4g}"
         )
+
+
+def _has_higher_score_in_world_1(pair: tuple[Played, ...]) -> bool:
+    worlds = np.concatenate([played.worlds for played in pair])
+    scores = np.concatenate([np.asarray(played.score) for played in pair])
+    return bool(scores[worlds].max() > scores[~worlds].max())

@@ -1,22 +1,12 @@
-"""Hypothesis strategies for tests of learners: valid samples, streams and adversaries."""
+"""The Hypothesis strategy for adversaries, with a default protocol; others are in `script_strategies`."""
 
 from __future__ import annotations
 
 from hypothesis import strategies as st
 
-from arena import InvalidArgument, Learner, Sample
-from audits.search import Script, Step, script_strategies
+from arena import InvalidArgument, Learner
+from audits.search import Script, script_strategies
 from audits.search.script import STEPS
-
-
-def neighbouring_samples(learner: Learner) -> st.SearchStrategy[tuple[Sample, Sample]]:
-    """Two samples that differ in one example, of sizes and points that the learner accepts."""
-    return script_strategies.neighbours(learner)
-
-
-def streams(learner: Learner) -> st.SearchStrategy[tuple[Step, ...]]:
-    """The rounds of a SpecialRound game, one of which differs between the worlds."""
-    return script_strategies.streams(learner)
 
 
 def adversaries(learner: Learner, protocol: str | None = None) -> st.SearchStrategy[Script]:

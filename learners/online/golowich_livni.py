@@ -218,6 +218,9 @@ class TournamentForests:
         self._rng = rng
         self._state = np.full((rows, leaves), START, soa.state_type)
         self._height = np.zeros((rows, leaves), np.int8)
+        # The height up to which a leaf is the first of its block.
+        numbers = np.arange(leaves)
+        self._first = np.where(numbers, np.bitwise_count((numbers & -numbers) - 1), 127).astype(np.int8)
         self.function = np.full(rows, soa.function[START])
         self.count = np.full(rows, leaves)
 
@@ -233,11 +236,11 @@ class TournamentForests:
 
     def counts(self, rows: np.ndarray) -> np.ndarray:
         """(k, F): the number of pertinent nodes of the rows (k,) with each function."""
-        functions = self._soa.function[self._state[rows]].astype(np.intp)
-        inside = np.arange(self._state.shape[1]) & ((1 << self._height[rows].astype(np.intp)) - 1)
-        width = self._soa.no_function + 1
-        cells = (functions + width * np.arange(len(rows))[:, None])[inside == 0]
-        return np.bincount(cells, minlength=width * len(rows)).reshape(-1, width)[:, :-1]
+        soa, width = self._soa, self._soa.no_function + 1
+        counted = self._height[rows] <= self._first  # one leaf of each block
+        functions = np.where(counted, soa.function[self._state[rows]], soa.no_function)
+        cells = functions + width * np.arange(len(rows))[:, None]
+        return np.bincount(cells.ravel(), minlength=width * len(rows)).reshape(-1, width)[:, :-1]
 
     def show(self, rows: np.ndarray, functions: np.ndarray, counts: np.ndarray) -> None:
         """Set the functions shown (k,); `counts` are those of the rows."""

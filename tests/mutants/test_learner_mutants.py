@@ -39,22 +39,37 @@ def run_audit(mutant: BrokenLearner, learner: Learner) -> Verdict:
     return run(plan)
 
 
-def mark_slow(names: set[str]) -> list:
-    """All mutants as parameters; those of these names only in the slow tests."""
+def mark_thorough(names: set[str]) -> list:
+    """All mutants as parameters; those of these names are left out of the fast tests."""
     return [
-        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.slow] * (mutant.name in names))
+        pytest.param(mutant, id=mutant.name, marks=[pytest.mark.thorough] * (mutant.name in names))
         for mutant in MUTANTS
     ]
 
 
-@pytest.mark.parametrize("mutant", mark_slow({"each-switch-whole"}))  # 8,000 games of 451 rounds: 15 s
+LONG = {"each-switch-whole", "whole-epsilon-each", "sum-goes-on"}  # games of hundreds of rounds
+
+
+@pytest.mark.parametrize("mutant", mark_thorough(LONG))
 def test_the_mutant_is_refuted(mutant: BrokenLearner) -> None:
     verdict = run_audit(mutant, mutant.spec)
     assert verdict.refuted
     assert mutant.spec.claim.epsilon <= verdict.epsilon_lower <= mutant.loses
 
 
-@pytest.mark.parametrize("mutant", mark_slow({"each-switch-whole", "whole-epsilon-each"}))  # 30 s together
+@pytest.mark.parametrize(
+    "mutant",
+    mark_thorough(
+        LONG
+        | {
+            "bare-counts",
+            "noise-of-threshold-alone",
+            "compares-at-mistakes",
+            "pairs-in-turn",
+            "keeps-batches",
+        }
+    ),
+)
 def test_the_twin_is_not(mutant: BrokenLearner) -> None:
     assert not run_audit(mutant, mutant.twin).refuted
 

@@ -38,6 +38,7 @@ def search_for(mutant: BrokenLearner, learner: Learner, seed: int) -> SearchResu
     return search(learner, protocol=mutant.protocol, claim=claim, error=1e-6, seed=seed, **budget)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", SEARCHED)
 def test_the_mutant_is_found(mutant: BrokenLearner) -> None:
     searches = (search_for(mutant, mutant.spec, seed) for seed in SEEDS)

@@ -14,6 +14,7 @@ from arena.concepts.base import ConceptClass
 from arena.concepts.cube.features import BooleanFeatures, Conjunctions, Literals, Variables
 from arena.concepts.dichotomies import Dichotomies
 from arena.concepts.finite.finite_class import FiniteClass
+from arena.concepts.finite.matrix import tally_examples
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import freeze
 
@@ -227,21 +228,10 @@ class DecisionLists(ConceptClass):
             return np.concatenate(
                 [self._minimise(points[r], labels[r], None if weights is None else weights[r]) for r in rows]
             )
-        ones, zeros = _tallies(place.reshape(labels.shape), labels, weights, len(patterns))
+        tally = tally_examples(2 * place.reshape(labels.shape) + labels, weights, 2 * len(patterns))
         options, concepts = _labellings(patterns)
-        wrong = ones @ ~options.T.astype(bool) + zeros @ options.T
+        wrong = tally[:, 1::2] @ ~options.T + tally[:, ::2] @ options.T
         return np.asarray(concepts[wrong.argmin(axis=1)])
-
-
-def _tallies(
-    place: np.ndarray, labels: np.ndarray, weights: np.ndarray | None, patterns: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """The weight of each pattern in each sample with label 1 and with label 0, (b, patterns)."""
-    kind = np.int64 if weights is None else weights.dtype
-    tally = np.zeros((2, len(labels), patterns), kind)
-    rows = np.arange(len(labels))[:, None]
-    np.add.at(tally, (labels, rows, place), 1 if weights is None else weights)
-    return tally[1], tally[0]
 
 
 def _labellings(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

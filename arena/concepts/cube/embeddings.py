@@ -104,6 +104,5 @@ def decision_list(variables: int, terms: Sequence[tuple[int, int]], default: int
         signed[i] = weight if label else -weight
         later[label] += weight
     constant = -1.0 if default else 1.0  # multiplies the coordinate -1
-    both = np.append(signed, constant)
-    weights = np.concatenate([np.maximum(both, 0), np.maximum(-both, 0)])
+    weights = np.maximum(double_points(np.append(signed, constant)), 0)
     return HalfspaceTarget(weights / weights.sum(), float(1 / weights.sum()))

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_points, is_shared
@@ -77,12 +77,8 @@ class Halfspaces(ConceptClass):
 
         Raises: InvalidArgument for a weight below 0, and for weights that are all 0.
         """
-        weights = np.asarray(concepts)
-        if weights.dtype.kind not in "biuf" or weights.shape[-1:] != self.point_shape:
-            raise InvalidArgument(
-                f"a concept must be a vector of {self.dimension} weights",
-                value=(weights.dtype.name, weights.shape),
-            )
+        rule = f"a concept must be a vector of {self.dimension} weights"
+        weights = as_numbers(concepts, rule, self.point_shape)
         if weights.dtype.kind != "f":
             weights = weights.astype(float)
         total = weights.sum(axis=-1)

@@ -1,4 +1,4 @@
-"""Any finite class, as a boolean matrix of concepts × points."""
+"""Any finite class, and functions on the domain of another class, as boolean matrices."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from arena.concepts.base import ConceptClass
 from arena.concepts.finite.matrix import MatrixClass, as_indices
 from arena.errors import InvalidArgument
 from arena.points import as_labels, as_points, freeze
@@ -34,7 +35,6 @@ class FiniteClass(MatrixClass):
     """The rows of a boolean matrix: concept c labels point x with matrix[c, x].
 
     A concept is a row index and a point is a column index, from 0. Rows may be equal, and so may columns.
-    ERM returns the lowest row among the best, and row 0 for an empty sample.
 
     matrix: (concepts, points) of 0 and 1, stored as read-only bool. Classes with equal matrices are equal.
 
@@ -80,6 +80,43 @@ class FiniteClass(MatrixClass):
     def check(self, x: Any) -> np.ndarray:
         """The points as column indices."""
         return as_indices(as_points(x), self.matrix.shape[1], "a point must be the index of a column")
+
+
+@attrs.frozen(repr=False, cache_hash=True)
+class Functions(MatrixClass):
+    """The rows of a boolean matrix, as functions on the finite domain of another class.
+
+    Improper learners release such functions: row f labels the point in column x with matrix[f, x].
+
+    domain_class: the class whose domain it is.
+    """
+
+    name: ClassVar[str] = "functions"
+
+    domain_class: ConceptClass
+    matrix: np.ndarray = attrs.field(converter=as_matrix, eq=matrix_key)
+
+    def __repr__(self) -> str:
+        return f"Functions({len(self.matrix)} on the domain of {self.domain_class})"
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Unpickling gives a writable array; the constructor makes it read-only again.
+        return Functions, (self.domain_class, self.matrix)
+
+    @property
+    def point_shape(self) -> tuple[int, ...]:
+        return self.domain_class.point_shape
+
+    @property
+    def domain(self) -> tuple[Any, ...] | None:
+        return self.domain_class.domain
+
+    def check(self, x: Any) -> np.ndarray:
+        """The points as the other class represents them."""
+        return self.domain_class.check(x)
+
+    def domain_indices(self, points: np.ndarray) -> np.ndarray:
+        return self.domain_class.domain_indices(points)
 
 
 _FORMAT = "Write one concept a line, its labels 0 or 1 separated by commas, and no header."

@@ -9,7 +9,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies
 from arena.errors import InvalidArgument
 from arena.points import freeze
@@ -41,9 +41,7 @@ class MatrixClass(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """The concepts as row indices."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf":
-            raise InvalidArgument("concepts must be row indices", value=array.dtype.name)
+        array = as_numbers(concepts, "concepts must be row indices")
         return as_indices(array, self.matrix.shape[0], "a concept must be the index of a row")
 
     def dichotomies(self, points: Any) -> Dichotomies:
@@ -79,7 +77,8 @@ class MatrixClass(ConceptClass):
         # The best concept is the one with the largest gain over labelling everything 0.
         examples = 2 * self.domain_indices(points) + labels
         if labels.shape[1] > len(self._gains):
-            return np.asarray((self._tally(examples, weights) @ self._gains).argmax(axis=1))
+            tally = tally_examples(examples, weights, len(self._gains))
+            return np.asarray((tally @ self._gains).argmax(axis=1))
         kind = np.min_scalar_type(-labels.shape[1] - 1) if weights is None else weights.dtype
         gains = np.zeros((len(labels), len(self.matrix)), kind)
         for i, example in enumerate(examples.T):
@@ -87,12 +86,12 @@ class MatrixClass(ConceptClass):
             gains += gain if weights is None else gain * weights[:, i, None]
         return np.asarray(gains.argmax(axis=1))
 
-    def _tally(self, examples: np.ndarray, weights: np.ndarray | None) -> np.ndarray:
-        """The weight of each distinct example in each sample, (b, 2 columns)."""
-        kind = np.int64 if weights is None else weights.dtype
-        tally = np.zeros((len(examples), len(self._gains)), kind)
-        np.add.at(tally, (np.arange(len(examples))[:, None], examples), 1 if weights is None else weights)
-        return tally
+
+def tally_examples(examples: np.ndarray, weights: np.ndarray | None, kinds: int) -> np.ndarray:
+    """(b, kinds): the weight of each kind of example in each sample. Shapes: examples, weights (b, m)."""
+    tally = np.zeros((len(examples), kinds), np.int64 if weights is None else weights.dtype)
+    np.add.at(tally, (np.arange(len(examples))[:, None], examples), 1 if weights is None else weights)
+    return tally
 
 
 def check_matrix_size(concepts: int, points: int, value: object) -> None:
@@ -120,8 +119,8 @@ def as_indices(array: np.ndarray, count: int, rule: str) -> np.ndarray:
 
 def _vc_dimension(matrix: np.ndarray) -> int:
     rows = np.unique(matrix, axis=0)
-    columns = [_bits(column) for column in np.unique(rows.T, axis=0)]
-    return _deepest([_bits(np.ones(len(rows), bool))], columns, depth=0, best=0)
+    columns = [pack_set(column) for column in np.unique(rows.T, axis=0)]
+    return _deepest([pack_set(np.ones(len(rows), bool))], columns, depth=0, best=0)
 
 
 def _deepest(parts: list[int], columns: list[int], *, depth: int, best: int) -> int:
@@ -149,5 +148,6 @@ def _splits_into(least: int, part: int, column: int) -> bool:
     return least <= ones <= part.bit_count() - least
 
 
-def _bits(flags: np.ndarray) -> int:
-    return int.from_bytes(np.packbits(flags).tobytes())
+def pack_set(members: np.ndarray) -> int:
+    """A set as an int, in which bit i is members[i] (bool)."""
+    return int.from_bytes(np.packbits(members, bitorder="little").tobytes(), "little")

@@ -55,10 +55,8 @@ def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
     return points
 
 
-def check_increasing(instance: object, attribute: object, domain: tuple[float, ...] | None) -> None:
+def check_increasing(instance: object, attribute: object, domain: tuple[float, ...]) -> None:
     """Validator: a domain is not empty, and its points are strictly increasing."""
-    if domain is None:
-        return
     if not domain:
         raise InvalidArgument("a domain must have at least one point", value=domain)
     for low, high in pairwise(domain):
@@ -130,7 +128,6 @@ class LineDomain:
         return np.asarray(np.searchsorted(self.grid, points))
 
     def _inside(self, points: np.ndarray) -> np.ndarray:
-        """Which points are in the domain, bool."""
         grid = self.grid
         # Every example of a batch is checked here, and the binary search below is several times slower.
         if self._consecutive:

@@ -10,12 +10,11 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies
 from arena.concepts.finite.matrix import as_indices
 from arena.concepts.line.domain import draw_middle_index
 from arena.concepts.line.thresholds import Thresholds
-from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
 from arena.settings import at_least, at_most, whole
 
@@ -42,16 +41,13 @@ class EncryptedThresholds(ConceptClass):
     """
 
     name: ClassVar[str] = "encrypted"
+    vc_dimension = 1
 
     size: int = attrs.field(validator=[whole, at_least(1), at_most(MAX_CIPHERTEXTS)])
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def __repr__(self) -> str:
         return f"EncryptedThresholds({self.size} ciphertexts, key {self.seed})"
-
-    @property
-    def vc_dimension(self) -> int:
-        return 1
 
     @cached_property
     def domain(self) -> tuple[float, ...]:
@@ -81,9 +77,7 @@ class EncryptedThresholds(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of z as integers."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf":
-            raise InvalidArgument("concepts must be integers", value=array.dtype.name)
+        array = as_numbers(concepts, "concepts must be integers")
         return as_indices(array, self.size + 1, "a concept must be a ciphertext or the number after the last")
 
     def dichotomies(self, points: Any) -> Dichotomies:

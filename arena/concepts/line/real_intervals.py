@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
 from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
@@ -28,11 +28,7 @@ class RealIntervals(ConceptClass):
 
     name: ClassVar[str] = "intervals"
     concept_ndim: ClassVar[int] = 1
-
-    @property
-    def vc_dimension(self) -> int:
-        """2: no interval contains the outer two of three points without the middle one."""
-        return 2
+    vc_dimension = 2  # no interval contains the outer two of three points without the middle one
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats; integers must lie within ±2^53."""
@@ -125,11 +121,7 @@ def check_ends(concepts: Any, axes: int) -> np.ndarray:
 
     Raises: InvalidArgument with the first that is neither empty nor has low <= high on every axis.
     """
-    array = np.asarray(concepts)
-    if array.dtype.kind not in "biuf" or array.shape[-1:] != (2 * axes,):
-        raise InvalidArgument(
-            f"a concept must have {axes} low and {axes} high ends", value=(array.dtype.name, array.shape)
-        )
+    array = as_numbers(concepts, f"a concept must have {axes} low and {axes} high ends", (2 * axes,))
     array = array.astype(np.float64, copy=False)
     low, high = array[..., :axes], array[..., axes:]
     empty = (low == np.inf).all(axis=-1) & (high == -np.inf).all(axis=-1)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
 from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
@@ -26,11 +26,7 @@ class RealPoints(ConceptClass):
     """
 
     name: ClassVar[str] = "points"
-
-    @property
-    def vc_dimension(self) -> int:
-        """1: no concept labels two points 1."""
-        return 1
+    vc_dimension = 1  # no concept labels two points 1
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats; integers must lie within ±2^53."""
@@ -38,10 +34,7 @@ class RealPoints(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of z as floats: any number, or +inf."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf":
-            raise InvalidArgument("point functions must be numbers", value=array.dtype.name)
-        array = as_floats(array)
+        array = as_floats(as_numbers(concepts, "point functions must be numbers"))
         if not (array > -np.inf).all():
             raise InvalidArgument(
                 "a point function must be a number or +inf", value=array[~(array > -np.inf)].flat[0].item()

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from functools import cached_property
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples
 from arena.concepts.line.domain import (
     LineDomain,
@@ -25,10 +24,6 @@ from arena.points import as_points
 # Sample sizes up to which comparing all pairs is faster than sorting (measured with 10^5 samples at once).
 MAX_FOR_PAIRS = 24
 MAX_FOR_WEIGHTED_PAIRS = 12
-
-
-def _convert_domain(values: Iterable[Any] | None) -> tuple[float, ...] | None:
-    return None if values is None else as_domain(values)
 
 
 @attrs.frozen(repr=False)
@@ -47,19 +42,18 @@ class Thresholds(ConceptClass):
     """
 
     name: ClassVar[str] = "thresholds"
+    vc_dimension = 1
 
     domain: tuple[float, ...] | None = attrs.field(
-        default=None, converter=_convert_domain, validator=check_increasing
+        default=None,
+        converter=attrs.converters.optional(as_domain),
+        validator=attrs.validators.optional(check_increasing),
     )
 
     def __repr__(self) -> str:
         if self.domain is None:
             return "Thresholds()"
         return f"Thresholds({format_domain(self.domain)})"
-
-    @property
-    def vc_dimension(self) -> int:
-        return 1
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats; float32 is kept, and integers must lie within ±2^53."""
@@ -70,10 +64,7 @@ class Thresholds(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of t as floats: any number or infinity, whether in the domain or not."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf":
-            raise InvalidArgument("thresholds must be numbers", value=array.dtype.name)
-        array = as_floats(array)
+        array = as_floats(as_numbers(concepts, "thresholds must be numbers"))
         if np.isnan(array).any():
             raise InvalidArgument("a threshold must be a number or infinity", value=np.nan)
         return array

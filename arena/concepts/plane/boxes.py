@@ -249,6 +249,6 @@ def _pack(members: np.ndarray) -> np.ndarray:
 
 
 def _unpack(sets: np.ndarray, size: int) -> np.ndarray:
-    """The inverse of `_pack`: rows of booleans (k, size)."""
+    """The inverse of `_pack`."""
     octets = np.ascontiguousarray(sets.T).view(np.uint8)
     return np.unpackbits(octets, axis=1, count=size).astype(bool)

@@ -7,7 +7,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies, apply_signs
 from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument
@@ -41,34 +41,21 @@ class Halfplanes(ConceptClass):
     name: ClassVar[str] = "halfplanes"
     concept_ndim: ClassVar[int] = 1
     lists_minimisers: ClassVar[bool] = False
-
-    @property
-    def point_shape(self) -> tuple[int, ...]:
-        return (2,)
-
-    @property
-    def vc_dimension(self) -> int:
-        """3, by Radon's theorem. Proof: docs/proofs/concept_classes.md."""
-        return 3
+    point_shape = (2,)
+    vc_dimension = 3  # by Radon's theorem; proof: docs/proofs/concept_classes.md
 
     def check(self, x: Any) -> np.ndarray:
         """The points as floats (..., 2), within ±1e100."""
         points = as_vectors(x, self.point_shape)
         largest = np.abs(points).max(initial=0)
         if largest > LARGEST:
-            raise InvalidArgument(
-                "coordinates must lie within ±1e100",
-                value=float(largest),
-                remedy="Scale them down.",
-            )
+            rule = "coordinates must lie within ±1e100"
+            raise InvalidArgument(rule, value=float(largest), remedy="Scale them down.")
         return points
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """(a, b, c) as floats (..., 3)."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf" or array.shape[-1:] != (3,):
-            raise InvalidArgument("a halfplane must be (a, b, c)", value=(array.dtype.name, array.shape))
-        array = array.astype(np.float64, copy=False)
+        array = as_numbers(concepts, "a halfplane must be (a, b, c)", (3,)).astype(np.float64, copy=False)
         if not np.isfinite(array).all():
             raise InvalidArgument(
                 "the numbers of a halfplane must be finite", value=array[~np.isfinite(array)].flat[0].item()

@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.concepts.base import ConceptClass
+from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
 from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument
@@ -52,10 +52,9 @@ class Stumps(ConceptClass):
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """The concepts as floats (..., 3)."""
-        array = np.asarray(concepts)
-        if array.dtype.kind not in "biuf" or array.shape[-1:] != (3,):
-            raise InvalidArgument("a stump must be (feature, t, sign)", value=(array.dtype.name, array.shape))
-        array = array.astype(np.float64, copy=False)
+        array = as_numbers(concepts, "a stump must be (feature, t, sign)", (3,)).astype(
+            np.float64, copy=False
+        )
         feature, threshold, sign = np.moveaxis(array, -1, 0)
         good = np.isin(feature, np.arange(self.features)) & ~np.isnan(threshold) & (np.abs(sign) == 1)
         if not good.all():

@@ -15,8 +15,6 @@ from audits.runs.export import check_table, export_blocks, export_figures
 
 @option_record
 class ExportOptions(LedgerArgument):
-    """The ledger and the tables to write."""
-
     file: str = argument(metavar="FILE")
     figures: str | None = option(
         "--figures", metavar="FILE2", help="Also write the figures after each block to this table."
@@ -24,7 +22,7 @@ class ExportOptions(LedgerArgument):
 
 
 @click.command("export")
-@option_groups(files=ExportOptions, output=Output)
+@option_groups
 def export(files: ExportOptions, output: Output) -> None:
     """Write the games of RUN, the ledger of an audit, to FILE, a table that ends in .csv or .parquet.
 

@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import click
-from tabulate import tabulate
 
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.output import Output
+from audits.reports.formatting import name_table
 from audits.runs.merge import MergeResult
 from audits.runs.merge import merge as merge_ledgers
 
 
 @option_record
 class MergeOptions:
-    """The ledgers to merge, and the ledger that receives their blocks."""
-
     ledgers: tuple[str, ...] = argument(metavar="LEDGER...", nargs=-1, required=True)
     into: str = option(
         "--into",
@@ -25,7 +23,7 @@ class MergeOptions:
 
 
 @click.command("merge")
-@option_groups(files=MergeOptions, output=Output)
+@option_groups
 def merge(files: MergeOptions, output: Output) -> None:
     """Copy the blocks of every LEDGER, of one plan played with the same versions, into one ledger.
 
@@ -48,6 +46,5 @@ def _format_text(merged: MergeResult) -> str:
     rows = [(str(source.ledger), f"{source.blocks:,} blocks") for source in merged.sources]
     games = f"{merged.games:,} of {merged.games_planned:,} games"
     rows.append((f"in {merged.into}", f"{merged.blocks:,} blocks, {games}"))
-    table = tabulate(rows, tablefmt="plain", disable_numparse=True)
     next_step = "prints the verdict" if merged.finished else "plays the missing blocks"
-    return f"{table}\n\narena resume {merged.into} {next_step}."
+    return f"{name_table(rows)}\n\narena resume {merged.into} {next_step}."

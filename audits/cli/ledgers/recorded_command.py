@@ -23,8 +23,7 @@ def rebuild_plan(path: str | os.PathLike[str], output: Quiet) -> tuple[Plan, str
     """The plan of the run in the ledger at `path`, and the command line that describes it.
 
     The recorded command is parsed by the options of `arena audit` as if it were typed again, and the
-    resulting plan must be the ledger's. Nothing is unpickled, because a ledger may come from anywhere and
-    unpickling can execute arbitrary code. A command can only name shipped players and files of the reader.
+    resulting plan must be the ledger's. It can only name shipped players and files of the reader.
 
     Raises: InvalidArgument if the ledger cannot be read or records no such command, if the command now
     describes another plan, or if a player or a file is not found.

@@ -14,7 +14,7 @@ from audits.runs.verdict import Verdict
 
 
 @click.command("resume")
-@option_groups(source=LedgerArgument, workers=WorkerOptions, run=RunOptions, output=Output)
+@option_groups
 def resume(source: LedgerArgument, workers: WorkerOptions, run: RunOptions, output: Output) -> None:
     """Continue RUN, the ledger of an audit, by the command line that it records.
 

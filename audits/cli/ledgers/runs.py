@@ -33,14 +33,12 @@ class SearchOptions:
     """Where to look for ledgers, and whether to test their games."""
 
     folders: tuple[str, ...] = argument(metavar="[FOLDER]...", nargs=-1)
-    recursive: bool = option("-r", "--recursive", is_flag=True, help="Also search the folders below.")
-    fast: bool = option(
-        "--fast", is_flag=True, help="Without verdicts, which take as long as testing the games."
-    )
+    recursive: bool = option("-r", "--recursive", help="Also search the folders below.")
+    fast: bool = option("--fast", help="Without verdicts, which take as long as testing the games.")
 
 
 @click.command("runs")
-@option_groups(searched=SearchOptions, output=Output)
+@option_groups
 def runs(searched: SearchOptions, output: Output) -> None:
     """List the runs whose ledgers are in each FOLDER, which may also be a ledger. Default: this folder.
 
@@ -52,9 +50,9 @@ def runs(searched: SearchOptions, output: Output) -> None:
       arena runs
       arena runs results /mnt/cluster -r --json
     """
-    paths = [
-        path for folder in searched.folders or (".",) for path in _list_ledgers(folder, searched.recursive)
-    ]
+    paths: list[Path] = []
+    for folder in map(Path, searched.folders or (".",)):
+        paths += [folder] if folder.is_file() else find_ledgers(folder, recursive=searched.recursive)
     with output.progress_bar("blocks") as bar:
         results = [_read_status(path, test=not searched.fast, watch=bar.update) for path in paths]
     if output.as_json or not results:
@@ -68,10 +66,6 @@ def runs(searched: SearchOptions, output: Output) -> None:
             print_note(result.error)
 
 
-def _list_ledgers(folder: str, recursive: bool) -> list[Path]:
-    return [Path(folder)] if Path(folder).is_file() else list(find_ledgers(folder, recursive=recursive))
-
-
 def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | UnreadableLedger:
     try:
         return RunFollower(path).read_status(test=test, watch=watch)
@@ -80,19 +74,16 @@ def _read_status(path: Path, *, test: bool, watch: Any) -> RunStatus | Unreadabl
 
 
 def _format_row(status: RunStatus) -> tuple[str, ...]:
+    verdict = ""
+    if status.epsilon_lower is not None:
+        bound = f"ε ≥ {nats(status.epsilon_lower)}"
+        verdict = f"refuted, {bound}" if status.refuted else f"{bound}, claimed {nats(status.epsilon)}"
     return (
         str(status.ledger),
         status.learner,
         status.adversary,
         f"{status.games:,} of {status.games_planned:,}",
-        _format_verdict(status),
+        verdict,
         "running" if status.running else "finished" if status.finished else "unfinished",
         tqdm.format_sizeof(status.bytes, "B"),
     )
-
-
-def _format_verdict(status: RunStatus) -> str:
-    if status.epsilon_lower is None:
-        return ""
-    bound = f"ε ≥ {nats(status.epsilon_lower)}"
-    return f"refuted, {bound}" if status.refuted else f"{bound}, claimed {nats(status.epsilon)}"

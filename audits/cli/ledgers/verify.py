@@ -7,28 +7,24 @@ import click
 from audits.cli import REFUTED
 from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import INTEGER, LedgerArgument, SeedOption, WorkerOptions
+from audits.cli.options import LedgerArgument, SeedOption, WorkerOptions
 from audits.cli.output import Output
 from audits.runs import verify as verification
 
 
 @option_record
 class VerifyOptions(SeedOption):
-    """The blocks to replay."""
-
     blocks: int = option(
         "--blocks",
-        type=INTEGER,
         default=verification.DEFAULT_BLOCKS,
-        show_default=True,
         metavar="K",
         help="Replay K blocks, chosen at random.",
     )
-    all_blocks: bool = option("--all", is_flag=True, help="Replay all blocks.")
+    all_blocks: bool = option("--all", help="Replay all blocks.")
 
 
 @click.command("verify")
-@option_groups(source=LedgerArgument, chosen=VerifyOptions, workers=WorkerOptions, output=Output)
+@option_groups
 def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions, output: Output) -> None:
     """Check RUN, the ledger of an audit: every checksum, and some blocks by replaying them.
 

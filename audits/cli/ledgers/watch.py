@@ -12,10 +12,9 @@ from audits import reports
 from audits.cli import INTERRUPTED
 from audits.cli.audit import get_exit_status
 from audits.cli.option_groups import option, option_groups, option_record
-from audits.cli.options import REAL, LedgerArgument
-from audits.cli.output import Output, print_note, progress_bar
-from audits.runs.run_status import RunFollower, RunStatus
-from audits.runs.verdict import Verdict
+from audits.cli.options import LedgerArgument
+from audits.cli.output import Output, print_note
+from audits.runs.run_status import RunFollower
 
 _MAX_SECONDS = 86_400.0
 _PAUSE_FACTOR = 9  # a pause is at least this many times as long as a look, to leave the machine to the run
@@ -27,9 +26,7 @@ class WatchOptions:
 
     every: float = option(
         "--every",
-        type=REAL,
         default=2.0,
-        show_default=True,
         metavar="SECONDS",
         help="Time between looks. It grows if looking would take more than a tenth of the time.",
     )
@@ -37,7 +34,7 @@ class WatchOptions:
 
 
 @click.command("watch")
-@option_groups(source=LedgerArgument, options=WatchOptions, output=Output)
+@option_groups
 def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None:
     """Watch RUN, the ledger of an audit that another process plays, until it ends or Ctrl-C.
 
@@ -56,7 +53,7 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
     started, follower = time.monotonic(), RunFollower(source.run)
     status = follower.read_status()
     with (
-        progress_bar("games", status.games_planned, hidden=output.quiet, scaled=True) as bar,
+        output.progress_bar("games", status.games_planned, scaled=True, beside_json=True) as bar,
         suppress(KeyboardInterrupt),
     ):
         while True:
@@ -75,16 +72,12 @@ def watch(source: LedgerArgument, options: WatchOptions, output: Output) -> None
             status = follower.read_status()
     verdict = follower.make_verdict()
     if not output.as_json:
-        _print_end(status, verdict)
+        if verdict is not None:
+            click.echo(reports.verdict_text(verdict))
+        elif status.games:
+            print_note("block 0, which the test reads first, is missing")
+        else:
+            print_note("no block of games is finished yet")
+        if status.running is False and not status.finished:
+            print_note(f"no process plays it; arena resume {status.ledger} continues it")
     click.get_current_context().exit(INTERRUPTED if verdict is None else get_exit_status(verdict))
-
-
-def _print_end(status: RunStatus, verdict: Verdict | None) -> None:
-    if verdict is not None:
-        click.echo(reports.verdict_text(verdict))
-    elif status.games:
-        print_note("block 0, which the test reads first, is missing")
-    else:
-        print_note("no block of games is finished yet")
-    if status.running is False and not status.finished:
-        print_note(f"no process plays it; arena resume {status.ledger} continues it")

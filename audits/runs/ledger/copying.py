@@ -11,9 +11,8 @@ from pathlib import Path
 from arena.errors import InvalidArgument
 from audits.runs.ledger.failures import READABLE, LedgerFull
 
-# Size at which SQLite moves the write-ahead log into the file and starts the log again, in pages of 4 KiB. A
-# larger log leaves readers more time to copy: 64 MiB are seconds of the fastest run, and are copied in a
-# fraction of that.
+# Size at which SQLite moves the write-ahead log into the file and starts the log again, in pages of 4 KiB:
+# 64 MiB are seconds of the fastest run, and are copied in a fraction of that.
 LOG_PAGES = 16_384
 _LOG_HEADER = 32  # bytes, which hold the salts of the log
 _TRIES = 20
@@ -46,7 +45,7 @@ def copy_ledger(path: Path, copy: Path) -> None:
 
 def _try_copy(path: Path, copy: Path) -> bool:
     """Copy, and return whether the copy is consistent."""
-    log, log_copy = _log_of(path), _log_of(copy)
+    log, log_copy = log_of(path), log_of(copy)
     header, changed = _read_header(log), path.stat().st_mtime_ns
     shutil.copyfile(path, copy)
     log_copy.unlink(missing_ok=True)
@@ -67,7 +66,8 @@ def _explain(path: Path, copy: Path, error: OSError) -> Exception:
     )
 
 
-def _log_of(path: Path) -> Path:
+def log_of(path: Path) -> Path:
+    """The write-ahead log beside a ledger, if there is one."""
     return path.with_name(f"{path.name}-wal")
 
 

@@ -9,12 +9,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from arena.errors import ArenaError, InvalidArgument
-from audits.runs.run_stopped import RunStopped
+from audits.runs.verdict import RunStopped
 
-WRITABLE, READABLE = (
-    "a ledger or a new file",
-    "a ledger",
-)  # what a path must name to be opened, and to be read
+# What a path must name to be opened, and to be read.
+WRITABLE, READABLE = "a ledger or a new file", "a ledger"
 _UNREADABLE = "its text cannot be read"
 _RESUME = "give the same command again: it resumes the run."
 
@@ -42,9 +40,7 @@ def explain_errors(
         raise
     except sqlite3.Error as error:
         raise _explain(path, error, failure, expected, was_writable) from error
-    except (
-        UnicodeDecodeError
-    ) as error:  # sqlite3 could not even decode SQLite's message, which quotes the file
+    except UnicodeDecodeError as error:  # SQLite's message quotes the file, and could not be decoded
         raise damage_error(path, _UNREADABLE) from error
 
 
@@ -86,8 +82,7 @@ def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_
         )
     if kind == sqlite3.SQLITE_NOTADB:
         return InvalidArgument(
-            f"{path} is not a ledger, or its header is damaged",
-            remedy=f"Give the path of {expected}.",
+            f"{path} is not a ledger, or its header is damaged", remedy=f"Give the path of {expected}."
         )
     message = str(error)
     return damage_error(path, message if message.isascii() and message.isprintable() else _UNREADABLE)

@@ -1,8 +1,7 @@
 """Plans and notes of ledgers that older versions wrote, in the present form.
 
 Up to schema 2 a plan held the class of each player with its module, `learners.laplace_count:LaplaceCount`,
-and modules have moved since. From schema 3 on it holds the name of the player, `laplace-count`, which does
-not change.
+and modules have moved since. From schema 3 on it holds the player's name, `laplace-count`, which stays.
 """
 
 from __future__ import annotations

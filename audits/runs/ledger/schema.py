@@ -22,9 +22,8 @@ from audits.runs.ledger.failures import WRITABLE, damage_error
 from audits.runs.ledger.migration import NAMES_SINCE, find_unnamed_players, migrate_notes, migrate_plan
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
-SCHEMA_VERSION = (
-    3  # to be raised whenever the tables, the checksums, the plan or the encoding of blocks changes
-)
+# To be raised whenever the tables, the checksums, the plan or the encoding of blocks changes.
+SCHEMA_VERSION = 3
 
 _BLOCKS = (
     "CREATE TABLE blocks (block INTEGER PRIMARY KEY, pairs INTEGER NOT NULL, scores BLOB NOT NULL,"
@@ -36,7 +35,7 @@ _WITH_NOTES = {"blocks": _BLOCKS, "notes": _NOTES, "plan": _PLAN}
 _TABLES = {1: {"blocks": _BLOCKS, "plan": _PLAN}, 2: _WITH_NOTES, 3: _WITH_NOTES}
 _NO_NOTES = b"{}"
 _PLAYERS = ("learner", "adversary")
-_IDENTITY = ("name", "class")  # entries of a player's description that are not settings
+_IDENTITY = {"name", "class"}  # entries of a player's description that are not settings
 
 
 @attrs.frozen
@@ -62,20 +61,15 @@ class Head:
         return [] if self.version >= NAMES_SINCE else find_unnamed_players(self.read_plan())
 
     def checksum_block(self, block: int, pairs: int, scores: bytes) -> bytes:
-        """The checksum of a block. It covers the plan, so that a block cannot be moved into another run's
-        ledger."""
+        """It covers the plan, so that a block cannot be moved into another run's ledger."""
         head = f"{hashlib.sha256(self.plan).hexdigest()} {block} {pairs} ".encode()
         return hashlib.sha256(head + scores).digest()
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
     """Whether nothing is in the file yet."""
-    tables = _select_one(connection, "SELECT count(*) FROM sqlite_master")
-    return not (
-        tables
-        or _select_one(connection, "PRAGMA application_id")
-        or _select_one(connection, "PRAGMA user_version")
-    )
+    queries = ("SELECT count(*) FROM sqlite_master", "PRAGMA application_id", "PRAGMA user_version")
+    return not any(_select_one(connection, query) for query in queries)
 
 
 def create(connection: sqlite3.Connection, plan: str, notes: str) -> None:
@@ -119,7 +113,6 @@ def read_head(
     """The plan and the notes.
 
     check_all: have SQLite check the whole file, which takes as long as reading it.
-
     Raises: InvalidArgument if the file is not an intact ledger.
     """
     if _select_one(connection, "PRAGMA application_id") != APPLICATION_ID:
@@ -198,17 +191,13 @@ def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -
 
 def _drop_renamed(old: dict[str, Any], new: dict[str, Any]) -> None:
     """Delete settings that have one name in the old plan and another in the new one."""
-    only_old, only_new = (
-        [name for name in these if name not in others and name not in _IDENTITY]
-        for these, others in ((old, new), (new, old))
-    )
-    values = [
-        sorted(json.dumps(spec[name]) for name in names) for spec, names in ((old, only_old), (new, only_new))
-    ]
-    if values[0] == values[1]:
-        for spec, names in ((old, only_old), (new, only_new)):
-            for name in names:
-                del spec[name]
+    only_old = {name: old[name] for name in old.keys() - new.keys() - _IDENTITY}
+    only_new = {name: new[name] for name in new.keys() - old.keys() - _IDENTITY}
+    if sorted(map(json.dumps, only_old.values())) == sorted(map(json.dumps, only_new.values())):
+        for name in only_old:
+            del old[name]
+        for name in only_new:
+            del new[name]
     for name in old.keys() & new.keys():
         if isinstance(old[name], dict) and isinstance(new[name], dict):
             _drop_renamed(old[name], new[name])

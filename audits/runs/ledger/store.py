@@ -2,8 +2,6 @@
 
 A run may be killed at any moment. The blocks that it had added are kept; the others are played again from the
 plan, to the same counts. So a ledger needs no repair; it only has to detect damage.
-
-The notes are for readers who do not have the players, such as a report. No figure depends on them.
 """
 
 from __future__ import annotations
@@ -17,7 +15,6 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from types import TracebackType
 from typing import Any, Generic, Protocol, Self, TypeVar
 
 import attrs
@@ -56,8 +53,7 @@ BlockType = TypeVar("BlockType", bound=Storable)
 
 
 class Store(Generic[BlockType]):
-    """The plan of a run and the results of its blocks. Open it with `open` or `read`; subclasses decode the
-    results.
+    """The plan of a run and the results of its blocks, which subclasses decode. Use `open` or `read`.
 
     Only one run at a time: the file is locked until `close`, or until the process ends, in whatever way.
     Only one thread: the one that opened it.
@@ -111,23 +107,18 @@ class Store(Generic[BlockType]):
     @classmethod
     @contextmanager
     def read(cls, path: str | os.PathLike[str], *, check_all: bool = True) -> Iterator[Self]:
-        """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end of the
-        context.
+        """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
         The file and its log are only read, so they may be read-only, and a run in another process may go on.
-        (Do not
-        read a ledger in the process that has it open for a run: that would release the run's lock.)
+        (Do not read a ledger in the process that has it open for a run: that would release the run's lock.)
 
         check_all: compare every block with its checksum first; otherwise each is checked when it is read.
-
         Raises: InvalidArgument if it cannot be read, is damaged, was written by a newer version, or is not a
         ledger; LedgerFull or LedgerFailed if there is no room for the copy.
         """
         file = Path(path)
-        with (
-            TemporaryDirectory() as folder,
-            explain_errors(file, failure="nothing was read", expected=READABLE),
-        ):
+        failure = "nothing was read"
+        with TemporaryDirectory() as folder, explain_errors(file, failure=failure, expected=READABLE):
             copy = Path(folder, "copy")
             copy_ledger(file, copy)
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
@@ -170,8 +161,7 @@ class Store(Generic[BlockType]):
         return self._head.read_notes()
 
     def blocks(self, *, start: int = 0) -> Iterator[tuple[int, BlockType]]:
-        """Index and result of every block from index `start` on, in the order of the indices. Blocks may be
-        added during the iteration.
+        """Index and result of every block from index `start` on, in order, also of blocks added meanwhile.
 
         Raises: InvalidArgument if a block does not match its checksum.
         """
@@ -237,12 +227,7 @@ class Store(Generic[BlockType]):
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
+    def __exit__(self, *error: object) -> None:
         self.close()
 
     @property
@@ -279,11 +264,10 @@ class Ledger(Store[Block]):
 
 
 def _connect_exclusively(path: Path, tries: int = 5) -> sqlite3.Connection:
-    """A connection that locks the file.
+    """A connection with SQLite's own lock, which ends with the process and is not inherited by children.
 
-    The lock is SQLite's own: it leaves no file behind, ends with the process, and is not inherited by
-    children. Two processes that open the file at the same instant can refuse each other, so each tries again
-    after its own delay.
+    Two processes that open the file at the same instant can refuse each other, so each tries again after its
+    own delay.
     """
     connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=0)
     try:

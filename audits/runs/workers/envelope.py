@@ -1,8 +1,4 @@
-"""What a worker sends back, and how the client checks it.
-
-A worker may be another process, another machine, or a machine with faulty memory. So each result carries the
-number of its task, the software that it was made with, and a checksum, and all are checked before it is used.
-"""
+"""What a worker sends back: a result with its task's number, the software, and a checksum, to be checked."""
 
 from __future__ import annotations
 
@@ -71,11 +67,8 @@ class Envelope:
 @cache
 def software() -> dict[str, str]:
     """What the bits of a block depend on besides its plan: client and workers must have the same."""
-    return {
-        **versions(),
-        "Python": platform.python_version().rpartition(".")[0],
-        "byte order": sys.byteorder,
-    }
+    python = platform.python_version().rpartition(".")[0]
+    return {**versions(), "Python": python, "byte order": sys.byteorder}
 
 
 def perform(parcel: Any, digest: str, place: int, task: Any) -> Envelope:
@@ -113,28 +106,20 @@ def _unpack(parcel: Any, digest: str) -> Callable[[Any], Any]:
     return _CALLS[digest]
 
 
-def _make_portable(error: Exception) -> Exception:
-    """The error with its traceback; if it cannot be pickled, another one with the same message."""
+def _make_portable(error: Exception) -> tuple[Exception, str]:
+    """The error and its traceback; if it cannot be pickled, another one with the same message."""
     trace = "".join(traceback.format_exception(error))
     try:
         copy = pickle.loads(pickle.dumps(error))
     except Exception:  # an error of a player's own may do anything
         copy = RuntimeError(describe_error(error))
-    return _TracedError(copy, trace)
+    return copy, trace
 
 
-class _TracedError(Exception):
-    """An error, and its traceback in the worker."""
-
-    def __init__(self, error: Exception, trace: str) -> None:
-        self.error, self.trace = error, trace
-        super().__init__(error, trace)
-
-
-def restore_error(content: Any) -> Exception:
+def restore_error(content: tuple[Exception, str]) -> Exception:
     """The error in an envelope, to be raised here; `--debug` shows its traceback in the worker."""
-    error: Exception = content.error
-    error.add_note(f"In a worker:\n{content.trace}")
+    error, trace = content
+    error.add_note(f"In a worker:\n{trace}")
     return error
 
 

@@ -1,8 +1,7 @@
 """Applying one call to many tasks on workers, with the results in order.
 
-joblib hands out the tasks, one at a time and a few ahead, and returns the results as they arrive. This module
-checks the results, hands a task out again if its worker failed, and limits how far the workers may run ahead
-of the reader.
+joblib does the tasks. This module checks the results, hands a task out again if its worker failed, and limits
+how far the workers may run ahead of the reader.
 """
 
 from __future__ import annotations
@@ -24,6 +23,7 @@ from audits.runs.workers.workers import Workers, WorkersFailed
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
+Arrival = tuple[int, Envelope, Any]
 
 TRIES = 3
 _AHEAD, _MIN_AHEAD = 16, 64  # tasks that may begin beyond the first unread one: for each worker, and at least
@@ -41,8 +41,7 @@ def map_in_order(
 ) -> Generator[Result, None, None]:
     """The result of `call` for every task, in order.
 
-    workers: number of processes, or `Workers`; with one worker of this machine, tasks are done in this
-        process.
+    workers: number of processes, or `Workers`; one worker of this machine is this process.
     keep: called with every task and its result as they arrive, in any order, by this thread.
     find_fault: describes what is wrong with a result of a worker, or returns ""; a faulty task is done again.
     unit: what messages call a task.
@@ -50,8 +49,7 @@ def map_in_order(
     The generator may be closed early: then no further task begins, and those under way are waited for. An
     error of `call` is raised at its place in the order.
 
-    Raises: WorkersFailed if no cluster answers, if a worker has other versions installed, if a worker cannot
-    import
+    Raises: WorkersFailed if no cluster answers, if a worker has other versions installed or cannot import
     what the tasks need, or if a task fails three times, the last time alone: its worker ended or hung, or the
     result failed its check.
     """
@@ -113,9 +111,8 @@ class _Dispatcher:
     starts: int = 0
     lock: Any = attrs.field(factory=Lock)
 
-    def results(self) -> Generator[tuple[int, Envelope, Any], None, None]:
-        """The place of a task, its envelope, and its result unless the call raised an error, until all are
-        read."""
+    def results(self) -> Generator[Arrival, None, None]:
+        """The place of each task, its envelope, and its result unless the call raised an error."""
         while self.first_unread < len(self.tasks):
             self.starts += 1
             if self.starts > TRIES:
@@ -124,7 +121,6 @@ class _Dispatcher:
                 yield from self._use_workers(parallel)
 
     def _start_workers(self) -> Any:
-        """A joblib.Parallel on the workers that are there."""
         try:
             with ignore_interrupts():
                 return self.pool.parallel(
@@ -136,7 +132,7 @@ class _Dispatcher:
         except Exception as error:  # each package has its own
             raise _workers_gone(describe_error(error)) from error
 
-    def _use_workers(self, parallel: Any) -> Generator[tuple[int, Envelope, Any], None, None]:
+    def _use_workers(self, parallel: Any) -> Generator[Arrival, None, None]:
         """The results until workers fail or all results are read."""
         failure: Exception | None = None
         while failure is None and self.first_unread < len(self.tasks):
@@ -157,18 +153,14 @@ class _Dispatcher:
                         deque(envelopes, maxlen=0)  # waits for the tasks under way
             self._retry_lost(failure)
 
-    def _receive(
-        self, envelopes: Iterator[Any]
-    ) -> Generator[tuple[int, Envelope, Any], None, Exception | None]:
+    def _receive(self, envelopes: Iterator[Any]) -> Generator[Arrival, None, Exception | None]:
         """The results of one call of joblib. Returns the error that ended it early."""
         while True:
             try:
                 envelope = next(envelopes)
             except StopIteration:
                 return None
-            except (
-                Exception
-            ) as error:  # workers return the errors of tasks, so this is a failure of the workers
+            except Exception as error:  # of the workers, since they return the errors of tasks
                 return error
             result = self._check(envelope)
             if result is not None:
@@ -224,14 +216,17 @@ class _Dispatcher:
             self.lone_retries.extend(place for place in lost if self.losses[place] == TRIES - 1)
 
     def _check(self, envelope: Any) -> tuple[Any] | None:
-        """The result in an envelope; None if it cannot be used.
-
-        Raises: WorkersFailed if no result of its worker can be used.
-        """
+        """The result in an envelope; None if it cannot be used."""
         if not isinstance(envelope, Envelope):
             self.reason = f"gave what is no envelope ({type(envelope).__name__})"
             return None
-        _check_software(envelope)
+        for name, version in envelope.software.items():
+            if version != software()[name]:
+                raise WorkersFailed(
+                    f"{name} is {software()[name]} here and {version} on the worker {envelope.worker}, and "
+                    "figures depend on it",
+                    remedy="Install the same on every worker.",
+                )
         if not envelope.is_intact:
             self.reason = f"came damaged from {envelope.worker}: its checksum does not match"
             return None
@@ -252,17 +247,6 @@ class _Dispatcher:
             self.reason = f"came from {envelope.worker} and {fault}"
             return None
         return (result,)
-
-
-def _check_software(envelope: Envelope) -> None:
-    expected = software()
-    for name, version in envelope.software.items():
-        if version != expected[name]:
-            raise WorkersFailed(
-                f"{name} is {expected[name]} here and {version} on the worker {envelope.worker}, and figures "
-                "depend on it",
-                remedy="Install the same on every worker.",
-            )
 
 
 def _workers_gone(reason: str) -> WorkersFailed:

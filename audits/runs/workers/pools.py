@@ -1,7 +1,6 @@
 """Pools of workers, by joblib's backends, and how each sends the call to its workers once.
 
-Processes map the pickled call from a file, dask scatters it to every worker, ray has an object store, and
-threads share the call itself. A task carries only the number of its block and where to find the call.
+Processes map the pickled call from a file, dask scatters it, ray stores it, and threads share the call.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from typing import Any
 
 import numpy as np
 
-from audits.runs.workers.workers import DASK, LOKY, RAY, Workers, WorkersFailed
+from audits.runs.workers.workers import DASK, LOKY, RAY, THREADING, Workers, WorkersFailed
 
 _TIMEOUT = 5.0  # seconds for a cluster to answer
 _RAY_SCHEME = "ray://"
@@ -49,17 +48,21 @@ class Pool(ABC):
         """The number of tasks that are done at a time."""
         return self.workers.jobs or 1
 
-    @abstractmethod
     def parallel(self, **options: Any) -> Any:
         """A joblib.Parallel on the workers."""
+        from joblib import Parallel
+
+        return Parallel(**{"n_jobs": self.size, **self._backend(), **options})
+
+    @abstractmethod
+    def _backend(self) -> dict[str, Any]:
+        """The options of joblib that choose the workers."""
 
     def end_hanging(self) -> None:  # noqa: B027 - the others are ended by joblib
         """End workers that hang, if joblib has not done so."""
 
     def _pack(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
-        from cloudpickle import (
-            dumps,
-        )  # pickles the classes of plug-ins by value, since workers lack their modules
+        from cloudpickle import dumps  # pickles plug-ins by value, since workers lack their modules
 
         pickled = dumps(call)
         return np.frombuffer(pickled, np.uint8), sha256(pickled).hexdigest()
@@ -68,22 +71,19 @@ class Pool(ABC):
 class Processes(Pool):
     """Processes of this machine, by loky."""
 
-    def parallel(self, **options: Any) -> Any:
-        from joblib import Parallel
-
+    def _backend(self) -> dict[str, Any]:
         # loky replaces a process that has grown large and warns of it, in a thread. If warnings are errors,
         # as in many test suites, that thread would end and the run would wait for ever.
         warnings.filterwarnings("ignore", "A worker stopped while", module=r"joblib\.externals\.loky")
         _let_loky_kill()
         # Arrays larger than one byte are mapped from a file, so the parcel is, however small.
-        return Parallel(n_jobs=self.size, backend=LOKY, max_nbytes=1, **options)
+        return {"backend": LOKY, "max_nbytes": 1}
 
 
 def _let_loky_kill() -> None:
     """Let loky end its processes on machines that have neither psutil nor pgrep.
 
-    There it warns and calls a method that its processes lack. Either could end its thread, and at exit this
-    process would wait for a worker that nobody ends.
+    There it warns and calls a method that its processes lack, and at exit this process would wait for ever.
     """
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", module=r"joblib\.externals\.loky")
     if os.name != "posix":
@@ -102,10 +102,8 @@ def _kill(process: Any) -> None:
 class Threads(Pool):
     """Threads of this process."""
 
-    def parallel(self, **options: Any) -> Any:
-        from joblib import Parallel
-
-        return Parallel(n_jobs=self.size, backend="threading", **options)
+    def _backend(self) -> dict[str, Any]:
+        return {"backend": THREADING}
 
     def _pack(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
         return call, ""
@@ -122,8 +120,7 @@ class Dask(Pool):
     def size(self) -> int:
         return sum(self.client.ncores().values())
 
-    def parallel(self, **options: Any) -> Any:
-        from joblib import Parallel
+    def _backend(self) -> dict[str, Any]:
         from joblib._dask import DaskDistributedBackend
 
         class Backend(DaskDistributedBackend):
@@ -134,15 +131,13 @@ class Dask(Pool):
         # Another byte, which unpickling ignores, makes other content and so another name at the scheduler. A
         # worker that was fetching the old one when all that had it ended would wait for it for ever.
         self.parcel = np.append(self.parcel, np.uint8(0))
-        return Parallel(n_jobs=-1, backend=Backend(client=self.client, scatter=[self.parcel]), **options)
+        return {"n_jobs": -1, "backend": Backend(client=self.client, scatter=[self.parcel])}
 
     def end_hanging(self) -> None:
         """Restart the workers that have tasks of this client: if they did not hang, the tasks were done."""
         with suppress(Exception):  # a worker without a nanny cannot be restarted
-            own = set(self.client.futures)
-            hanging = [
-                worker for worker, tasks in self.client.processing().items() if own.intersection(tasks)
-            ]
+            own, tasks = set(self.client.futures), self.client.processing()
+            hanging = [worker for worker in tasks if own.intersection(tasks[worker])]
             self.client.restart_workers(hanging, timeout=_TIMEOUT, raise_for_error=False)
 
 
@@ -155,15 +150,14 @@ class Ray(Pool):
 
         return max(1, int(ray.cluster_resources().get("CPU", 1)))
 
-    def parallel(self, **options: Any) -> Any:
-        from joblib import Parallel
+    def _backend(self) -> dict[str, Any]:
         from ray.util.joblib.ray_backend import RayBackend
 
         class Backend(RayBackend):
             # The base class is for pools of multiprocessing, which cannot be left early. Those of ray can.
             supports_return_generator = True
 
-        return Parallel(n_jobs=self.size, backend=Backend(), **options)
+        return {"backend": Backend()}
 
     def _pack(self, call: Callable[[Any], Any]) -> tuple[Any, str]:
         import ray
@@ -198,15 +192,10 @@ def _connect_dask(workers: Workers) -> Iterator[Any]:
         stack.enter_context(_silence("distributed"))
         address: Any = workers.cluster
         if workers.local:
+            options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
             with config.set(DASK_UNWATCHED):
-                address = stack.enter_context(
-                    LocalCluster(
-                        n_workers=workers.jobs,
-                        threads_per_worker=1,
-                        dashboard_address="127.0.0.1:0",
-                        silence_logs=logging.CRITICAL,
-                    )
-                )
+                cluster = LocalCluster(n_workers=workers.jobs, silence_logs=logging.CRITICAL, **options)
+                address = stack.enter_context(cluster)
         else:
             _check_listening(workers, get_address_host_port)
         try:
@@ -231,11 +220,12 @@ def _connect_ray(workers: Workers) -> Iterator[None]:
     if ray.is_initialized():  # by the program that calls this one, which also ends it
         yield
         return
-    address = "local" if workers.local else workers.cluster
-    options: dict[str, Any] = {"include_dashboard": False, "num_cpus": workers.jobs} if workers.local else {}
-    _check_ray_address(workers)
+    options: dict[str, Any] = {"address": "local", "include_dashboard": False, "num_cpus": workers.jobs}
+    if not workers.local:
+        _check_ray_address(workers)
+        options = {"address": workers.cluster}
     try:
-        ray.init(address=address, logging_level=logging.CRITICAL, log_to_driver=False, **options)
+        ray.init(logging_level=logging.CRITICAL, log_to_driver=False, **options)
     except (ConnectionError, OSError, ValueError, RuntimeError) as error:
         raise _no_cluster(workers) from error
     try:
@@ -252,9 +242,8 @@ def _check_ray_address(workers: Workers) -> None:
             value=address,
             remedy="Run this on a node of the cluster, with the address auto.",
         )
-    if workers.local or address == "auto":
-        return
-    _check_listening(workers, _parse_address)
+    if not workers.local and address != "auto":
+        _check_listening(workers, _parse_address)
 
 
 def _parse_address(address: str) -> tuple[str, int]:

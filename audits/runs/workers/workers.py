@@ -9,7 +9,7 @@ import attrs
 from arena.errors import InvalidArgument
 from arena.settings import at_least
 from audits.registry.suggestions import suggest
-from audits.runs.run_stopped import RunStopped
+from audits.runs.verdict import RunStopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
 LOCAL = "local"
@@ -20,8 +20,7 @@ _PACKAGES = {DASK: "distributed", RAY: "ray"}
 class Workers:
     """The workers that play. No figure depends on them.
 
-    backend: of joblib: "loky" (processes of this machine), "threading" (threads of this process), "dask" or
-        "ray".
+    backend: of joblib: "loky" (processes of this machine), "threading" (of this process), "dask" or "ray".
     jobs: number of workers of this machine. Default: 1, or the number of cores for a local cluster.
     cluster: for dask the address of a scheduler, for ray that of a head node or "auto"; "local", the default,
         starts a cluster on this machine, which ends with the run.

@@ -29,6 +29,7 @@ from learners.online.noisy_majority import NoisyMajority
 from learners.online.realizable import RealizableLearner
 
 ERROR = 1e-4
+GAMES = 1_000  # enough for the same swaps to refute the mutants
 
 
 def realizable(concepts: ConceptClass, **others: Any) -> RealizableLearner:
@@ -127,11 +128,12 @@ def audited(learner: Learner, adversary: Adversary, *, games: int, seed: int = 0
     return run(plan)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", LEARNERS)
 def test_swaps_do_not_refute_it(name: str) -> None:
     learner, brink = LEARNERS[name]
     for adversary in attacks(learner, brink, every=False):
-        assert not audited(learner, adversary, games=1_600).refuted, adversary
+        assert not audited(learner, adversary, games=GAMES).refuted, adversary
 
 
 @pytest.mark.parametrize("name", MOVING)
@@ -157,7 +159,8 @@ def test_many_games_of_many_swaps_do_not_refute_it(name: str) -> None:
         assert not audited(learner, adversary, games=4_000, seed=1).refuted, adversary
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("mutant", [NoiseOfThresholdAlone(), ComparesAtMistakes()], ids=lambda one: one.name)
 def test_the_same_swaps_refute_mutants(mutant: Learner) -> None:
     swaps = attacks(mutant, 16, every=False)
-    assert any(audited(mutant, adversary, games=3_200).refuted for adversary in swaps)
+    assert any(audited(mutant, adversary, games=GAMES).refuted for adversary in swaps)

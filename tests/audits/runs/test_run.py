@@ -236,6 +236,7 @@ def plan():
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("jobs", [1, 2])
 def test_a_killed_run_ends_with_the_figures_of_an_undisturbed_one(tmp_path: Path, jobs: int) -> None:
     (tmp_path / "test_run_plan.py").write_text(PLAN)

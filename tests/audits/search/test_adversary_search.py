@@ -58,6 +58,7 @@ def test_everlasting_v1_falls_from_every_seed(seed: int) -> None:
     assert search(EverlastingV1(), seed=seed).refuted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("learner", "feature"),
     [
@@ -100,6 +101,7 @@ def test_what_holds_is_not_refuted(learner: Learner) -> None:
     assert found.games >= 256 * found.examples
 
 
+@pytest.mark.thorough
 def test_the_same_seed_gives_the_same_search() -> None:
     one, again, other = (search(HaltsOnTheCount(), seed=seed) for seed in (3, 3, 4))
     assert figures(one) == figures(again)
@@ -107,6 +109,7 @@ def test_the_same_seed_gives_the_same_search() -> None:
     assert figures(one) != figures(other)
 
 
+@pytest.mark.thorough
 def test_jobs_do_not_change_what_is_found(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 8)
     learner = LaplaceCount()
@@ -156,6 +159,7 @@ def test_many_searches_of_a_tight_learner_never_refute_it() -> None:
     assert not any(result.refuted for result in results)
 
 
+@pytest.mark.thorough
 def test_later_confirmations_are_stricter(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[Plan] = []
 

@@ -25,17 +25,18 @@ def block_of(pairs: list[tuple[float, float]]) -> PairCounts:
 
 def pairs_until_refuted(rng: np.random.Generator, *, linked: bool, truth: float, claim: float) -> int:
     """The pairs after which Laplace scores of ε = truth refute a claim, with and without shared noise."""
-    test = Betting(delta=0.0, confidence=0.99, epsilon_claim=claim)
+    test = Betting(delta=0.0, confidence=0.99, epsilon_claim=claim, epsilon_max=claim)
     while not test.refuted:
-        noise = rng.laplace(0, 1 / truth, (2, 8_192))
+        noise = rng.laplace(0, 1 / truth, (2, 2_048))
         test.update(PairCounts.of(noise[0], noise[0 if linked else 1] + 1))
         assert test.pairs < 4_000_000
     return test.pairs
 
 
+@pytest.mark.thorough
 def test_a_small_loss_shows_in_fewer_pairs_where_noise_is_shared(rng: np.random.Generator) -> None:
-    linked = [pairs_until_refuted(rng, linked=True, truth=0.2, claim=0.19) for _ in range(3)]
-    apart = [pairs_until_refuted(rng, linked=False, truth=0.2, claim=0.19) for _ in range(3)]
+    linked = [pairs_until_refuted(rng, linked=True, truth=0.2, claim=0.18) for _ in range(5)]
+    apart = [pairs_until_refuted(rng, linked=False, truth=0.2, claim=0.18) for _ in range(5)]
     assert 2 * statistics.median(linked) < statistics.median(apart)
 
 

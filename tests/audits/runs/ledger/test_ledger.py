@@ -603,6 +603,7 @@ class TestOneWriter:
             assert sorted(messages) == ["in", self.busy.replace("run.ledger", name)]
 
 
+@pytest.mark.thorough
 def test_killed_at_fifty_random_moments_it_loses_nothing(path):
     draw = random.Random(4)
     seen = []
