@@ -150,11 +150,11 @@ class HasTeachers(Protocol):
 
 
 @runtime_checkable
-class HasDecisionMargin(Protocol):
+class HasCriticalMargin(Protocol):
     """A voting learner that compares the margin of votes with a threshold."""
 
     @property
-    def telling_margin(self) -> float:
+    def critical_margin(self) -> float:
         """The margin, a share of the teachers, at which its answer is most in doubt."""
 
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 import inspect
 import textwrap
 from collections.abc import Sequence
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import attrs
 import click
 from tabulate import tabulate
 
 from arena import Adversary, InvalidArgument, Learner
+from arena.capabilities import Explains
 from arena.concepts import CLASS_NAMES, ConceptClass, parse_concept_class
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import parse_settings
@@ -29,14 +30,6 @@ from audits.reports.class_text import LEVELS, class_text
 
 _HIDDEN_PROPERTIES = ("claim", "point_shape", "some_points")  # shown elsewhere, or long and uninformative
 _WIDTH = 100
-
-
-@runtime_checkable
-class Explains(Protocol):
-    """A player that can explain what follows from its settings."""
-
-    def explain(self) -> dict[str, str]:
-        """Explanations by title."""
 
 
 @option_record
