@@ -257,6 +257,7 @@ def test_every_statistical_test_counts_towards_the_suite(request: pytest.Fixture
     assert total_rate(request.session.items) <= SUITE_RATE
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("rate", "summary"), [(SUITE_RATE / 4, "4 passed"), (SUITE_RATE / 3, "1 failed")])
 def test_a_suite_that_chance_would_fail_is_not_run(tmp_path: pathlib.Path, rate: float, summary: str) -> None:
     suite = tmp_path / "test_suite.py"

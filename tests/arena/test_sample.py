@@ -23,6 +23,7 @@ def write_out(sample: Sample) -> list[tuple[float, int]]:
     ]
 
 
+@pytest.mark.thorough
 @given(samples, samples)
 def test_differences_are_counted_place_by_place(a: Sample, b: Sample) -> None:
     first, second = write_out(a), write_out(b)

@@ -152,6 +152,7 @@ TOO_MUCH = (
 )
 
 
+@pytest.mark.thorough
 def test_a_run_with_privacy_tests(run: Callable[..., Run]) -> None:
     check_report(run(PRIVACY))
     refused = run(PRIVACY, ini="privacy_error_total = 1e-4")

@@ -58,17 +58,20 @@ def run_audit(learner: Learner, adversary: Adversary, games: int) -> Verdict:
     return run(plan)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
 def test_the_slip_is_refuted(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
     assert slip.claim == twin.claim
     assert run_audit(slip, adversary, games).refuted
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("slip", "twin", "adversary", "games"), SLIPS, ids=NAMES)
 def test_the_twin_is_not(slip: Learner, twin: Learner, adversary: Adversary, games: int) -> None:
     assert not run_audit(twin, adversary, games).refuted
 
 
+@pytest.mark.thorough
 def test_the_steady_predictor_survives_what_refutes_the_printed_thresholds() -> None:
     """The same votes, the same questions: no more is seen of the query than the count shows."""
     for learner in (ROUND, attrs.evolve(ROUND, noise=0.03, training_rate=0.001)):

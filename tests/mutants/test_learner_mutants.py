@@ -77,6 +77,7 @@ def test_the_twin_is_not(mutant: BrokenLearner) -> None:
 PLAYERS = {player.name: player for mutant in MUTANTS for player in (mutant.spec, mutant.twin)}
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("name", PLAYERS)
 def test_no_mutant_or_twin_breaks_the_contract_of_a_learner(name: str) -> None:
     player = PLAYERS[name]

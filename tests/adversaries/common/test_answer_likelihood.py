@@ -90,6 +90,7 @@ def answer(label: int, halted: bool = False) -> Answer:
     return Answer(np.array([label], np.int8), np.array([halted]))
 
 
+@pytest.mark.thorough
 @settings(max_examples=30)
 @given(st.lists(st.sampled_from([0, 1]), min_size=1, max_size=8))
 def test_answers_that_one_world_never_gives_are_clamped(labels: list[int]) -> None:

@@ -51,6 +51,7 @@ def by_world(played: Played) -> tuple[np.ndarray, np.ndarray]:
     return played.score[~played.worlds], played.score[played.worlds]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", [LINE, GRID, ALL, Points(range(6))], ids=str)
 @pytest.mark.parametrize("kind", [Membership, Reconstruct, QuerySwap, Poison, HypothesisLearner])
 def test_they_conform_with_any_class(kind: type[Adversary], concepts: ConceptClass) -> None:
@@ -242,6 +243,7 @@ def test_each_round_counts_equally_unlike_in_the_printed_set() -> None:
 
 
 # A chance of failing that is 0.05 above what is promised is noticed with near certainty in 8,000 games.
+@pytest.mark.thorough
 @statistical(rate=2e-7)
 def test_it_fails_no_more_often_than_beta_and_as_printed_it_may() -> None:
     """|X| = 2: the printed R fails with a chance of 2 · 2^(-R), R = 3; the corrected one has R = 6."""

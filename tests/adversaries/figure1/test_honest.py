@@ -32,6 +32,7 @@ def people(concepts: ConceptClass, games: int = 5, seed: int = 1) -> UniformDist
     return found
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [

@@ -110,6 +110,7 @@ def test_two_points_are_too_few() -> None:
     assert _choose_points(three, None, 0.65).border == 2
 
 
+@pytest.mark.thorough
 def test_v1_leaks_queries_by_its_thresholds_too() -> None:
     """Not by its halt: at most six ⊤s are spent before the challenge, which is the seventh of eight."""
     verdict = run(

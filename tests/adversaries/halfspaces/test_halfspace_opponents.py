@@ -230,6 +230,7 @@ def scores(learner: Draws, adversary: FirstSwap, games: int) -> tuple[np.ndarray
     return played.score[~played.worlds], played.score[played.worlds]
 
 
+@pytest.mark.thorough
 @statistical(rate=4e-7)
 def test_the_drawn_weights_reveal_the_first_example() -> None:
     """With S of 31 of 64 coordinates, one update: a draw hits S with chance 31e^η/(31e^η + 33e^-η) in world

@@ -116,6 +116,7 @@ def test_learners_of_other_classes_are_refused() -> None:
 # --- coins -------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @statistical(rate=4e-7)
 def test_bits_have_the_given_probability() -> None:
     """Chances between whole bytes among them; one that is off by 1/1,000 is noticed."""

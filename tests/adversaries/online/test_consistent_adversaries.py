@@ -221,6 +221,7 @@ def test_forests_are_those_of_plain_lists(concepts: ConceptClass) -> None:
             assert (forests.ones[game] == ones).all()
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", [Thresholds(range(8)), Intervals(range(5))], ids=str)
 def test_a_forest_errs_more_often_against_its_breaker_than_against_iid(concepts: ConceptClass) -> None:
     learner = Forest(concepts=concepts, trees=32)

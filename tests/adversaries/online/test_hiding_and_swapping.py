@@ -153,6 +153,7 @@ def check_mistakes(mistakes: np.ndarray, rounds: int, threshold: float) -> None:
     check_counts(np.histogram(mistakes, edges)[0], cells, rate=1e-7, effect=0.15, power=1 - 1e-7)
 
 
+@pytest.mark.thorough
 @statistical(rate=4e-7)
 def test_mistakes_that_are_forced_on_a_private_learner_grow_with_the_logarithm_of_the_rounds() -> None:
     """By 3 ln 10 from 200 rounds to 2,000, as does what its noise asks for. One and a half mistakes fewer

@@ -27,6 +27,7 @@ def test_it_keeps_to_the_contract(spec: PrivateDecisionList) -> None:
     check_adversary(CoverSwap(learner=spec), spec, Release())
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("delta", [0.0, 1e-6, 0.01, 0.2])
 @pytest.mark.parametrize("features", [Variables(1), Variables(3), Literals(2)], ids=repr)
 def test_the_worst_pair_loses_much_of_the_claim_and_no_more(features: Variables, delta: float) -> None:

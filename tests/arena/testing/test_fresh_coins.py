@@ -37,14 +37,17 @@ def check(function: Any, **settings: Any) -> None:
     check_own_coins(Function(function=function, coins="own", **settings), CountSwap(), Release())
 
 
+@pytest.mark.thorough
 def test_random_numbers_of_the_system_pass() -> None:
     check(with_system_generator)
 
 
+@pytest.mark.thorough
 def test_a_learner_without_random_numbers_passes() -> None:
     check(without_coins)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "function", [with_module_generator, make_coin(3)], ids=["a default", "an enclosed one"]
 )
@@ -72,6 +75,7 @@ def test_a_learner_that_cannot_be_pickled_is_refused() -> None:
         check(lambda data: lock.locked() + secrets.randbelow(2))
 
 
+@pytest.mark.thorough
 def test_what_fails_in_a_new_process_is_refused() -> None:
     here = os.getpid()
     with pytest.raises(
@@ -96,6 +100,7 @@ def test_what_ends_a_new_process_is_refused() -> None:
         check(lambda data: 1.0 if os.getpid() == here else os._exit(0))
 
 
+@pytest.mark.thorough
 def test_a_mechanism_may_print() -> None:
     here = os.getpid()
 
@@ -109,6 +114,7 @@ def test_a_mechanism_may_print() -> None:
     check(loud)
 
 
+@pytest.mark.thorough
 def test_such_a_learner_conforms() -> None:
     check_learner(Function(function=with_system_generator))
 

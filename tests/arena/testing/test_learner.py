@@ -36,6 +36,7 @@ SOUND = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", SOUND, ids=lambda learner: f"{type(learner).__name__}-{learner.name}")
 def test_sound_learners_pass(learner: Learner) -> None:
     check_learner(learner)

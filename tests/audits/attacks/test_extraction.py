@@ -72,6 +72,7 @@ def test_the_printed_rule_fails_if_errors_are_rare_and_everywhere() -> None:
     assert printed.error.median > 0.4  # every L_x holds both labels
 
 
+@pytest.mark.thorough
 def test_figures_do_not_depend_on_processes() -> None:
     wrong = plan(Wrong(concepts=ERM.concepts), games=40)
     assert run_extraction(wrong).learners == run_extraction(wrong, jobs=2).learners

@@ -166,6 +166,7 @@ def test_one_label_only_is_refused(tmp_path) -> None:
     assert "labels must take two values, found 1: '1'" in refused.stderr
 
 
+@pytest.mark.thorough
 def test_a_ledger_of_another_plan_is_refused(data: str, tmp_path) -> None:
     kept = ("--data", data, *QUICK, "--ledger", str(tmp_path / "run.ledger"))
     assert arena(*kept).exit_code == 0

@@ -75,6 +75,7 @@ def test_a_student_learns_from_public_points(small: str) -> None:
         assert found["accuracy"]["mean"] == 1.0
 
 
+@pytest.mark.thorough
 def test_public_points_of_ones_own(small: str, tmp_path) -> None:
     path = tmp_path / "public.csv"
     path.write_text("1,0,1,0\n0,1,1,0\n1,0,0,1\n0,1,0,1\n")
@@ -135,6 +136,7 @@ def test_literals_can_be_asked(small: str) -> None:
     assert "Literals(d=4)" in done["learner"]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -110,6 +110,7 @@ def test_data_size_the_learner_and_reach_the_adversary(tmp_path: Path) -> None:
     assert arena("play", "everlasting-v1", "--against", "halt-counter", *data, "--quiet").stderr == ""
 
 
+@pytest.mark.thorough
 def test_what_the_user_has_set_is_not_sized_away(tmp_path: Path) -> None:
     path = tmp_path / "people.csv"
     path.write_text("age,rich\n" + "30,no\n30,yes\n" * 20_000)

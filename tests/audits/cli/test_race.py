@@ -90,6 +90,7 @@ def test_status_3_where_a_bound_falls(beta: str) -> None:
     assert "  no: " in done.stdout
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("ending", [".png", ".svg"])
 def test_it_draws_the_same_bytes_for_the_same_race(tmp_path: Path, ending: str) -> None:
     files = [tmp_path / f"{name}{ending}" for name in "ab"]

@@ -29,6 +29,7 @@ def data(tmp_path: Path) -> str:
     return str(file)
 
 
+@pytest.mark.thorough
 def test_honest_is_the_usual_adversary_and_a_note_says_what_is_practical() -> None:
     everybody = "everlasting-v2", "everlasting-counter", "everlasting-fresh", "everlasting-v1"
     done = arena(*everybody, *SHORT)

@@ -19,6 +19,7 @@ PLAYERS = ROOT / "tests" / "support" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
 
 
+@pytest.mark.thorough
 def test_a_refutation_is_told_verdict_first() -> None:
     done = arena(*ERM)
     assert done.exit_code == 3
@@ -66,6 +67,7 @@ def test_the_file_is_a_player_and_names_the_settings(tmp_path: Path) -> None:
     assert again.exit_code == 3
 
 
+@pytest.mark.thorough
 def test_a_fault_is_shown_game_by_game() -> None:
     done = arena(f"{PLAYERS}:RaisesOnLabels")
     assert done.exit_code == 3

@@ -45,6 +45,7 @@ def as_counter(sample):
 
 
 class TestReading:
+    @pytest.mark.thorough
     def test_adult_is_the_multiset_that_a_plain_count_finds(self):
         sample = load_sample(ADULT, x="age", y="income", positive=">50K")
         with gzip.open(ADULT, "rt", newline="") as file:
@@ -65,6 +66,7 @@ class TestReading:
     def test_one_name_in_a_list_makes_points_of_one_coordinate(self, written):
         assert load_sample(written("a,b\n3,0\n1,1\n"), x=["a"], y="b").points.tolist() == [[1], [3]]
 
+    @pytest.mark.thorough
     def test_adult_loads_within_half_a_second(self):
         def seconds():
             start = time.process_time()

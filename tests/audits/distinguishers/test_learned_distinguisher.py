@@ -59,6 +59,7 @@ def test_many_views_are_learned_by_trees(rng: np.random.Generator) -> None:
     assert np.mean(scores[:, 1] > scores[:, 0]) > 0.85
 
 
+@pytest.mark.thorough
 def test_equal_games_teach_equal_distinguishers() -> None:
     noise = np.random.default_rng(1).normal(size=(2, 3_000, 2))
     first, second = learn_distinguisher([block(*noise)]), learn_distinguisher([block(*noise)])

@@ -40,6 +40,7 @@ def check(bracket: Bracket, value: float, slack: float) -> None:
 # --- one number ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("shift", "scale"), [(1, 1.0), (1, 0.5), (1, 100.0), (3, 0.5)])
 @pytest.mark.parametrize("location", [0.0, 1e6])
 def test_the_laplace_mechanism(shift: float, scale: float, location: float) -> None:
@@ -57,6 +58,7 @@ def test_the_tails_of_laplace_noise_are_one_cell_each() -> None:
     assert views.text(0) == "value from -40 to 0"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("sigma", [0.2, 1.0, 10.0])
 def test_the_gaussian_mechanism(sigma: float) -> None:
     loss = loss_of_values(gaussian(3.0, sigma), gaussian(4.0, sigma))
@@ -68,11 +70,13 @@ def test_the_gaussian_mechanism(sigma: float) -> None:
     assert gaussian_delta(at.upper, 1 / sigma) == pytest.approx(1e-6, rel=1e-3)
 
 
+@pytest.mark.thorough
 def test_the_tradeoff_curve_of_gaussian_noise() -> None:
     alpha, beta = loss_of_values(gaussian(0.0), gaussian(1.0)).tradeoff()
     assert np.abs(beta - stats.norm.cdf(stats.norm.isf(np.minimum(alpha, 1)) - 1)).max() < 1e-9
 
 
+@pytest.mark.thorough
 def test_gaussians_of_two_widths_have_a_loss_that_turns() -> None:
     loss = loss_of_values(gaussian(0.0, 1.0), gaussian(0.0, 2.0))
     edge = np.sqrt(8 / 3 * np.log(2))  # where the densities meet
@@ -121,6 +125,7 @@ def test_a_law_that_misses_mass_says_so() -> None:
     assert found.error == pytest.approx(np.exp(-3) * np.cosh(0.1), rel=0.01)
 
 
+@pytest.mark.thorough
 @settings(max_examples=10)
 @given(st.floats(0.01, 5), st.floats(0.05, 20), st.floats(0, 4))
 def test_laplace_noise_of_any_scale(shift: float, scale: float, epsilon: float) -> None:
@@ -191,6 +196,7 @@ def brute_force(epsilon: float) -> float:
     return float(inner + ends + 0.5 * one_sided(np.array(epsilon - 1), 1.0))
 
 
+@pytest.mark.thorough
 def test_two_laplace_coordinates() -> None:
     loss = loss_of_values(*[Independent((laplace(at), laplace(at))) for at in (0.0, 1.0)])
     for epsilon in (0.0, 0.3, 1.0, 1.7):
@@ -200,6 +206,7 @@ def test_two_laplace_coordinates() -> None:
     assert len(loss.p0) < 70_000
 
 
+@pytest.mark.thorough
 def test_two_gaussian_coordinates_are_one() -> None:
     loss = loss_of_values(*[Independent((gaussian(at, 2.0),) * 2) for at in (0.0, 1.0)])
     for epsilon in (0.0, 0.5, 1.0, 2.0):

@@ -160,6 +160,7 @@ def test_between_thresholds_by_enumeration_of_its_transcripts(halts: int) -> Non
     assert law.loss.error == 0
 
 
+@pytest.mark.thorough
 @statistical(rate=2e-7)
 def test_games_follow_the_law_of_their_view() -> None:
     queries, games = (0.5, 0.4, 0.6), 600_000

@@ -40,6 +40,7 @@ def race(*learners: Learner, **options: object) -> PredictorRace:
     return plan_predictor_race(players, **{"rounds": 2, "games": 6, "tested": 500, **options})  # type: ignore[arg-type]
 
 
+@pytest.mark.thorough
 def test_the_figures_depend_on_the_plan_alone() -> None:
     plan = race(V2, seed=3)
     counts: list[int] = []

@@ -130,6 +130,7 @@ def count(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Verdict]:
 # --- contents ---------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
     page, verdict = halts_page, halts[1]
     assert page.text["title"] == ["everlasting-v1 against halt-counter: refuted"]
@@ -209,6 +210,7 @@ def test_all_settings_and_versions_are_shown(halts_page: Page) -> None:
     assert f"numpy {np.__version__}" in facts["versions"]
 
 
+@pytest.mark.thorough
 def test_a_claim_that_is_not_refuted(count: tuple[Path, Verdict]) -> None:
     page = page_of(count[0])
     explanation, meaning = prose(page, "p")[:2]
@@ -300,6 +302,7 @@ def test_blocks_after_a_missing_block_do_not_count(ledger: Path) -> None:
     assert read_history(ledger).verdict.games == 1_000
 
 
+@pytest.mark.thorough
 def test_a_long_run_has_logarithmic_axes(ledger: Path) -> None:
     run(attrs.evolve(COUNT, games=1_200, block=20), ledger=ledger)
     page = page_of(ledger)
@@ -320,6 +323,7 @@ def test_long_curves_are_thinned_out_on_both_scales() -> None:
 # --- the figures are those of the run -----------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("distinguisher", ["score", "learned", "likelihood"])
 def test_a_replay_has_the_figures_of_the_run(ledger: Path, distinguisher: str) -> None:
     plan = attrs.evolve(COUNT, distinguisher=distinguisher, epsilon=0.6)
@@ -365,6 +369,7 @@ class Gone(Adversary):
 """
 
 
+@pytest.mark.thorough
 def test_the_players_need_not_be_installed(ledger: Path, tmp_path: Path, monkeypatch) -> None:
     (tmp_path / "gone.py").write_text(PLUGIN)
     monkeypatch.syspath_prepend(str(tmp_path))
@@ -416,6 +421,7 @@ def test_a_page_loads_nothing_and_has_no_duplicate_ids(halts_page: Page) -> None
     assert len(ids) == len(set(ids))
 
 
+@pytest.mark.thorough
 def test_the_same_run_gives_the_same_bytes(count: tuple[Path, Verdict], tmp_path: Path) -> None:
     first, second = tmp_path / "1.html", tmp_path / "2.html"
     report.write_html(count[0], first)
@@ -442,6 +448,7 @@ def test_a_missing_package_is_named_before_any_game(monkeypatch, tmp_path: Path)
     )
 
 
+@pytest.mark.thorough
 def test_a_full_disk_leaves_the_old_page_alone(
     count: tuple[Path, Verdict], monkeypatch, tmp_path: Path
 ) -> None:

@@ -194,6 +194,7 @@ def test_a_learned_distinguisher_refutes_what_has_no_privacy() -> None:
     assert verdict.clopper_pearson > 3
 
 
+@pytest.mark.thorough
 def test_a_learned_distinguisher_is_the_same_for_any_jobs_and_after_interruptions(tmp_path: Path) -> None:
     what = plan(NoisyCount(), Giver(), distinguisher=LEARNED, games=6_000, block=500)
     alone = to_data(run(what))

@@ -115,6 +115,7 @@ def test_a_likelihood_distinguisher_certifies_no_more_than_the_exact_loss() -> N
     assert 0.4 * truth.lower < verdict.epsilon_lower <= truth.upper
 
 
+@pytest.mark.thorough
 def test_too_many_views_are_refused_with_a_remedy() -> None:
     learner = PateGaussian(teachers=3)
     with pytest.raises(
@@ -189,6 +190,7 @@ def test_an_audit_and_an_exact_audit_tell_one_story() -> None:
     assert 0.5 * truth["epsilon_at"]["lower"] < found["epsilon_lower"] <= truth["epsilon_at"]["upper"]
 
 
+@pytest.mark.thorough
 def test_data_of_a_user_are_searched(tmp_path) -> None:  # type: ignore[no-untyped-def]
     rng = np.random.default_rng(0)
     rows = rng.random((300, 2))

@@ -39,6 +39,7 @@ def figures(result: SearchResult) -> dict[str, Any]:
     return json.loads(search_json(result))
 
 
+@pytest.mark.thorough
 def test_everlasting_v1_falls_to_the_smallest_game() -> None:
     found = search(EverlastingV1(), seed=5)
     assert found.refuted
@@ -88,6 +89,7 @@ def test_a_learner_without_privacy_falls_at_once() -> None:
     assert found.examples < 20
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [EverlastingV2(), BetweenThresholdsPredictor(), LaplaceCount(), NoisyMajority()],
@@ -200,6 +202,7 @@ def test_an_interrupt_gives_what_there_is() -> None:
     assert found.examples == 5
 
 
+@pytest.mark.thorough
 def test_declined_adversaries_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(
         "audits.search.script_strategies._divide", lambda shares, size: [1] * len(shares)

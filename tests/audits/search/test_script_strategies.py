@@ -43,6 +43,7 @@ CASES = [
 few = settings(max_examples=40, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("learner", "protocol"), CASES, ids=lambda case: getattr(case, "name", case))
 @few
 @given(data=st.data())
@@ -71,6 +72,7 @@ def test_samples_have_the_size_that_the_learner_needs(data: st.DataObject) -> No
     assert isinstance(data.draw(samples(LaplaceCount())), Sample)
 
 
+@pytest.mark.thorough
 @few
 @given(st.data())
 def test_a_challenge_is_made_once(data: st.DataObject) -> None:

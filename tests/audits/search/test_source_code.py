@@ -184,5 +184,6 @@ def test_the_replay_plays_the_confirmation_again(tmp_path: Path) -> None:
     assert f'"games": {found.verdict.games},' in done.stdout
 
 
+@pytest.mark.thorough
 def test_a_fault_is_replayed_as_one() -> None:
     assert "--faults" in replay_command(search(RaisesOnLabels(), seed=1))

@@ -72,6 +72,7 @@ def test_counts_that_are_not_known_are_read_at_their_worse_end() -> None:
 # --- ε and δ ------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("delta", [0.0, 0.01, 0.5, 1.0])
 def test_epsilon_is_the_largest_over_events_and_directions(laplace: Band, delta: float) -> None:
     best = 0.0

@@ -339,6 +339,7 @@ def test_the_ceiling_is_what_perfect_separation_gets(sizes: list[int], delta: fl
     assert abs(found - test.epsilon_lower) <= 0.01 + 1e-9
 
 
+@pytest.mark.thorough
 def test_the_ceiling_of_many_blocks_is_that_of_running_them() -> None:
     test = Betting(delta=1e-5, confidence=0.999, epsilon_max=12.0)
     for _ in range(1_000):
@@ -404,6 +405,7 @@ def laplace_at_1(rng: np.random.Generator, pairs: int) -> np.ndarray:
     return rng.laplace([[0.0], [1.0]], 1.0, (2, pairs))
 
 
+@pytest.mark.thorough
 @statistical(rate=1e-6)
 @pytest.mark.parametrize(
     ("law", "claim", "pairs"),

@@ -80,6 +80,7 @@ def test_limits_that_cannot_be_kept_are_always_left() -> None:
     )
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 @pytest.mark.parametrize("indices", [4_000, 40])
 def test_uniform_numbers_leave_limits_as_often_as_is_computed(
@@ -109,6 +110,7 @@ def test_limits_at_one_event_each_are_caught(rng: np.random.Generator) -> None:
         check_counts([out, 50_000 - out], [0.2, 0.8], rate=RATE, effect=0.02, power=1 - RATE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("pairs", [1, 2, 17, 300, 4_001])
 @pytest.mark.parametrize("error", [0.45, 0.025, 1e-9])
 def test_the_error_is_spent_and_not_exceeded(pairs: int, error: float) -> None:
@@ -145,6 +147,7 @@ def test_limits_are_monotone_and_the_same_from_above(pairs: int) -> None:
     assert below[-1] < 1
 
 
+@pytest.mark.thorough
 def test_more_games_and_more_error_give_narrower_limits() -> None:
     widths = [simultaneous_limits(n, 0.05).above(np.array(n // 2)) - 0.5 for n in (10, 100, 1_000, 10_000)]
     assert sorted(widths, reverse=True) == widths

@@ -52,6 +52,7 @@ def normal(rng: np.random.Generator) -> Estimates:
     return estimates_of(rng.normal([[0.0], [1.0]], 1.0, (2, 4_000)), 10)
 
 
+@pytest.mark.thorough
 def test_every_method_has_its_row(normal: Estimates) -> None:
     assert [method for method, _ in normal.table()] == METHODS
     values = {row.method: row.value for row in normal.rows}

@@ -110,6 +110,7 @@ def test_a_tight_claim_stands_and_is_nearly_reached() -> None:
     assert (outcome.games, outcome.error) == (20_000, 1e-6)
 
 
+@pytest.mark.thorough
 @statistical(rate=1e-6)
 @pytest.mark.parametrize("learner", [LaplaceCount(epsilon=0.5), RandomisedResponse(), NoisyVotes()])
 def test_searches_refute_no_tight_claim(learner: Learner) -> None:
@@ -269,6 +270,7 @@ def test_games_that_are_needed_are_enough_and_hardly_more(epsilon: float) -> Non
     assert (few.value.games, few.value.needed) == (4 * needed // 5, needed)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("against", [None, "training-swap"])
 def test_a_test_that_cannot_fail_is_refused(against: str | None) -> None:
     with pytest.raises(Underpowered) as few:

@@ -58,6 +58,7 @@ def sample_outcomes(
     return Counter(map(tuple, rows.tolist()))
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("route", ROUTES)
 @pytest.mark.parametrize(("teachers", "chunk"), [(2, 3), (3, 2), (6, 1)])
@@ -70,6 +71,7 @@ def test_both_routes_have_the_exact_law(
     check_counts([seen[o] for o in outcomes], law, rate=RATE, effect=0.015, power=1 - 1e-8)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_draws_with_replacement_would_be_noticed(
     rng: np.random.Generator, monkeypatch: pytest.MonkeyPatch

@@ -230,6 +230,7 @@ def reference() -> np.ndarray:
 
 
 # False alarms at 1e-7; lies of this size are noticed, as the second test shows.
+@pytest.mark.thorough
 @pytest.mark.statistical(rate=1e-7)
 def test_games_follow_the_reference() -> None:
     assert p_value(reference(), spelt(SMALL, 40_000, 2)) > 1e-7

@@ -364,12 +364,14 @@ def same_law(first: np.ndarray, second: np.ndarray) -> float:
 
 # False alarms at 1e-7 a case; with 6,000 reference games against 100,000 a shift of 4 points in one view's
 # probability is caught, as the second test shows.
+@pytest.mark.thorough
 @pytest.mark.statistical(rate=1e-7)
 @pytest.mark.parametrize("spec", SPECS, ids=NAMES)
 def test_whole_games_follow_the_reference(spec: GenericBBL) -> None:
     assert same_law(views(ReferenceLearner(spec), 6_000, 1), views(spec, 100_000, 2)) > 1e-7
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("spec", "lie"),
     [
@@ -401,6 +403,7 @@ def in_a_row(games: int, rng: np.random.Generator) -> Moves:
 
 
 # False alarms at 1e-7 a case; as above, what differs by some points is noticed.
+@pytest.mark.thorough
 @pytest.mark.statistical(rate=1e-7)
 @pytest.mark.parametrize("spec", SPECS[:3], ids=NAMES[:3])
 def test_queries_in_a_row_have_the_law_of_queries_one_by_one(spec: GenericBBL) -> None:
@@ -450,6 +453,7 @@ def test_points_and_concepts_may_be_vectors(spec: type[GenericBBL], concepts: Co
 NOISY = Sample([0.0, 1.0, 2.0, 0.0, 2.0], [0, 1, 1, 1, 0], [2, 2, 3, 1, 1])
 
 
+@pytest.mark.thorough
 @statistical(rate=1e-8)
 def test_a_noisy_sample_is_labelled_by_one_concept_of_the_right_law(rng: np.random.Generator) -> None:
     """Every teacher has one example, so the votes tell which threshold labelled S_1, which is the sample."""

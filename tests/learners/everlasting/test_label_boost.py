@@ -99,6 +99,7 @@ def count_labellings(naive: NaiveClass, concepts: np.ndarray) -> tuple[np.ndarra
     return np.array(list(seen.values())), np.array(list(expected.values()))
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("name", ["thresholds", "matrix", "intervals"])
 def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Generator) -> None:
@@ -108,6 +109,7 @@ def test_concepts_follow_the_exponential_mechanism(name: str, rng: np.random.Gen
     check_counts(seen, expected, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("name", ["thresholds", "matrix", "intervals"])
 def test_another_selection_budget_would_be_noticed(
@@ -148,6 +150,7 @@ def tiny(name: str, points: int) -> NaiveClass:
     return attrs.evolve(NAIVE_CLASSES[name], points=NAIVE_CLASSES[name].points[:points])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("name", "size", "points", "law_of"),
     [

@@ -33,6 +33,7 @@ def test_each_game_keeps_distinct_queries_of_its_own(
         assert ((row >= 1000 * game) & (row < 1000 * game + of)).all()
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 @pytest.mark.parametrize("segment", [2, 256])
 def test_every_subset_is_equally_likely(

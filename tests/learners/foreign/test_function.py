@@ -225,6 +225,7 @@ def plan(learner: Function, **settings: Any) -> Plan:
     return Plan(learner=learner, adversary=CountSwap(), referee=Release(), **usual | settings)
 
 
+@pytest.mark.thorough
 def test_figures_depend_on_the_seed_and_not_on_the_jobs(tmp_path: Path) -> None:
     audit = plan(Function(function=lambda data, rng: np.sum(data) + rng.laplace()))
     first = run(audit, ledger=tmp_path / "a.ledger")
@@ -245,6 +246,7 @@ def test_another_function_of_that_name_is_another_plan(tmp_path: Path) -> None:
         run(plan(make_noisy_sum(1.5)), ledger=tmp_path / "a.ledger")
 
 
+@pytest.mark.thorough
 @statistical(rate=2e-7)
 def test_own_random_numbers_are_audited_and_reported(tmp_path: Path) -> None:
     """No seed repeats these games, so the bound may be wrong no more often than the test may fail.

@@ -335,6 +335,7 @@ ENUMERATED = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rate", [0.2, 1.0])
 @pytest.mark.parametrize("sizes", ENUMERATED, ids=str)
 def test_no_adaptive_adversary_exceeds_the_claim(sizes: dict[str, int], rate: float) -> None:

@@ -201,6 +201,7 @@ def count_exceeding(most: float, learner: PrivateDecisionList, rng: np.random.Ge
     return exceeding
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_lemma_a4_bounds_the_errors_on_the_sample(rng: np.random.Generator) -> None:
     """Each of 1,000 samples exceeds it with probability at most 5 %; a thirtieth of it is exceeded more

@@ -17,6 +17,7 @@ from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.sanitiser import rounding_error
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner",
     [
@@ -134,6 +135,7 @@ def regret_a_round(learner: AgnosticBatched, games: int) -> np.ndarray:
     return (played.mistakes - played.score) / learner.rounds
 
 
+@pytest.mark.thorough
 @statistical(rate=1e-6)
 def test_regret_per_round_falls_with_the_length_of_games() -> None:
     """40 games each, batches as long as the root of the game; Welch's test at 1e-6.

@@ -39,6 +39,7 @@ from learners.online.experts import counter_noise_scale
 ALL = FiniteClass([[0, 0], [0, 1], [1, 0], [1, 1]])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @pytest.mark.parametrize(
     "learner",
@@ -240,6 +241,7 @@ def regret(learner: AgnosticExperts, games: int) -> np.ndarray:
     return played.mistakes - played.score
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("draws", [FRESH, LAZY])
 @statistical(rate=1e-6)
 def test_regret_per_round_falls_with_the_length_of_games(draws: str) -> None:

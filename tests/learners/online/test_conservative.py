@@ -45,6 +45,7 @@ KINDS: list[ConceptClass] = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", EVERY)
 def test_it_conforms(kind: type[ConservativeLearner]) -> None:
     check_learner(kind())

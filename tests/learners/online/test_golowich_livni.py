@@ -132,6 +132,7 @@ class OneForest:
             self.shown = self.functions[int(noisy.argmax())]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 def test_one_game_equals_the_naive_reference(concepts: ConceptClass) -> None:
     matrix, domain = labellings(concepts), np.array(concepts.domain)
@@ -171,6 +172,7 @@ class FixedCoins:
         return np.full(size, self._guess) if dtype is bool else self._rng.integers(low, high, size)
 
 
+@pytest.mark.thorough
 def test_an_example_changes_a_count_by_d_plus_1_and_the_histogram_by_d_plus_2() -> None:
     soa = tabulate_soa(Thresholds(range(3)))
     most, moved = 0, 0
@@ -260,6 +262,7 @@ def predictions_at_0(spec: GolowichLivni, games: int, seed: int) -> np.ndarray:
     return np.array(shown, float)
 
 
+@pytest.mark.thorough
 @statistical(rate=5 * RATE)
 def test_each_round_of_the_reduction_is_an_independent_plain_instance() -> None:
     """Each of its functions has the distribution of a plain instance on all earlier examples; rounds are
@@ -283,6 +286,7 @@ def test_each_round_of_the_reduction_is_an_independent_plain_instance() -> None:
 # --- games --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("reduction", [False, True])
 def test_it_conforms(reduction: bool) -> None:
     learner = GolowichLivni(
@@ -308,6 +312,7 @@ def errors(concepts: ConceptClass, rounds: int) -> Scripted:
     return Scripted(moves)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     ("points", "learner", "mistakes"),
     [

@@ -46,6 +46,7 @@ def examples_of(seed: int, games: int, rounds: int, points: int) -> tuple[np.nda
     return rng.integers(points, size=(rounds, games)), rng.integers(2, size=(rounds, games))
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(
     "learner", [*(kind() for kind in EVERY), BpsExperts(concepts=Rectangles((2, 2)))], ids=str
 )

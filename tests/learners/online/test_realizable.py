@@ -150,6 +150,7 @@ CLASSES = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("update", [KEEP, PRINTED])
 @pytest.mark.parametrize("concepts", CLASSES, ids=str)
 def test_one_game_equals_the_naive_reference(concepts: ConceptClass, update: str) -> None:
@@ -284,6 +285,7 @@ def test_a_bound_exists_for_the_settings_of_the_proof() -> None:
 # --- games --------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("update", [KEEP, PRINTED])
 def test_it_conforms(update: str) -> None:
     learner = RealizableLearner(concepts=Thresholds(range(4)), nodes=16, rounds=12, update=update, **SMALL)
@@ -308,6 +310,7 @@ def errors(concepts: ConceptClass, rounds: int) -> Scripted:
     return Scripted(moves)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("points", [4, 8, 16])
 def test_it_finds_the_concept_after_few_mistakes(points: int) -> None:
     concepts = Thresholds(range(points))

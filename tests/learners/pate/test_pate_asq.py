@@ -85,6 +85,7 @@ def counts(learner: PateAsq) -> np.ndarray:
     return np.array([(found == value).sum() for value in SMALL.law(UNEVEN).values])
 
 
+@pytest.mark.thorough
 @statistical(rate=2.1 * RATE)
 def test_concepts_follow_the_distribution() -> None:
     law = SMALL.law(UNEVEN)
@@ -144,6 +145,7 @@ class OneAnswerPaid(PaysForOneAnswer, PateAsq):
     name = "one-answer-asked-for"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [PateAsq, OneAnswerPaid])
 def test_an_exact_audit_refutes_the_slip_alone(kind: type[PateAsq]) -> None:
     learner = kind(teacher=CONSTANT, teachers=5, queries=12, epsilon=0.5, delta=1e-3, constant=5.0)

@@ -102,6 +102,7 @@ def counts(learner: PatePsq) -> np.ndarray:
     return np.array([(found == value).sum() for value in SMALL.law(UNEVEN).values])
 
 
+@pytest.mark.thorough
 @statistical(rate=2.1 * RATE)
 def test_concepts_follow_the_distribution() -> None:
     law = SMALL.law(UNEVEN)
@@ -171,6 +172,7 @@ def test_the_sparse_vector_may_label_the_public_points() -> None:
         _ = attrs.evolve(SCREENED, calibration="printed", epsilon=1.0).claim
 
 
+@pytest.mark.thorough
 @statistical(rate=2.1 * RATE)
 def test_concepts_after_the_sparse_vector_follow_the_distribution() -> None:
     sample = Sample([0, 1, 2, 3], [0, 1, 0, 1], [40, 60, 50, 70])
@@ -197,6 +199,7 @@ class OneAnswerPaid(PaysForOneAnswer, PatePsq):
     name = "one-answer-paid"
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("kind", [PatePsq, OneAnswerPaid])
 @pytest.mark.parametrize("epsilon", [0.5, 2.0])
 def test_an_exact_audit_refutes_the_slip_alone(kind: type[PatePsq], epsilon: float) -> None:

@@ -167,6 +167,7 @@ def test_for_large_epsilon_its_claim_holds(epsilon: float) -> None:
     assert not exactly(law_of_printed(epsilon, 1e-9, 40), asks(40), Voting()).refuted
 
 
+@pytest.mark.thorough
 def test_games_refute_it() -> None:
     plan = Plan(
         learner=law_of_printed(1e-3, 1e-6, 10),

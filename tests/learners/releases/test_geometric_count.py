@@ -44,6 +44,7 @@ def test_chances_are_those_of_the_paper(size: int, epsilon: float) -> None:
             assert int(table[count, answer]) / 2**63 == pytest.approx(wanted, rel=1e-6)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("size", "epsilon"), [(10, 1.0), (400, 0.1), (13, 3.0), (1, 40.0)])
 def test_the_claim_is_the_largest_ratio(size: int, epsilon: float) -> None:
     table = answer_weights(size, epsilon)

@@ -33,6 +33,7 @@ def people(values: list[float]) -> Sample:
 # --- releases follow the output distribution --------------------------------------------------------------
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("learner", LIVELY, ids=label)
 @statistical(rate=8 * RATE)
 def test_releases_follow_the_output_distribution(learner: CountingLearner, rng: np.random.Generator) -> None:
@@ -89,6 +90,7 @@ def quantiles(values: np.ndarray, law: Density) -> np.ndarray:
     return np.interp(values, cuts, cumulative / cumulative[-1])
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_svt_3_with_two_halts_has_the_answers_of_its_noise(rng: np.random.Generator) -> None:
     learner = Svt3(epsilon=1.0, queries=4, halts=2)

@@ -173,6 +173,7 @@ def test_the_vc_dimension_is_reached(d: int) -> None:
     assert shatters(np.eye(d)[:-1] - np.eye(d)[-1])
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("d", [1, 2, 3])
 def test_no_more_points_are_shattered(d: int) -> None:
     """All sets of d points with coordinates -1, 0, 1, and some with others."""
@@ -185,6 +186,7 @@ def test_no_more_points_are_shattered(d: int) -> None:
     assert not any(shatters(points) for points in sets)
 
 
+@pytest.mark.thorough
 @given(st.integers(0, 2**32))
 def test_dichotomies_are_those_that_a_search_finds(seed: int) -> None:
     """Against weights on a fine grid of the simplex, for margins that this cannot miss."""
@@ -212,6 +214,7 @@ def test_too_many_dichotomies_are_refused(monkeypatch: pytest.MonkeyPatch) -> No
         Halfspaces(6, 0.01).dichotomies(points)
 
 
+@pytest.mark.thorough
 def test_the_best_of_the_dichotomies_has_fewest_errors() -> None:
     cls, rng = Halfspaces(3, 0.2), np.random.default_rng(4)
     points = rng.integers(-1, 2, (20, 4, 3))

@@ -62,6 +62,7 @@ def problems(draw: st.DrawFn) -> tuple[np.ndarray, list[Any], list[Any], list[An
 
 
 class TestErm:
+    @pytest.mark.thorough
     @exhaustive
     @given(problems())
     def test_against_the_reference(self, problem: tuple[np.ndarray, list[Any], list[Any], list[Any]]) -> None:
@@ -105,6 +106,7 @@ class TestErm:
 
 
 class TestDichotomies:
+    @pytest.mark.thorough
     @exhaustive
     @given(matrices, st.lists(st.integers(0, 4), max_size=6))
     def test_against_every_row(self, matrix: np.ndarray, points: list[int]) -> None:
@@ -119,6 +121,7 @@ class TestDichotomies:
 
 
 class TestVcDimension:
+    @pytest.mark.thorough
     @exhaustive
     @given(npst.arrays(bool, st.tuples(st.integers(1, 20), st.integers(1, 6))))
     def test_against_all_sets(self, matrix: np.ndarray) -> None:
@@ -144,6 +147,7 @@ class TestVcDimension:
 
 
 class TestLabels:
+    @pytest.mark.thorough
     @exhaustive
     @given(matrices, st.lists(st.tuples(st.integers(0, 8), st.integers(0, 4)), min_size=1, max_size=6))
     def test_against_the_matrix(self, matrix: np.ndarray, games: list[tuple[int, int]]) -> None:

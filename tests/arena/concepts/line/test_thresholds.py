@@ -70,6 +70,7 @@ def route(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Ca
 
 
 class TestErm:
+    @pytest.mark.thorough
     @pytest.mark.parametrize("most", [0, 1000])
     @exhaustive
     @given(tables())
@@ -83,6 +84,7 @@ class TestErm:
         assert plain.tolist() == [naive_erm(p, y) for p, y in zip(points, labels, strict=True)]
         assert weighted.tolist() == [naive_erm(*row) for row in zip(points, labels, weights, strict=True)]
 
+    @pytest.mark.thorough
     @exhaustive
     @given(tables(), st.randoms(use_true_random=False))
     def test_the_order_of_examples_does_not_matter(self, table: tuple[list[Any], ...], random: Any) -> None:

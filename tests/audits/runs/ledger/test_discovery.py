@@ -52,6 +52,7 @@ def test_there_must_be_a_folder(tmp_path: Path) -> None:
     )
 
 
+@pytest.mark.thorough
 def test_a_run_that_has_it_is_seen_and_not_disturbed(tmp_path: Path) -> None:
     path = tmp_path / "run.ledger"
     command = [sys.executable, "-c", HOLD, str(path)]

@@ -431,6 +431,7 @@ class TestDamage:
             f"the ledger run.ledger is damaged: database disk image is malformed. {GONE}"
         )
 
+    @pytest.mark.thorough
     def test_a_flipped_bit_is_noticed_or_changes_nothing(self, filled):
         whole = Path(filled).read_bytes()
         draw = random.Random(2)
@@ -450,6 +451,7 @@ class TestDamage:
         start = whole.index(blob)
         assert all(flip_is_noticed(filled, whole, start * 8 + bit) for bit in range(len(blob) * 8))
 
+    @pytest.mark.thorough
     def test_a_broken_log_loses_blocks_at_most(self, path):
         # What follows the flaw in the log is as if it had never been written, and is played again.
         with Ledger.open(path, PLAN) as ledger:

@@ -93,6 +93,7 @@ def test_runs_and_watch_show_the_status(name: str, ledger: Path) -> None:
     assert ledger.read_bytes() == before
 
 
+@pytest.mark.thorough
 def test_resume_ends_with_the_same_verdict(name: str, ledger: Path) -> None:
     assert figures(answer("resume", ledger)) == VERDICT[name]
     assert figures(answer("resume", ledger, "--estimators")) == VERDICT[name]

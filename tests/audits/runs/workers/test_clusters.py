@@ -46,6 +46,7 @@ def dask(cluster: Any) -> Workers:
 # --- dask -----------------------------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_every_backend_finds_the_same_figures(dask: Workers, tmp_path: Path) -> None:
     plan = rough_plan(tmp_path, "never", games=30_000, block=1_000)
     one = figures(run(plan))
@@ -55,6 +56,7 @@ def test_every_backend_finds_the_same_figures(dask: Workers, tmp_path: Path) -> 
     assert run(plan, ledger=tmp_path / "run.ledger").played_now == 0
 
 
+@pytest.mark.thorough
 def test_what_a_killed_worker_of_dask_had_is_played_again(dask: Workers, tmp_path: Path) -> None:
     plan = rough_plan(tmp_path, "kill")
     assert figures(run(plan, jobs=dask)) == figures(run(plan))
@@ -101,6 +103,7 @@ def test_the_work_is_scattered_once(dask: Workers, tmp_path: Path, monkeypatch: 
     assert sum(sent) < 2_000_000
 
 
+@pytest.mark.thorough
 def test_the_work_is_scattered_under_a_new_name_when_workers_were_lost(dask: Workers) -> None:
     """A worker that was fetching it under the old name may never get it."""
     with open_pool(dask, slow_square) as pool:
@@ -121,6 +124,7 @@ def is_watched(task: int) -> bool:
     return bool(config.get("distributed.worker.profile.enabled"))
 
 
+@pytest.mark.thorough
 def test_workers_of_a_cluster_started_here_do_not_watch_themselves() -> None:
     """It takes some of their core; the settings of this process stay what they were."""
     assert list(map_in_order(is_watched, range(4), Workers(backend="dask", jobs=2))) == [False] * 4
@@ -186,6 +190,7 @@ def test_an_audit_from_the_command_line(cluster: Any) -> None:
     assert told(arena("--json", "--backend", "dask", "--cluster", address)) == told(arena("--json"))
 
 
+@pytest.mark.thorough
 def test_no_cluster_at_the_address() -> None:
     done = arena("--backend", "dask", "--cluster", "tcp://127.0.0.1:9")
     assert done.returncode == 2
@@ -201,6 +206,7 @@ def test_what_is_no_address(address: str) -> None:
         next(map_in_order(slow_square, range(3), Workers(backend="dask", cluster=address)))
 
 
+@pytest.mark.thorough
 def test_a_scheduler_without_workers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("audits.runs.workers.pools._TIMEOUT", 0.5)
     with distributed.LocalCluster(n_workers=0, dashboard_address="127.0.0.1:0", silence_logs=50) as empty:

@@ -247,6 +247,7 @@ def test_an_envelope_tells_when_it_was_changed() -> None:
 # --- workers that end or hang ----------------------------------------------------------------------------
 
 
+@pytest.mark.thorough
 def test_what_a_killed_process_had_is_played_again(tmp_path: Path) -> None:
     plan = rough_plan(tmp_path, "kill")
     one = figures(run(plan))
@@ -273,6 +274,7 @@ if __name__ == "__main__":
 """
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("flags", [(), ("-W", "error")], ids=["warnings", "errors"])
 def test_workers_are_ended_without_psutil_and_pgrep(tmp_path: Path, flags: tuple[str, ...]) -> None:
     """As in small containers: loky could not, and its process waited at its end for one that nobody ended."""
@@ -305,6 +307,7 @@ def test_a_worker_that_grows_is_replaced_though_warnings_are_errors() -> None:
     assert list(map_in_order(grows, range(40), Workers(jobs=2, patience=60))) == list(range(40))
 
 
+@pytest.mark.thorough
 def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_path: Path) -> None:
     plan, ledger = rough_plan(tmp_path, "always"), tmp_path / "run.ledger"
     with pytest.raises(WorkersFailed) as refusal:

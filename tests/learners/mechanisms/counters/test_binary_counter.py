@@ -76,6 +76,7 @@ def test_rounds_are_counted_by_their_digits(horizon: int) -> None:
     assert binary_counter._count_rounds_by_digits(horizon) == expected
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize(("t", "digits"), [(1, 1), (3, 2), (4, 1), (7, 3)])
 @statistical(rate=RATE)
 def test_the_error_is_the_sum_of_the_noise_of_its_nodes(
@@ -86,6 +87,7 @@ def test_the_error_is_the_sum_of_the_noise_of_its_nodes(
     check_cdf(error / counter.scale, cdf_of_sum(digits), effect=0.01, **SURE)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_noise_of_one_node_too_few_would_be_noticed(rng: np.random.Generator) -> None:
     error, counter = errors(7, rng)

@@ -68,6 +68,7 @@ def test_a_noisy_count_is_the_count_and_noise_or_nothing(rng: np.random.Generato
     check_cdf(np.where(noisy == 0, spread, shown), law, **SURE)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, derandomize=True)
 @given(
     counts=st.lists(st.integers(0, 10**6), max_size=8),

@@ -89,6 +89,7 @@ def test_neighbours_are_as_close_as_is_claimed(rounds: int, rate: float, slack: 
         assert worst_delta(law_of, 2, rounds, claim.epsilon / 2) > 0
 
 
+@pytest.mark.thorough
 @given(seed=st.integers(0, 10**6), replaced=st.integers(0, 1))
 def test_adaptive_losses_cost_no_more(seed: int, replaced: int) -> None:
     rate = 0.7

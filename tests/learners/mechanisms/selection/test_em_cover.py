@@ -70,6 +70,7 @@ def play_covers(rng: np.random.Generator, games: int, rate: float) -> np.ndarray
     return np.stack([cover.choose(cover.sums) for _ in range(2)], axis=1)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_choices_have_the_law_of_the_exponential_mechanism_on_what_is_left(rng: np.random.Generator) -> None:
     law = naive_covers(COVERS, WEIGHTS, 1.0, 2)
@@ -79,6 +80,7 @@ def test_choices_have_the_law_of_the_exponential_mechanism_on_what_is_left(rng: 
     check_counts(counts, cells, rate=RATE, effect=0.01, power=1 - 1e-8)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_choices_with_another_rate_would_be_noticed(rng: np.random.Generator) -> None:
     law = naive_covers(COVERS, WEIGHTS, 1.0, 2)
@@ -248,6 +250,7 @@ class Hazards:
         return gain.max(axis=1)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("rate", [0.4, 1.6])
 def test_no_game_against_hazards_gains_more_and_the_best_gains_as_much(rate: float) -> None:
     game = Hazards(rate / 2)
@@ -260,6 +263,7 @@ def test_no_game_against_hazards_gains_more_and_the_best_gains_as_much(rate: flo
             assert found[inner] == pytest.approx(np.array(bound), abs=2e-4)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("variables", [1, 2, 3])
 @pytest.mark.parametrize("rate", [0.2, 1.0, 4.0])
 def test_no_small_sample_of_a_list_exceeds_the_bounds(variables: int, rate: float) -> None:

@@ -40,6 +40,7 @@ def test_neighbouring_games_choose_independently(rng: np.random.Generator) -> No
     )
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_a_naive_choice_follows_the_same_law(rng: np.random.Generator) -> None:
     scores, epsilon, sensitivity, games = [2.0, -1.0, 0.5], 1.5, 2.0, 400_000

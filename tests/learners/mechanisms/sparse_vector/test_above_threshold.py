@@ -36,6 +36,7 @@ def test_one_answer_follows_the_law(rng: np.random.Generator, query: float) -> N
     check_transcripts(transcripts, above_law([query], **ABOVE), effect=0.008)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_transcripts_with_two_halts_follow_the_law(rng: np.random.Generator) -> None:
     check_above(rng)
@@ -51,6 +52,7 @@ def test_the_halting_time_follows_the_law(rng: np.random.Generator) -> None:
     check_above_halting(rng)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
     queries = [3.0, 2.5, 3.5]
@@ -62,6 +64,7 @@ def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
     check_transcripts(transcripts, above_law(queries, **ABOVE, halts=2), effect=0.015)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, derandomize=True)
 @given(
     queries=st.lists(st.floats(-10, 10), min_size=1, max_size=20),

@@ -60,6 +60,7 @@ def test_the_halting_time_follows_the_law(rng: np.random.Generator) -> None:
     check_between_halting(rng)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
     queries = [0.5, 0.45]
@@ -71,6 +72,7 @@ def test_the_naive_reference_follows_the_law(rng: np.random.Generator) -> None:
     check_transcripts(transcripts, between_law(queries, **BETWEEN, halts=2), effect=0.015)
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, derandomize=True)
 @given(
     queries=st.lists(st.floats(0, 1), min_size=1, max_size=20),

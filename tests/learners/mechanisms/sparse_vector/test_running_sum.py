@@ -82,6 +82,7 @@ def test_a_tenth_less_noise_would_be_noticed(rng: np.random.Generator) -> None:
         )
 
 
+@pytest.mark.thorough
 @settings(max_examples=200, derandomize=True)
 @given(
     values=st.lists(st.floats(0, 1), min_size=1, max_size=20),

@@ -141,6 +141,7 @@ def moment_of_a_top(h: float, lam: float, w: float) -> float:
     return -lam * h - math.log1p(-(1 + kappa) * math.exp(h) * math.expm1(lam * h))
 
 
+@pytest.mark.thorough
 @settings(max_examples=500, derandomize=True)
 @given(
     h=st.floats(0.01, 1.5),

@@ -108,6 +108,7 @@ def worst_ratio(counts: list[list[int]], scale: float) -> float:
     return worst
 
 
+@pytest.mark.thorough
 def test_neighbours_are_as_close_as_is_claimed() -> None:
     epsilon = 1.0
     counts = [[2, 1], [1, 2]]

@@ -80,6 +80,7 @@ def fresh_cells() -> list[float]:
     return [law.get(view, 0.0) for view in itertools.product(states_of(ALL), repeat=4)]
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_fresh_draws_follow_the_law(rng: np.random.Generator) -> None:
     cells = fresh_cells()
@@ -87,6 +88,7 @@ def test_fresh_draws_follow_the_law(rng: np.random.Generator) -> None:
     check_counts(observed, cells, effect=0.01, **SURE)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_fresh_draws_at_another_rate_is_detected(rng: np.random.Generator) -> None:
     cells = fresh_cells()
@@ -223,12 +225,14 @@ def check_lazy(rng: np.random.Generator, most: int, redraw: float) -> None:
     check_counts(observed[possible], cells[possible], effect=0.01, **SURE)
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("most", [1, 9])
 @statistical(rate=RATE)
 def test_lazy_games_follow_the_law(rng: np.random.Generator, most: int) -> None:
     check_lazy(rng, most, redraw=0.2)
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_lazy_games_that_draw_more_often_is_detected(rng: np.random.Generator) -> None:
     with expect_rejection():

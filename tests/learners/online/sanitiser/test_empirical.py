@@ -42,6 +42,7 @@ def test_the_exponential_learner_follows_its_distribution(rng: np.random.Generat
     check_counts(np.bincount(found, minlength=4), list(law.values()), effect=0.01, **SURE)
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_algorithm_4_follows_its_distribution(rng: np.random.Generator) -> None:
     """Two of 12 examples are drawn."""

@@ -58,6 +58,7 @@ def answer_distribution(epsilon: float, proposal: list[float]) -> list[float]:
     return [law[row] for row in range(-1, 4)]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("proposal", [UNIFORM, [0.9, 0.05, 0.05], [0.0, 0.0, 1.0]])
 @statistical(rate=RATE)
 def test_answers_follow_the_law(rng: np.random.Generator, proposal: list[float]) -> None:
@@ -133,6 +134,7 @@ def two_calls_law(points: tuple[int, ...] | list[int], step: float) -> Law:
     return law
 
 
+@pytest.mark.thorough
 @statistical(rate=RATE)
 def test_distributions_follow_the_law_of_the_transcripts(rng: np.random.Generator) -> None:
     """Transcripts with the same final distribution share a cell."""

@@ -69,6 +69,7 @@ def test_the_vote_is_wrong_about_three_quarters_in_the_limit() -> None:
     assert errors[-1] == pytest.approx(0.75, abs=1e-12)
 
 
+@pytest.mark.thorough
 @statistical(rate=4 * RATE)
 def test_expected_margins_follow_the_distribution_of_minimisers(rng) -> None:
     """Fresh samples of three points: the shares of teachers are the probabilities of concepts."""

@@ -164,6 +164,7 @@ def test_forced_labels_query_only_points_of_disagreement(seed: int) -> None:
     assert (forced.rule.label(points) == truth(points)).all()
 
 
+@pytest.mark.thorough
 def test_logistic_regression_learns_a_linear_rule_from_few_answers(rng) -> None:
     weights = np.array([1.0, -1.0, 0.5])
     points, fresh = rng.standard_normal((100, 3)), rng.standard_normal((4_000, 3))
@@ -237,6 +238,7 @@ def errors_and_questions(labels: int, runs: int, rng: np.random.Generator) -> np
     return found
 
 
+@pytest.mark.thorough
 @statistical(rate=2 * RATE)
 def test_fewer_labels_for_the_same_accuracy(rng) -> None:
     """In a realizable case it is the rule, not one run in two, that Algorithm 4 asks about a third of the
