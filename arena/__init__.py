@@ -27,6 +27,7 @@ from arena.referees import (
     SpecialRound,
     Voting,
 )
+from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.replies import (
     NO_LABEL,
     UNSTABLE,
@@ -41,7 +42,6 @@ from arena.replies import (
     Trained,
 )
 from arena.sample import Sample, Training
-from arena.scorebook import MistakeCounts, Scorebook
 from arena.settings import setting
 from arena.transcript import Transcript
 

@@ -16,8 +16,8 @@ from arena.players import Adversary, Learner
 from arena.points import freeze
 from arena.randomness import Streams, block_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
+from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.replies import Reply
-from arena.scorebook import MistakeCounts, Scorebook
 from arena.settings import at_least, check_value
 from arena.transcript import Entry, Transcript
 

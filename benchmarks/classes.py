@@ -68,7 +68,7 @@ def teachers(concepts: ConceptClass, chunk: int, noise: float) -> float:
     return rate(train)
 
 
-def boosted(concepts: ConceptClass) -> float:
+def measure_label_boost(concepts: ConceptClass) -> float:
     most = 2**12
     points, labels = sample(concepts, (most, POINTS), 0.1)
     rng = np.random.default_rng(1)
@@ -91,7 +91,7 @@ def boosted(concepts: ConceptClass) -> float:
 
 def boosted_text(concepts: ConceptClass) -> str:
     try:
-        return f"{boosted(concepts):,.1f}"
+        return f"{measure_label_boost(concepts):,.1f}"
     except Unsupported:  # too many labellings
         return "refused"
 

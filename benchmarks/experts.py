@@ -86,15 +86,15 @@ def players(rounds: int) -> dict[str, Learner]:
 
 
 def regrets() -> str:
-    found = {rounds: raced(IidExamples(noise=0.1), rounds) for rounds in BATCHES}
+    found = {rounds: race_learners(IidExamples(noise=0.1), rounds) for rounds in BATCHES}
     rows = [row for rounds, standings in found.items() for row in rows_of("iid", rounds, standings)]
     for label, adversary in OTHERS.items():
-        rows += rows_of(label, ORDERED, raced(adversary, ORDERED))
+        rows += rows_of(label, ORDERED, race_learners(adversary, ORDERED))
     headers = ("game", "T", "learner", "mean", "median (limits)", "bound on the mean")
     return tabulate(rows, headers, disable_numparse=True) + "\n\n" + growth(found)
 
 
-def raced(adversary: PreparedExamples, rounds: int) -> tuple[OnlineStanding, ...]:
+def race_learners(adversary: PreparedExamples, rounds: int) -> tuple[OnlineStanding, ...]:
     entrants = [(label, learner, adversary) for label, learner in players(rounds).items()]
     return run_race(plan_online_race(entrants, rounds=rounds, games=GAMES, marks=1), jobs=JOBS).standings
 

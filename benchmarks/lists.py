@@ -65,7 +65,7 @@ def mushroom(learner: Learner, data: OneHotData) -> FitResult:
     return fit(learner, data, holdout=0.1, splits=SPLITS, seed=0)
 
 
-def told(found: FitResult) -> str:
+def describe_fit(found: FitResult) -> str:
     low, high = found.limits or (0.0, 0.0)
     return f"{found.accuracies.mean():.2%} ({low:.2%} to {high:.2%})"
 
@@ -94,14 +94,22 @@ def on_mushroom(data: OneHotData) -> tuple[Curves, dict[str, float]]:
         for name, kind in KINDS.items()
     }
     rows = [
-        (f"{epsilon:g}", f"{private(variables, epsilon).effective_rate:.4f}", *(told(found) for found in row))
+        (
+            f"{epsilon:g}",
+            f"{private(variables, epsilon).effective_rate:.4f}",
+            *(describe_fit(found) for found in row),
+        )
         for epsilon, *row in zip(EPSILONS, *curves.values(), strict=True)
     ]
     print(tabulate(rows, ("ε", "ε₀ by our bound", *curves), disable_numparse=True))
     greedy = Rivest(concepts=DecisionLists(Variables(variables)))
     bare = {learner.name: mushroom(learner, data) for learner in (greedy, Logistic(variables=variables))}
     majority = float(max(data.labels.mean(), 1 - data.labels.mean()))
-    print(*(f"{name}: {told(found)}" for name, found in bare.items()), f"majority: {majority:.2%}", sep="\n")
+    print(
+        *(f"{name}: {describe_fit(found)}" for name, found in bare.items()),
+        f"majority: {majority:.2%}",
+        sep="\n",
+    )
     for learner in (private(variables, 1.0), greedy):
         print(f"a fit of {learner.name}: {seconds(learner, data):.4f} s")
     return curves, {

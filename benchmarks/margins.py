@@ -52,7 +52,7 @@ def measured(points: np.ndarray, labels: np.ndarray) -> Found:
     return Found(Margins(votes.mean(axis=0), TEACHERS), (votes == star).mean(axis=0), star, labels[asked])
 
 
-def told(found: Found) -> HighMarginBand:
+def print_band(found: Found) -> HighMarginBand:
     """Print the figures; ν at every ξ."""
     band = found.margins.high_margin(np.array(LEVELS), miss=MISS)
     rows = zip(band.xi, band.nu, band.lower, band.upper, strict=True)
@@ -101,7 +101,7 @@ def main() -> None:
     data = load_one_hot(path, y="income", positive=">50K", quantiles=5)
     print(f"{path.name}: {len(data.labels):,} examples, {data.points.shape[1]} coordinates")
     found = measured(data.points, data.labels)
-    print(f"Written: {draw(found, told(found))}")
+    print(f"Written: {draw(found, print_band(found))}")
     print(f"{time.perf_counter() - start:.0f} s")
 
 

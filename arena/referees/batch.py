@@ -15,9 +15,9 @@ from arena.moves import Move
 from arena.referees.adversary_input import AdversaryInput
 from arena.referees.learner_calls import LearnerCalls
 from arena.referees.position import Position
+from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.referees.worlds import Worlds
 from arena.replies import Reply
-from arena.scorebook import MistakeCounts, Scorebook
 from arena.transcript import Entry
 
 MoveTable = Mapping[type[Move], Callable[[Any, Any], Reply]]  # of functions of a batch and a move

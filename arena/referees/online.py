@@ -17,8 +17,8 @@ from arena.moves import Commit, Example, Ready
 from arena.points import format_point, points_differ
 from arena.referees.allowed_examples import AllowedExamples
 from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
+from arena.referees.scorebook import MistakeCounts
 from arena.replies import Hypothesis, Shown, Stream
-from arena.scorebook import MistakeCounts
 from arena.settings import at_least, whole
 from arena.transcript import ExampleEntry
 

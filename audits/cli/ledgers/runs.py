@@ -29,7 +29,7 @@ class UnreadableLedger:
 
 
 @option_record
-class SearchOptions:
+class FolderOptions:
     """Where to look for ledgers, and whether to test their games."""
 
     folders: tuple[str, ...] = argument(metavar="[FOLDER]...", nargs=-1)
@@ -39,7 +39,7 @@ class SearchOptions:
 
 @click.command("runs")
 @option_groups
-def runs(searched: SearchOptions, output: Output) -> None:
+def runs(searched: FolderOptions, output: Output) -> None:
     """List the runs whose ledgers are in each FOLDER, which may also be a ledger. Default: this folder.
 
     Ledgers are recognised by their content, not by their names. They are only read, and may be in use. A
