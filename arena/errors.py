@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copyreg
 from collections.abc import Sequence
 
 import numpy as np
@@ -14,6 +15,10 @@ _MOST_GAMES = 5  # games that a message lists
 
 class ArenaError(Exception):
     """Base of every refusal. A fault of the arena itself is an `InternalError` instead."""
+
+    def __reduce__(self) -> tuple[object, ...]:
+        # Errors cross process boundaries as pickles, which cannot call constructors with other arguments.
+        return copyreg.__newobj__, (type(self), *self.args), self.__dict__  # type: ignore[attr-defined]
 
 
 class InvalidArgument(ArenaError, ValueError):
@@ -28,9 +33,6 @@ class InvalidArgument(ArenaError, ValueError):
         self.remedy = remedy
         message = rule if value is None else f"{rule}, got {value!r}"
         super().__init__(f"{message}. {remedy}" if remedy else message)
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.args[0], self.__dict__.copy()))
 
 
 class Unsupported(InvalidArgument):
@@ -66,32 +68,18 @@ class ProtocolViolation(ArenaError):
         self.expected = expected
         self.got = got
         self.remedy = remedy
-        super().__init__(self._message())
+        parts = [f"{player}, {_name_round(round)}{_list_games(self.games)}: {rule}"]
+        if expected is not None:
+            parts.append(f"expected {expected}")
+        if got is not None:
+            parts.append(f"got {got}")
+        text = "; ".join(parts)
+        super().__init__(f"{text}. {remedy}" if remedy else text)
 
     def in_games(self, games: list[int]) -> ProtocolViolation:
         """The same violation, with other indices of games."""
-        return ProtocolViolation(
-            self.rule,
-            player=self.player,
-            round=self.round,
-            games=games,
-            expected=self.expected,
-            got=self.got,
-            remedy=self.remedy,
-        )
-
-    def _message(self) -> str:
-        where = _name_round(self.round)
-        parts = [f"{self.player}, {where}{_list_games(self.games)}: {self.rule}"]
-        if self.expected is not None:
-            parts.append(f"expected {self.expected}")
-        if self.got is not None:
-            parts.append(f"got {self.got}")
-        text = "; ".join(parts)
-        return f"{text}. {self.remedy}" if self.remedy else text
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (_rebuild, (type(self), self.args[0], self.__dict__.copy()))
+        fields = ("rule", "player", "round", "expected", "got", "remedy")
+        return ProtocolViolation(games=games, **{name: getattr(self, name) for name in fields})
 
 
 class PlayerError(ArenaError):
@@ -109,9 +97,6 @@ class PlayerError(ArenaError):
         self.error = error
         super().__init__(f"{player} {name} raised {error} in {_name_round(round)}")
 
-    def __reduce__(self) -> tuple[object, ...]:
-        return (type(self), (self.player, self.name, self.round, self.error))
-
 
 class NotConforming(ArenaError):
     """A player fails a check of `arena.testing`.
@@ -124,9 +109,6 @@ class NotConforming(ArenaError):
         self.rule = rule
         self.got = got
         super().__init__(f"{player} does not conform: {rule}" + (f"; {got}" if got else ""))
-
-    def __reduce__(self) -> tuple[object, ...]:
-        return (type(self), (self.player, self.rule, self.got))
 
 
 class InternalError(Exception):
@@ -148,11 +130,3 @@ def _list_games(games: list[int] | None) -> str:
     shown = ", ".join(str(g) for g in games[:_MOST_GAMES])
     more = f" and {len(games) - _MOST_GAMES} more" if len(games) > _MOST_GAMES else ""
     return f", game{'s' if len(games) > 1 else ''} {shown}{more}"
-
-
-def _rebuild(kind: type[ArenaError], message: str, state: dict[str, object]) -> ArenaError:
-    # Errors cross process boundaries as pickles, which cannot call keyword-only constructors.
-    error = kind.__new__(kind)
-    error.args = (message,)
-    error.__dict__.update(state)
-    return error

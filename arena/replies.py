@@ -17,16 +17,36 @@ UNSTABLE = 2  # the label ⊥ of Voting: the votes were too close
 
 @attrs.frozen(eq=False)
 class Reply:
-    """Base of every reply."""
+    """Base of every reply. Its fields are arrays (n, ...), hypotheses of n games, tuples of these, or None."""
 
     def select_game(self, game: int) -> Any:
         """The reply as one game sees it: scalars in place of arrays."""
-        return self
+        return type(self)(*(_select_game(value, game) for value in self._values))
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
         """All that it shows to n games, arrays (n, ...); a hypothesis is shown as its concepts."""
-        return ()
+        return tuple(part for value in self._values for part in _list_parts(value))
+
+    @property
+    def _values(self) -> list[Any]:
+        return [getattr(self, field.name) for field in attrs.fields(type(self))]
+
+
+def _select_game(value: Any, game: int) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        return tuple(_select_game(each, game) for each in value)
+    return value.select_game(game) if isinstance(value, Hypothesis) else value[game]
+
+
+def _list_parts(value: Any) -> list[np.ndarray]:
+    if value is None:
+        return []
+    if isinstance(value, tuple):
+        return [part for each in value for part in _list_parts(each)]
+    return [np.asarray(value.concepts if isinstance(value, Hypothesis) else value)]
 
 
 @attrs.frozen(eq=False)
@@ -43,13 +63,6 @@ class Received(Reply):
 
     halted: np.ndarray
 
-    def select_game(self, game: int) -> Received:
-        return Received(self.halted[game])
-
-    @property
-    def parts(self) -> tuple[np.ndarray, ...]:
-        return (self.halted,)
-
 
 @attrs.frozen(eq=False)
 class Answer(Reply):
@@ -62,12 +75,8 @@ class Answer(Reply):
     label: np.ndarray
     halted: np.ndarray
 
-    def select_game(self, game: int) -> Answer:
+    def select_game(self, game: int) -> Answer:  # without the loop, since every round has one
         return Answer(self.label[game], self.halted[game])
-
-    @property
-    def parts(self) -> tuple[np.ndarray, ...]:
-        return self.label, self.halted
 
 
 @attrs.frozen(eq=False)
@@ -79,13 +88,6 @@ class Answers(Reply):
 
     label: np.ndarray
     halted: np.ndarray
-
-    def select_game(self, game: int) -> Answers:
-        return Answers(self.label[game], self.halted[game])
-
-    @property
-    def parts(self) -> tuple[np.ndarray, ...]:
-        return self.label, self.halted
 
 
 def list_answers(replies: Iterable[Reply]) -> list[Answer]:
@@ -127,15 +129,6 @@ class Released(Reply):
 
     value: Any
 
-    def select_game(self, game: int) -> Released:
-        if isinstance(self.value, Hypothesis):
-            return Released(self.value.select_game(game))
-        return Released(self.value[game])
-
-    @property
-    def parts(self) -> tuple[np.ndarray, ...]:
-        return (np.asarray(self.value.concepts if isinstance(self.value, Hypothesis) else self.value),)
-
 
 @attrs.frozen(eq=False)
 class Shown(Reply):
@@ -143,23 +136,9 @@ class Shown(Reply):
 
     hypothesis: Any
 
-    def select_game(self, game: int) -> Shown:
-        return Shown(None if self.hypothesis is None else self.hypothesis.select_game(game))
-
-    @property
-    def parts(self) -> tuple[np.ndarray, ...]:
-        return () if self.hypothesis is None else (np.asarray(self.hypothesis.concepts),)
-
 
 @attrs.frozen(eq=False)
 class Stream(Reply):
     """The hypotheses h_1 … h_T of `Oblivious`, in order."""
 
     hypotheses: tuple[Any, ...]
-
-    def select_game(self, game: int) -> Stream:
-        return Stream(tuple(h.select_game(game) for h in self.hypotheses))
-
-    @property
-    def parts(self) -> tuple[np.ndarray, ...]:
-        return tuple(np.asarray(h.concepts) for h in self.hypotheses)
