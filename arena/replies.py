@@ -17,7 +17,7 @@ UNSTABLE = 2  # the label ⊥ of Voting: the votes were too close
 
 @attrs.frozen(eq=False)
 class Reply:
-    """Base of every reply. Its fields are arrays (n, ...), hypotheses of n games, tuples of these, or None."""
+    """Base of every reply. Its fields are arrays (n, ...), hypotheses, tuples of these, or None."""
 
     def select_game(self, game: int) -> Any:
         """The reply as one game sees it: scalars in place of arrays."""

@@ -1,11 +1,10 @@
 """Referees, one for each protocol. No player gets hold of the other, of its generator, or of the worlds."""
 
 from arena.referees.batch import Batch, BatchSetup, Referee
-from arena.referees.figure1 import Figure1
 from arena.referees.online import Adaptive, Oblivious, SpecialRound
+from arena.referees.predictor import Figure1, Voting
 from arena.referees.realizable import Realizable
 from arena.referees.release import Release
-from arena.referees.voting import Voting
 
 REFEREES: dict[str, type[Referee]] = {
     referee.name: referee for referee in (Figure1, Release, Voting, Oblivious, Adaptive, SpecialRound)

@@ -5,22 +5,23 @@ Adversary.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import attrs
 import numpy as np
 
 from arena.claims import PrivacyUnit
-from arena.concepts.base import ConceptClass
 from arena.errors import RAISED, ArenaError, PlayerError
 from arena.moves import Commit, Example, Ready
 from arena.points import format_point, points_differ
-from arena.referees.allowed_examples import AllowedExamples
 from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
 from arena.referees.scorebook import MistakeCounts
 from arena.replies import Hypothesis, Shown, Stream
 from arena.settings import at_least, whole
 from arena.transcript import ExampleEntry
+
+if TYPE_CHECKING:
+    from arena.referees.realizable import AllowedExamples
 
 V = TypeVar("V")
 
@@ -70,18 +71,17 @@ class SpecialRound(OnlineReferee):
 
 
 class OnlineBatch(Batch):
-    """What the online protocols share: rounds, their examples, and the counts of mistakes."""
+    """What the online protocols share: rounds, their examples, and the counts of mistakes.
+
+    allowed: the examples to which the games are restricted, or None for all.
+    """
 
     def __init__(self, setup: BatchSetup, rounds: int, moves: MoveTable, rule_of_moves: str) -> None:
         super().__init__(setup, moves, rule_of_moves)
         self._T = rounds
         self._mistakes = np.zeros(self.games, np.int64)
         self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
-        self._allowed: AllowedExamples | None = None
-
-    def restrict(self, concepts: ConceptClass) -> None:
-        """From now on refuse examples after which no concept agrees with all examples of a game."""
-        self._allowed = AllowedExamples(concepts, self.games)
+        self.allowed: AllowedExamples | None = None
 
     @property
     def mistakes(self) -> np.ndarray:
@@ -107,9 +107,9 @@ class OnlineBatch(Batch):
     def _read_example(self, move: Example) -> tuple[np.ndarray, np.ndarray]:
         """The points (n, ...) and labels (n,) of world 0, if a realizable game allows them."""
         x, y = self._adversary.read_point(move.x), self._adversary.read_labels(move.y)
-        if self._allowed is None:
+        if self.allowed is None:
             return x, y
-        allowed = self._allowed
+        allowed = self.allowed
         agree = self._blame_adversary(lambda: allowed.add(x, y, move.target))
         if not agree.all():
             games = np.flatnonzero(~agree)

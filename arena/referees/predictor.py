@@ -1,16 +1,20 @@
-"""The game of predictors: training, then queries until a halt. `Figure1` and `Voting` are two forms of it."""
+"""The game of predictors in two forms: training, then queries until the learner halts."""
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 import attrs
 import numpy as np
+from attrs.validators import optional
 
 from arena.claims import PrivacyUnit
 from arena.moves import Move, Queries, Query, Train, Unlabelled
 from arena.points import freeze, points_differ
-from arena.referees.batch import Batch, BatchSetup, MoveTable
+from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
 from arena.referees.learner_calls import LabelRange
-from arena.replies import NO_LABEL, Answer, Answers, Received, Trained
+from arena.replies import NO_LABEL, UNSTABLE, Answer, Answers, Received, Trained
+from arena.settings import at_least, whole
 from arena.transcript import QueryEntry, TrainingEntry, UnlabelledEntry
 
 BINARY = LabelRange(1, "0 or 1")
@@ -30,6 +34,57 @@ class PredictorRules:
     labels: LabelRange = BINARY
     public: bool = False
     moves: tuple[type[Move], ...] = (Train, Query, Queries)
+
+
+@attrs.frozen
+class Figure1(Referee):
+    """Figure 1 of Naor, Nissim, Stemmer, Yan, Private Everlasting Prediction: training, then up to t queries.
+
+    1. The training sets have equal length and differ in at most one place.
+    2. If they differ, the flag goes up.
+    3. The learner gets its world's set. Nothing of h_0 is shown.
+    4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it;
+       (c) the label is shown where the queries are equal; (d) the learner gets its world's query;
+       nothing of h_r is shown.
+
+    The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt
+    that it causes shows at the next round, as silence.
+
+    Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
+    between queries, in two worlds. They differ in at most one place, and then raise the flag as a query does.
+    Whether the learner has halted is shown.
+
+    t: the most queries of a game; None for no limit.
+    """
+
+    name: ClassVar[str] = "Figure1"
+    t: int | None = attrs.field(default=None, validator=optional([whole, at_least(1)]))
+
+    def open(self, setup: BatchSetup) -> PredictorBatch:
+        moves = (Train, Query, Queries, Unlabelled)
+        rules = PredictorRules(protocol="Figure 1", most=self.t, symbol="t", moves=moves)
+        return PredictorBatch(setup, rules)
+
+
+@attrs.frozen
+class Voting(Referee):
+    """The training phase of Figure 1, then adaptive queries at up to ℓ public points.
+
+    The game of Algorithms 1 and 2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning.
+    The training sets of the two worlds have equal length and differ in at most one place. Points are public:
+    the same in both worlds. An answer is 0, 1 or ⊥ (`UNSTABLE`: the votes were too close). Every answer is
+    shown, and whether the learner has halted.
+
+    ell: the most queries of a game; None for no limit.
+    """
+
+    name: ClassVar[str] = "Voting"
+    ell: int | None = attrs.field(default=None, validator=optional([whole, at_least(1)]))
+
+    def open(self, setup: BatchSetup) -> PredictorBatch:
+        labels = LabelRange(UNSTABLE, f"0, 1 or {UNSTABLE} (⊥)")
+        rules = PredictorRules(protocol="Voting", most=self.ell, symbol="ℓ", labels=labels, public=True)
+        return PredictorBatch(setup, rules)
 
 
 class PredictorBatch(Batch):
