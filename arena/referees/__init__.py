@@ -1,9 +1,8 @@
 """Referees, one for each protocol. No player gets hold of the other, of its generator, or of the worlds."""
 
 from arena.referees.batch import Batch, BatchSetup, Referee
-from arena.referees.online import Adaptive, Oblivious, SpecialRound
+from arena.referees.online import Adaptive, Oblivious, Realizable, SpecialRound
 from arena.referees.predictor import Figure1, Voting
-from arena.referees.realizable import Realizable
 from arena.referees.release import Release
 
 REFEREES: dict[str, type[Referee]] = {
