@@ -85,9 +85,14 @@ class HasConcepts(Protocol):
         """The class; None if it follows from the opponent."""
 
 
+def read_concepts(player: object) -> ConceptClass | None:
+    """The player's concept class, if it has one."""
+    return player.concepts if isinstance(player, HasConcepts) else None
+
+
 def finite_domain(player: object) -> tuple[Any, ...] | None:
-    """The points of the player's concept class (its setting `concepts`) in order, if its domain is finite."""
-    concepts = player.concepts if isinstance(player, HasConcepts) else None
+    """The points of the player's concept class in order, if its domain is finite."""
+    concepts = read_concepts(player)
     return None if concepts is None else concepts.domain
 
 
@@ -155,7 +160,7 @@ class HasCriticalMargin(Protocol):
 
     @property
     def critical_margin(self) -> float:
-        """The margin, a share of the teachers, at which its answer is most in doubt."""
+        """The votes below a tie at which one more vote changes its answer most."""
 
 
 @runtime_checkable

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Protocol, Self
 import attrs
 import numpy as np
 
-from arena.capabilities import HasConcepts, finite_domain
+from arena.capabilities import finite_domain, read_concepts
 from arena.claims import Bound, Claim
 from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
@@ -50,7 +50,7 @@ class Learner(ABC):
     @property
     def point_shape(self) -> tuple[int, ...]:
         """The shape of one point: () for numbers, (d,) for vectors. A setting `concepts` determines it."""
-        concepts = self.concepts if isinstance(self, HasConcepts) else None
+        concepts = read_concepts(self)
         return () if concepts is None else concepts.point_shape
 
     @property

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from arena import InvalidArgument, Learner
+from arena.capabilities import read_concepts
 from arena.concepts import ConceptClass
 
 
@@ -13,7 +14,7 @@ def choose_concept_class(
 
     Raises: InvalidArgument if its points have another shape than the learner's.
     """
-    chosen = setting or getattr(learner, "concepts", None) or default
+    chosen = setting or read_concepts(learner) or default
     if learner is not None and chosen.point_shape != learner.point_shape:
         raise InvalidArgument(
             f"{learner.name} receives points of shape {learner.point_shape}",

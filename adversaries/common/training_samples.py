@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from arena import InvalidArgument, Learner, Sample
-from arena.capabilities import finite_domain
+from arena.capabilities import finite_domain, read_concepts
 
 _DEFAULT_SIZE = 1_000  # examples, for a learner that needs no number of them
 
@@ -90,7 +90,7 @@ def _choose_three_points(learner: Learner | None) -> tuple[Any, Any, Any]:
 def _choose_separable_vectors(learner: Learner) -> tuple[np.ndarray, np.ndarray]:
     """The first pair of `some_points`, with the second point from the end, that a concept labels 0 and 1."""
     points = learner.some_points
-    concepts: Any = getattr(learner, "concepts", None)
+    concepts = read_concepts(learner)
     for low, high in product(points, points[::-1]):
         if np.array_equal(low, high):
             continue

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from arena import Learner, PrivacyUnit
+from arena.capabilities import AnswersInRounds
 
 _MAX_NUMBERS = 2**20  # of the points of one move, in all games
 
@@ -21,13 +20,13 @@ def chunk_sizes(points: int, games: int, learner: Learner | None) -> list[int]:
 
 def count_unlabelled(learner: Learner | None, queries: int) -> int:
     """The number of unlabelled points without which the learner does not answer so many queries."""
-    spec: Any = learner
-    if spec is None or PrivacyUnit.UNLABELLED_EXAMPLE not in spec.claim.protects:
+    if learner is None or PrivacyUnit.UNLABELLED_EXAMPLE not in learner.claim.protects:
         return 0
+    assert isinstance(learner, AnswersInRounds)
     needed, index = 0, 1
-    left = queries - int(spec.round(1).answers)
-    while left > 0 and index != spec.rounds:
-        needed += int(spec.pool_size(index))
+    left = queries - learner.round(1).answers
+    while left > 0 and index != learner.rounds:
+        needed += learner.pool_size(index)
         index += 1
-        left -= int(spec.round(index).answers)
+        left -= learner.round(index).answers
     return needed

@@ -9,9 +9,10 @@ from adversaries.common.training_samples import build_tied_sample
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
 from arena import Moves, Query, Sample, Train, setting
+from arena.capabilities import LimitsHalts
 from arena.settings import at_least, whole
 
-_DEFAULT_BUDGET = 8  # for a learner without a setting `halts`
+_DEFAULT_HALTS = 8  # for a learner without a setting `halts`
 
 
 @attrs.frozen
@@ -44,7 +45,8 @@ class HaltCounter(Figure1Adversary):
         points = find_vote_points(self.learner, sample)
         split = points.split if self.split is None else self.split
         clear = points.clear if self.clear is None else self.clear
-        budget = getattr(self.learner, "halts", _DEFAULT_BUDGET) if self.budget is None else self.budget
+        halts = self.learner.halts if isinstance(self.learner, LimitsHalts) else _DEFAULT_HALTS
+        budget = halts if self.budget is None else self.budget
 
         yield Train(sample)  # the same in both worlds
         for _ in range(budget - 1):

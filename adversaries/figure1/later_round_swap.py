@@ -13,9 +13,10 @@ from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.vote_points import as_point
 from arena import InvalidArgument, Moves, Queries, Sample, Unlabelled, Unsupported, setting
+from arena.capabilities import AnswersInRounds
 from arena.settings import at_least, whole
 
-_QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner without `round(i).answers`
+_QUERIES_WITHOUT_ROUNDS = 100  # before the probes, against a learner that does not answer in rounds
 
 
 @attrs.frozen
@@ -56,10 +57,10 @@ class LaterRoundSwap(Figure1Adversary):
 
     def _count_queries(self) -> tuple[int, int, int]:
         """The queries before the challenge, after it in its round, and in the rounds up to the probes."""
-        spec: Any = self.learner
-        if not hasattr(spec, "round"):
+        learner = self.learner
+        if not isinstance(learner, AnswersInRounds):
             return 0, _QUERIES_WITHOUT_ROUNDS if self.after is None else self.after, 0
-        before, rest, between = self._divide_rounds(lambda index: int(spec.round(index).answers), "answers")
+        before, rest, between = self._divide_rounds(lambda index: learner.round(index).answers, "answers")
         return (before, rest, between) if self.after is None else (before, self.after, 0)
 
     def _divide_rounds(self, size: Callable[[int], int], unit: str) -> tuple[int, int, int]:

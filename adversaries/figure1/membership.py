@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 
@@ -12,6 +10,7 @@ from adversaries.common.training_samples import build_separable_sample
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.chunked_moves import chunk_sizes
 from arena import InvalidArgument, Moves, Queries, Sample, Train, setting
+from arena.capabilities import AnswersInRounds
 from arena.replies import list_answers
 from arena.settings import at_least, whole
 
@@ -66,8 +65,8 @@ class Membership(Figure1Adversary):
     def _query_count(self) -> int:
         if self.queries is not None:
             return self.queries
-        spec: Any = self.learner
-        first = int(spec.round(1).answers) if hasattr(spec, "round") else _QUERIES_WITHOUT_ROUNDS
+        learner = self.learner
+        first = learner.round(1).answers if isinstance(learner, AnswersInRounds) else _QUERIES_WITHOUT_ROUNDS
         return first + _PROBES if first <= self.patience else _QUERIES_WITHOUT_ROUNDS
 
     def _choose_samples(self) -> tuple[tuple[Sample, Sample], np.ndarray]:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 
 from adversaries.figure1.example_distributions import FiniteDistribution, LabelledDistribution
 from adversaries.figure1.honest import Honest
 from arena import Unsupported, setting
+from arena.capabilities import AnswersInRounds
 from arena.concepts import ConceptClass
 from arena.settings import at_least, at_most, less_than, more_than, one_of
 
@@ -70,10 +69,9 @@ class Poison(Honest):
         """
         if self.reach is not None:
             return self.reach
-        spec: Any = self.learner
-        if not hasattr(spec, "rate_run"):
+        if not isinstance(self.learner, AnswersInRounds):
             return _DEFAULT_REACH
-        size = spec.round(1).examples * spec.rate_run
+        size = self.learner.round(1).examples * self.learner.rate_run
         return float(min(0.5, max(1.0, 2 * np.log(max(1.0, self.fraction * size))) / max(1.0, size)))
 
     def choose_points(

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 
@@ -12,7 +10,7 @@ from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.chunked_moves import chunk_sizes
 from adversaries.figure1.vote_points import find_vote_points
 from arena import Moves, Queries, Sample, Train, Unsupported, setting
-from arena.capabilities import finite_domain
+from arena.capabilities import finite_domain, read_concepts
 from arena.concepts import ConceptClass, Thresholds
 from arena.settings import one_of
 
@@ -61,8 +59,7 @@ class Reconstruct(Figure1Adversary):
 
     @property
     def _class(self) -> ConceptClass:
-        concepts: Any = getattr(self.learner, "concepts", None)
-        return Thresholds() if concepts is None else concepts
+        return read_concepts(self.learner) or Thresholds()
 
     def _choose_samples(self, rng: np.random.Generator) -> tuple[Sample, Sample]:
         if self.score == WORLDS:

@@ -11,7 +11,7 @@ from adversaries.common.training_samples import build_sample, build_tied_sample
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
-from arena.capabilities import finite_domain
+from arena.capabilities import LimitsHalts, finite_domain
 from arena.settings import at_least, less_than, more_than, whole
 
 _DEFAULT_HALTS = 8  # for a learner without a setting `halts`
@@ -58,7 +58,7 @@ class StaleThresholds(Figure1Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         points = _choose_points(self.learner, self.sample, self.firing)
-        halts = getattr(self.learner, "halts", _DEFAULT_HALTS)
+        halts = self.learner.halts if isinstance(self.learner, LimitsHalts) else _DEFAULT_HALTS
         budget = halts // 2 if self.budget is None else self.budget
 
         yield Train(points.sample)  # the same in both worlds

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import attrs
 import numpy as np
 
 from adversaries.figure1.chunked_moves import count_unlabelled
 from adversaries.figure1.later_round_swap import LaterRoundSwap, repeat_point
 from arena import Moves, Queries, Train, Unlabelled
+from arena.capabilities import AnswersInRounds
 
 
 @attrs.frozen
@@ -23,10 +22,9 @@ class UnlabelledSwap(LaterRoundSwap):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample, low, high = self._choose_points()
-        spec: Any = self.learner
         before, rest, between = 0, 0, 0
-        if hasattr(spec, "pool_size"):
-            before, rest, between = self._divide_rounds(lambda index: int(spec.pool_size(index)), "points")
+        if isinstance(self.learner, AnswersInRounds):
+            before, rest, between = self._divide_rounds(self.learner.pool_size, "points")
 
         yield Train(sample)
         yield from self._repeat(Unlabelled, low, before, games)
@@ -35,7 +33,7 @@ class UnlabelledSwap(LaterRoundSwap):
         yield from self._repeat(Unlabelled, high, between, games)
         queries = sum(self._count_queries()) + 1
         # The probes may extend over several rounds, which need further points.
-        more = count_unlabelled(spec, queries + self.probes) - (before + 1 + rest + between)
+        more = count_unlabelled(self.learner, queries + self.probes) - (before + 1 + rest + between)
         yield from self._repeat(Unlabelled, low, max(0, more), games)
         yield from self._repeat(Queries, low, queries, games)
         return (yield from self._probe(high, games))

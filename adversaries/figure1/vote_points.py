@@ -14,7 +14,7 @@ import numpy as np
 
 from adversaries.common.training_samples import find_runs_at
 from arena import InvalidArgument, Learner, Sample, Training
-from arena.capabilities import finite_domain
+from arena.capabilities import HasVotes, finite_domain
 
 _SIMULATED_GAMES = 64
 _MAX_POINTS = 512  # of a sample that are examined
@@ -66,7 +66,8 @@ def _simulate_votes(learner: Learner | None, sample: Sample, points: np.ndarray)
     if learner is not None and "Figure1" in learner.protocols:
         rng = np.random.default_rng(np.random.SeedSequence(0))
         state = learner.start(_SIMULATED_GAMES, rng)
-        if hasattr(state, "votes"):
+        has_votes = isinstance(state, HasVotes)
+        if has_votes:
             state.train(Training.of((sample,), np.zeros(_SIMULATED_GAMES, np.intp)))
             return np.stack([state.votes(point) for point in points])
     return np.array([[_mean_label(sample, point)] for point in points])

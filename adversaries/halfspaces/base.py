@@ -11,6 +11,7 @@ import numpy as np
 from adversaries.common.concept_choice import choose_concept_class
 from adversaries.common.prepared_sequences import ADAPTIVE, OBLIVIOUS, protocol_setting
 from arena import Adversary, Commit, Example, InvalidArgument, Learner, Moves, Unsupported, setting
+from arena.capabilities import read_concepts
 from arena.concepts import ConceptClass, Halfspaces
 from arena.concepts.cube.halfspaces import TOLERANCE
 from arena.settings import at_least, whole
@@ -38,7 +39,7 @@ class HalfspaceAdversary(Adversary):
 
         Raises: Unsupported if it is not a class of halfspaces; InvalidArgument as `choose_concept_class`.
         """
-        chosen = self.concepts or getattr(self.learner, "concepts", None) or DEFAULT_CLASS
+        chosen = self.concepts or read_concepts(self.learner) or DEFAULT_CLASS
         if not isinstance(chosen, Halfspaces):
             raise Unsupported(
                 f"{self.name} plays halfspaces with margin, not {chosen}",

@@ -11,6 +11,7 @@ import numpy as np
 from adversaries.common.answer_likelihood import AnswerLikelihood
 from adversaries.voting.vote_swaps import Samples
 from arena import Adversary, Learner, Move, Query, Sample, Train, setting
+from arena.capabilities import LimitsQueries
 from arena.settings import at_least, whole
 
 _DEFAULT_QUERIES = 100  # for a learner without a setting `queries`
@@ -32,7 +33,8 @@ class VotingAdversary(Adversary):
     @property
     def query_count(self) -> int:
         """The number of queries that it makes."""
-        return self.queries or getattr(self.learner, "queries", None) or _DEFAULT_QUERIES
+        limit = self.learner.queries if isinstance(self.learner, LimitsQueries) else None
+        return self.queries or limit or _DEFAULT_QUERIES
 
     def _query_in_turn(
         self, samples: Samples, points: np.ndarray, games: int

@@ -8,6 +8,7 @@ import numpy as np
 from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import find_narrowest_swap
 from arena import Moves, setting
+from arena.capabilities import HasCriticalMargin
 
 
 @attrs.frozen
@@ -33,6 +34,7 @@ class SmallMargin(VotingAdversary):
     )
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        below = getattr(self.learner, "critical_margin", 0.0) if self.below is None else self.below
+        critical = self.learner.critical_margin if isinstance(self.learner, HasCriticalMargin) else 0.0
+        below = critical if self.below is None else self.below
         swap = find_narrowest_swap(self.learner, self.sample, below=below)
         return (yield from self._query_in_turn(swap.samples, swap.point[None], games)).score

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import lru_cache
+from typing import Any
 
 import attrs
 import numpy as np
@@ -20,7 +21,7 @@ from adversaries.common.training_samples import (
     plant_example,
 )
 from arena import ArenaError, InvalidArgument, Learner, Sample, Training, Unsupported
-from arena.capabilities import finite_domain
+from arena.capabilities import HasTeachers, HasVotes, finite_domain
 
 _DEFAULT_SIZE = 101  # examples, for a learner that needs no number of them
 _MAX_POINTS = 256  # of a sample that are examined
@@ -54,7 +55,7 @@ def sample_size_of(learner: Learner | None) -> int:
 
 def teachers_of(learner: Learner | None) -> int:
     """The number of teachers: the learner's setting `teachers`, or one for each example."""
-    return getattr(learner, "teachers", None) or sample_size_of(learner)
+    return learner.teachers if isinstance(learner, HasTeachers) else sample_size_of(learner)
 
 
 def simulate_votes(learner: Learner | None, samples: tuple[Sample, ...], points: np.ndarray) -> np.ndarray:
@@ -63,8 +64,9 @@ def simulate_votes(learner: Learner | None, samples: tuple[Sample, ...], points:
     Raises: Unsupported if there is no learner, or its state has no `votes(x)`.
     """
     games = len(samples) * len(points)
-    state = learner.start(games, np.random.default_rng(0)) if learner is not None else None
-    if state is None or not hasattr(state, "votes"):
+    state: Any = None if learner is None else learner.start(games, np.random.default_rng(0))
+    has_votes = isinstance(state, HasVotes)
+    if not has_votes:
         raise Unsupported(
             "this adversary needs the votes of the learner's teachers",
             value="no learner" if learner is None else f"no votes from {learner.name}",
