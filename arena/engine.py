@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Callable, Generator
+from functools import partial
 
 import attrs
 import numpy as np
@@ -57,6 +57,11 @@ class Played:
     transcript: Transcript | None = None
     single_games: tuple[Played, ...] = ()
 
+    @property
+    def replies(self) -> tuple[Reply, ...]:
+        """What the adversary saw, in order; empty unless recorded."""
+        return () if self.view is None else self.view.replies
+
 
 def play(
     learner: Learner,
@@ -91,15 +96,15 @@ def play(
     random = streams(root)
     if scorebook is not None:
         _check_scorebook(scorebook, referee, faults)
-    own = freeze(_draw_worlds(referee, games, random.referee) if worlds is None else np.array(worlds, bool))
+    if worlds is None:
+        worlds = pair_worlds(games, random.referee) if referee.two_worlds else np.zeros(games, bool)
+    own = freeze(np.array(worlds, bool))
     if own.shape != (games,):
         raise InvalidArgument(f"worlds must have shape ({games},), one for each game", value=own.shape)
+    play_batch = partial(_play_batch, learner, adversary, referee, record, faults, scorebook)
     if not faults and not isinstance(adversary, GameAdversary):
-        return _play_batch(learner, adversary, referee, own, random, root, record, scorebook=scorebook)
-    single_games = [
-        _play_single(learner, adversary, referee, own, g, root, record, faults, scorebook)
-        for g in range(games)
-    ]
+        return play_batch(own, random, root)
+    single_games = [_play_single(play_batch, own, g, root) for g in range(games)]
     return single_games[0] if games == 1 else _join_games(single_games, own, record, scorebook)
 
 
@@ -127,10 +132,6 @@ def _check_scorebook(scorebook: Scorebook, referee: Referee, faults: bool) -> No
     scorebook.check(referee.rounds)
 
 
-def _draw_worlds(referee: Referee, games: int, rng: np.random.Generator) -> np.ndarray:
-    return pair_worlds(games, rng) if referee.two_worlds else np.zeros(games, bool)
-
-
 def pair_worlds(games: int, rng: np.random.Generator) -> np.ndarray:
     """(games,) bool: random worlds, such that games 2j and 2j + 1 are in different ones."""
     first = rng.integers(0, 2, size=(games + 1) // 2, dtype=np.int8).astype(bool)
@@ -141,16 +142,21 @@ def _play_batch(
     learner: Learner,
     adversary: Adversary,
     referee: Referee,
+    record: bool,
+    faults: bool,
+    scorebook: Scorebook | None,
     worlds: np.ndarray,
     random: Streams,
     root: np.random.SeedSequence,
-    record: bool,
-    faults: bool = False,
-    scorebook: Scorebook | None = None,
 ) -> Played:
     games = len(worlds)
     log: list[Entry] | None = [] if record else None
-    state = _start(learner, games, random.learner)
+    try:
+        state = learner.start(games, random.learner)
+    except ArenaError:
+        raise
+    except RAISED as error:
+        raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
     setup = BatchSetup(
         state, learner.name, adversary.name, learner.point_shape, worlds, log, faults, scorebook
     )
@@ -178,15 +184,6 @@ def _play_batch(
         view=None if replies is None else View(tuple(replies), root),
         transcript=None if log is None else Transcript(tuple(log), worlds, score),
     )
-
-
-def _start(learner: Learner, games: int, rng: np.random.Generator) -> Any:
-    try:
-        return learner.start(games, rng)
-    except ArenaError:
-        raise
-    except RAISED as error:
-        raise PlayerError.of(error, player="learner", name=learner.name, round=0) from error
 
 
 def _run(
@@ -254,20 +251,15 @@ def _read_score(returned: object, adversary: Adversary, games: int, round: int) 
 
 
 def _play_single(
-    learner: Learner,
-    adversary: Adversary,
-    referee: Referee,
+    play_batch: Callable[[np.ndarray, Streams, np.random.SeedSequence], Played],
     worlds: np.ndarray,
     game: int,
     root: np.random.SeedSequence,
-    record: bool,
-    faults: bool,
-    scorebook: Scorebook | None,
 ) -> Played:
     own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
     world = freeze(worlds[game : game + 1].copy())
     try:
-        return _play_batch(learner, adversary, referee, world, streams(own), own, record, faults, scorebook)
+        return play_batch(world, streams(own), own)
     except ProtocolViolation as error:
         raise error.in_games([game]) from error
 

@@ -8,9 +8,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
-_MULTIPLIER = np.uint64(
-    0x9E3779B97F4A7C15
-)  # odd, 2^64 over the golden ratio, as usual in multiplicative hashing
+_MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 over the golden ratio, as usual for hashes
 _MOST_COORDINATES = 6  # of a vector, that are shown
 
 
@@ -29,7 +27,8 @@ def as_points(points: Any) -> np.ndarray:
     if array.dtype.kind not in "biuf":
         raise InvalidArgument("points must be numbers", value=array.dtype.name)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
-        raise InvalidArgument("points must be finite: no NaN, no infinity", value=_first_infinite(array))
+        infinite = array[~np.isfinite(array)]
+        raise InvalidArgument("points must be finite: no NaN, no infinity", value=float(infinite.flat[0]))
     return array
 
 
@@ -75,7 +74,3 @@ def format_point(point: Any) -> str:
     values = np.ravel(point)
     more = " ..." if len(values) > _MOST_COORDINATES else ""
     return "[" + " ".join(f"{float(v):.4g}" for v in values[:_MOST_COORDINATES]) + more + "]"
-
-
-def _first_infinite(array: np.ndarray) -> float:
-    return float(array[~np.isfinite(array)].flat[0])

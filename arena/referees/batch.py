@@ -69,7 +69,12 @@ class Batch:
     moves: the moves that the protocol allows, with one method for each. That method reads the move
     (`_adversary`), chooses what belongs to each game's world (`_worlds`), calls the learner (`_learner`) and
     returns the reply. rule_of_moves: what a move that is not in the table breaks.
+    halted: (n,) bool where the protocol has halts, else None.
+    mistakes: (n,) int where the protocol counts mistakes, else None.
     """
+
+    halted: np.ndarray | None = None
+    mistakes: np.ndarray | None = None
 
     def __init__(self, setup: BatchSetup, moves: MoveTable, rule_of_moves: str) -> None:
         self._moves = moves
@@ -110,16 +115,6 @@ class Batch:
     def challenges(self) -> frozenset[PrivacyUnit]:
         """In what the worlds have differed."""
         return frozenset(self._worlds.challenges)
-
-    @property
-    def halted(self) -> np.ndarray | None:
-        """(n,) bool where the protocol has halts, else None."""
-        return None
-
-    @property
-    def mistakes(self) -> np.ndarray | None:
-        """(n,) int where the protocol counts mistakes, else None."""
-        return None
 
     @property
     def mistake_counts(self) -> MistakeCounts | None:

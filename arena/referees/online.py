@@ -128,16 +128,14 @@ class OnlineBatch(Batch):
     allowed: the examples to which the games are restricted, or None for all.
     """
 
+    mistakes: np.ndarray
+
     def __init__(self, setup: BatchSetup, rounds: int, moves: MoveTable, rule_of_moves: str) -> None:
         super().__init__(setup, moves, rule_of_moves)
         self._T = rounds
-        self._mistakes = np.zeros(self.games, np.int64)
+        self.mistakes = np.zeros(self.games, np.int64)
         self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
         self.allowed: AllowedExamples | None = None
-
-    @property
-    def mistakes(self) -> np.ndarray:
-        return self._mistakes
 
     @property
     def mistake_counts(self) -> MistakeCounts | None:
@@ -177,10 +175,10 @@ class OnlineBatch(Batch):
     def _show_learner(self, hypothesis: Hypothesis, x: np.ndarray, y: np.ndarray, update: Any) -> None:
         """Count the mistake of h_t on (x_t, y_t), then let the learner observe the example."""
         predicted = self._learner.guard(lambda: hypothesis(x))
-        self._mistakes += predicted != y
+        self.mistakes += predicted != y
         scorebook = self._scorebook
         if scorebook is not None:
-            self._blame_adversary(lambda: scorebook.note(self.round, x, y, self._mistakes))
+            self._blame_adversary(lambda: scorebook.note(self.round, x, y, self.mistakes))
         instructions = None
         if update is not None and self._learner.takes_instructions:
             instructions = self._adversary.read_labels(update).astype(bool)

@@ -90,18 +90,16 @@ class Voting(Referee):
 class PredictorBatch(Batch):
     """Games of a learner that is trained and then answers queries until it halts, for good."""
 
+    halted: np.ndarray
+
     def __init__(self, setup: BatchSetup, rules: PredictorRules) -> None:
         *names, last = [kind.__name__ for kind in rules.moves]
         rule = f"{rules.protocol} knows the moves {', '.join(names)} and {last}"
         super().__init__(setup, {kind: _HANDLERS[kind] for kind in rules.moves}, rule)
         self._rules = rules
         self._trained = False
-        self._halted = freeze(np.zeros(self.games, bool))
-        self._shown_halted = self._halted  # as far as the adversary knows
-
-    @property
-    def halted(self) -> np.ndarray:
-        return self._halted
+        self.halted = freeze(np.zeros(self.games, bool))
+        self._shown_halted = self.halted  # as far as the adversary knows
 
     # --- the moves ------------------------------------------------------------------------------------------
 
@@ -115,7 +113,7 @@ class PredictorBatch(Batch):
         self._trained = True
 
         self._learner.train(training)
-        self._halted = self._shown_halted = self._learner.read_halted(self._halted)
+        self.halted = self._shown_halted = self._learner.read_halted(self.halted)
         if self._log is not None:
             self._log.append(TrainingEntry(round=0, training=training))
         return Trained()
@@ -127,25 +125,25 @@ class PredictorBatch(Batch):
         self._check_round(self.round)
         x, withheld = self._choose_query(move)
 
-        silent = self._halted
+        silent = self.halted
         answer = self._learner.predict(x, self._rules.labels, silent).astype(np.int8)
         if silent.any():
             answer[silent] = NO_LABEL
-        self._halted = self._learner.read_halted(silent)
+        self.halted = self._learner.read_halted(silent)
 
         # A withheld round is withheld whole: a halt that it causes shows at the next round, as silence.
         if withheld is None:
-            label, self._shown_halted = answer, self._halted
+            label, self._shown_halted = answer, self.halted
         else:
             label = np.where(withheld, NO_LABEL, answer)
-            self._shown_halted = freeze(np.where(withheld, self._shown_halted, self._halted))
+            self._shown_halted = freeze(np.where(withheld, self._shown_halted, self.halted))
         if self._log is not None:
             entry = QueryEntry(
                 round=self.round,
                 x=x,
                 label=label,
                 answer=answer,
-                halted=self._halted,
+                halted=self.halted,
                 shown_halted=self._shown_halted,
                 withheld=withheld,
             )
@@ -164,16 +162,16 @@ class PredictorBatch(Batch):
         begun = self.round
         while self.round < begun + rounds:
             done = self.round - begun
-            silent = self._halted
+            silent = self.halted
             label = self._learner.predict_some(x[:, done:], self._rules.labels, silent)
-            self._halted = self._learner.read_halted(silent)
+            self.halted = self._learner.read_halted(silent)
             # Answers that are given together end with the first halt.
             now = slice(done, done + label.shape[1])
             labels[:, now] = np.where(silent[:, None], NO_LABEL, label)
             halted[:, now] = silent[:, None]
-            halted[:, now.stop - 1] = self._halted
+            halted[:, now.stop - 1] = self.halted
             self._position.round = begun + now.stop
-        self._shown_halted = self._halted
+        self._shown_halted = self.halted
         if self._log is not None:
             self._log += [
                 QueryEntry(round=begun + k + 1, x=x[:, k], label=labels[:, k], halted=halted[:, k])
@@ -192,9 +190,9 @@ class PredictorBatch(Batch):
         x = self._choose_unlabelled(move)
 
         self._learner.receive_unlabelled(x)
-        self._halted = self._shown_halted = self._learner.read_halted(self._halted)
+        self.halted = self._shown_halted = self._learner.read_halted(self.halted)
         if self._log is not None:
-            self._log.append(UnlabelledEntry(round=self.round, x=x, halted=self._halted))
+            self._log.append(UnlabelledEntry(round=self.round, x=x, halted=self.halted))
         return Received(self._shown_halted)
 
     # --- the order of a game --------------------------------------------------------------------------------

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -16,10 +15,6 @@ from arena.points import freeze
 from arena.settings import at_least, check_value, whole
 
 
-def _tuple(values: Iterable[int]) -> tuple[int, ...]:
-    return tuple(values)
-
-
 @attrs.frozen(kw_only=True)
 class Scorebook:
     """What to count.
@@ -30,7 +25,7 @@ class Scorebook:
     Raises: InvalidArgument if the marks are no such rounds, Unsupported if the class is too large.
     """
 
-    marks: tuple[int, ...] = attrs.field(converter=_tuple)
+    marks: tuple[int, ...] = attrs.field(converter=tuple)
     concepts: ConceptClass | None = attrs.field(default=None)
 
     @marks.validator

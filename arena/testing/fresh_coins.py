@@ -55,8 +55,7 @@ def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name
 
 def _outcome(played: Played) -> tuple[list[bytes], bytes]:
     """What the adversary saw, as far as it was recorded, and its score."""
-    replies = () if played.view is None else played.view.replies
-    view = [part.tobytes() for reply in replies for part in reply.parts]
+    view = [part.tobytes() for reply in played.replies for part in reply.parts]
     halted = b"" if played.halted is None else played.halted.tobytes()
     return [*view, halted], b"" if played.score is None else played.score.tobytes()
 
@@ -167,8 +166,7 @@ def _digest_games(played: Played) -> list[str]:
     """A digest of the replies of every game."""
     if played.single_games:
         return [digest for single in played.single_games for digest in _digest_games(single)]
-    assert played.view is not None
-    parts = [part for reply in played.view.replies for part in reply.parts]
+    parts = [part for reply in played.replies for part in reply.parts]
     games = range(len(played.worlds))
     rows = (b"".join(np.ascontiguousarray(part[game]).tobytes() for part in parts) for game in games)
     return [hashlib.sha256(row).hexdigest()[:16] for row in rows]

@@ -38,9 +38,7 @@ def check_games_independent(adversary: Adversary, learner: Learner, referee: Ref
     """
     if isinstance(adversary, GameAdversary):
         return
-    played = play(learner, adversary, referee, games=_GAMES, seed=1, record=True)
-    assert played.view is not None
-    replies = played.view.replies
+    replies = play(learner, adversary, referee, games=_GAMES, seed=1, record=True).replies
     moves, score = _replay(adversary, replies)
     for game in _KEPT:
         changed = tuple(_change_others(reply, keep=game) for reply in replies)
@@ -72,11 +70,8 @@ def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) 
     if isinstance(adversary, GameAdversary):
         return None
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
-    assert played.view is not None
     with no_global_randomness(adversary.name):
-        (moves, score), (other_moves, other_score) = (
-            _replay(adversary, played.view.replies) for _ in range(2)
-        )
+        (moves, score), (other_moves, other_score) = (_replay(adversary, played.replies) for _ in range(2))
     same = all(
         _is_same_move(move, other, game)
         for move, other in zip(moves, other_moves, strict=False)
@@ -102,13 +97,10 @@ def check_common_random_numbers(learner: Learner, adversary: Adversary, referee:
     kept = np.isin(np.arange(_GAMES), _KEPT)
     for world in (False, True):
         one_world, two_worlds = (
-            play(learner, adversary, referee, games=_GAMES, seed=1, record=True, worlds=worlds)
+            play(learner, adversary, referee, games=_GAMES, seed=1, record=True, worlds=worlds).replies
             for worlds in (np.full(_GAMES, world), np.where(kept, world, not world))
         )
-        assert one_world.view is not None
-        assert two_worlds.view is not None
-        pairs = zip(one_world.view.replies, two_worlds.view.replies, strict=True)
-        for number, (reply, other) in enumerate(pairs):
+        for number, (reply, other) in enumerate(zip(one_world, two_worlds, strict=True)):
             if not all(_is_same_reply(reply, other, game) for game in _KEPT):
                 raise NotConforming(
                     learner.name,

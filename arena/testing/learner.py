@@ -110,9 +110,8 @@ def _check_games(learner: Learner, probe: Probe, referee: Referee, games: int) -
 
 def _extract_features(learner: Learner, probe: Probe, referee: Referee, games: int, seed: int) -> np.ndarray:
     """(games, f): numbers in [0, 1] that summarise what the probe saw of each game."""
-    played = play(learner, probe, referee, games=games, seed=seed, record=True)
-    assert played.view is not None
-    columns = [column for reply in played.view.replies for column in _list_columns(reply, probe.points)]
+    replies = play(learner, probe, referee, games=games, seed=seed, record=True).replies
+    columns = [column for reply in replies for column in _list_columns(reply, probe.points)]
     return np.stack(columns, axis=1) if columns else np.zeros((games, 0))
 
 
@@ -175,8 +174,7 @@ def _check_common_bits(learner: Learner, probe: Probe, referee: Referee) -> None
             watched = _WithGenerator(learner)
             own = attrs.evolve(probe, mixed=mixed)
             played = play(cast(Learner, watched), own, referee, games=_BATCH, seed=seed, record=True)
-            assert played.view is not None
-            replies.append([part[::2].tobytes() for r in played.view.replies for part in r.parts])
+            replies.append([part[::2].tobytes() for reply in played.replies for part in reply.parts])
             states.append(watched.generator_state)
         if replies[0] != replies[1] or states[0] != states[1]:
             raise NotConforming(
@@ -237,9 +235,7 @@ def _check_law(learner: Learner, probe: Probe, referee: Referee, games: int) -> 
         return
     if not isinstance(law, _LAWS.get(referee.name, ())):
         return
-    played = play(learner, probe, referee, games=games, seed=13, record=True)
-    assert played.view is not None
-    replies = played.view.replies
+    replies = play(learner, probe, referee, games=games, seed=13, record=True).replies
     if isinstance(law, ValueLaw):
         check_values(learner.name, law, replies[0].parts[0], rate=RATE)
     else:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena.moves import Commit, Example, Queries, Query, Ready, Train, Unlabelled
+from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
 from arena.players import Adversary, Moves
 from arena.referees import REFEREES
 from arena.sample import Sample
@@ -39,7 +39,7 @@ class Probe(Adversary):
     returns_score = True
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
-        protocols: dict[str, Callable[[int], Moves]] = {
+        protocols: dict[str, Callable[[int], Iterator[Move]]] = {
             "Figure1": self._ask,
             "Voting": self._ask,
             "Release": self._train,
@@ -50,39 +50,34 @@ class Probe(Adversary):
         yield from protocols[self.protocol](games)
         return np.zeros(games)
 
-    def _ask(self, games: int) -> Moves:
+    def _ask(self, games: int) -> Iterator[Move]:
         yield Train(self._mix_samples(games))
         if self.unlabelled:
             points = [self._mix_points(x, games) for x in self.points]
             yield Unlabelled(np.stack(points * _UNLABELLED, axis=1))
         if self.in_a_row:
             yield Queries(np.array(self.points))
-            return None
+            return
         for x in self.points:
             yield Query(self._mix_points(x, games))
-        return None
 
-    def _train(self, games: int) -> Moves:
+    def _train(self, games: int) -> Iterator[Move]:
         yield Train(self._mix_samples(games))
-        return None
 
-    def _commit(self, games: int) -> Moves:
+    def _commit(self, games: int) -> Iterator[Move]:
         rounds = range(ROUNDS)
         x = np.stack([self._mix_points(self._point(t), games) for t in rounds], axis=1)
         yield Commit(x, np.stack([self._mix_labels(t, games) for t in rounds], axis=1))
-        return None
 
-    def _give_examples(self, games: int) -> Moves:
+    def _give_examples(self, games: int) -> Iterator[Move]:
         for t in range(ROUNDS):
             update = t % 2 == 0 if self.instructed else None
             x = self._mix_points(self._point(t), games)
             yield Example(x, self._mix_labels(t, games), update=update)
-        return None
 
-    def _get_ready(self, games: int) -> Moves:
+    def _get_ready(self, games: int) -> Iterator[Move]:
         yield Ready()
         yield from self._give_examples(games)
-        return None
 
     def _point(self, t: int) -> Any:
         return self.points[t % len(self.points)]
