@@ -122,7 +122,9 @@ class Transcript:
 
     def table(self, *games: int) -> str:
         """The named games side by side: the training sets, then the rounds, equal rounds in a row as one."""
-        rows = [self._row(rounds, cells) for rounds, cells in self._fold_rounds(games)]
+        rows = [
+            [name, *(cell for part in cells for cell in part)] for name, cells in self._fold_rounds(games)
+        ]
         headers = ["round"]
         for game in games:
             headers += [f"world {int(self.worlds[game])}: gets", "answers", "adversary sees"]
@@ -148,17 +150,14 @@ class Transcript:
                     ]
         return [*lines, ""] if lines else []
 
-    def _fold_rounds(self, games: tuple[int, ...]) -> Iterator[tuple[list[int], tuple[Cells, ...]]]:
-        """The numbers of equal rounds in a row, and the cells of the games in them."""
+    def _fold_rounds(self, games: tuple[int, ...]) -> Iterator[tuple[str, tuple[Cells, ...]]]:
+        """The number or numbers of equal rounds in a row, and the cells of the games in them."""
         steps = [
             (entry.round, tuple((entry.describe(g), entry.read_point(g)) for g in games))
             for entry in self.entries
             if not isinstance(entry, TrainingEntry)
         ]
         for columns, group in groupby(steps, key=lambda step: step[1]):
-            yield [number for number, _ in group], tuple(cells for cells, _ in columns)
-
-    @staticmethod
-    def _row(rounds: list[int], cells: tuple[Cells, ...]) -> list[str]:
-        name = str(rounds[0]) if len(rounds) == 1 else f"{rounds[0]}-{rounds[-1]}"
-        return [name, *(cell for part in cells for cell in part)]
+            rounds = [number for number, _ in group]
+            name = str(rounds[0]) if len(rounds) == 1 else f"{rounds[0]}-{rounds[-1]}"
+            yield name, tuple(cells for cells, _ in columns)

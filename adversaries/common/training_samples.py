@@ -65,6 +65,11 @@ def swap_nearest_label(sample: Sample, point: Any, prefer: int = 1) -> tuple[Sam
     return plant_example(sample, run, sample.points[run])
 
 
+def thin_out(rows: np.ndarray, most: int) -> np.ndarray:
+    """At most so many of the rows, evenly spread."""
+    return rows[np.linspace(0, len(rows) - 1, min(len(rows), most)).astype(int)]
+
+
 def find_runs_at(sample: Sample, point: Any) -> np.ndarray:
     """(runs,) bool: the runs of a sample whose examples are at the point."""
     return np.asarray((sample.points == point).reshape(len(sample.points), -1).all(axis=1))

@@ -7,8 +7,7 @@ import numpy as np
 
 from adversaries.common.concept_choice import choose_concept_class
 from adversaries.common.training_samples import choose_sample_size
-from adversaries.figure1.base import Figure1Adversary
-from adversaries.figure1.chunked_moves import chunk_sizes
+from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from adversaries.figure1.example_distributions import DEFAULT_CLASS, LabelledDistribution, choose_distribution
 from arena import Moves, Queries, Sample, Train, setting
 from arena.concepts import ConceptClass

@@ -7,8 +7,7 @@ import numpy as np
 
 from adversaries.common.answer_likelihood import AnswerLikelihood
 from adversaries.common.training_samples import build_separable_sample
-from adversaries.figure1.base import Figure1Adversary
-from adversaries.figure1.chunked_moves import chunk_sizes
+from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from arena import InvalidArgument, Moves, Queries, Sample, Train, setting
 from arena.capabilities import AnswersInRounds
 from arena.replies import list_answers

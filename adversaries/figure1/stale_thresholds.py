@@ -7,7 +7,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.training_samples import build_sample, build_tied_sample
+from adversaries.common.training_samples import build_sample, build_tied_sample, thin_out
 from adversaries.figure1.base import Figure1Adversary
 from adversaries.figure1.vote_points import find_vote_points
 from arena import InvalidArgument, Learner, Moves, Query, Sample, Train, Training, setting
@@ -125,8 +125,7 @@ def _build_sample(learner: Learner | None, firing: float) -> tuple[Sample, float
 
 def _find_border(learner: Learner | None, sample: Sample, firing: float) -> float:
     """The point of a sample at which the probability of an answer 1 is closest to `firing`."""
-    points = np.unique(sample.points)
-    tried = points[np.unique(np.linspace(0, len(points) - 1, min(len(points), _MAX_POINTS)).astype(int))]
+    tried = thin_out(np.unique(sample.points), _MAX_POINTS)
     return float(min(tried, key=lambda point: abs(_estimate_firing(learner, sample, float(point)) - firing)))
 
 

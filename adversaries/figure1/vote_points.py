@@ -12,7 +12,7 @@ from typing import Any
 import attrs
 import numpy as np
 
-from adversaries.common.training_samples import find_runs_at
+from adversaries.common.training_samples import find_runs_at, thin_out
 from arena import InvalidArgument, Learner, Sample, Training
 from arena.capabilities import HasVotes, finite_domain
 
@@ -83,9 +83,7 @@ def _choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
     domain = finite_domain(learner)
     if domain is not None:
         return np.asarray(domain, float)
-    points = np.unique(sample.points, axis=0)
-    if len(points) > _MAX_POINTS:
-        points = points[np.linspace(0, len(points) - 1, _MAX_POINTS).astype(int)]
+    points = thin_out(np.unique(sample.points, axis=0), _MAX_POINTS)
     if points.ndim == 1:
         return np.append(points, points[0] - 1.0)
     return points if learner is None else np.concatenate([points, learner.some_points])

@@ -8,7 +8,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 
-from adversaries.common.training_samples import build_two_label_sample, find_runs_at, plant_example
+from adversaries.common.training_samples import build_two_label_sample, find_runs_at, plant_example, thin_out
 from adversaries.voting.base import VotingAdversary
 from adversaries.voting.vote_swaps import (
     Candidate,
@@ -77,8 +77,7 @@ def find_free_points(learner: Learner | None, sample: Sample) -> np.ndarray:
 
 def _build_candidates(learner: Learner | None) -> Iterator[Candidate]:
     """One canary, and all other examples at one other point, as many labelled 1 as 0."""
-    ladder = choose_ladder(learner)
-    points = ladder[np.unique(np.linspace(0, len(ladder) - 1, _LADDER_POINTS).astype(int))]
+    points = thin_out(choose_ladder(learner), _LADDER_POINTS)
     size = sample_size_of(learner)
     for other in points:
         sample = build_two_label_sample(other, size, (size - 1) // 2)

@@ -19,6 +19,7 @@ from adversaries.common.training_samples import (
     choose_sample_size,
     find_runs_at,
     plant_example,
+    thin_out,
 )
 from arena import ArenaError, InvalidArgument, Learner, Sample, Training, Unsupported
 from arena.capabilities import HasTeachers, HasVotes, finite_domain
@@ -84,8 +85,7 @@ def choose_ladder(learner: Learner | None) -> np.ndarray:
     """(m, ...): evenly spread points of a finite domain, or of [0, 1]; for vectors, `some_points`."""
     domain = finite_domain(learner)
     if domain is not None:
-        columns = np.unique(np.linspace(0, len(domain) - 1, _LADDER_POINTS).astype(int))
-        return np.asarray(domain, float)[columns]
+        return thin_out(np.asarray(domain, float), _LADDER_POINTS)
     if learner is None or not learner.point_shape:
         return np.linspace(0.0, 1.0, _LADDER_POINTS)
     return np.asarray(learner.some_points, float)
@@ -105,9 +105,7 @@ def build_ladder_sample(learner: Learner | None) -> Sample:
 
 def choose_candidates(learner: Learner | None, sample: Sample) -> np.ndarray:
     """(m, ...): the distinct points of the ladder and of the sample, thinned out if there are many."""
-    points = np.unique(sample.points.astype(float), axis=0)
-    if len(points) > _MAX_POINTS:
-        points = points[np.linspace(0, len(points) - 1, _MAX_POINTS).astype(int)]
+    points = thin_out(np.unique(sample.points.astype(float), axis=0), _MAX_POINTS)
     return np.unique(np.concatenate([points, choose_ladder(learner)]), axis=0)
 
 

@@ -28,33 +28,28 @@ if TYPE_CHECKING:
     from arena.concepts.plane.stumps import Stumps
 
 _MODULES = {
-    "CLASS_NAMES": "class_names",
-    "parse_concept_class": "class_names",
-    "DecisionLists": "cube.decision_lists",
-    "BooleanFeatures": "cube.features",
-    "Conjunctions": "cube.features",
-    "Literals": "cube.features",
-    "Variables": "cube.features",
-    "Halfspaces": "cube.halfspaces",
-    "FiniteClass": "finite.finite_class",
-    "Functions": "finite.finite_class",
-    "EncryptedThresholds": "line.encrypted_thresholds",
-    "Intervals": "line.finite_line",
-    "Points": "line.finite_line",
-    "RealIntervals": "line.real_intervals",
-    "RealPoints": "line.real_points",
-    "Thresholds": "line.thresholds",
-    "Boxes": "plane.boxes",
-    "Halfplanes": "plane.halfplanes",
-    "Rectangles": "plane.rectangles",
-    "Stumps": "plane.stumps",
+    "class_names": ("CLASS_NAMES", "parse_concept_class"),
+    "cube.decision_lists": ("DecisionLists",),
+    "cube.features": ("BooleanFeatures", "Conjunctions", "Literals", "Variables"),
+    "cube.halfspaces": ("Halfspaces",),
+    "finite.finite_class": ("FiniteClass", "Functions"),
+    "line.encrypted_thresholds": ("EncryptedThresholds",),
+    "line.finite_line": ("Intervals", "Points"),
+    "line.real_intervals": ("RealIntervals",),
+    "line.real_points": ("RealPoints",),
+    "line.thresholds": ("Thresholds",),
+    "plane.boxes": ("Boxes",),
+    "plane.halfplanes": ("Halfplanes",),
+    "plane.rectangles": ("Rectangles",),
+    "plane.stumps": ("Stumps",),
 }
+_MODULE_OF = {name: module for module, names in _MODULES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    if name not in _MODULES:
+    if name not in _MODULE_OF:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    value = getattr(import_module(f"arena.concepts.{_MODULES[name]}"), name)
+    value = getattr(import_module(f"arena.concepts.{_MODULE_OF[name]}"), name)
     globals()[name] = value
     return value
 

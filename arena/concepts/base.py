@@ -11,6 +11,7 @@ import attrs
 import numpy as np
 
 from arena.concepts.dichotomies import MAX_LABELLINGS, CandidateConcepts, Dichotomies, tally_signs
+from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_labels
 
@@ -24,9 +25,9 @@ _LABELLINGS_AT_ONCE = 2**14  # rows of labels multiplied with signs at a time
 class ConceptClass(ABC):
     """Base of the concept classes: immutable, hashable, printable and picklable.
 
-    The public methods check shapes and values. A new class implements `vc_dimension`, `check`,
-    `check_concepts`, `dichotomies` and the two hooks `_label` and `_minimise`, which receive checked arrays
-    only. It may override `_candidate_concepts` where a closed form is faster than going through dichotomies.
+    The public methods check shapes and values. A new class implements `vc_dimension`, `check_concepts`,
+    `dichotomies`, `check` unless its points are all of R^d, and the hooks `_label` and `_minimise`, which
+    receive checked arrays only. It may override `_candidate_concepts` where a closed form is faster.
 
     name: its name on the command line. concept_ndim: the number of axes of one concept, 0 for a number.
     lists_minimisers: whether `dichotomies` of any points that include a sample's points lists, as the same
@@ -59,12 +60,12 @@ class ConceptClass(ABC):
         """The shape of one point: () for numbers."""
         return ()
 
-    @abstractmethod
     def check(self, x: Any) -> np.ndarray:
-        """The points `x`, of any leading shape, as an array.
+        """The points `x`, of any leading shape, as an array; by default all of R or R^d, as float64.
 
         Raises: InvalidArgument with the first value that is not a point of the domain.
         """
+        return as_vectors(x, self.point_shape)
 
     @abstractmethod
     def check_concepts(self, concepts: Any) -> np.ndarray:

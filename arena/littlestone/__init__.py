@@ -1,7 +1,11 @@
 """Online learnability: Littlestone dimension, shattered trees, and deterministic learners as automata."""
 
 from arena.littlestone.automaton import START, Automaton, halving, soa
-from arena.littlestone.dimensions import dual_littlestone_dimension, dual_vc_dimension, littlestone_dimension
+from arena.littlestone.concept_sets import (
+    dual_littlestone_dimension,
+    dual_vc_dimension,
+    littlestone_dimension,
+)
 from arena.littlestone.trees import build_shattered_tree, format_tree
 
 __all__ = [

@@ -45,12 +45,12 @@ def as_floats(array: np.ndarray) -> np.ndarray:
 
 
 def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Points of R^d as float64 (..., d), where `shape` is (d,).
+    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is ().
 
     Raises: InvalidArgument for a value that is not finite, or a vector of another length.
     """
     points = as_floats(as_points(x)).astype(np.float64, copy=False)
-    if points.shape[-1:] != shape:
+    if shape and points.shape[-1:] != shape:
         raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
     return points
 

@@ -9,9 +9,7 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
-from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
-from arena.points import as_points
 
 
 @attrs.frozen
@@ -29,10 +27,6 @@ class RealIntervals(ConceptClass):
     name: ClassVar[str] = "intervals"
     concept_ndim: ClassVar[int] = 1
     vc_dimension = 2  # no interval contains the outer two of three points without the middle one
-
-    def check(self, x: Any) -> np.ndarray:
-        """The points as floats; integers must lie within ±2^53."""
-        return as_floats(as_points(x)).astype(np.float64, copy=False)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """The ends as floats, (..., 2)."""

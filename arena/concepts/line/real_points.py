@@ -11,7 +11,6 @@ from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
 from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
-from arena.points import as_points
 
 
 @attrs.frozen
@@ -27,10 +26,6 @@ class RealPoints(ConceptClass):
 
     name: ClassVar[str] = "points"
     vc_dimension = 1  # no concept labels two points 1
-
-    def check(self, x: Any) -> np.ndarray:
-        """The points as floats; integers must lie within ±2^53."""
-        return as_floats(as_points(x)).astype(np.float64, copy=False)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """Values of z as floats: any number, or +inf."""

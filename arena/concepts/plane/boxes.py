@@ -9,7 +9,6 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass
 from arena.concepts.dichotomies import Dichotomies, apply_signs
-from arena.concepts.line.domain import as_vectors
 from arena.concepts.line.real_intervals import best_intervals, check_ends, ends_in_order
 from arena.settings import at_least, whole
 
@@ -47,10 +46,6 @@ class Boxes(ConceptClass):
     def vc_dimension(self) -> int:
         """2d. Proof: docs/proofs/concept_classes.md."""
         return 2 * self.dimension
-
-    def check(self, x: Any) -> np.ndarray:
-        """The points as floats (..., d)."""
-        return as_vectors(x, self.point_shape)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """The ends as floats, (..., 2d)."""

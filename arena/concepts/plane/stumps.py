@@ -11,7 +11,6 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
-from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument
 from arena.settings import at_least, whole
 
@@ -45,10 +44,6 @@ class Stumps(ConceptClass):
         """The largest m with binom(m, ⌊m/2⌋) <= 2d (Gey 2018). Proof: docs/proofs/concept_classes.md."""
         # binom(m, ⌊m/2⌋) grows with m, so the search ends at the first m that is too large.
         return next(m for m in count(2) if comb(m + 1, (m + 1) // 2) > 2 * self.features)
-
-    def check(self, x: Any) -> np.ndarray:
-        """The points as floats (..., d)."""
-        return as_vectors(x, self.point_shape)
 
     def check_concepts(self, concepts: Any) -> np.ndarray:
         """The concepts as floats (..., 3)."""

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from support.statistical import check_counts, check_mean, expect_rejection, statistical
 
-from adversaries.figure1.chunked_moves import chunk_sizes
+from adversaries.figure1.base import chunk_sizes
 from adversaries.figure1.example_distributions import (
     FiniteDistribution,
     UniformDistribution,
