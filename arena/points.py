@@ -8,6 +8,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 
+LARGEST_INTEGER = 2**53  # up to which float64 holds every integer
 _MULTIPLIER = np.uint64(0x9E3779B97F4A7C15)  # odd, 2^64 over the golden ratio, as usual for hashes
 _MOST_COORDINATES = 6  # of a vector, that are shown
 
@@ -30,6 +31,33 @@ def as_points(points: Any) -> np.ndarray:
         infinite = array[~np.isfinite(array)]
         raise InvalidArgument("points must be finite: no NaN, no infinity", value=float(infinite.flat[0]))
     return array
+
+
+def as_floats(array: np.ndarray) -> np.ndarray:
+    """Numbers as floats: float32 is kept, other types become float64.
+
+    Raises: InvalidArgument for an integer beyond ±2^53.
+    """
+    if array.dtype.kind in "iu":
+        low, high = int(array.min(initial=0)), int(array.max(initial=0))
+        if max(high, -low) > LARGEST_INTEGER:
+            raise InvalidArgument(
+                "integers must lie within ±2^53, where float64 is exact",
+                value=high if high > LARGEST_INTEGER else low,
+                remedy="Scale them down.",
+            )
+    return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
+
+
+def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
+    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is ().
+
+    Raises: InvalidArgument for a value that is not finite, or a vector of another length.
+    """
+    points = as_floats(as_points(x)).astype(np.float64, copy=False)
+    if shape and points.shape[-1:] != shape:
+        raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
+    return points
 
 
 def as_labels(labels: Any) -> np.ndarray:

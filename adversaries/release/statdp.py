@@ -2,22 +2,27 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 import attrs
 import numpy as np
 
 from arena import Adversary, InvalidArgument, Learner, Moves, Sample, Train, setting
 from arena.settings import at_least, one_of, whole
 
+# From the vector of ones, and the indicators of the first query and of the first half: a₁ and a₂.
+_PATTERNS: dict[str, Callable[[np.ndarray, np.ndarray, np.ndarray], tuple[np.ndarray, np.ndarray]]] = {
+    "one-above": lambda ones, head, half: (ones, ones - head),
+    "one-below": lambda ones, head, half: (ones, ones + head),
+    "one-above-rest-below": lambda ones, head, half: (ones, 2 * head),
+    "one-below-rest-above": lambda ones, head, half: (ones, 2 * (ones - head)),
+    "half-half": lambda ones, head, half: (ones, 2 * half),
+    "all-above": lambda ones, head, half: (ones, 2 * ones),
+    "all-below": lambda ones, head, half: (ones, 0 * ones),
+    "x-shape": lambda ones, head, half: (half, ones - half),
+}
 ONE_DIFFERS = ("one-above", "one-below")
-ALL_DIFFER = (
-    *ONE_DIFFERS,
-    "one-above-rest-below",
-    "one-below-rest-above",
-    "half-half",
-    "all-above",
-    "all-below",
-    "x-shape",
-)
+ALL_DIFFER = tuple(_PATTERNS)
 
 
 @attrs.frozen
@@ -84,21 +89,9 @@ class StatDP(Adversary):
 
 def pattern_values(pattern: str, queries: int) -> tuple[np.ndarray, np.ndarray]:
     """The values a₁ (m,) and a₂ (m,) of the m queries in a pattern."""
-    ones = np.ones(queries)
-    head = np.arange(queries) < 1
-    half = np.arange(queries) < queries // 2
-    values = {
-        "one-above": (ones, np.where(head, 0, 1)),
-        "one-below": (ones, np.where(head, 2, 1)),
-        "one-above-rest-below": (ones, np.where(head, 2, 0)),
-        "one-below-rest-above": (ones, np.where(head, 0, 2)),
-        "half-half": (ones, np.where(half, 2, 0)),
-        "all-above": (ones, 2 * ones),
-        "all-below": (ones, 0 * ones),
-        "x-shape": (np.where(half, 1, 0), np.where(half, 0, 1)),
-    }
-    first, second = values[pattern]
-    return first.astype(float), second.astype(float)
+    places = np.arange(queries)
+    head, half = (places < 1).astype(float), (places < queries // 2).astype(float)
+    return _PATTERNS[pattern](np.ones(queries), head, half)
 
 
 def list_statdp_inputs(queries: int, all_differ: bool) -> list[StatDP]:

@@ -11,9 +11,8 @@ import attrs
 import numpy as np
 
 from arena.concepts.dichotomies import MAX_LABELLINGS, CandidateConcepts, Dichotomies, tally_signs
-from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument, Unsupported
-from arena.points import as_labels
+from arena.points import as_labels, as_vectors
 
 # ERM works on slabs of samples: small enough for a core's cache, large enough to amortise a numpy call.
 SLAB_NUMBERS = 2**17

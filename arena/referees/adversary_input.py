@@ -24,7 +24,7 @@ class AdversaryInput:
     def __init__(self, games: int, point_shape: tuple[int, ...], position: Position) -> None:
         self._games = games
         self._point_shape = point_shape
-        self._position = position
+        self._refuse = position.refuse_adversary
 
     def read_point(self, x: Any) -> np.ndarray:
         """One point for all games, or one for each game: (n, ...), read-only."""
@@ -33,7 +33,7 @@ class AdversaryInput:
         if points.shape == self._point_shape:
             return np.broadcast_to(points, shape)
         if points.shape != shape:
-            raise self._position.refuse_adversary(
+            raise self._refuse(
                 "a point is given once for all games or once for each",
                 expected=f"shape {self._point_shape} or {shape}",
                 got=f"shape {points.shape}",
@@ -50,7 +50,7 @@ class AdversaryInput:
             if len(many) == 2 and many[0] == self._games:
                 return freeze(points.view())
         shapes = ("k", *self._point_shape), (self._games, "k", *self._point_shape)
-        raise self._position.refuse_adversary(
+        raise self._refuse(
             "points in a row are given once for all games or once for each",
             expected=f"shape {shapes[0]} or {shapes[1]}, k ≥ 1",
             got=f"shape {points.shape}",
@@ -60,37 +60,35 @@ class AdversaryInput:
         try:
             return as_points(x)
         except ArenaError as error:
-            raise self._position.refuse_adversary(str(error)) from error
+            raise self._refuse(str(error)) from error
 
     def read_labels(self, y: Any) -> np.ndarray:
         """One label for all games, or one for each game: (n,) int8, read-only."""
         labels = np.asarray(y)
         if labels.shape not in ((), (self._games,)):
-            raise self._position.refuse_adversary(
+            raise self._refuse(
                 "a label is given once for all games or once for each",
                 expected=f"shape () or ({self._games},)",
                 got=f"shape {labels.shape}",
             )
         if labels.dtype.kind not in "biuf" or not ((labels == 0) | (labels == 1)).all():
-            raise self._position.refuse_adversary("labels must be 0 or 1", got=np.unique(labels)[:5].tolist())
+            raise self._refuse("labels must be 0 or 1", got=np.unique(labels)[:5].tolist())
         return np.broadcast_to(labels.astype(np.int8), (self._games,))
 
     def read_samples(self, given: Sample | Sequence[Sample]) -> list[Sample]:
         """One sample for all games, or one for each game."""
         samples = [given] if isinstance(given, Sample) else list(given)
         if not all(isinstance(s, Sample) for s in samples):
-            raise self._position.refuse_adversary(
-                "training sets are given as Sample", got=type(given).__name__
-            )
+            raise self._refuse("training sets are given as Sample", got=type(given).__name__)
         if len(samples) not in (1, self._games):
-            raise self._position.refuse_adversary(
+            raise self._refuse(
                 "training sets are given once for all games or once for each",
                 expected=f"1 or {self._games}",
                 got=len(samples),
             )
         for sample in samples:
             if sample.points.shape[1:] != self._point_shape:
-                raise self._position.refuse_adversary(
+                raise self._refuse(
                     "the points of a sample have the learner's shape",
                     expected=self._point_shape,
                     got=sample.points.shape[1:],

@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arena.claims import PrivacyUnit
-from arena.errors import ProtocolViolation
 from arena.moves import Move
 from arena.referees.adversary_input import AdversaryInput
 from arena.referees.learner_calls import LearnerCalls
@@ -20,7 +19,8 @@ from arena.referees.worlds import Worlds
 from arena.replies import Reply
 from arena.transcript import Entry
 
-MoveTable = Mapping[type[Move], Callable[[Any, Any], Reply]]  # of functions of a batch and a move
+# Moves, each with a function of a batch and a move.
+MoveTable = tuple[tuple[type[Move], Callable[[Any, Any], Reply]], ...]
 
 
 @attrs.frozen
@@ -73,14 +73,15 @@ class Batch:
     mistakes: (n,) int where the protocol counts mistakes, else None.
     """
 
+    moves: MoveTable
+    rule_of_moves: str
     halted: np.ndarray | None = None
     mistakes: np.ndarray | None = None
 
-    def __init__(self, setup: BatchSetup, moves: MoveTable, rule_of_moves: str) -> None:
-        self._moves = moves
-        self._rule_of_moves = rule_of_moves
+    def __init__(self, setup: BatchSetup) -> None:
         self.games = len(setup.worlds)
         self._position = Position(setup.learner_name, setup.adversary_name)
+        self._refuse = self._position.refuse_adversary
         self._adversary = AdversaryInput(self.games, setup.point_shape, self._position)
         self._worlds = Worlds(setup.worlds, self._position)
         self._learner = LearnerCalls(setup.learner, self.games, setup.faults, self._position)
@@ -88,16 +89,13 @@ class Batch:
 
     def carry_out(self, move: Move) -> Reply:
         """Carry out the adversary's move, or refuse it."""
-        for kind, handle in self._moves.items():
+        for kind, handle in self.moves:
             if isinstance(move, kind):
                 return handle(self, move)
-        raise self._refuse(self._rule_of_moves, got=type(move).__name__)
+        raise self._refuse(self.rule_of_moves, got=type(move).__name__)
 
     def close(self) -> None:
         """End the games after the adversary's last move. Most protocols let it stop at any time."""
-
-    def _refuse(self, rule: str, **details: Any) -> ProtocolViolation:
-        return self._position.refuse_adversary(rule, **details)
 
     # --- the outcome of the games ---------------------------------------------------------------------------
 

@@ -40,6 +40,7 @@ class LearnerCalls:
         self._games = games
         self._faults = faults
         self._position = position
+        self._refuse = position.refuse_learner
         self.predicts_many = isinstance(state, PredictsMany)
         self.receives_unlabelled = isinstance(state, ReceivesUnlabelled)
         self.takes_instructions = isinstance(state, TakesInstructions)
@@ -72,7 +73,7 @@ class LearnerCalls:
         label = self.guard(lambda: self._state.predict_many(x))
         shape = np.shape(label)
         if len(shape) != 2 or shape[0] != self._games or not 0 < shape[1] <= x.shape[1]:
-            raise self._position.refuse_learner(
+            raise self._refuse(
                 "predict_many returns the labels of the first of the queries, of one or more",
                 expected=f"an array of shape ({self._games}, 1 to {x.shape[1]})",
                 got=f"shape {shape}",
@@ -84,20 +85,20 @@ class LearnerCalls:
         self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray
     ) -> None:
         if not isinstance(label, np.ndarray) or label.shape != shape:
-            raise self._position.refuse_learner(
+            raise self._refuse(
                 "predict returns one label a game",
                 expected=f"an array of shape {shape}",
-                got=f"shape {label.shape}" if isinstance(label, np.ndarray) else type(label).__name__,
+                got=_describe(label),
             )
         if label.dtype == np.bool_:
             return
         if label.dtype.kind not in "iu":
-            raise self._position.refuse_learner("labels are bool or integers", got=label.dtype.name)
+            raise self._refuse("labels are bool or integers", got=label.dtype.name)
         if label.size and (label.min() < 0 or label.max() > labels.highest):
             wrong = (label < 0) | (label > labels.highest)
             wrong[halted] = False
             if wrong.any():
-                raise self._position.refuse_learner(
+                raise self._refuse(
                     f"labels are {labels.text}",
                     games=np.flatnonzero(wrong.reshape(self._games, -1).any(axis=1)),
                     got=np.unique(label[wrong])[:5].tolist(),
@@ -107,7 +108,7 @@ class LearnerCalls:
         """(n,) bool, read-only: the games in which the learner has halted. before: those that had already."""
         halted = self.guard(lambda: self._state.halted)
         if not isinstance(halted, np.ndarray) or halted.shape != (self._games,) or halted.dtype != np.bool_:
-            raise self._position.refuse_learner(
+            raise self._refuse(
                 "halted is a bool array with one entry a game",
                 expected=f"shape ({self._games},), bool",
                 got=f"shape {halted.shape}, {halted.dtype}"
@@ -116,7 +117,7 @@ class LearnerCalls:
             )
         woken = before & ~halted
         if woken.any():
-            raise self._position.refuse_learner("a halted learner stays halted", games=np.flatnonzero(woken))
+            raise self._refuse("a halted learner stays halted", games=np.flatnonzero(woken))
         return freeze(halted.copy())
 
     def receive_unlabelled(self, x: np.ndarray) -> None:
@@ -130,10 +131,10 @@ class LearnerCalls:
         if isinstance(value, Hypothesis):
             return self._check_hypothesis(value)
         if not isinstance(value, np.ndarray) or value.shape[:1] != (self._games,):
-            raise self._position.refuse_learner(
+            raise self._refuse(
                 "release returns one value a game",
                 expected=f"an array whose first axis is {self._games}",
-                got=f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__,
+                got=_describe(value),
             )
         return freeze(value.copy())
 
@@ -143,11 +144,9 @@ class LearnerCalls:
 
     def _check_hypothesis(self, hypothesis: object) -> Hypothesis:
         if not isinstance(hypothesis, Hypothesis):
-            raise self._position.refuse_learner(
-                "a released hypothesis is a Hypothesis", got=type(hypothesis).__name__
-            )
+            raise self._refuse("a released hypothesis is a Hypothesis", got=type(hypothesis).__name__)
         if np.shape(hypothesis.concepts)[:1] != (self._games,):
-            raise self._position.refuse_learner(
+            raise self._refuse(
                 "a hypothesis holds one concept a game",
                 expected=f"{self._games} concepts",
                 got=f"shape {np.shape(hypothesis.concepts)}",
@@ -159,3 +158,7 @@ class LearnerCalls:
         if instructions is not None:
             self.guard(lambda: self._state.instruct(instructions))
         self.guard(lambda: self._state.observe(x, y))
+
+
+def _describe(value: object) -> str:
+    return f"shape {value.shape}" if isinstance(value, np.ndarray) else type(value).__name__

@@ -130,8 +130,8 @@ class OnlineBatch(Batch):
 
     mistakes: np.ndarray
 
-    def __init__(self, setup: BatchSetup, rounds: int, moves: MoveTable, rule_of_moves: str) -> None:
-        super().__init__(setup, moves, rule_of_moves)
+    def __init__(self, setup: BatchSetup, rounds: int) -> None:
+        super().__init__(setup)
         self._T = rounds
         self.mistakes = np.zeros(self.games, np.int64)
         self._scorebook = None if setup.scorebook is None else setup.scorebook.open(self.games)
@@ -197,9 +197,7 @@ class OnlineBatch(Batch):
 class ObliviousBatch(OnlineBatch):
     """Games of one move, the whole sequence."""
 
-    def __init__(self, setup: BatchSetup, rounds: int) -> None:
-        rule = "an oblivious adversary makes one move, Commit, before the first hypothesis"
-        super().__init__(setup, rounds, {Commit: ObliviousBatch._play_sequence}, rule)
+    rule_of_moves = "an oblivious adversary makes one move, Commit, before the first hypothesis"
 
     def _play_sequence(self, move: Commit) -> Stream:
         if self.round:
@@ -265,13 +263,13 @@ class ObliviousBatch(OnlineBatch):
                 )
             yield example
 
+    moves: MoveTable = ((Commit, _play_sequence),)
+
 
 class AdaptiveBatch(OnlineBatch):
     """Games of one move a round."""
 
-    def __init__(self, setup: BatchSetup, rounds: int) -> None:
-        moves: MoveTable = {Example: AdaptiveBatch._play_round}
-        super().__init__(setup, rounds, moves, "the adversary's move is an Example")
+    rule_of_moves = "the adversary's move is an Example"
 
     def _play_round(self, move: Example) -> Shown:
         if not _is_plain(move):
@@ -282,17 +280,14 @@ class AdaptiveBatch(OnlineBatch):
         self._show_learner(hypothesis, x, y, move.update)
         return Shown(hypothesis)
 
+    moves: MoveTable = ((Example, _play_round),)
+
 
 class SpecialRoundBatch(OnlineBatch):
     """Games of one move a round, in which the learner presents h_t before the adversary's example."""
 
-    def __init__(self, setup: BatchSetup, rounds: int) -> None:
-        moves: MoveTable = {
-            Ready: SpecialRoundBatch._present_first,
-            Example: SpecialRoundBatch._play_round,
-        }
-        super().__init__(setup, rounds, moves, "the adversary's moves are Ready, then Example")
-        self._presented: Hypothesis | None = None
+    rule_of_moves = "the adversary's moves are Ready, then Example"
+    _presented: Hypothesis | None = None
 
     def _present_first(self, move: Ready) -> Shown:
         if self._presented is not None:
@@ -322,6 +317,8 @@ class SpecialRoundBatch(OnlineBatch):
             differ, PrivacyUnit.STREAM_EXAMPLE, rule="a game has one special round", thing="example"
         )
         return self._worlds.choose(x, other_x), self._worlds.choose(y, other_y)
+
+    moves: MoveTable = ((Ready, _present_first), (Example, _play_round))
 
 
 def _is_plain(move: object) -> bool:

@@ -94,8 +94,9 @@ class PredictorBatch(Batch):
 
     def __init__(self, setup: BatchSetup, rules: PredictorRules) -> None:
         *names, last = [kind.__name__ for kind in rules.moves]
-        rule = f"{rules.protocol} knows the moves {', '.join(names)} and {last}"
-        super().__init__(setup, {kind: _HANDLERS[kind] for kind in rules.moves}, rule)
+        self.rule_of_moves = f"{rules.protocol} knows the moves {', '.join(names)} and {last}"
+        self.moves = tuple(entry for entry in _HANDLERS if entry[0] in rules.moves)
+        super().__init__(setup)
         self._rules = rules
         self._trained = False
         self.halted = freeze(np.zeros(self.games, bool))
@@ -247,9 +248,9 @@ class PredictorBatch(Batch):
         return self._worlds.choose(x0, x1)
 
 
-_HANDLERS: MoveTable = {
-    Train: PredictorBatch._train,
-    Query: PredictorBatch._answer,
-    Queries: PredictorBatch._answer_many,
-    Unlabelled: PredictorBatch._hand_over,
-}
+_HANDLERS: MoveTable = (
+    (Train, PredictorBatch._train),
+    (Query, PredictorBatch._answer),
+    (Queries, PredictorBatch._answer_many),
+    (Unlabelled, PredictorBatch._hand_over),
+)

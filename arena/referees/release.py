@@ -7,7 +7,7 @@ from typing import ClassVar
 import attrs
 
 from arena.moves import Train
-from arena.referees.batch import Batch, BatchSetup, Referee
+from arena.referees.batch import Batch, BatchSetup, MoveTable, Referee
 from arena.replies import Released
 from arena.transcript import ReleaseEntry, TrainingEntry
 
@@ -26,8 +26,7 @@ class Release(Referee):
 class ReleaseBatch(Batch):
     """Games of one move."""
 
-    def __init__(self, setup: BatchSetup) -> None:
-        super().__init__(setup, {Train: ReleaseBatch._release}, "Release knows one move, Train")
+    rule_of_moves = "Release knows one move, Train"
 
     def _release(self, move: Train) -> Released:
         if self.round:
@@ -42,3 +41,5 @@ class ReleaseBatch(Batch):
             self._log.append(TrainingEntry(round=0, training=training))
             self._log.append(ReleaseEntry(round=1, value=value))
         return Released(value)
+
+    moves: MoveTable = ((Train, _release),)

@@ -20,7 +20,7 @@ class Worlds:
 
     def __init__(self, worlds: np.ndarray, position: Position) -> None:
         self._worlds = worlds
-        self._position = position
+        self._refuse = position.refuse_adversary
         self.flag = np.zeros(len(worlds), bool)
         self.challenges: set[PrivacyUnit] = set()
 
@@ -36,7 +36,7 @@ class Worlds:
         """
         again = differ & self.flag
         if again.any():
-            raise self._position.refuse_adversary(
+            raise self._refuse(
                 rule,
                 games=np.flatnonzero(again),
                 expected=f"the same {thing} in both worlds",
@@ -49,7 +49,7 @@ class Worlds:
     def check_neighbours(self, places: np.ndarray, things: str) -> None:
         """Refuse games in which two lists of `things` differ in more than one place. places: (n,) int."""
         if (places > 1).any():
-            raise self._position.refuse_adversary(
+            raise self._refuse(
                 f"{things} of the two worlds differ in at most one place",
                 games=np.flatnonzero(places > 1),
                 expected="0 or 1 places",
@@ -71,13 +71,11 @@ class Worlds:
 
     def _challenge_samples(self, first: Sequence[Sample], second: Sequence[Sample]) -> None:
         if len(first) != len(second):
-            raise self._position.refuse_adversary(
-                "both worlds give one training set for all games, or both one for each"
-            )
+            raise self._refuse("both worlds give one training set for all games, or both one for each")
         places = np.array([a.differences(b) for a, b in zip(first, second, strict=True)])
         places = np.broadcast_to(places, self._worlds.shape)
         if (places < 0).any():
-            raise self._position.refuse_adversary(
+            raise self._refuse(
                 "the training sets of the two worlds have equal length",
                 games=np.flatnonzero(places < 0),
                 expected=first[0].size,

@@ -24,7 +24,8 @@ from arena.errors import ArenaError, NotConforming, Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
-from arena.referees import Adaptive, Figure1, Oblivious, Referee, Release, SpecialRound, Voting
+from arena.referees import REFEREES, Referee
+from arena.referees.online import OnlineReferee
 from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
@@ -39,13 +40,8 @@ _BATCHES = 40  # whose means are compared with each other, _BATCH games each
 _BATCH = 100
 _USUAL_SIZE = 1_000  # examples for a learner that takes any number
 _LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
-_REFEREES: dict[str, Referee] = {
-    "Figure1": Figure1(),
-    "Release": Release(),
-    "Voting": Voting(),
-    "Oblivious": Oblivious(ROUNDS),
-    "Adaptive": Adaptive(ROUNDS),
-    "SpecialRound": SpecialRound(ROUNDS),
+_REFEREES = {
+    name: kind(T=ROUNDS) if issubclass(kind, OnlineReferee) else kind() for name, kind in REFEREES.items()
 }
 
 

@@ -1,4 +1,4 @@
-"""Finite domains on the line, points of them, and vectors of real numbers."""
+"""Finite domains on the line, and points of them."""
 
 from __future__ import annotations
 
@@ -12,10 +12,9 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_points, freeze
+from arena.points import as_floats, as_points, freeze
 
 MAX_FOR_COMPARISONS = 64  # points up to which comparing with each is faster than a binary search (measured)
-LARGEST_INTEGER = 2**53  # up to which float64 holds every integer
 
 
 def as_domain(values: Iterable[Any]) -> tuple[float, ...]:
@@ -26,33 +25,6 @@ def as_domain(values: Iterable[Any]) -> tuple[float, ...]:
     if array.ndim != 1:
         raise InvalidArgument("a domain is a list of numbers", value=array.tolist())
     return tuple(as_floats(array).tolist())
-
-
-def as_floats(array: np.ndarray) -> np.ndarray:
-    """Numbers as floats: float32 is kept, other types become float64.
-
-    Raises: InvalidArgument for an integer beyond ±2^53.
-    """
-    if array.dtype.kind in "iu":
-        low, high = int(array.min(initial=0)), int(array.max(initial=0))
-        if max(high, -low) > LARGEST_INTEGER:
-            raise InvalidArgument(
-                "integers must lie within ±2^53, where float64 is exact",
-                value=high if high > LARGEST_INTEGER else low,
-                remedy="Scale them down.",
-            )
-    return array if array.dtype == np.float32 else array.astype(np.float64, copy=False)
-
-
-def as_vectors(x: Any, shape: tuple[int, ...]) -> np.ndarray:
-    """Points of R^d as float64 (..., d), where `shape` is (d,), or numbers, where it is ().
-
-    Raises: InvalidArgument for a value that is not finite, or a vector of another length.
-    """
-    points = as_floats(as_points(x)).astype(np.float64, copy=False)
-    if shape and points.shape[-1:] != shape:
-        raise InvalidArgument(f"a point must have shape {shape}", value=points.shape)
-    return points
 
 
 def check_increasing(instance: object, attribute: object, domain: tuple[float, ...]) -> None:

@@ -9,8 +9,8 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSamples, apply_signs
-from arena.concepts.line.domain import as_floats
 from arena.errors import InvalidArgument
+from arena.points import as_floats
 
 
 @attrs.frozen

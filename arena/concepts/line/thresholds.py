@@ -13,13 +13,12 @@ from arena.concepts.dichotomies import CandidateConcepts, Dichotomies, SortedSam
 from arena.concepts.line.domain import (
     LineDomain,
     as_domain,
-    as_floats,
     check_increasing,
     draw_middle_index,
     format_domain,
 )
 from arena.errors import InvalidArgument
-from arena.points import as_points
+from arena.points import as_floats, as_points
 
 # Sample sizes up to which comparing all pairs is faster than sorting (measured with 10^5 samples at once).
 MAX_FOR_PAIRS = 24

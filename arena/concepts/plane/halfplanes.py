@@ -9,8 +9,8 @@ import numpy as np
 
 from arena.concepts.base import ConceptClass, as_numbers
 from arena.concepts.dichotomies import Dichotomies, apply_signs
-from arena.concepts.line.domain import as_vectors
 from arena.errors import InvalidArgument
+from arena.points import as_vectors
 
 LARGEST = 1e100  # absolute value of a coordinate, so that products do not overflow
 TOLERANCE = 1e-13  # radians; a few hundred rounding errors of an angle
