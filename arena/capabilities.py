@@ -6,14 +6,12 @@ A player has a capability if it has the members of the protocol; there is no bas
 
 from __future__ import annotations
 
-from collections.abc import Generator
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 import numpy as np
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
-    from arena.moves import Move
 
 # --- running learners ---------------------------------------------------------------------------------------
 
@@ -51,26 +49,6 @@ class TakesInstructions(Protocol):
 
     def instruct(self, update: np.ndarray) -> None:
         """Receive b_t, (n,) bool; called before `observe` in rounds in which the adversary gives b_t."""
-
-
-@runtime_checkable
-class RevealsHypotheses(Protocol):
-    """A running predictor whose hypotheses can be measured: h(x) = 1 where the votes at x reach the cut.
-
-    All three describe the last answers, so `isinstance` may be asked only after the first. No referee shows
-    them.
-    """
-
-    @property
-    def cuts(self) -> np.ndarray:
-        """(n,) after `predict`, (n, j) after `predict_many`: the cuts behind the answers."""
-
-    @property
-    def round(self) -> RoundSizes:
-        """The round of the answers."""
-
-    def votes_in_a_row(self, x: np.ndarray) -> np.ndarray:
-        """(n, k) in [0, 1]: the votes at several points of each game, x (n, k, ...)."""
 
 
 # --- learners -----------------------------------------------------------------------------------------------
@@ -188,14 +166,3 @@ class DrawsFromPopulation(Protocol):
 
     def population(self, games: int, rng: np.random.Generator) -> Any:
         """The distributions of so many games; `play` draws from the same if it is given the same rng."""
-
-
-@runtime_checkable
-class LearnsHypotheses(Protocol):
-    """An adversary that learns the learner's hypotheses from its answers."""
-
-    def learn(self, games: int, rng: np.random.Generator) -> Generator[Move, Any, Any]:
-        """As `play`, but what it returns are the hypotheses."""
-
-    def rounds(self, points: int) -> int:
-        """The queries that it needs on a domain of so many points."""

@@ -267,8 +267,6 @@ def _play_single(
 def _join_games(
     single_games: list[Played], worlds: np.ndarray, record: bool, scorebook: Scorebook | None
 ) -> Played:
-    """The outcome of n single games as the outcome of one batch."""
-
     def join(name: str) -> np.ndarray | None:
         parts = [getattr(played, name) for played in single_games]
         return None if any(part is None for part in parts) else np.concatenate(parts or [np.zeros(0)])

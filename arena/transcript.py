@@ -135,7 +135,6 @@ class Transcript:
         return "\n".join([*self._describe_training(games), text])
 
     def _describe_training(self, games: tuple[int, ...]) -> list[str]:
-        """Lines on the training sets, if there are any."""
         lines = []
         for entry in self.entries:
             if isinstance(entry, TrainingEntry):

@@ -76,10 +76,7 @@ def find_runs_at(sample: Sample, point: Any) -> np.ndarray:
 
 
 def _choose_three_points(learner: Learner | None) -> tuple[Any, Any, Any]:
-    """A low, a middle and a high point of the learner's domain.
-
-    If points are vectors, some concept labels the low point 0 and the high point 1, which is also the middle.
-    """
+    """A low, a middle and a high point of the domain; of vectors, two that a concept labels 0 and 1."""
     if learner is not None and learner.point_shape:
         low, high = _choose_separable_vectors(learner)
         return low, high, high

@@ -25,10 +25,7 @@ class Figure1Adversary(Adversary):
     def _give_unlabelled(
         self, queries: int, games: int, draw: Callable[[int], np.ndarray]
     ) -> Iterator[Unlabelled]:
-        """The moves that give the learner the unlabelled points that it needs for so many queries.
-
-        draw: `draw(k)` returns k points (k, ...) or (n, k, ...).
-        """
+        """The unlabelled points needed for so many queries; draw: k -> (k, ...) or (n, k, ...)."""
         for size in chunk_sizes(count_unlabelled(self.learner, queries), games, self.learner):
             yield Unlabelled(draw(size))
 

@@ -112,10 +112,7 @@ def _draw_crowds(
 def _draw_rivals(
     distribution: LabelledDistribution, concepts: ConceptClass, reach: float, rng: np.random.Generator
 ) -> np.ndarray:
-    """(n, ...): for each game, the concept with a nonzero error closest to `reach`.
-
-    The candidates realise the dichotomies of a few points of D.
-    """
+    """(n, ...): the concept with a nonzero error closest to `reach`, of dichotomies of a few points."""
     points_of_rivals = 1
     while points_of_rivals < _TEST_POINTS and concepts.growth_bound(2 * points_of_rivals) <= _MAX_RIVALS:
         points_of_rivals *= 2

@@ -42,10 +42,7 @@ class LaterRoundSwap(Figure1Adversary):
     sample: Sample | None = setting(None, help="the training set; default: two points, 0 and 1")
 
     def _choose_points(self) -> tuple[Sample, Any, Any]:
-        """The training set, and `low` and `high`: its lowest and highest point.
-
-        If points are vectors, the first that is labelled 0 and the first that is labelled 1.
-        """
+        """The training set, its lowest and highest point; of vectors, the first labelled 0 and 1."""
         sample = self.sample or build_separable_sample(self.learner)
         if sample.points.ndim == 1:
             return sample, as_point(sample.points.min()), as_point(sample.points.max())
@@ -82,7 +79,6 @@ class LaterRoundSwap(Figure1Adversary):
     def _repeat(
         self, kind: type[Queries] | type[Unlabelled], point: Any, times: int, games: int
     ) -> Iterator[Queries | Unlabelled]:
-        """So many queries or unlabelled points at one point."""
         for size in chunk_sizes(times, games, self.learner):
             yield kind(repeat_point(point, size))
 
@@ -97,8 +93,9 @@ class LaterRoundSwap(Figure1Adversary):
 
 @attrs.frozen
 class QuerySwap(LaterRoundSwap):
-    """The challenge is a query: a point labelled 0 in world 0, and a point labelled 1 in world 1.
+    """One query differs between the worlds, and a later round, trained on the queries, is probed.
 
+    The challenge is a point labelled 0 in world 0, and a point labelled 1 in world 1.
     The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
     """
 
@@ -120,8 +117,9 @@ class QuerySwap(LaterRoundSwap):
 
 @attrs.frozen
 class UnlabelledSwap(LaterRoundSwap):
-    """query-swap for learners that learn from fresh unlabelled points: the challenge is one of these points.
+    """One unlabelled point differs, and a later round, trained on it, is probed.
 
+    query-swap for learners that learn from fresh unlabelled points: the challenge is one of these points.
     The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
     """
 

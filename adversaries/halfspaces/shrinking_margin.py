@@ -81,11 +81,7 @@ class ShrinkingMargin(HalfspaceStream):
             yield Example(x, y, target=target)
 
     def _draw_votes(self, relevant: np.ndarray, t: int, d: int, rng: np.random.Generator) -> np.ndarray:
-        """(games, d) int8, z = y'x of round t + 1.
-
-        It is -1 at as many random relevant coordinates as vote against the label in this round, 1 at the
-        other relevant ones, and a fair coin elsewhere.
-        """
+        """(games, d) int8, z = y'x of round t + 1: -1 at relevant coordinates that vote against the label."""
         games, size = relevant.shape
         against = t * (size // 2 + 1) // self.rounds
         z = 2 * draw_fair_bits(games, d, rng) - 1

@@ -68,10 +68,7 @@ def _find_swaps(learner: Learner | None, sample: Sample | None) -> Iterator[Vote
 
 
 def _simulate_separation(learner: Any, swap: VoteSwap, queries: int) -> float:
-    """The difference of the mean scores, world 1 minus world 0, in standard deviations.
-
-    Both worlds are simulated with common random numbers.
-    """
+    """World 1's mean score minus world 0's, in standard deviations, with common random numbers."""
     scores = np.stack([_simulate_scores(learner, sample, swap.point, queries) for sample in swap.samples])
     return float((scores[1].mean() - scores[0].mean()) / (scores.std(axis=1).mean() + 1e-9))
 

@@ -88,7 +88,6 @@ def find_inference_case(
 
 
 def _replace_target(sample: Sample, target: int, instead: str) -> Sample:
-    """The sample with another example in the target's place."""
     if target >= sample.size:
         raise InvalidArgument(
             f"the target must be a row of the sample, from 0 to {sample.size - 1:,}", value=f"row {target:,}"

@@ -149,18 +149,18 @@ class ConceptClass(ABC):
         shapes = [self.point_shape, (), ()]
         lead, size = _common([_lead(a, s) for a, s in zip(arrays, shapes, strict=False)])
         rows = [_rows(a, s, lead, size) for a, s in zip(arrays, shapes, strict=False)]
-        minimisers = np.concatenate(
-            [
-                self._minimise(*self._check_samples(*(r[slab] for r in rows)))
-                for slab in self._slabs(lead, size)
-            ]
-        )
+        parts = []
+        for slab in self._slabs(lead, size):
+            x, y, *w = (row[slab] for row in rows)
+            parts.append(self._minimise(self.check(x), as_labels(y), integer_weights(w[0]) if w else None))
+        minimisers = np.concatenate(parts)
         return minimisers.reshape(lead + minimisers.shape[1:])
 
     def growth_bound(self, points: int) -> int:
         """An upper bound on the number of labellings of so many points.
 
-        By default Sauer's lemma: the sum of binom(points, i) for i up to the VC dimension.
+        By default Sauer's lemma: the sum of binom(points, i) for i up to the VC dimension. It is exact for
+        distinct points and thresholds, point functions or intervals of the real line.
         """
         return sum(math.comb(points, i) for i in range(min(self.vc_dimension, points) + 1))
 
@@ -279,11 +279,6 @@ class ConceptClass(ABC):
             raise InvalidArgument("a list of points must have one more axis than a point", value=lead)
         return array
 
-    def _check_samples(
-        self, points: np.ndarray, labels: np.ndarray, weights: np.ndarray | None = None
-    ) -> tuple[np.ndarray, np.ndarray, np.ndarray | None]:
-        return self.check(points), as_labels(labels), None if weights is None else integer_weights(weights)
-
     def _slabs(self, lead: tuple[int, ...], size: int) -> Iterator[slice]:
         samples = math.prod(lead)
         step = min(SLAB_SAMPLES, max(1, SLAB_NUMBERS // max(1, self._numbers_a_sample(size))))
@@ -339,7 +334,6 @@ def _sums_fit(weights: np.ndarray) -> bool:
 
 
 def _lead(array: np.ndarray, point_shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The leading axes of an array of points."""
     axes = array.ndim - len(point_shape)
     if axes < 0 or array.shape[axes:] != point_shape:
         raise InvalidArgument(f"a point must have shape {point_shape}", value=array.shape)

@@ -70,7 +70,6 @@ class ConceptSets:
         return None
 
     def _bounds_of(self, concepts: int) -> tuple[int, int]:
-        """Lower and upper bounds on the dimension of a nonempty set."""
         return self._bounds.get(concepts) or (0, concepts.bit_count().bit_length() - 1)
 
     def _remember(self, concepts: int, low: int, high: int) -> None:

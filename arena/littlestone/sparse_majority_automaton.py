@@ -118,10 +118,7 @@ class _MistakeBudgets:
         return self._lower_bounds[concepts]
 
     def _find_members(self, concepts: int, budget: int) -> Members | None:
-        """Members whose majority keeps the budget, or None.
-
-        Labels become forced only after a majority failed there, so that few labels must be tested.
-        """
+        """Members whose majority keeps the budget, or None; labels are forced where a majority failed."""
         forced: dict[int, bool] = {}
         while True:
             members = self._majorities.find(forced)

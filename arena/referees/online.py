@@ -213,7 +213,6 @@ class ObliviousBatch(OnlineBatch):
         return Stream(tuple(hypotheses))
 
     def _list_examples(self, move: Commit) -> Iterator[Example]:
-        """The examples of the sequence, one after the other."""
         if move.examples is None:
             return self._split_arrays(move)
         if move.x is not None or move.y is not None or move.target is not None:
@@ -322,7 +321,6 @@ class SpecialRoundBatch(OnlineBatch):
 
 
 def _is_plain(move: object) -> bool:
-    """Whether it is an Example that is the same in both worlds."""
     return isinstance(move, Example) and move.other_x is None and move.other_y is None
 
 

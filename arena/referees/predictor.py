@@ -43,16 +43,14 @@ class Figure1(Referee):
     1. The training sets have equal length and differ in at most one place.
     2. If they differ, the flag goes up.
     3. The learner gets its world's set. Nothing of h_0 is shown.
-    4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it;
-       (c) the label is shown where the queries are equal; (d) the learner gets its world's query;
-       nothing of h_r is shown.
+    4. Each round: (a) where the flag is up both queries are equal; (b) queries that differ raise it; (c) the
+       label is shown where they are equal; (d) the learner gets its world's query; nothing of h_r is shown.
 
     The view is the labels and whether the learner has halted. A withheld round is withheld whole: a halt
     that it causes shows at the next round, as silence.
 
     Deviation: a learner that learns from unlabelled points (remark 3 of the introduction) may be handed some
-    between queries, in two worlds. They differ in at most one place, and then raise the flag as a query does.
-    Whether the learner has halted is shown.
+    between queries. They too may differ in one place and raise the flag. A halt is then shown.
 
     t: the most queries of a game; None for no limit.
     """

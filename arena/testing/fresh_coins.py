@@ -76,7 +76,12 @@ def check_own_coins(
         play(learner, adversary, referee, games=1, seed=1, faults=faults)
     if learner in _checked:
         return
-    players = _pickle_players(learner, adversary, referee, faults)
+    try:
+        players: bytes = cloudpickle.dumps((learner, adversary, referee, faults))
+    except Exception as error:  # objects of other libraries may raise anything
+        raise NotConforming(
+            learner.name, "it can be sent to another process", f"pickling it raised {describe_error(error)}"
+        ) from error
     with ThreadPoolExecutor(2) as pool:
         results = pool.map(_play_in_new_process, [learner.name] * 2, [players] * 2)
         (first, second), (other, _) = results
@@ -107,16 +112,6 @@ def no_global_randomness(name: str) -> Iterator[None]:
 def _read_global_states() -> tuple[object, ...]:
     numpy: Any = np.random.get_state()  # noqa: NPY002 - to see that nobody uses it
     return numpy[1].tobytes(), numpy[2], random.getstate()
-
-
-def _pickle_players(learner: Learner, *others: object) -> bytes:
-    try:
-        players: bytes = cloudpickle.dumps((learner, *others))
-    except Exception as error:  # objects of other libraries may raise anything
-        raise NotConforming(
-            learner.name, "it can be sent to another process", f"pickling it raised {describe_error(error)}"
-        ) from error
-    return players
 
 
 def _play_in_new_process(name: str, players: bytes) -> tuple[list[str], list[str]]:
@@ -163,7 +158,6 @@ def play_from_stdin() -> None:
 
 
 def _digest_games(played: Played) -> list[str]:
-    """A digest of the replies of every game."""
     if played.single_games:
         return [digest for single in played.single_games for digest in _digest_games(single)]
     parts = [part for reply in played.replies for part in reply.parts]

@@ -178,7 +178,7 @@ def _list_outcomes(
         if t == law.last:
             yield _Event("a game that goes on after the last answer", live & ~reply.halted, 0.0)
             probabilities = _add_by_label(law, probabilities)
-            outcome = np.where(live, _match_label(law, reply.label), -1)
+            outcome = np.where(live, _match_outcome(law, reply.label), -1)
         yield _Event(f"answer {t} with an unknown outcome", live & (outcome == -1), 0.0)
         for now in range(len(law.outcomes)):
             for before in range(len(measure)):
@@ -211,19 +211,11 @@ def _step(name: str, law: AnswerLaw, measure: np.ndarray, x: np.ndarray) -> np.n
     return parts
 
 
-def _match_outcome(law: AnswerLaw, labels: np.ndarray, halted: np.ndarray) -> np.ndarray:
-    """(n,): the index of the outcome of each game, -1 if there is no such outcome."""
+def _match_outcome(law: AnswerLaw, labels: np.ndarray, halted: np.ndarray | None = None) -> np.ndarray:
+    """(n,): the index of the first outcome with each label, and each halt unless None; -1 without one."""
     outcome = np.full(len(labels), -1)
-    for index, (label, halts) in enumerate(law.outcomes):
-        outcome[(labels == label) & (halted == halts)] = index
-    return outcome
-
-
-def _match_label(law: AnswerLaw, labels: np.ndarray) -> np.ndarray:
-    """(n,): the index of the first outcome with each label, -1 if there is none."""
-    outcome = np.full(len(labels), -1)
-    for index, (label, _) in reversed(list(enumerate(law.outcomes))):
-        outcome[labels == label] = index
+    for index, (label, halts) in reversed(list(enumerate(law.outcomes))):
+        outcome[(labels == label) & (True if halted is None else halted == halts)] = index
     return outcome
 
 
@@ -231,7 +223,7 @@ def _add_by_label(law: AnswerLaw, probabilities: np.ndarray) -> np.ndarray:
     """(k, n): probabilities (k, n) of the outcomes, those with one label added up at the first of them."""
     labels = np.array([label for label, _ in law.outcomes])
     sums = np.zeros_like(probabilities)
-    np.add.at(sums, _match_label(law, labels), probabilities)
+    np.add.at(sums, _match_outcome(law, labels), probabilities)
     return sums
 
 

@@ -146,7 +146,7 @@ def _compare(learner: Learner, first: np.ndarray, second: np.ndarray, rule: str)
 
 
 def _check_independence(learner: Learner, extract: Callable[[int], np.ndarray]) -> None:
-    """Check that the mean of a batch varies as 1/games; random numbers that games share make it vary more.
+    """Check that the mean of a batch varies as 1/games; if games share random numbers, it varies more.
 
     For 40 batches, four times the variance of independent games has a probability below `RATE` (χ² with 39
     degrees of freedom, with room for means that are not quite normal).
@@ -224,7 +224,6 @@ def _play_some_points(learner: Learner, protocol: str, referee: Referee) -> None
 
 
 def _check_law(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
-    """Check the output distribution for this protocol, if the learner declares one."""
     try:
         law = learner.law(probe.sample)
     except Unsupported:

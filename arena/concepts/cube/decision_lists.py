@@ -235,12 +235,7 @@ class DecisionLists(ConceptClass):
 
 
 def _labellings(patterns: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """The labellings of distinct rows of features (m, F) that lists realise, with the first list of each.
-
-    Shapes: labels (k, m) bool, concepts (k, F + 1).
-
-    Raises: Unsupported if m exceeds `MAX_PATTERNS`.
-    """
+    """(k, m) bool, (k, F + 1): labellings of distinct rows of features (m, F), and their first lists."""
     if len(patterns) > MAX_PATTERNS:
         raise Unsupported(
             f"all labellings can be tried for at most {MAX_PATTERNS} points with distinct features, not "

@@ -78,12 +78,9 @@ def disjunction(variables: int, relevant: Sequence[int]) -> HalfspaceTarget:
 def decision_list(variables: int, terms: Sequence[tuple[int, int]], default: int) -> HalfspaceTarget:
     """The list "if x_i then b_i, else if ..., else default" over {0, 1}^variables.
 
-    Lemma 4.10 of Bun and Fang. Encoding: (x, -1) doubled, (x, -1, -x, 1).
-
-    The default has weight 1 and always fires. A term must outweigh
-    all later ones of the other label by 1, the default included, so it weighs as much as all of these, plus 1
-    if the default has the other label. No weights have a larger margin. With r terms and D changes of label,
-    the change to the default included, the margin is of the order (D/r)^D.
+    Lemma 4.10 of Bun and Fang. Encoding: (x, -1) doubled, (x, -1, -x, 1). A term outweighs all later ones of
+    the other label by 1, the default of weight 1 included. No weights have a larger margin. With r terms and
+    D changes of label, the change to the default included, the margin is of the order (D/r)^D.
 
     terms: (i, b) in order, each variable at most once. margin: 1 / (the sum of all weights).
 

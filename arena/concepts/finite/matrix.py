@@ -143,7 +143,6 @@ def _deepest(parts: list[int], columns: list[int], *, depth: int, best: int) -> 
 
 
 def _splits_into(least: int, part: int, column: int) -> bool:
-    """Whether a column splits a part into two halves of at least this size."""
     ones = (part & column).bit_count()
     return least <= ones <= part.bit_count() - least
 

@@ -59,10 +59,7 @@ def draw_middle_index(rng: np.random.Generator, points: int) -> int:
 
 @attrs.frozen
 class LineDomain:
-    """A finite domain on the line.
-
-    points: in increasing order.
-    """
+    """A finite domain on the line, its points in increasing order."""
 
     points: tuple[float, ...]
 
@@ -73,7 +70,6 @@ class LineDomain:
 
     @cached_property
     def _consecutive(self) -> bool:
-        """Whether the domain is a run of consecutive integers."""
         is_integer = self.grid[0] == np.rint(self.grid[0])
         return bool(is_integer and (np.diff(self.grid) == 1).all())
 

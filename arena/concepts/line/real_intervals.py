@@ -41,10 +41,6 @@ class RealIntervals(ConceptClass):
         concepts = np.concatenate([[[np.inf, -np.inf]], np.stack([values[low], values[high]], axis=1)])
         return Dichotomies(self._label(concepts[:, None], array[None]), concepts)
 
-    def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m(m + 1)/2 + 1 labellings."""
-        return points * (points + 1) // 2 + 1
-
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
         """An interval in [0, 1] with a uniform length between 1/4 and 3/4, at a uniform place."""
         length = rng.uniform(0.25, 0.75)

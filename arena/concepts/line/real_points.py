@@ -42,10 +42,6 @@ class RealPoints(ConceptClass):
         concepts = np.append(np.inf, np.unique(array) + 0.0)
         return Dichotomies(array == concepts[:, None], concepts)
 
-    def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m + 1 labellings."""
-        return points + 1
-
     def draw_points(self, rng: np.random.Generator, size: int) -> np.ndarray:
         """Each point is 1/2 with probability 1/2, and otherwise uniform between 0 and 1.
 

@@ -74,10 +74,6 @@ class Thresholds(ConceptClass):
         thresholds = np.append(np.unique(array).astype(np.float64) + 0.0, np.inf)
         return Dichotomies(array >= thresholds[:, None], thresholds)
 
-    def growth_bound(self, points: int) -> int:
-        """Exact: m distinct points have m + 1 labellings."""
-        return points + 1
-
     def draw_concept(self, rng: np.random.Generator) -> np.ndarray:
         """t is uniform between 1/4 and 3/4, or on the middle half of a finite domain."""
         if self._line is None:

@@ -128,12 +128,9 @@ def _bounding_boxes(points: np.ndarray, inside: np.ndarray) -> np.ndarray:
 
 
 def _best_in_plane(points: np.ndarray, signs: np.ndarray) -> np.ndarray:
-    """The first of the best boxes of samples in the plane.
+    """The first of the best boxes (b, 4) of samples in the plane, points (b, m, 2) and signs (b, m).
 
-    First the strip low_1 <= x_1 <= high_1 in which an interval of x_2 has the largest sum of signs, and then
-    this interval.
-
-    Shapes: points (b, m, 2), signs (b, m); result (b, 4).
+    First the strip along x_1 in which an interval of x_2 has the largest sum of signs, then this interval.
     """
     samples, size, _ = points.shape
     rows = np.arange(samples)

@@ -110,10 +110,7 @@ class Halfplanes(ConceptClass):
 
 
 def _sort_samples(points: np.ndarray, signs: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-    """Samples sorted by (x, y), so that the order of examples does not matter.
-
-    Absent points come first, next to the axes, because the search replaces them by an axis.
-    """
+    """Samples sorted by (x, y), absent points first, because the search replaces them by an axis."""
     order = np.lexsort((points[..., 1], points[..., 0], signs != 0), axis=1)
     return np.take_along_axis(points, order[..., None], axis=1), np.take_along_axis(signs, order, axis=1)
 

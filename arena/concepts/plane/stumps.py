@@ -111,10 +111,7 @@ class Stumps(ConceptClass):
 
 @attrs.frozen(eq=False)
 class _Cuts:
-    """Slots for the concepts of b samples in order, k = 2 + 2·d·m.
-
-    All 0 and all 1 come first, and then, for each feature and sign, the concept with t = the i-th of the m
-    sorted values.
+    """Slots for the concepts of b samples in order, k = 2 + 2·d·m: by feature, sign and sorted values t.
 
     Shapes: values (b, d, m), increasing; gains (b, k); allowed (b, k) bool, True if t is present, the first
     of equal values, and not the least value, for which the labelling is constant.
