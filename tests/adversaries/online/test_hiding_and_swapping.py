@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.online_opponents import Opponent
-from support.players import LastLabel
+from support.players.online_opponents import Opponent
+from support.players.simple_players import LastLabel
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.common.prepared_sequences import draw_start_rounds

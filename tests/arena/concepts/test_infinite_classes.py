@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.concept_laws import NAIVE_CLASSES, NaiveClass, as_array, halfplanes, separable
+from support.laws.concept_laws import NAIVE_CLASSES, NaiveClass, as_array, halfplanes, separable
 
 from arena.concepts import (
     Boxes,

@@ -9,10 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import exact_players
 from support.command_line import Command
-from support.exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
-from support.players import script
+from support.players import exact_players
+from support.players.exact_players import (
+    ZEROS,
+    Coin,
+    LaplaceCounter,
+    Predicting,
+    Releasing,
+    gaussian,
+    telling_coin,
+)
+from support.players.simple_players import script
 
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap

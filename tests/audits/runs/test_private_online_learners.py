@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mutants.online_realizable import ComparesAtMistakes, NoiseOfThresholdAlone
+from mutants.online.online_realizable import ComparesAtMistakes, NoiseOfThresholdAlone
 
 from adversaries.online.base import middle_point
 from adversaries.online.special_swap import SpecialSwap

@@ -16,7 +16,7 @@ from cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 from joblib import delayed
 from support import rough_workers
 from support.paths import ROOT
-from support.race_players import Drawn, TinySoa
+from support.players.race_players import Drawn, TinySoa
 from support.rough_workers import RecordingCall, figures, read_lines, rough_plan
 
 from audits.races import plan_online_race, run_race
