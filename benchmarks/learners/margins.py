@@ -41,7 +41,7 @@ class Found:
     labels: np.ndarray
 
 
-def measured(points: np.ndarray, labels: np.ndarray) -> Found:
+def measure_margins(points: np.ndarray, labels: np.ndarray) -> Found:
     order = np.random.default_rng(0).permutation(len(labels))
     private, asked = np.split(order, [3 * len(order) // 4])
     asked = asked[:QUERIES]
@@ -100,7 +100,7 @@ def main() -> None:
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else ADULT
     data = load_one_hot(path, y="income", positive=">50K", quantiles=5)
     print(f"{path.name}: {len(data.labels):,} examples, {data.points.shape[1]} coordinates")
-    found = measured(data.points, data.labels)
+    found = measure_margins(data.points, data.labels)
     print(f"Written: {draw(found, print_band(found))}")
     print(f"{time.perf_counter() - start:.0f} s")
 

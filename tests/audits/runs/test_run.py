@@ -163,12 +163,12 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
     # A suite that was started in the background has it ignored.
     ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def interrupted(betting: Betting, block: PairCounts) -> None:
+    def update_and_interrupt(betting: Betting, block: PairCounts) -> None:
         if betting.pairs == 4_000 and interrupts:
             signal.raise_signal(interrupts.pop())
         update(betting, block)
 
-    monkeypatch.setattr(Betting, "update", interrupted)
+    monkeypatch.setattr(Betting, "update", update_and_interrupt)
     try:
         part = run(NUMBERS)
     finally:
