@@ -49,6 +49,7 @@ class PrivateDecisionList(Learner):
     name = "private-decision-list"
     protocols = ("Release",)
     theorem = "Theorem 3.5 of Bun and Fang; privacy by our form of its Lemma A.1"
+    common_random_numbers = True  # every game draws one random number for each round, used or not
 
     concepts: DecisionLists = decision_lists_setting("decision lists, as lists:8 or lists:8:literals")
     epsilon: float = setting(
@@ -84,11 +85,6 @@ class PrivateDecisionList(Learner):
     def other_costs(self) -> dict[str, float]:
         """The cost by other arguments: ε at the claim's δ, nats."""
         return other_costs(self.rounds, self.effective_rate, delta=self.delta)
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number for each round, used or not."""
-        return True
 
     def most_errors(self, beta: float) -> float:
         """The number of errors on a sample that is exceeded with probability at most beta (Lemma A.4).

@@ -46,6 +46,7 @@ class PateAsq(StudentLearner):
 
     name = "pate-asq"
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., and post-processing"
+    common_random_numbers = True  # every game draws one random number for each of ℓ answers, used or not
 
     queries: int | None = setting(
         None,
@@ -68,11 +69,6 @@ class PateAsq(StudentLearner):
     best_error: float = setting(
         0.0, unit="probability", help="Err(h*) of Algorithm 4", check=[at_least(0), less_than(1)]
     )
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number for each of ℓ answers, used or not."""
-        return True
 
     @property
     def stream(self) -> np.ndarray:

@@ -32,6 +32,7 @@ class PateGaussian(Voters):
 
     name = "pate-gaussian"
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., by Theorem 8 of Balle and Wang (2018)"
+    common_random_numbers = True  # every game draws one random number for each answer
 
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together", check=more_than(0))
     delta: float = setting(
@@ -64,11 +65,6 @@ class PateGaussian(Voters):
     def epsilon_by_zcdp(self) -> float:
         """ε at δ by ℓ/(2σ²)-zCDP, the accounting of step 1, nats."""
         return zcdp_guarantee(self.queries / (2 * self.effective_sigma**2), slack=self.delta).epsilon
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number for each answer."""
-        return True
 
     def law(self, sample: Sample) -> GaussianVotes:
         return GaussianVotes(self, sample)

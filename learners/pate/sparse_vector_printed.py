@@ -39,6 +39,7 @@ class SparseVectorPrinted(Screening):
 
     name = "sparse-vector-printed"
     theorem = "Lemma 45 of Liu et al., of the listing as printed: false for small ε"
+    common_random_numbers = True  # every game draws one threshold, and one random number for each answer
 
     teachers: int = setting(1_001, help="K, the number of teachers", check=[whole, at_least(1)])
 
@@ -55,11 +56,6 @@ class SparseVectorPrinted(Screening):
     @property
     def _default_threshold(self) -> float:
         return largest_distance(self.teachers) / 2
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one threshold, and one random number for each answer."""
-        return True
 
     def law(self, sample: Sample) -> ScreeningLaw:
         noiseless = np.ones(1), np.ones(1)
