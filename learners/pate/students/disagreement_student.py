@@ -10,7 +10,7 @@ import numpy as np
 from arena.concepts import ConceptClass
 from arena.replies import NO_LABEL
 from arena.settings import at_least, at_most, check_value, less_than, more_than
-from learners.pate.students.active import ActiveStudent, LearningResult, Questions
+from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.rules import LearnedRule
 
 
@@ -55,18 +55,12 @@ class DisagreementStudent(ActiveStudent):
         dichotomies = self.concepts.dichotomies(points)
         labels, concepts = dichotomies.labels, dichotomies.concepts
         wrong = np.zeros(len(labels), int)
-        asked: list[int] = []
-        answers: list[int] = []
-        seen, cut = len(points), False
         for position in range(len(points)):
             column = labels[:, position]
             if column.any() and not column.all():
                 answer = yield position
                 if answer == NO_LABEL:
-                    seen, cut = position, True
                     break
-                asked.append(position)
-                answers.append(answer)
                 if answer in (0, 1):
                     wrong += column != answer
             j = position + 1
@@ -74,5 +68,4 @@ class DisagreementStudent(ActiveStudent):
                 remains = wrong <= wrong.min() + self.slack(j)
                 labels, concepts, wrong = labels[remains], concepts[remains], wrong[remains]
         best = concepts[wrong.argmin()]
-        rule = LearnedRule(lambda points: self.concepts.labels(best[None], points)[0], np.asarray(best))
-        return LearningResult(rule, tuple(asked), tuple(answers), seen, cut)
+        return LearnedRule(lambda points: self.concepts.labels(best[None], points)[0], np.asarray(best))

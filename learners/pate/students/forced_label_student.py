@@ -10,7 +10,7 @@ import numpy as np
 from arena.replies import NO_LABEL, UNSTABLE
 from arena.settings import check_value, more_than
 from learners.pate.ensemble import Teacher
-from learners.pate.students.active import ActiveStudent, LearningResult, Questions
+from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.public_points import PublicPoints
 from learners.pate.students.rules import LearnedRule, fit_cached
 
@@ -56,17 +56,16 @@ class ForcedLabelStudent(ActiveStudent):
 
     def questions(self, points: np.ndarray) -> Questions:
         labels = _Labels(self.student, points)
-        seen, cut = len(points), False
         for position in range(len(points)):
             if not self._queries(labels, position):
                 labels.infer(position)
                 continue
             answer = yield position
             if answer == NO_LABEL:
-                seen, cut = position, True
                 break
-            labels.add_answer(position, answer)
-        return LearningResult(labels.best_rule(), tuple(labels.asked), tuple(labels.answers), seen, cut)
+            if answer != UNSTABLE:
+                labels.add_answer(position, answer)
+        return labels.best_rule()
 
     def _queries(self, labels: _Labels, position: int) -> bool:
         """Whether the student queries the point at this position."""
@@ -92,8 +91,6 @@ class _Labels:
         self._points = PublicPoints(points)
         self.labels = np.zeros(len(points), np.int8)
         self.weights = np.zeros(len(points), np.int64)
-        self.asked: list[int] = []
-        self.answers: list[int] = []
         self._fit_best()
 
     def best_rule(self) -> LearnedRule:
@@ -115,11 +112,8 @@ class _Labels:
         return self._count_errors(predictions), bool(predictions[position] == labels[position])
 
     def add_answer(self, position: int, answer: int) -> None:
-        self.asked.append(position)
-        self.answers.append(answer)
-        if answer != UNSTABLE:
-            self.labels[position], self.weights[position] = answer, 1
-            self._fit_best()
+        self.labels[position], self.weights[position] = answer, 1
+        self._fit_best()
 
     def _fit_best(self) -> None:
         self._best_labels = self._fit(self.labels, self.weights)[1]
