@@ -17,7 +17,7 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.experts import exponential_experts
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.online.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
+from learners.online.sanitiser.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 
 
 @attrs.frozen
