@@ -37,7 +37,7 @@ from arena.randomness import block_seed, generator
 from audits.races import OnlineStanding, plan_online_race, run_race
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
-from learners.mechanisms.counters.binary_counter import BinaryCounter
+from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_error
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
@@ -130,7 +130,7 @@ def counters(rng: np.random.Generator) -> str:
     ordered = np.sort(worst)[None] / counter.scale
     rows = []
     for beta in (0.1, 0.01, 0.001):
-        told = counter.error_bound(beta) / counter.scale
+        told = binary_counter_error(ENDS, beta, epsilon=1.0) / counter.scale
         found = quantile(ordered, 1 - beta, LEVEL)
         beyond = int(np.count_nonzero(ordered > told))
         rows.append(

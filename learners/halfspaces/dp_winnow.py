@@ -32,16 +32,6 @@ MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
 _SINGLE = 2**24  # draws up to which counts are exact in single precision
 
 
-@attrs.frozen(kw_only=True)
-class RunParameters:
-    """The parameters of a run: η, at most K updates, m draws in an update, means of b mistakes."""
-
-    eta: float
-    updates: int
-    draws: int
-    averaged: int
-
-
 @attrs.frozen
 class DpWinnow(HalfspaceLearner):
     """Private online learner of halfspaces with a margin (Algorithm 4.2 of Bun and Fang).
@@ -122,22 +112,22 @@ class DpWinnow(HalfspaceLearner):
     @property
     def eta(self) -> float:
         """η, the rate of an update."""
-        return self._parameters.eta
+        return self._rate_and_mean[0]
 
     @property
     def most_updates(self) -> int:
         """K, the largest number of updates; at most the number of rounds."""
-        return self._parameters.updates
+        return self._choose_updates(self.eta)
 
     @property
     def draws_per_update(self) -> int:
         """m, the draws in an update."""
-        return self._parameters.draws
+        return self._choose_draws(self.most_updates)
 
     @property
     def averaged_mistakes(self) -> int:
         """b, the mistakes that an update averages."""
-        return self._parameters.averaged
+        return self._rate_and_mean[1]
 
     @property
     def update_threshold(self) -> float:
@@ -157,15 +147,14 @@ class DpWinnow(HalfspaceLearner):
         return (1 - self.c) * self.concepts.margin
 
     @cached_property
-    def _parameters(self) -> RunParameters:
-        if self.rate is None and self.cached is not None:
-            averaged = self.cached
-            eta = largest_affordable(lambda rate: self._cost_within_lead(rate, averaged), self._draws_epsilon)
-        else:
+    def _rate_and_mean(self) -> tuple[float, int]:
+        """η, and b."""
+        if self.rate is not None or self.cached is None:
             eta = self.lead if self.rate is None else self.rate
-            averaged = self.cached or self._affordable_mean(eta)
-        updates = self._choose_updates(eta)
-        return RunParameters(eta=eta, updates=updates, draws=self._choose_draws(updates), averaged=averaged)
+            return eta, self.cached or self._affordable_mean(eta)
+        averaged = self.cached
+        eta = largest_affordable(lambda rate: self._cost_within_lead(rate, averaged), self._draws_epsilon)
+        return eta, averaged
 
     def _choose_updates(self, eta: float) -> int:
         if self.updates is not None:

@@ -19,7 +19,7 @@ from learners.pate.students.disagreement_student import DisagreementStudent
 from learners.pate.students.forced_label_student import ForcedLabelStudent
 from learners.pate.students.odometer import gaussian_epsilon, odometer
 from learners.pate.students.passive import LabellingService
-from learners.pate.students.rules import LearnedRule, stack_concepts
+from learners.pate.students.rules import LearnedRule
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
 BUDGET = 0.3  # share of the public points that may be queried, as in section 5 of the paper
@@ -137,10 +137,7 @@ class PateAsq(StudentLearner):
                 remedy="Audit it by playing games, or set queries.",
             )
         every = _EveryAnswerService(service.law(sample), service.queries)
-        values, which = np.unique(
-            stack_concepts(self.effective_student, self.learn_rules(every)), return_inverse=True
-        )
-        return Finite(values, np.bincount(which.ravel(), weights=every.probabilities))
+        return self.law_of_rules(self.learn_rules(every), every.probabilities)
 
     def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
         stream = self.stream

@@ -10,7 +10,6 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
-from learners.mechanisms.accounting.composition import zcdp_guarantee
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 
@@ -60,11 +59,6 @@ class PateGaussian(Voters):
             epsilon=self.epsilon, sigma=self.effective_sigma, sensitivity=sqrt(self.queries)
         )
         return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    @property
-    def epsilon_by_zcdp(self) -> float:
-        """ε at δ by ℓ/(2σ²)-zCDP, the accounting of step 1, nats."""
-        return zcdp_guarantee(self.queries / (2 * self.effective_sigma**2), slack=self.delta).epsilon
 
     def law(self, sample: Sample) -> GaussianVotes:
         return GaussianVotes(self, sample)

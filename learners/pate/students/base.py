@@ -11,6 +11,7 @@ import numpy as np
 from arena.claims import Claim
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument, Unsupported
+from arena.laws import Finite
 from arena.replies import Hypothesis
 from arena.sample import Training
 from arena.settings import less_than, more_than, setting
@@ -92,6 +93,11 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
                 value=rule_class(self.effective_student),
                 remedy="Audit it by playing games, or give a small class as a matrix of its labels.",
             )
+
+    def law_of_rules(self, rules: list[LearnedRule], probabilities: np.ndarray) -> Finite:
+        """The distribution of the released concept, if these rules have these probabilities."""
+        values, which = np.unique(stack_concepts(self.effective_student, rules), return_inverse=True)
+        return Finite(values, np.bincount(which.ravel(), weights=probabilities))
 
     @abstractmethod
     def learn_rules(self, service: LabellingService) -> list[LearnedRule]:

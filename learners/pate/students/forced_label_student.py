@@ -27,16 +27,12 @@ class ForcedLabelStudent(ActiveStudent):
     count.
 
     The other rule is found by fitting the point with the other label and weight 1, 4, 16, ... until the rule
-    gives it that label. For the minimiser of a class this is exact: errors do not decrease as the weight
-    grows, so the search may stop when there are too many, and a weight above t forces the label if any
-    concept can (points that all concepts label alike are not queried). Logistic regression minimises another
+    gives it that label. For the minimiser of a class this is exact; logistic regression minimises another
     loss and may miss a better rule.
 
-    Source: the reduction of Dasgupta, Hsu, Monteleoni, A general agnostic active learning algorithm (2007),
-    with inferred labels and the threshold as in the experiments of Yan, Chaudhuri, Javidi, Active Learning
-    with Logged Data (2018), which those of Liu, Zhu, Chaudhuri, Wang follow. Deviations from these: the other
-    rule is fitted instead of estimated by one gradient step, and the best rule is refitted after every answer
-    instead of in batches.
+    Source: Dasgupta, Hsu, Monteleoni (2007), with inferred labels and the threshold as in the experiments of
+    Yan, Chaudhuri, Javidi (2018), which those of Liu, Zhu, Chaudhuri, Wang follow. Deviations: the other rule
+    is fitted instead of estimated by one gradient step, and the best rule is refitted after every answer.
 
     student: fits the rules; it must accept weights. constant: c.
     """
@@ -68,7 +64,11 @@ class ForcedLabelStudent(ActiveStudent):
         return labels.best_rule()
 
     def _queries(self, labels: _Labels, position: int) -> bool:
-        """Whether the student queries the point at this position."""
+        """Whether the student queries the point at this position.
+
+        The errors of a minimiser do not decrease as the weight grows, so the search may stop when there are
+        too many; a weight above t forces the label if any concept can.
+        """
         total, weight = int(labels.weights.sum()), 1
         while True:
             errors, relabelled = labels.force_label(position, weight)
