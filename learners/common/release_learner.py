@@ -22,12 +22,12 @@ class ReleaseLearner(Learner):
     def release(self, training: Training, rng: np.random.Generator) -> Any:
         """The releases of all games: an array (n, ...), or a Hypothesis."""
 
-    def start(self, games: int, rng: np.random.Generator) -> ReleaseState:
-        return ReleaseState(self, rng)
+    def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
+        return RunningRelease(self, rng)
 
 
 @attrs.frozen(eq=False)
-class ReleaseState:
+class RunningRelease:
     """A running learner that releases once."""
 
     learner: ReleaseLearner

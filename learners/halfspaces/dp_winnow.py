@@ -21,7 +21,6 @@ from learners.halfspaces.base import (
     label_points,
     update_bound,
 )
-from learners.halfspaces.constants import winnow_constants
 from learners.mechanisms.accounting.bounded_range import largest_width, renyi_composition
 from learners.mechanisms.accounting.composition import Guarantee, basic_composition, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
@@ -153,8 +152,11 @@ class DpWinnow(HalfspaceLearner):
             eta = self.lead if self.rate is None else self.rate
             return eta, self.cached or self._affordable_mean(eta)
         averaged = self.cached
-        eta = largest_affordable(lambda rate: self._cost_within_lead(rate, averaged), self._draws_epsilon)
-        return eta, averaged
+
+        def cost(rate: float) -> float:
+            return self._cost(rate, averaged).epsilon if rate <= self.lead else math.inf
+
+        return largest_affordable(cost, self._draws_epsilon), averaged
 
     def _choose_updates(self, eta: float) -> int:
         if self.updates is not None:
@@ -207,22 +209,6 @@ class DpWinnow(HalfspaceLearner):
         return thresholds.epsilon + compose_advanced(draws, width, slack=self.delta / 2).epsilon
 
     @property
-    def printed_constants(self) -> str:
-        """The constants of Theorem 4.5, reconstructed from its proof, and its bound on mistakes."""
-        if not self.delta:
-            return "Theorem 4.4 requires a positive δ"
-        constants = winnow_constants(
-            self.concepts.dimension,
-            self.concepts.margin,
-            c=self.c,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            beta=self.beta,
-            rounds=self.rounds,
-        )
-        return str(constants)
-
-    @property
     def _draws_epsilon(self) -> float:
         return self.epsilon - self.watch_epsilon
 
@@ -230,9 +216,6 @@ class DpWinnow(HalfspaceLearner):
         """The cost of all draws."""
         updates = self._choose_updates(eta)
         return renyi_composition(updates * self._choose_draws(updates), 4 * eta / averaged, slack=self.delta)
-
-    def _cost_within_lead(self, eta: float, averaged: int) -> float:
-        return self._cost(eta, averaged).epsilon if eta <= self.lead else math.inf
 
     def _threshold_error(self, rounds: int, updates: int) -> float:
         """α: with probability 1 − β/2 none of the K + 1 instances of AboveThreshold errs by more."""

@@ -28,7 +28,6 @@ class Winnow(HalfspaceLearner):
     (`arena.concepts.cube.embeddings.double_points`).
 
     Shapes: points (n, d); hypotheses are weights (n, d) of sum 1.
-    Raises: Unsupported if the concepts are not halfspaces with a margin.
     """
 
     name = "winnow"

@@ -34,14 +34,11 @@ class PrivateDecisionList(Learner):
     There is a round for each feature and one for "true". In each round the exponential mechanism draws a
     feature f and a label b with probability proportional to exp(−ε₀·m/2), where m is the number of remaining
     examples with f = 1 and another label. The rule is "if f then b"; then f and the examples with f = 1 are
-    removed.
+    removed. A list ends with "true", since no rule after it is ever used. It does not end when no example
+    remains, which would depend on the data.
 
-    Privacy: the exact worst-case cost of all rounds (docs/proofs/em_cover.md). `other_costs` has other
-    bounds. Utility: by Theorem 3.5, if some list labels all examples correctly, the released list is nearly
-    correct.
-
-    A list ends with "true", since no rule after it is ever used. It does not end when no example remains,
-    which would depend on the data.
+    Privacy: the exact worst-case cost of all rounds (docs/proofs/em_cover.md). Utility: by Theorem 3.5, if
+    some list labels all examples correctly, the released list is nearly correct.
 
     Shapes: releases a Hypothesis of lists (n, features + 1).
     """

@@ -25,13 +25,10 @@ class BpsExperts(HedgeLearner):
     """Hedge over an expert for every set of at most d of the T rounds, where d = Ldim.
 
     The learner of Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows the
-    SOA. In a round of its set it predicts the opposite, and the SOA is updated as if it had erred. For each
-    concept some expert agrees with it in every round. There are N = Σ_{j≤d} C(T, j) experts; experts in the
-    same state of the SOA, after the same number of rounds of their sets, have the same future and are kept as
-    one group (docs/online.md).
-
-    The hypothesis is the SOA's function in the state of the expert drawn, or its complement in a round of the
-    expert's set. It need not be a concept of the class.
+    SOA. In a round of its set it predicts the opposite, which need not be a concept of the class, and the SOA
+    is updated as if it had erred. For each concept some expert agrees with it in every round. There are N =
+    Σ_{j≤d} C(T, j) experts; those in the same state of the SOA, after the same number of rounds of their
+    sets, have the same future and are kept as one group (docs/online.md).
 
     The expected regret after t ≤ T rounds is at most ln N / η + η t / 8 (see `learners.online.hedge`), where
     ln N ≤ d ln(eT/d) for d ≤ T. It also holds against adaptive adversaries, in the sense stated in

@@ -95,12 +95,9 @@ class DistanceToInstabilityState(VotersState):
 
 
 class DistancesLaw(VotingLaw):
-    """The output distribution of distance-to-instability: independent answers."""
+    """The output distribution of distance-to-instability: independent answers, hence one state."""
 
     outcomes = ((0, False), (1, False), (UNSTABLE, False))
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
 
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         spec = self._spec

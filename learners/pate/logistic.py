@@ -16,7 +16,7 @@ from arena.points import as_points
 from arena.sample import Sample
 from arena.settings import at_least, more_than, setting, whole
 from learners.common.fitted_learner import FittedLearner
-from learners.common.release_learner import ReleaseState
+from learners.common.release_learner import RunningRelease
 
 
 @attrs.frozen
@@ -102,7 +102,7 @@ class Logistic(FittedLearner):
         model.fit(sample.points, sample.labels, sample_weight=sample.counts)
         return np.append(model.coef_[0], model.intercept_)
 
-    def start(self, games: int, rng: np.random.Generator) -> ReleaseState:
+    def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
                 "logistic needs scikit-learn, which is not installed",

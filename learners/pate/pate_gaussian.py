@@ -94,14 +94,11 @@ class PateGaussianState(VotersState):
 
 
 class GaussianVotes(VotingLaw):
-    """The output distribution of pate-gaussian: independent answers."""
+    """The output distribution of pate-gaussian: independent answers, hence one state."""
 
     def __init__(self, spec: PateGaussian, sample: Sample) -> None:
         super().__init__(spec, sample)
         self._sigma = spec.effective_sigma
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
 
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         from scipy.special import ndtr  # slow to import

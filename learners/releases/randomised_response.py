@@ -10,7 +10,7 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.laws import Finite, Independent
 from arena.sample import Sample, Training
-from arena.settings import at_least, at_most, more_than, setting, whole
+from arena.settings import at_most, more_than, setting
 from learners.common.fixed_size import FixedSizeLearner
 from learners.common.release_learner import ReleaseLearner
 
@@ -30,7 +30,6 @@ class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
     theorem = "randomised response (Warner 1965); tight"
     common_random_numbers = True  # every game draws one random number for each label
 
-    size: int = setting(1, help="n, the number of examples", check=[whole, at_least(1)])
     epsilon: float = setting(
         1.0,
         unit="nats",

@@ -179,7 +179,7 @@ class VotersState:
 
 
 class VotingLaw(AnswerLaw):
-    """Base of the distributions of answers, which depend on a point only through its votes."""
+    """Base of the distributions of answers, which depend on a point only through its votes; one state."""
 
     def __init__(self, spec: Any, sample: Sample) -> None:
         self._spec = spec
@@ -189,6 +189,9 @@ class VotingLaw(AnswerLaw):
     @property
     def last(self) -> int:
         return self._spec.queries
+
+    def start(self) -> np.ndarray:
+        return np.ones(1)
 
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         ones = self._vote_counts.ones(x[:1] if is_shared(x) else x, 0)

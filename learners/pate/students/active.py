@@ -59,7 +59,7 @@ def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray)
         if not halted[running].all():
             answers = ask(service, points[[game.position for game in games]])
         for g in running:
-            games[g].answer(int(answers[g]))
+            games[g].advance(int(answers[g]))
     return [game.result for game in games if game.result is not None]
 
 
@@ -73,16 +73,13 @@ class _Dialogue:
         self._answers: list[int] = []
         self.result: LearningResult | None = None
         self.position = 0
-        self._advance(None)
+        self.advance(None)
 
-    def answer(self, answer: int) -> None:
-        """Give the answer to the last query, or NO_LABEL."""
-        if answer != NO_LABEL:
+    def advance(self, answer: int | None) -> None:
+        """Give the answer to the last query, or NO_LABEL; None before the first query."""
+        if answer is not None and answer != NO_LABEL:
             self._asked.append(self.position)
             self._answers.append(answer)
-        self._advance(answer)
-
-    def _advance(self, answer: int | None) -> None:
         try:
             self.position = self._questions.send(answer)  # type: ignore[arg-type]  # None starts a generator
         except StopIteration as done:

@@ -15,7 +15,7 @@ from arena.laws import Finite
 from arena.replies import Hypothesis
 from arena.sample import Training
 from arena.settings import less_than, more_than, setting
-from learners.common.release_learner import ReleaseLearner, ReleaseState
+from learners.common.release_learner import ReleaseLearner, RunningRelease
 from learners.pate.ensemble import Teacher, Voters
 from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
 from learners.pate.students.passive import LabellingService
@@ -103,7 +103,7 @@ class StudentLearner(EnsembleLearner, ReleaseLearner):
     def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
         """The rule of the student of each game, learned from a running aggregator that is trained."""
 
-    def start(self, games: int, rng: np.random.Generator) -> ReleaseState:
+    def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
         rule_class(self.effective_student)  # refuses students without releasable rules before any query
         return super().start(games, rng)
 

@@ -26,9 +26,8 @@ class DisagreementStudent(ActiveStudent):
         j·U = c'·(d·ln θ + ln(1/γ_j)) + c'·√(j·Err(h*)·(d·ln θ + ln(1/γ_j))),  γ_j = γ/log₂(2j)².
 
     Deviations: θ is one number instead of θ(d/j) and θ(Err(h*)), which it should bound. The result is the
-    first concept with the fewest errors in the version space when the stream or the answers end, where the
-    paper uses any concept of the version space after the last power of 2. An answer ⊥ counts as a query and
-    removes no concept.
+    first concept with the fewest errors when the stream or the answers end, where the paper uses any concept
+    of the version space after the last power of 2. An answer ⊥ counts as a query and removes no concept.
 
     constant: c'; 0 keeps only the best concepts, for labels without noise. gamma: γ. theta: at least 1; for
     thresholds it is 2. best_error: Err(h*), 0 in the realizable case.

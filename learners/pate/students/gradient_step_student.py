@@ -27,9 +27,9 @@ class GradientStepStudent(ActiveStudent):
     the threshold of `ForcedLabelStudent`, where e is the share of answers that the rule of the time predicted
     wrongly.
 
-    Source: gradient steps in place of the forced rule are from Karampatziakis and Langford, Online importance
-    weight aware updates (2011). Section 5 of Liu, Zhu, Chaudhuri, Wang (PATE) follows such experiments
-    without stating steps or constants; the defaults here were chosen by its figures (docs/voting.md).
+    Source: gradient steps in place of the forced rule are from Karampatziakis and Langford (2011). Section 5
+    of Liu, Zhu, Chaudhuri, Wang states no steps or constants; the defaults follow its figures
+    (docs/voting.md).
 
     step: s. constant: c.
     """
