@@ -179,7 +179,7 @@ class VotersState:
 
 
 class VotingLaw(AnswerLaw):
-    """Base of the distributions of answers, which depend on a point only through its votes; one state."""
+    """Base of the distributions of answers, which depend on a point only through its votes."""
 
     def __init__(self, spec: Any, sample: Sample) -> None:
         self._spec = spec
