@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.settings import at_most, check_value, more_than
+from arena.settings import at_most, more_than
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.parameter_checks import check_positive
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
@@ -90,12 +90,8 @@ class SubsampledLearner:
     last step.
     """
 
-    rate: float = attrs.field()
+    rate: float = attrs.field(validator=[more_than(0), at_most(0.1)])
     inner: EmpiricalLearner = attrs.field(factory=lambda: ExponentialLearner(1.0))
-
-    @rate.validator
-    def _check_rate(self, attribute: object, value: float) -> None:
-        check_value("rate", value, more_than(0), at_most(0.1))
 
     def guarantee(self, size: int) -> Guarantee:
         """Raises: InvalidArgument if `size` is less than 1/rate, which the proof needs."""

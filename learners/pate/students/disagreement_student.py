@@ -9,7 +9,7 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.replies import NO_LABEL
-from arena.settings import at_least, at_most, check_value, less_than, more_than
+from arena.settings import at_least, at_most, less_than, more_than
 from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.rules import LearnedRule
 
@@ -34,16 +34,10 @@ class DisagreementStudent(ActiveStudent):
     """
 
     concepts: ConceptClass
-    constant: float = 0.5
-    gamma: float = 0.05
-    theta: float = 2.0
-    best_error: float = 0.0
-
-    def __attrs_post_init__(self) -> None:
-        check_value("constant", self.constant, at_least(0))
-        check_value("gamma", self.gamma, more_than(0), less_than(1))
-        check_value("theta", self.theta, at_least(1))
-        check_value("best_error", self.best_error, at_least(0), at_most(1))
+    constant: float = attrs.field(default=0.5, validator=at_least(0))
+    gamma: float = attrs.field(default=0.05, validator=[more_than(0), less_than(1)])
+    theta: float = attrs.field(default=2.0, validator=at_least(1))
+    best_error: float = attrs.field(default=0.0, validator=[at_least(0), at_most(1)])
 
     def slack(self, j: int) -> float:
         """j·U(j, γ_j): the errors in excess of the best at which a concept remains after j points."""

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.replies import NO_LABEL, UNSTABLE
-from arena.settings import check_value, more_than
+from arena.settings import more_than
 from learners.pate.ensemble import Teacher
 from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.public_points import PublicPoints
@@ -38,10 +38,7 @@ class ForcedLabelStudent(ActiveStudent):
     """
 
     student: Teacher
-    constant: float = 0.5
-
-    def __attrs_post_init__(self) -> None:
-        check_value("constant", self.constant, more_than(0))
+    constant: float = attrs.field(default=0.5, validator=more_than(0))
 
     def near(self, errors: int, forced: int, points: int) -> bool:
         """Whether a rule with `forced` errors on `points` points is nearly as good as one with `errors`."""

@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 
 from arena.replies import NO_LABEL, UNSTABLE
-from arena.settings import check_value, more_than
+from arena.settings import more_than
 from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.rules import LearnedRule
 
@@ -34,12 +34,8 @@ class GradientStepStudent(ActiveStudent):
     step: s. constant: c.
     """
 
-    step: float = 1.0
-    constant: float = 0.1
-
-    def __attrs_post_init__(self) -> None:
-        check_value("step", self.step, more_than(0))
-        check_value("constant", self.constant, more_than(0))
+    step: float = attrs.field(default=1.0, validator=more_than(0))
+    constant: float = attrs.field(default=0.1, validator=more_than(0))
 
     def questions(self, points: np.ndarray) -> Questions:
         rows = np.column_stack([points.reshape(len(points), -1), np.ones(len(points))])
