@@ -1,4 +1,4 @@
-"""query-swap, unlabelled-swap: a point of a round differs, and a later round, trained on it, is probed."""
+"""query-swap: one query differs between the worlds, and a later round, trained on the queries, is probed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from adversaries.common.training_samples import build_separable_sample
-from adversaries.figure1.base import Figure1Adversary, chunk_sizes, count_unlabelled
+from adversaries.figure1.base import Figure1Adversary, chunk_sizes
 from adversaries.figure1.vote_points import as_point
 from arena import InvalidArgument, Moves, Queries, Query, Sample, Train, Unlabelled, Unsupported, setting
 from arena.capabilities import AnswersInRounds
@@ -93,9 +93,8 @@ class LaterRoundSwap(Figure1Adversary):
 
 @attrs.frozen
 class QuerySwap(LaterRoundSwap):
-    """One query differs between the worlds, and a later round, trained on the queries, is probed.
+    """The challenge is a query: a point labelled 0 in world 0, and a point labelled 1 in world 1.
 
-    The challenge is a point labelled 0 in world 0, and a point labelled 1 in world 1.
     The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
     """
 
@@ -112,35 +111,6 @@ class QuerySwap(LaterRoundSwap):
         yield Query(low, high)  # world 0, world 1
         yield from self._repeat(Queries, low, rest, games)
         yield from self._repeat(Queries, high, between, games)
-        return (yield from self._probe(high, games))
-
-
-@attrs.frozen
-class UnlabelledSwap(LaterRoundSwap):
-    """One unlabelled point differs, and a later round, trained on it, is probed.
-
-    query-swap for learners that learn from fresh unlabelled points: the challenge is one of these points.
-    The probes query the point labelled 1 in a later round. The score is the number of probes answered 1.
-    """
-
-    name = "unlabelled-swap"
-
-    def play(self, games: int, rng: np.random.Generator) -> Moves:
-        sample, low, high = self._choose_points()
-        before, rest, between = 0, 0, 0
-        if isinstance(self.learner, AnswersInRounds):
-            before, rest, between = self._divide_rounds(self.learner.pool_size, "points")
-
-        yield Train(sample)
-        yield from self._repeat(Unlabelled, low, before, games)
-        yield Unlabelled(repeat_point(low, 1), repeat_point(high, 1))  # world 0, world 1
-        yield from self._repeat(Unlabelled, low, rest, games)
-        yield from self._repeat(Unlabelled, high, between, games)
-        queries = sum(self._count_queries()) + 1
-        # The probes may extend over several rounds, which need further points.
-        more = count_unlabelled(self.learner, queries + self.probes) - (before + 1 + rest + between)
-        yield from self._repeat(Unlabelled, low, max(0, more), games)
-        yield from self._repeat(Queries, low, queries, games)
         return (yield from self._probe(high, games))
 
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.laws.littlestone_references import concepts_of, dimension, matrices, shattered_depth
+from support.laws.littlestone_references import concepts_of, dimension, is_shattered, matrices
 
 from arena import Unsupported
 from arena.concepts import FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds
@@ -19,8 +19,8 @@ CLASSES = arrays.arrays(bool, st.tuples(st.integers(1, 12), st.integers(1, 5)))
 def test_the_reference_is_the_definition() -> None:
     for matrix in matrices(3, 3) + matrices(4, 3):
         depth = dimension(concepts_of(matrix))
-        assert shattered_depth(concepts_of(matrix), depth, 3)
-        assert not shattered_depth(concepts_of(matrix), depth + 1, 3)
+        assert is_shattered(concepts_of(matrix), depth, 3)
+        assert not is_shattered(concepts_of(matrix), depth + 1, 3)
 
 
 @given(CLASSES)
