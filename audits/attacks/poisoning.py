@@ -49,9 +49,8 @@ class PoisoningPlan(PredictorRace):
 class PoisoningFigures(Dose):
     """The figures of one dose. Tuples are by rounds.
 
-    mean: a game's mean error of hypotheses. worst: its largest. moved: the error of the concept that labels
-    S_i, from round 2 on. halted: the number of games that halted before the round's end; the queries that
-    they leave unanswered have error 1.
+    mean: a game's mean error of hypotheses; unanswered queries have error 1. worst: its largest. moved: the
+    error of the concept that labels S_i, from round 2 on. halted: the games that halted in or before it.
     """
 
     learner: Learner

@@ -25,7 +25,7 @@ from audits.races.predictor_setup import setup_predictor
 from audits.registry.match import PlayerSettings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, parse_value
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import unknown_name
 
 POISON, HYPOTHESIS = "poison", "hypothesis-learner"
 AIMS = ("crowd", "repeat", "shift")
@@ -95,11 +95,7 @@ class PoisonOptions(DataOptions, AttackOptions):
     def aims(self) -> tuple[str, ...]:
         for name in self.aim_names:
             if name not in AIMS:
-                raise InvalidArgument(
-                    f"the aim must be one of {', '.join(AIMS)}",
-                    value=name,
-                    remedy=suggest(name, AIMS).strip(),
-                )
+                raise unknown_name("aim", name, AIMS)
         return self.aim_names or AIMS[:2]
 
 

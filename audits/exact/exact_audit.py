@@ -9,13 +9,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, InvalidArgument, Learner, Referee
+from arena import Adversary, Claim, Learner, Referee
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
 from audits.exact.released_values import LabelledLoss
 from audits.exact.view_laws import ViewLaw, view_law
-from audits.registry.tested_claim import read_claim
+from audits.registry.tested_claim import check_protected, read_claim
 
 _MAX_REVEALING = 10  # views in the report
 
@@ -123,7 +123,7 @@ def exact(
         check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
     check_value("delta", delta, at_least(0), at_most(1))
     law = view_law(learner, adversary, referee)
-    _check_protected(law, learner, adversary)
+    check_protected(law.challenges, learner, adversary)
     loss = law.loss
     return ExactAudit(
         learner=learner.name,
@@ -134,7 +134,7 @@ def exact(
         epsilon=loss.epsilon,
         complete=loss.complete,
         delta=None if claim.empty else loss.delta(claim.epsilon),
-        deltas=tuple(_delta_at(loss, float(epsilon)) for epsilon in epsilons),
+        deltas=tuple(DeltaBracket(*attrs.astuple(loss.delta(at)), at) for at in map(float, epsilons)),
         epsilon_at=_epsilon_at(loss, delta),
         score=None if law.score is None else _epsilon_at(law.score, delta),
         views=len(loss.p0),
@@ -145,24 +145,8 @@ def exact(
     )
 
 
-def _delta_at(loss: PrivacyLoss, epsilon: float) -> DeltaBracket:
-    delta = loss.delta(epsilon)
-    return DeltaBracket(delta.lower, delta.upper, epsilon)
-
-
 def _epsilon_at(loss: PrivacyLoss, delta: float) -> EpsilonBracket:
-    epsilon = loss.epsilon_at(delta)
-    return EpsilonBracket(epsilon.lower, epsilon.upper, delta)
-
-
-def _check_protected(law: ViewLaw, learner: Learner, adversary: Adversary) -> None:
-    unprotected = sorted(law.challenges - set(learner.claim.protects))
-    if unprotected:
-        raise InvalidArgument(
-            f"{adversary.name} makes the worlds differ in {unprotected[0]}, which {learner.name} does not "
-            "promise to protect",
-            remedy=f"It protects {' and '.join(learner.claim.protects)}.",
-        )
+    return EpsilonBracket(*attrs.astuple(loss.epsilon_at(delta)), delta)
 
 
 def _worst_cell(loss: PrivacyLoss) -> int:

@@ -77,7 +77,13 @@ class LossCells:
 
     def merge_equal(self) -> LossCells:
         """Merge neighbouring cells of equal loss."""
-        return self.merge(np.flatnonzero(~self._equals_previous()))
+        slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(self.low), self.low, 0.0)))
+        flat = _distance(self.low, self.high) <= slack
+        new = np.ones(len(self), bool)
+        new[1:] = ~(flat[1:] & flat[:-1])
+        for bound in (self.low, self.high):
+            new[1:] |= ~(_distance(bound[1:], bound[:-1]) <= slack[1:])
+        return self.merge(np.flatnonzero(new))
 
     def merge_bands(self) -> LossCells:
         """Merge neighbouring cells of similar loss, for reports; a cell with a single loss is kept."""
@@ -96,15 +102,6 @@ class LossCells:
         error = off if off > ROUNDING + self.unlisted else 0.0
         cells = {name: getattr(self, name) for name in ("p0", "p1", "low", "high")}
         return PrivacyLoss(**cells, unlisted=self.unlisted, error=error, reach=self.reach)
-
-    def _equals_previous(self) -> np.ndarray:
-        slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(self.low), self.low, 0.0)))
-        flat = _distance(self.low, self.high) <= slack
-        equal = np.zeros(len(self), bool)
-        equal[1:] = flat[1:] & flat[:-1]
-        for bound in (self.low, self.high):
-            equal[1:] &= _distance(bound[1:], bound[:-1]) <= slack[1:]
-        return equal
 
 
 _ARRAYS = ("p0", "p1", "low", "high", "left", "right")
@@ -194,7 +191,6 @@ def _loss_turns(loss: np.ndarray) -> np.ndarray:
 
 
 def _count_pieces(cells: LossCells, turns: np.ndarray, done: Sequence[LossCells], most: float) -> np.ndarray:
-    """(k,): the number of pieces into which each cell is to be cut."""
     pieces = np.ones(len(cells), np.int64)
     hidden = _largest_hidden_delta(cells)
     wide = hidden > most

@@ -23,9 +23,7 @@ _SPLIT_SEEDS = 2**32  # the seed of the teachers' partition is below
 class ExperimentLedger(Store[RepetitionTally]):
     """The ledger of an experiment, with a block for each repetition."""
 
-    @staticmethod
-    def decode(blob: bytes) -> RepetitionTally:
-        return RepetitionTally.from_bytes(blob)
+    decode = staticmethod(RepetitionTally.from_bytes)
 
 
 def run_experiment(

@@ -16,6 +16,7 @@ from arena import Adversary, InvalidArgument, Learner, Referee
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.settings import at_least, less_than, more_than, whole
+from audits.registry.entrants import check_distinct
 from audits.registry.tested_claim import read_claim
 from audits.runs.workers import Workers, map_in_order
 
@@ -125,13 +126,7 @@ def check_labels(labels: list[str]) -> None:
     """Raises: InvalidArgument if there are no labels, or two are equal."""
     if not labels:
         raise InvalidArgument("a race needs at least one learner")
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InvalidArgument(
-                "two learners of a race have the same label",
-                value=label,
-                remedy=f"Label them, as in first={label} second={label}.",
-            )
+    check_distinct(labels)
 
 
 def set_fields(player: Player, **values: object) -> Player:

@@ -100,12 +100,19 @@ class OnlineRace(Race):
         return Scorebook(marks=self.marks, concepts=None if self.realizable else entrant.concepts)
 
     def check(self, entrant: Entrant) -> None:
-        """Refuse an invalid bound, and an adversary whose games depend on each other.
+        """Refuse an invalid bound, and an adversary whose games, short if possible, depend on each other.
 
         Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
         """
         self._bounds_of(entrant)
-        _check_adversary(entrant, self.rounds)
+        adversary, referee = entrant.adversary, entrant.referee
+        if "rounds" in attrs.fields_dict(type(adversary)) and self.rounds > _CHECKED_ROUNDS:
+            try:
+                adversary = set_fields(adversary, rounds=_CHECKED_ROUNDS)
+                referee = _shorten(referee)
+            except InvalidArgument:  # its other settings need more rounds
+                adversary = entrant.adversary
+        check_adversary(adversary, entrant.learner, referee)
 
     def play_block(self, number: int, block: int) -> np.ndarray:
         """(k, n): mistakes or regret at the marks in the n games of a block."""
@@ -153,10 +160,8 @@ class OnlineRace(Race):
         return compare_with_bound(self, bound, figures, minimum=0 if self.realizable else -self.rounds)
 
     def _explain_inapplicable(self, bound: Bound) -> str:
-        """Why the bound does not cover these games; empty if it does.
-
-        In realizable games the best concept makes no mistake, so a bound on regret is a bound on mistakes.
-        """
+        """Why the bound does not cover these games; empty if it does."""
+        # In realizable games the best concept makes no mistake, so a bound on regret is one on mistakes.
         if bound.of == ERROR:
             return "it bounds the errors of predictors"
         if bound.of != REGRET and not self.realizable:
@@ -255,18 +260,6 @@ def _choose_block(entrants: Sequence[Entrant], games: int, realizable: bool) -> 
     return max(1, min(_MAX_GAMES, even, _MAX_COUNTS // counts, _MAX_COORDINATES // coordinates))
 
 
-def _check_adversary(entrant: Entrant, rounds: int) -> None:
-    """Check the adversary, on short games if it can play them."""
-    adversary, referee = entrant.adversary, entrant.referee
-    if "rounds" in attrs.fields_dict(type(adversary)) and rounds > _CHECKED_ROUNDS:
-        try:
-            adversary = set_fields(adversary, rounds=_CHECKED_ROUNDS)
-            referee = _shorten(referee)
-        except InvalidArgument:  # its other settings need more rounds
-            adversary = entrant.adversary
-    check_adversary(adversary, entrant.learner, referee)
-
-
 def _shorten(referee: Referee) -> Referee:
     if isinstance(referee, Realizable):
         return attrs.evolve(referee, referee=attrs.evolve(referee.referee, T=_CHECKED_ROUNDS))
@@ -274,7 +267,6 @@ def _shorten(referee: Referee) -> Referee:
 
 
 def _fit_slope(x: np.ndarray, y: np.ndarray) -> float | None:
-    """The slope of least squares; None for fewer than two points."""
     if len(x) < 2:
         return None
     centred = x - x.mean()

@@ -120,7 +120,6 @@ class PredictorRace(Race):
         )
 
     def _read_bound(self, entrant: Entrant) -> Bound | None:
-        """What the learner's theorem states about the errors of all rounds together."""
         bound = read_bound(entrant, self.rounds)
         if bound is not None and (bound.of != ERROR or bound.beta is None):
             raise InvalidArgument(

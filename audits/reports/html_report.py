@@ -6,10 +6,8 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arena.errors import InvalidArgument
 from audits.data.output_files import check_output_file, write_atomically
 from audits.registry.settings_text import format_value
 from audits.reports.formatting import percent
@@ -48,11 +46,7 @@ def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | No
     Raises: InvalidArgument if a package is missing, or the path is a directory, lies in none, or is the
     ledger's.
     """
-    check_output_file("HTML report", path, packages=("jinja2", "matplotlib"))
-    if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
-        raise InvalidArgument(
-            f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
-        )
+    check_output_file("HTML report", path, packages=("jinja2", "matplotlib"), ledger=ledger)
 
 
 def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
@@ -183,6 +177,5 @@ def _wrap_transcript(transcript: str) -> str:
 
 
 def _wrap_examples(line: str) -> str:
-    """A line of examples in brackets, wrapped between them."""
     unbroken = re.sub(r"\([^()]*\)", lambda example: example[0].replace(" ", "\xa0"), line)
     return textwrap.fill(unbroken, _TRANSCRIPT_WIDTH, subsequent_indent="  ").replace("\xa0", " ")

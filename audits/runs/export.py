@@ -39,9 +39,7 @@ def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) ->
         raise InvalidArgument(
             "a Parquet file needs pyarrow", remedy="Run pip install dp-arena[parquet], or export to .csv."
         )
-    check_output_file("table", path)
-    if Path(path).resolve() == Path(ledger).resolve():
-        raise InvalidArgument(f"the table {path} would replace the ledger", remedy="Name another file.")
+    check_output_file("table", path, ledger=ledger)
 
 
 def export_blocks(
@@ -114,7 +112,6 @@ def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]
 def _open_table(
     path: str | os.PathLike[str], columns: Sequence[str]
 ) -> Iterator[_CsvWriter | _ParquetWriter]:
-    """A table that appears at `path` when it is complete."""
     writer = _ParquetWriter if Path(path).suffix.lower() == PARQUET else _CsvWriter
     with write_atomically("table", path) as unfinished:
         table = writer(unfinished, columns)

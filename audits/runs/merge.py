@@ -88,7 +88,6 @@ def merge(
 
 
 def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | None) -> MergeSource:
-    """Add the blocks of a ledger that the target lacks, and count them."""
     stored, added = target.block_indices(), 0
     for index, block in source.blocks():
         if index not in stored:
@@ -100,7 +99,6 @@ def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | Non
 
 
 def _check_consistent(one: Ledger, other: Ledger) -> None:
-    """Check that two ledgers have the same plan and agree in their common blocks."""
     differences = describe_differences(one.plan, other.plan)
     if differences:
         raise InvalidArgument(

@@ -96,7 +96,6 @@ class RunFollower:
         )
 
     def _check_same_run(self, ledger: Ledger) -> AuditEstimators:
-        """The estimators of the run that is followed, if this is its ledger."""
         settings, notes = read_audit(ledger)
         if self._estimators is None:
             self._plan, self._estimators, self._notes = ledger.plan, AuditEstimators(settings), notes

@@ -201,7 +201,10 @@ class _CrossFit:
             which=np.concatenate([fold.which for fold in folds]),
             counts=np.concatenate([fold.counts for fold in folds]),
         )
-        values = [_ScoreValues.of_score(score, half, other) for score in scores[:_MAX_SCORES]]
+        values = [
+            _ScoreValues(score, *(score.column(views)[views.which].T for views in (half, other)))
+            for score in scores[:_MAX_SCORES]
+        ]
         if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
             values.append(_ScoreValues.of_learned_score(folds, half, other))
         return cls._choose_event(values, half.counts, other.counts, claim)
@@ -247,17 +250,12 @@ class _ScoreValues:
     other: np.ndarray
 
     @classmethod
-    def of_score(cls, score: Score, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
-        return cls(score, *(score.column(views)[views.which].T for views in (half, other)))
-
-    @classmethod
     def of_learned_score(cls, folds: Halves, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
         """Each fold is scored by the other, since a view looks better on its own training data than it is."""
         scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
         return cls(None, np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T)
 
     def thresholds(self) -> np.ndarray:
-        """(e,): thresholds that divide the values."""
         values = np.unique(self.values)[1:]
         if len(values) > _MAX_THRESHOLDS:
             values = values[np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)]

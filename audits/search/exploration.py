@@ -7,11 +7,12 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import attrs
-from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
+from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
+from hypothesis import target as maximise
 from hypothesis.errors import Unsatisfiable
 
-from arena import REFEREES, Claim, Learner, Referee, SpecialRound
-from audits.search.evidence import DECLINED, Evidence, SearchTarget, exploring_seed, weigh_adversary
+from arena import REFEREES, Referee, SpecialRound
+from audits.search.evidence import DECLINED, Evidence, SearchTarget, weigh_adversary
 from audits.search.script import Script
 from audits.search.script_strategies import adversaries
 
@@ -25,9 +26,8 @@ _MAX_SHRINKS = 400
 class Exploration:
     """The result of one exploration.
 
-    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence.
-    examples: adversaries that were played. rejected: adversaries that the learner declined.
-    games: played in each world. best: the largest evidence in nats. interrupted: by the keyboard.
+    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence. Other fields
+    are as in `SearchResult`.
     """
 
     adversary: Script | None
@@ -48,17 +48,13 @@ class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit dep
 
 
 def explore(
-    learner: Learner,
+    target: SearchTarget,
     protocol: str,
-    claim: Claim,
     *,
     examples: int,
-    pairs: int,
-    seed: int,
-    number: int,
     watch: Callable[[int, float], None] | None = None,
 ) -> Exploration:
-    """Exploration `number` of a search: draw at most `examples` adversaries and shrink the first that passes.
+    """Draw at most `examples` adversaries, and shrink the first that passes.
 
     The result depends on the arguments only.
 
@@ -66,9 +62,7 @@ def explore(
 
     Raises: whatever a referee raises in a game, except for games that the learner declines.
     """
-    exploring = exploring_seed(seed, "run", number)
-    search_target = SearchTarget(learner=learner, claim=claim, pairs=pairs, seed=exploring)
-    return _HypothesisRun(search_target, protocol, watch).run(examples)
+    return _HypothesisRun(target, protocol, watch).run(examples)
 
 
 def referee_for(script: Script) -> Referee:
@@ -126,13 +120,12 @@ class _HypothesisRun:
         if evidence is None:
             reject()
         if self._smallest is None:
-            target(evidence.objective)
+            maximise(evidence.objective)
         if evidence.nats >= EVIDENCE_THRESHOLD:
             self._smallest = script  # while shrinking, Hypothesis tries only smaller scripts
             raise _ThresholdPassed
 
     def _weigh(self, script: Script) -> Evidence | None:
-        """The evidence of a script; None if the learner declines to play."""
         if script in self._evidence:
             return self._evidence[script]
         if self._smallest is not None:

@@ -127,7 +127,6 @@ def _imported_names(script: Script) -> list[str]:
 
 
 def _body(script: Script) -> Iterator[str]:
-    """The lines of `play`."""
     use = _ReplyUse.of(script)
     yield from use.before
     keeps = "reply = " if use.keeps(0) else ""
@@ -162,7 +161,6 @@ def _hand_line(hand: Hand) -> str:
 
 
 def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator[str]:
-    """A step repeated `times` times, after `before` rounds."""
     keeps = "reply = " if use.keeps(before + times) else ""
     lines = [f"{keeps}yield {_move_expression(step, first=before == 0)}", *use.after(before + times)]
     if times > 1:
@@ -171,7 +169,6 @@ def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator
 
 
 def _move_expression(step: Step, *, first: bool) -> str:
-    """The move, perhaps with a comment."""
     if isinstance(step, Challenge):
         query = f"Query({_point(step.world_0)}, {_point(step.world_1)})"
         return f"{query}  # world 0, world 1: the label is withheld"
@@ -219,7 +216,6 @@ class _ReplyUse:
 
     @classmethod
     def of(cls, script: Script) -> _ReplyUse:
-        """What the score of a script requires."""
         score, last = script.score, script.rounds
         adaptive = any(
             isinstance(step, Follow) or (isinstance(step, Show) and isinstance(step.label, str))
@@ -258,7 +254,6 @@ class _ReplyUse:
         return later or round == self.scored or round in self.counted
 
     def after(self, round: int) -> list[str]:
-        """The lines that follow the move of a round."""
         if round in self.counted:
             return [self.counts]
         return [self.assignment] if round == self.scored and self.assignment else []
@@ -272,7 +267,6 @@ class _ReplyUse:
 
 
 def _counting_expression(score: Score, last: int) -> tuple[str, range] | None:
-    """What is counted, and in which replies, if the score counts."""
     if score.feature == "answers 1":
         return "reply.label == 1", range(1, last + 1)
     if score.feature == "answers":

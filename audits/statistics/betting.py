@@ -79,10 +79,7 @@ class Betting:
             self._choose_bets()
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
-        """Continue with another distinguisher and the same wealth.
-
-        blocks: the scores that it gives to earlier blocks. Bets are chosen from these alone.
-        """
+        """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""
         self._histogram = ScoreHistogram()
         self._recent.clear()
         for block in blocks:
@@ -128,10 +125,7 @@ class Betting:
 
     @property
     def log_evidence(self) -> float:
-        """The evidence against the claim in nats; 0 without a claim. The claim is refuted at `threshold`.
-
-        The highest log wealth so far against the claim's ε or, if less, a smaller ε of the grid.
-        """
+        """The evidence against the claim in nats, which is refuted at `threshold`; 0 without a claim."""
         return 0.0 if self._claim is None else float(self._evidence()[self._claim])
 
     @property

@@ -90,16 +90,12 @@ class FixedSizeEstimators:
     def of(
         cls, *, delta: float, confidence: float, games: int, claim: float | None = None
     ) -> FixedSizeEstimators:
-        """Estimators for `games` pairs at δ; claim: the ε under test in nats, if any.
-
-        GDP at one event chooses the event on the first fifth of the pairs, as the held-out bound on ε does.
-        Raises: InvalidArgument.
-        """
+        """Estimators for `games` pairs at δ; claim: the ε in nats, if any. Raises: InvalidArgument."""
         check_value("delta", delta, at_least(0), at_most(1))
         if claim is not None:
             check_value("claim", claim, at_least(0))
         band = BandEstimator(confidence=confidence, games=games)
-        choose = max(1, games // 5)
+        choose = max(1, games // 5)  # as for the held-out bound on ε
         gaussian = HeldOutGaussianEstimator(
             confidence=confidence, choose_pairs=choose, held_out_pairs=max(1, games - choose)
         )
@@ -146,7 +142,6 @@ class FixedSizeEstimators:
         return rows
 
     def _gdp_rows(self, method: str, mu: float | None, reason: str) -> list[Estimate]:
-        """The certified μ, and the ε of a Gaussian mechanism with this μ."""
         rows = [Estimate(method=method, quantity="mu", value=mu, reason=reason)]
         epsilon = None if mu is None else gaussian_dp.epsilon_if_gaussian(self.delta, mu)
         note = "not certified: assumes a Gaussian mechanism with exactly this μ"

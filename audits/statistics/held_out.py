@@ -63,7 +63,7 @@ class HeldOutEstimator:
         self._held_out_pairs = held_out_pairs
         self._histogram = ScoreHistogram()
         self._last: PairCounts | None = None
-        self._tally: _Tally | None = None
+        self._tally: EventTally | None = None
 
     def update(self, block: PairCounts) -> None:
         """Learn from a block, or count it."""
@@ -101,28 +101,28 @@ class HeldOutEstimator:
         epsilon = math.log(max(ratio, 1.0))
         return HeldOutBound(epsilon, tally.event, tally.world, tally.pairs, tally.hits, p_lower, q_upper)
 
-    def _choose(self) -> _Tally:
+    def _choose(self) -> EventTally:
         """The event and direction with the largest bound, if future games resemble those so far."""
         pairs = self._held_out_pairs or self._histogram.pairs
         events, expected = self._histogram.predict_counts(pairs)
         if not len(events):
-            return _Tally(EVERYTHING, 1)
+            return EventTally(EVERYTHING)
         lower, upper = clopper_pearson(expected, pairs, self._level)
         ratio = (lower[::-1] - self._delta) / upper
         direction, index = np.unravel_index(ratio.argmax(), ratio.shape)
-        return _Tally(events[int(index)], 1 - int(direction))
+        return EventTally(events[int(index)], 1 - int(direction))
 
 
 @attrs.frozen
-class _Tally:
-    """Counts of the held-out games in one event."""
+class EventTally:
+    """Counts of the held-out games in one event, which should occur more often in `world`."""
 
     event: Event
-    world: int
+    world: int = 1
     pairs: int = 0
     hits: tuple[int, int] = (0, 0)
 
-    def add(self, block: PairCounts) -> _Tally:
+    def add(self, block: PairCounts) -> EventTally:
         hits0, hits1 = self.event.count(block)
         hits = (self.hits[0] + hits0, self.hits[1] + hits1)
         return attrs.evolve(self, pairs=self.pairs + block.pairs, hits=hits)

@@ -42,11 +42,9 @@ class Storable(Protocol):
     """The result of a block: an attrs record of arrays and numbers that can be encoded."""
 
     @property
-    def pairs(self) -> int:
-        """The number of pairs of games."""
+    def pairs(self) -> int: ...
 
-    def to_bytes(self) -> bytes:
-        """The encoding."""
+    def to_bytes(self) -> bytes: ...
 
 
 BlockType = TypeVar("BlockType", bound=Storable)
@@ -239,7 +237,6 @@ class Store(Generic[BlockType]):
         return self._connection
 
     def _rows(self, start: int = -(2**63)) -> Iterator[tuple[int, int, bytes]]:
-        """Block, pairs and scores of every row, checked."""
         # Some rows at a time, because an open cursor would keep the log from being moved into the file.
         query = "SELECT block, pairs, scores, sha256 FROM blocks WHERE block >= ? ORDER BY block LIMIT ?"
         while rows := self._live.execute(query, (start, _ROWS_AT_ONCE)).fetchall():
@@ -258,17 +255,12 @@ class Store(Generic[BlockType]):
 class Ledger(Store[Block]):
     """The ledger of an audit: blocks of games."""
 
-    @staticmethod
-    def decode(blob: bytes) -> Block:
-        return decode_block(blob)
+    decode = staticmethod(decode_block)
 
 
 def _connect_exclusively(path: Path, tries: int = 5) -> sqlite3.Connection:
-    """A connection with SQLite's own lock, which ends with the process and is not inherited by children.
-
-    Two processes that open the file at the same instant can refuse each other, so each tries again after its
-    own delay.
-    """
+    """A connection with SQLite's own lock, which ends with the process and is not inherited by children."""
+    # Two processes that open the file at once can refuse each other: each tries again after its own delay.
     connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=0)
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")
