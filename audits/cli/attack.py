@@ -46,9 +46,8 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
     ) -> tuple[list[tuple[str, Learner]], PlayerSettings]:
         """The labelled learners, with practical constants if they have them; and the settings of all players.
 
-        reserved: settings of the adversary that options of the attack set. sample: the user's data.
-
-        Raises: UsageError if a reserved setting is given; InvalidArgument if a learner is no predictor.
+        reserved: settings of the adversary that must not be given. sample: the user's data.
+        Raises: UsageError if one is; InvalidArgument if a learner is no predictor.
         """
         entrants, settings = self.find()
         for name in reserved:

@@ -23,8 +23,7 @@ def check_output_file(
     kind: what error messages call the file, such as "chart". packages: those of the extra `report` it needs.
     ledger: the file that it is written from.
 
-    Raises: InvalidArgument if a package is missing, the path is a directory, or its directory does not exist,
-    or if it is that of the ledger.
+    Raises: InvalidArgument if a package is missing, or the path is a directory, in none, or the ledger's.
     """
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:

@@ -48,17 +48,14 @@ class ViewProbabilities:
 class ExactAudit:
     """The result of an exact audit.
 
-    claim: the learner's.
-    refuted: the claim is false, by more than all stated errors.
+    claim: the learner's. refuted: it is false, by more than all stated errors.
     epsilon: the pure ε of the view in nats, infinite where a view is possible in one world only. It is a
         lower bound if not `complete`, i.e. if unlikely paths were given up.
     delta: the δ that the claim's ε requires; None if nothing is claimed. deltas: the same at other ε.
-    epsilon_at: the ε that the view requires at the δ asked for.
-    score: the largest ε that the adversary's score could certify at that δ; None if it is unknown.
-    views: the number of views, or of cells of views.
-    error: how much a δ at ε = 0 may be off, apart from the width of cells.
-    worst: the view with the largest loss. most_revealing: the views with the largest loss times probability.
-    law: the distribution of the view.
+    epsilon_at: the ε that the view requires at the δ asked for. score: the largest ε that the adversary's
+        score could certify at that δ; None if it is unknown.
+    views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
+    worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
     """
 
     derived: ClassVar[tuple[str, ...]] = ("epsilon_infinite",)  # fields of its JSON that are properties
@@ -109,8 +106,7 @@ def exact(
 ) -> ExactAudit:
     """Audit `learner` by the exact distribution of what `adversary` sees of it.
 
-    epsilons: further ε in nats at which δ(ε) is computed.
-    delta: the δ at which ε(δ) is computed; default: that of the claim.
+    epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
 
     Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
         worlds differ in something that the learner does not promise to protect; otherwise as `view_law`.
@@ -134,7 +130,7 @@ def exact(
         epsilon=loss.epsilon,
         complete=loss.complete,
         delta=None if claim.empty else loss.delta(claim.epsilon),
-        deltas=tuple(DeltaBracket(*attrs.astuple(loss.delta(at)), at) for at in map(float, epsilons)),
+        deltas=tuple(DeltaBracket(**attrs.asdict(loss.delta(at)), epsilon=at) for at in map(float, epsilons)),
         epsilon_at=_epsilon_at(loss, delta),
         score=None if law.score is None else _epsilon_at(law.score, delta),
         views=len(loss.p0),
@@ -146,7 +142,7 @@ def exact(
 
 
 def _epsilon_at(loss: PrivacyLoss, delta: float) -> EpsilonBracket:
-    return EpsilonBracket(*attrs.astuple(loss.epsilon_at(delta)), delta)
+    return EpsilonBracket(**attrs.asdict(loss.epsilon_at(delta)), delta=delta)
 
 
 def _worst_cell(loss: PrivacyLoss) -> int:

@@ -118,9 +118,6 @@ def _extremes(losses: np.ndarray) -> tuple[float, float]:
     return float(losses.min(initial=np.inf)), float(losses.max(initial=-np.inf))
 
 
-# --- densities --------------------------------------------------------------------------------------------
-
-
 def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) -> LossCells:
     """Cells of the real line, each of which hides at most `hidden` of δ if 300,000 cells are enough for that.
 
@@ -236,10 +233,7 @@ def _divide_cells(cells: LossCells, pieces: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _tail_losses(pair: tuple[Density, Density], side: int) -> np.ndarray:
-    """The losses far beyond the practical ends of a density: at up to 512 scales, or infinity.
-
-    The loss counts as unbounded if it changes by no less each time the distance doubles.
-    """
+    """The losses at up to 512 scales beyond the practical ends of a density, or infinity."""
     scale = max(law.scale for law in pair)
     end = min(law.low for law in pair) if side < 0 else max(law.high for law in pair)
     x = (end + side * scale * _FAR)[:, None]
@@ -248,7 +242,7 @@ def _tail_losses(pair: tuple[Density, Density], side: int) -> np.ndarray:
     # An infinite loss this far out may only mean that a density underflowed.
     loss = loss[np.isfinite(loss)]
     if len(loss) >= 3:
-        before, after = np.diff(loss[-3:])
+        before, after = np.diff(loss[-3:])  # unbounded if it changes no less each time the distance doubles
         if abs(after) > _MOVING and before * after > 0 and abs(after) >= 0.9 * abs(before):
             return np.append(loss, np.sign(after) * np.inf)
     return np.asarray(loss)

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from math import ceil
 from typing import ClassVar, TypeVar
 
@@ -90,25 +89,21 @@ class GamePlan(ABC):
 def play_games(plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None = None) -> list[np.ndarray]:
     """Play all games; return the figures (..., n) of each learner's n games.
 
-    jobs: number of processes, or `Workers`; the figures do not depend on it. watch: called after every block
-    with the number of games played so far.
-
+    jobs: number of processes, or `Workers`. watch: called after every block with the number of games so far.
     Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
     """
     tasks = [(number, block) for number in range(len(plan.entrants)) for block in range(plan.blocks)]
     figures: list[list[np.ndarray]] = [[] for _ in plan.entrants]
     played = 0
-    with closing(map_in_order(partial(_play_task, plan), tasks, Workers.from_jobs(jobs))) as results:
+    with closing(
+        map_in_order(lambda task: plan.play_block(*task), tasks, Workers.from_jobs(jobs))
+    ) as results:
         for (number, _), block_figures in zip(tasks, results, strict=True):
             figures[number].append(block_figures)
             played += block_figures.shape[-1]
             if watch is not None:
                 watch(played)
     return [np.concatenate(blocks, axis=-1) for blocks in figures]
-
-
-def _play_task(plan: GamePlan, task: tuple[int, int]) -> np.ndarray:
-    return plan.play_block(*task)
 
 
 def concepts_of(learner: Learner) -> ConceptClass:

@@ -26,7 +26,7 @@ from arena import (
 )
 from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
-from audits.races.game_plan import Entrant, check_labels, concepts_of, set_fields
+from audits.races.game_plan import Entrant, check_labels, set_fields
 from audits.races.race_result import (
     BoundTest,
     Race,
@@ -183,9 +183,8 @@ def plan_online_race(
 ) -> OnlineRace:
     """Plan a race of online learners, each given with its label and its adversary.
 
-    The field `rounds` of learners and adversaries is set to `rounds`. An adversary's fields `learner` and
-    `protocol` are set to its opponent and to the protocol of the race. If all adversaries are realizable, the
-    referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
+    The fields `rounds` of all, and `learner` and `protocol` of adversaries, are set. If all adversaries are
+    realizable, the referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
 
     protocol: Adaptive or Oblivious; by default one that all play, if possible that of the adversary's field.
     marks: the maximal number of marks. settings: confidence and seed, as in `GamePlan`.
@@ -195,18 +194,15 @@ def plan_online_race(
     check_value("rounds", rounds, whole, at_least(1))
     check_labels([label for label, _, _ in players])
     name = _choose_protocol(players, protocol)
-    pairs = []
-    for _, learner, adversary in players:
+    referee = REFEREES[name](T=rounds)  # type: ignore[call-arg] # as all of PROTOCOLS do
+    entrants = []
+    for label, learner, adversary in players:
         learner = set_fields(learner, rounds=rounds)
         adversary = set_fields(adversary, rounds=rounds, learner=learner, protocol=name)
-        pairs.append((learner, adversary))
-    realizable = not agnostic and all(adversary.realizable for _, adversary in pairs)
-    entrants = []
-    for (label, _, _), (learner, adversary) in zip(players, pairs, strict=True):
-        referee = REFEREES[name](T=rounds)  # type: ignore[call-arg] # as all of PROTOCOLS do
-        if realizable:
-            referee = Realizable(referee, concepts_of(learner))  # type: ignore[arg-type]
         entrants.append(Entrant(label=label, learner=learner, adversary=adversary, referee=referee))
+    realizable = not agnostic and all(entrant.adversary.realizable for entrant in entrants)
+    if realizable:
+        entrants = [attrs.evolve(e, referee=Realizable(referee, e.concepts)) for e in entrants]  # type: ignore[arg-type]
     return OnlineRace(
         entrants=tuple(entrants),
         rounds=rounds,

@@ -23,9 +23,8 @@ class BoundTest:
     """A bound from a learner's theorem, and its test on the games.
 
     inapplicable: why the bound does not cover these games, so that it is not tested; empty if it does.
-    exceeding: the number of games above the bound. allowed: the largest such number at which the bound is not
-    refuted; None for a bound on the expectation, for which mean_lower is a lower confidence limit on the
-    expectation. broken: a bound on every game does not hold in some game, or the test refutes the bound.
+    exceeding: the number of games above it. allowed: the largest such number that does not refute it; None
+    for a bound on the expectation, of which mean_lower is a lower confidence limit. broken: it is refuted.
     """
 
     bound: Bound

@@ -41,9 +41,7 @@ def resolve_claim(
 ) -> tuple[float, float]:
     """ε in nats and δ of the claim to test: the given values, and the learner's own where none is given.
 
-    claims, purpose, option: parts of the message if no ε is given and the learner claims nothing.
-
-    Raises: InvalidArgument in that case.
+    Raises: InvalidArgument, with the texts claims, purpose and option, if there is no ε.
     """
     own = read_claim(learner)
     if epsilon is None and own.empty:

@@ -41,11 +41,7 @@ _REGION = ("region of (ε, δ)", f"{_FIXED}; the same band, read at the claim's 
 
 
 def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> None:
-    """Refuse, before any game is played, an HTML report on `ledger` that could not be written to `path`.
-
-    Raises: InvalidArgument if a package is missing, or the path is a directory, lies in none, or is the
-    ledger's.
-    """
+    """Refuse, before any game is played, an HTML report on `ledger`; raises as `check_output_file` does."""
     check_output_file("HTML report", path, packages=("jinja2", "matplotlib"), ledger=ledger)
 
 

@@ -27,8 +27,7 @@ _MIN_ROWS = 2**15  # rows of a Parquet file that are written at once
 def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> None:
     """Check, before any work is done, that a table of `ledger` can be written to `path`.
 
-    Raises: InvalidArgument if the suffix is unknown, a package is missing, or the path is a directory, is in
-    no directory, or is that of the ledger.
+    Raises: InvalidArgument if the suffix is unknown, or as `check_output_file` does.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
@@ -49,11 +48,10 @@ def export_blocks(
 
     The columns are `block`, `count`, then `score_0` and `score_1` of the games in world 0 and in world 1. If
     the distinguisher is learned, the features of the two views replace the scores, each with the world as its
-    suffix (-2 if a view lacks the feature). Numbers read back from CSV are equal bit for bit.
+    suffix (-2 if a view lacks the feature). The file appears complete or not at all.
 
-    watch: called after every block. The file appears complete or not at all.
-    Raises: InvalidArgument if the ledger cannot be read or contains no audit or no games, or if the file
-    cannot be written.
+    watch: called after every block.
+    Raises: InvalidArgument if the ledger cannot be read or has no audit or games, or as `check_table` does.
     """
     check_table(path, ledger)
     with Ledger.read(ledger) as source:

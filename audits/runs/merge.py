@@ -31,11 +31,7 @@ class MergeSource:
 
 @attrs.frozen(kw_only=True)
 class MergeResult:
-    """The result of a merge.
-
-    into: the ledger with all blocks. sources: the other ledgers, in order. blocks, games: in `into` now,
-    games in each world. games_planned: when the run is finished, or at most.
-    """
+    """The result of a merge. blocks, games (in each world): of `into`. games_planned: as in `RunStatus`."""
 
     derived: ClassVar = ("finished",)
 

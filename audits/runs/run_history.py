@@ -23,7 +23,7 @@ MAX_POINTS = 400  # of a curve; more cannot be told apart on a page
 class RunHistory:
     """The verdict of a run and how it was reached.
 
-    plan: as the ledger stores it. verdict: with a duration of 0 seconds. ceilings: as `ceilings` returns them.
+    plan: as the ledger stores it. verdict: with a duration of 0 seconds. ceilings: as of `ceilings`.
     Shapes, all (B + 1,), before the first and after each of B blocks: games, in each world; epsilon_lower,
     log_wealth, log_evidence, in nats, as in `Betting`. threshold: the log_evidence that refutes the claim.
     """

@@ -20,15 +20,14 @@ from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
 from audits.search.evidence import (
     DECLINED,
-    Halves,
     SearchTarget,
     confirming_seed,
     exploring_seed,
     play_halves,
     weigh_halves,
 )
-from audits.search.exploration import Exploration, explore, referee_for
-from audits.search.score import Score, simple_scores
+from audits.search.exploration import Exploration, HypothesisRun, referee_for
+from audits.search.score import simple_scores
 from audits.search.script import Script
 from audits.search.script_strategies import adversaries, choose_protocol
 
@@ -119,7 +118,7 @@ def search(
         claim=claim,
         error=error,
         examples=examples,
-        pairs=SearchTarget.default_pairs(claim.epsilon) if pairs is None else pairs,
+        pairs=_default_pairs(claim.epsilon) if pairs is None else pairs,
         confirm_games=_default_games(claim.epsilon, error) if confirm_games is None else confirm_games,
         seed=seed,
     )
@@ -184,8 +183,6 @@ class _SearchPlan:
     def _progress(self, examples: int, best: float) -> SearchProgress:
         return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
 
-    # --- exploring --------------------------------------------------------------------------------
-
     def _explore_runs(
         self, workers: Workers, watch: Callable[[SearchProgress], None] | None
     ) -> Generator[Exploration, None, None]:
@@ -216,7 +213,7 @@ class _SearchPlan:
         """One exploration. task: its number, and its number of examples."""
         number, examples = task
         target = self._make_target(self.pairs, "run", number)
-        return explore(target, self.protocol, examples=examples, watch=watch)
+        return HypothesisRun(target, self.protocol, watch).run(examples)
 
     def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
         seed = exploring_seed(self.seed, *purpose)
@@ -228,8 +225,6 @@ class _SearchPlan:
         if watch is None:
             return None
         return lambda now, best_now: watch(self._progress(before + now, max(best, best_now)))
-
-    # --- confirming -------------------------------------------------------------------------------
 
     def _choose_score(self, exploration: Exploration) -> tuple[Script, bool]:
         """The adversary, with a simple score if one is nearly as good; whether failures are in the view."""
@@ -245,7 +240,8 @@ class _SearchPlan:
         largest = max([weigh_halves(halves, self.claim).nats, *single])
         for score, nats in zip(scores, single, strict=True):
             if nats >= _READABLE * largest > 0:
-                sign = _choose_sign(score, halves)
+                sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
+                sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
                 return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults
         return script, faults
 
@@ -288,10 +284,9 @@ class _SearchPlan:
         )
 
 
-def _choose_sign(score: Score, halves: Halves) -> int:
-    """1 if the score tends to be larger in world 1, otherwise −1."""
-    world_0, world_1 = (sum(half.counts @ score.column(half)[half.which] for half in halves)).tolist()
-    return -1 if world_1 < world_0 else 1
+def _default_pairs(epsilon: float) -> int:
+    """Enough to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
+    return min(max(256, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
 
 
 def _default_games(epsilon: float, error: float) -> int:

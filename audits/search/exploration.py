@@ -47,24 +47,6 @@ class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit dep
     """The limit on shrinking is reached."""
 
 
-def explore(
-    target: SearchTarget,
-    protocol: str,
-    *,
-    examples: int,
-    watch: Callable[[int, float], None] | None = None,
-) -> Exploration:
-    """Draw at most `examples` adversaries, and shrink the first that passes.
-
-    The result depends on the arguments only.
-
-    watch: called after every adversary with their number and the best evidence in nats.
-
-    Raises: whatever a referee raises in a game, except for games that the learner declines.
-    """
-    return _HypothesisRun(target, protocol, watch).run(examples)
-
-
 def referee_for(script: Script) -> Referee:
     """The referee for the games of a script."""
     if script.protocol == "SpecialRound":
@@ -73,10 +55,15 @@ def referee_for(script: Script) -> Referee:
 
 
 @attrs.define(eq=False)
-class _HypothesisRun:
+class HypothesisRun:
+    """Draws adversaries for a protocol against a target, and shrinks the first that passes.
+
+    watch: called after every adversary with their number and the best evidence in nats.
+    """
+
     _target: SearchTarget
     _protocol: str
-    _watch: Callable[[int, float], None] | None
+    _watch: Callable[[int, float], None] | None = None
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
     _smallest: Script | None = None
     _shrinks: int = 0
@@ -84,6 +71,10 @@ class _HypothesisRun:
     _best: float = 0.0
 
     def run(self, examples: int) -> Exploration:
+        """Draw at most `examples` adversaries. The result depends on the arguments only.
+
+        Raises: whatever a referee raises in a game, except for games that the learner declines.
+        """
         interrupted = False
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}

@@ -71,11 +71,7 @@ def points_of(learner: Learner) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=64)
 def counts_of(learner: Learner, limit: int) -> tuple[int, ...]:
-    """Numbers of repetitions up to `limit`: 1 to 20, and the learner's integer settings with their
-    neighbours.
-
-    A learner's behaviour often changes at its own constants.
-    """
+    """Numbers of repetitions up to `limit`: 1 to 20, and those near the learner's integer settings."""
     settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
     integers = [value for value in settings if isinstance(value, int) and not isinstance(value, bool)]
     near = {value + step for value in integers for step in (-1, 0, 1)}
@@ -96,11 +92,7 @@ def _parts(learner: Learner) -> st.SearchStrategy[tuple[list[tuple[Point, tuple[
 
 @st.composite
 def samples(draw: st.DrawFn, learner: Learner) -> Sample:
-    """Samples of the size that the learner needs, or of a small size if it takes any.
-
-    A sample has up to three points, each with either label or with both equally often, in given proportions
-    or as a single example.
-    """
+    """Samples of the size that the learner needs, or any, of up to three points with one label or both."""
     parts, size = draw(_parts(learner))
     runs = [(point, label, share) for point, labels, share in parts for label in labels]
     counts = _divide([share for _, _, share in runs], size)

@@ -35,13 +35,7 @@ _INDENT = " " * 8
 
 
 def adversary_source(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
-    """The adversary that a search found, as a Python file.
-
-    learner: the learner with its settings as on the command line, e.g. `everlasting-v1 --set halts=4`;
-        default: its name. file: the name that the file will have.
-
-    Raises: InvalidArgument if the search found nothing.
-    """
+    """The adversary that a search found, as a Python file; arguments and errors as `replay_command`."""
     if result.adversary is None:
         raise InvalidArgument("the search found no adversary, so there is no source code")
     return format_script(result.adversary, about=_docstring(result, learner or result.learner.name, file))
@@ -50,6 +44,7 @@ def adversary_source(result: SearchResult, *, learner: str | None = None, file: 
 def replay_command(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
     """The command that repeats the confirmation of a search, game for game.
 
+    learner: with its settings as on the command line; default: its name. file: that of the adversary.
     Raises: InvalidArgument if the search found nothing.
     """
     if result.plan is None:
@@ -121,9 +116,6 @@ def _imported_names(script: Script) -> list[str]:
         return ["Adversary", "Example", "Moves", "Ready", "setting"]
     queries, points = ["Query"] * bool(script.steps), ["Unlabelled"] * bool(script.handed)
     return ["Adversary", "Moves", *queries, "Sample", "Train", *points]
-
-
-# --- the game ---------------------------------------------------------------------------------------------
 
 
 def _body(script: Script) -> Iterator[str]:

@@ -1,9 +1,8 @@
 """All estimators side by side, updated with the same blocks and read after the same number of games.
 
-Each row is right with the stated confidence by itself; those of the band are right together with its region
-and its trade-off curve. Quoting the largest of several rows amounts to several tests, so choose the row to
-quote before the games. `Betting` may be inspected after every block. Everything else holds at the number of
-games fixed beforehand, also in a run that might have stopped early but did not.
+Each row is right with the stated confidence by itself, those of the band together with its region and curve:
+choose the row to quote before the games. `Betting` may be inspected after every block. All else holds at the
+number of games fixed beforehand, also in a run that might have stopped early but did not.
 """
 
 from __future__ import annotations

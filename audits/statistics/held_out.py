@@ -21,8 +21,7 @@ from audits.statistics.threshold_events import EVERYTHING, Event
 class HeldOutBound:
     """A bound, and the counts that it rests on.
 
-    epsilon_lower: in nats, at least 0.
-    event: the event that was counted. world: the world where it should occur more often.
+    epsilon_lower: in nats, at least 0. event: that was counted. world: where it should occur more often.
     pairs: the number of held-out pairs. hits: held-out games in the event, in world 0 and in world 1.
     p_lower: the lower limit in `world`. q_upper: the upper limit in the other world.
     """
@@ -39,8 +38,7 @@ class HeldOutBound:
 class HeldOutEstimator:
     """A lower confidence bound on ε from blocks of score pairs, at a number of games fixed beforehand.
 
-    delta: δ of the claim, a probability.
-    confidence: the probability, at least, that the bound does not exceed the true ε.
+    delta: δ of the claim. confidence: the probability, at least, that the bound does not exceed the true ε.
     choose_pairs: the event is chosen on the first blocks that hold at least so many pairs together, but not
         on all blocks if there is more than one.
     held_out_pairs: the expected number of pairs that follow; default: as many as chose the event. A wrong

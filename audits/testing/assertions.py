@@ -19,6 +19,7 @@ from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.search import Script, referee_for, search, share_of_error
 from audits.testing.budget import (
+    BUDGETS,
     Budget,
     check_power,
     compute_ceiling,
@@ -115,7 +116,7 @@ class _PrivacyTest:
     protocol: str | Referee | None = None
     error: float = ERROR
     games: int | None = attrs.field(default=None, validator=attrs.validators.optional([whole, at_least(1)]))
-    budget: Budget = attrs.field(default="usual", converter=get_budget)
+    budget: Budget = attrs.field(default=BUDGETS["usual"], converter=get_budget)
     distinguisher: str | None = None
     seed: int = 0
     allow_underpowered: bool = False
