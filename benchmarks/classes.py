@@ -89,7 +89,7 @@ def measure_label_boost(concepts: ConceptClass) -> float:
     return rate(boost)
 
 
-def boosted_text(concepts: ConceptClass) -> str:
+def format_label_boost(concepts: ConceptClass) -> str:
     try:
         return f"{measure_label_boost(concepts):,.1f}"
     except Unsupported:  # too many labellings
@@ -101,7 +101,7 @@ def main() -> None:
     for name in NAMES:
         concepts = parse_concept_class(name)
         trained = [f"{teachers(concepts, chunk, noise):,.0f}" for chunk in CHUNKS for noise in NOISE]
-        rows.append((name, f"{concepts.vc_dimension}", *trained, boosted_text(concepts)))
+        rows.append((name, f"{concepts.vc_dimension}", *trained, format_label_boost(concepts)))
     headers = [f"{chunk}{', noisy' if noise else ''}" for chunk in CHUNKS for noise in NOISE]
     print(f"Teachers a second by the size of their chunks; games of LabelBoost a second, of {POINTS} points")
     right = ("left", *["right"] * (len(headers) + 2))

@@ -18,6 +18,10 @@ from typing import Any, NoReturn
 
 import click
 
+# `--jobs` spreads the work over processes. BLAS threads that wait beside them cost 0.2 s of CPU at the start,
+# and a product of matrices may round otherwise with several of them than with one.
+os.environ.setdefault("OPENBLAS_NUM_THREADS", "1")
+
 # By name: the module, the command in it, and its line in `arena --help`.
 _COMMANDS = {
     "list": ("list", "list_players", "List the learners and adversaries."),

@@ -5,7 +5,16 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players import SAMPLE, Echo, Fragile, GameEcho, GameScripted, LastLabel, Scripted, script
+from support.players.simple_players import (
+    SAMPLE,
+    Echo,
+    Fragile,
+    GameEcho,
+    GameScripted,
+    LastLabel,
+    Scripted,
+    script,
+)
 
 from arena import (
     Adaptive,

@@ -11,16 +11,16 @@ from typing import Any
 
 import attrs
 from mutants import figure1_learners as figure1
-from mutants import halfspaces
-from mutants import online_agnostic as agnostic
-from mutants import online_experts as experts
-from mutants import online_forests as forests
-from mutants import online_learners as online
-from mutants import online_realizable as realizable
 from mutants import release_learners as release
 from mutants import voting_learners as voting
 from mutants.aggregators import AGGREGATORS
 from mutants.lists import LISTS
+from mutants.online import halfspaces
+from mutants.online import online_agnostic as agnostic
+from mutants.online import online_experts as experts
+from mutants.online import online_forests as forests
+from mutants.online import online_learners as online
+from mutants.online import online_realizable as realizable
 
 from arena import REFEREES, Learner, Referee, SpecialRound
 from learners.online.noisy_majority import NoisyMajority

@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support import mechanism_laws as laws
+from support.laws import mechanism_laws as laws
 
 from learners.mechanisms.noise.laplace_noise import laplace
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism

@@ -8,7 +8,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players import LastLabel, LastLabelState
+from support.players.simple_players import LastLabel, LastLabelState
 
 from arena import (
     Adversary,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from mutants.mechanisms import MUTANTS, Mutant
-from support.mechanism_laws import POWER
+from support.laws.mechanism_laws import POWER
 from support.statistical import expect_rejection, statistical
 
 

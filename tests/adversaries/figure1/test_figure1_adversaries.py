@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 import numpy as np
 import pytest
-from support.players import Echo
+from support.players.simple_players import Echo
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.halt_counter import HaltCounter

@@ -70,7 +70,7 @@ class Scriptless:
         self.label = np.array(label, np.int8)
 
 
-def asked(adversary: StaleThresholds, label: list[int]) -> tuple[list[tuple[float, float]], np.ndarray]:
+def play_game(adversary: StaleThresholds, label: list[int]) -> tuple[list[tuple[float, float]], np.ndarray]:
     """The points of both worlds that game 0 is asked when every query is answered so, and the scores."""
     moves = adversary.play(len(label), np.random.default_rng(1))
     found = []
@@ -88,7 +88,7 @@ def asked(adversary: StaleThresholds, label: list[int]) -> tuple[list[tuple[floa
 
 def test_it_asks_the_border_then_challenges_then_probes() -> None:
     """Where 0 is answered at the border: a run of zeros, one challenge, the probes, and then it idles."""
-    points, score = asked(StaleThresholds(run=3, probes=2, patience=6, learner=StaticErm()), [0, 0])
+    points, score = play_game(StaleThresholds(run=3, probes=2, patience=6, learner=StaticErm()), [0, 0])
     ground = _choose_points(StaticErm(), None, 0.65)
     border, clear = (ground.border,) * 2, (ground.clear,) * 2
     assert points == [border] * 3 + [(ground.clear, ground.split)] + [border] * 2 + [clear] * 3
@@ -96,7 +96,9 @@ def test_it_asks_the_border_then_challenges_then_probes() -> None:
 
 
 def test_it_gives_up_when_its_budget_of_ones_is_spent() -> None:
-    points, score = asked(StaleThresholds(run=3, patience=6, probes=2, budget=2, learner=StaticErm()), [1])
+    points, score = play_game(
+        StaleThresholds(run=3, patience=6, probes=2, budget=2, learner=StaticErm()), [1]
+    )
     ground = _choose_points(StaticErm(), None, 0.65)
     assert points == [(ground.border,) * 2] * 2 + [(ground.clear,) * 2] * 7
     assert score.tolist() == [0]

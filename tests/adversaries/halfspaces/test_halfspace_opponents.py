@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from support.halfspace_players import PlainWinnow, WinnowState
+from support.players.halfspace_players import PlainWinnow, WinnowState
 from support.statistical import check_mean, expect_rejection, statistical
 
 from adversaries.halfspaces.base import balance_points
@@ -51,7 +51,7 @@ def slowly(masses: list[float], negative: float) -> list[float]:
 
 
 @st.composite
-def shown(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
+def hypotheses(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     games, d = draw(st.integers(1, 5)), draw(st.integers(1, 12))
     rng = np.random.default_rng(draw(st.integers(0, 2**32)))
     weights = rng.integers(0, 4, (games, d)) + rng.random((games, d)) * draw(st.sampled_from([0, 1]))
@@ -60,7 +60,7 @@ def shown(draw: st.DrawFn) -> tuple[np.ndarray, ...]:
     return weights / weights.sum(axis=1, keepdims=True), z, rng.random((games, d)) < 0.7, before
 
 
-@given(shown(), st.floats(-0.5, 0.5))
+@given(hypotheses(), st.floats(-0.5, 0.5))
 def test_balanced_points_are_those_of_a_plain_routine(table: tuple[np.ndarray, ...], aim: float) -> None:
     weights, z, free, before = table
     found = balance_points(weights, z, free, before, aim)
@@ -76,7 +76,7 @@ def test_balanced_points_are_those_of_a_plain_routine(table: tuple[np.ndarray, .
         np.testing.assert_allclose(found[g][clear], wanted[clear], atol=1e-6)
 
 
-@given(shown(), st.floats(-0.5, 0.5))
+@given(hypotheses(), st.floats(-0.5, 0.5))
 def test_balanced_points_meet_the_aim_if_any_do(table: tuple[np.ndarray, ...], aim: float) -> None:
     weights, z, free, before = table
     found = balance_points(weights, z, free, before, aim)
@@ -87,7 +87,7 @@ def test_balanced_points_meet_the_aim_if_any_do(table: tuple[np.ndarray, ...], a
     np.testing.assert_allclose(np.vecdot(weights, found), np.clip(aim, fixed - most, fixed + most), atol=1e-9)
 
 
-@given(shown(), st.floats(0.01, 3.0))
+@given(hypotheses(), st.floats(0.01, 3.0))
 def test_they_contradict_the_updated_weights_too(table: tuple[np.ndarray, ...], rate: float) -> None:
     """As long as coordinates with before > 0 can make up for those that are not free."""
     weights, _, free, before = table

@@ -8,7 +8,7 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.halfspace_players import PlainWinnow
+from support.players.halfspace_players import PlainWinnow
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.halfspaces.base import HalfspaceStream, draw_biased_bits, draw_fair_bits, draw_subsets
@@ -35,11 +35,11 @@ STREAMS: list[HalfspaceStream] = [
 CLASSES = [Halfspaces(8, 0.2), Halfspaces(30, 0.05), Halfspaces(4, 1 / 3)]
 
 
-def fitted(stream: HalfspaceStream, halfspaces: Halfspaces, **changes: Any) -> Any:
+def fit_to(stream: HalfspaceStream, halfspaces: Halfspaces, **changes: Any) -> Any:
     return attrs.evolve(stream, learner=PlainWinnow(halfspaces), **changes)
 
 
-def drawn(stream: HalfspaceStream, games: int, seed: int = 5) -> list[Example]:
+def draw_examples(stream: HalfspaceStream, games: int, seed: int = 5) -> list[Example]:
     """The examples to which it commits."""
     move: Any = next(stream.play(games, np.random.default_rng(seed)))
     return list(move.examples)
@@ -57,7 +57,7 @@ def test_streams_conform_and_are_realizable_by_the_learners_class(
 ) -> None:
     learner = PlainWinnow(halfspaces)
     for protocol, referee in (("Oblivious", Oblivious(30)), ("Adaptive", Adaptive(30))):
-        own = fitted(stream, halfspaces, protocol=protocol)
+        own = fit_to(stream, halfspaces, protocol=protocol)
         check_adversary(own, learner, Realizable(referee, halfspaces))
 
 
@@ -66,7 +66,7 @@ def test_streams_conform_and_are_realizable_by_the_learners_class(
 def test_targets_reach_the_margin_with_small_integers(
     stream: HalfspaceStream, halfspaces: Halfspaces
 ) -> None:
-    examples = drawn(fitted(stream, halfspaces), 20)
+    examples = draw_examples(fit_to(stream, halfspaces), 20)
     assert len(examples) == 30
     target = examples[0].target
     assert all(e.target is target for e in examples)
@@ -80,11 +80,11 @@ def test_targets_reach_the_margin_with_small_integers(
 
 @pytest.mark.parametrize("stream", [s for s in STREAMS if not isinstance(s, ShrinkingMargin)], ids=str)
 def test_the_protocol_changes_nothing_in_the_examples(stream: HalfspaceStream) -> None:
-    own = fitted(stream, CLASSES[0])
+    own = fit_to(stream, CLASSES[0])
     learner, x = PlainWinnow(CLASSES[0]), []
     for protocol, referee in (("Oblivious", Oblivious(30)), ("Adaptive", Adaptive(30))):
         played = play(
-            learner, fitted(own, CLASSES[0], protocol=protocol), referee, games=6, seed=1, record=True
+            learner, fit_to(own, CLASSES[0], protocol=protocol), referee, games=6, seed=1, record=True
         )
         assert played.transcript is not None
         entries: Any = played.transcript.entries
@@ -94,7 +94,7 @@ def test_the_protocol_changes_nothing_in_the_examples(stream: HalfspaceStream) -
 
 @pytest.mark.parametrize("stream", STREAMS, ids=str)
 def test_every_game_has_a_target_of_its_own(stream: HalfspaceStream) -> None:
-    target = drawn(fitted(stream, CLASSES[1]), 50)[0].target
+    target = draw_examples(fit_to(stream, CLASSES[1]), 50)[0].target
     assert len({tuple(row) for row in target}) > 10
 
 
@@ -104,13 +104,13 @@ def test_learners_of_other_classes_are_refused() -> None:
         match=r"^sparse-disjunction plays halfspaces with margin, not Thresholds\(16 points from 0 to 15\)\. "
         r"Choose a learner of halfspaces, or set concepts, as in halfspaces:64,0\.2\.$",
     ):
-        drawn(SparseDisjunction(learner=Soa()), 1)
+        draw_examples(SparseDisjunction(learner=Soa()), 1)
     with pytest.raises(InvalidArgument, match=r"^soa receives points of shape \(\), got Halfspaces"):
-        drawn(SparseDisjunction(learner=Soa(), concepts=CLASSES[0]), 1)
+        draw_examples(SparseDisjunction(learner=Soa(), concepts=CLASSES[0]), 1)
     assert SparseDisjunction().halfspaces == Halfspaces(64, 0.2)
     assert SparseDisjunction(concepts=CLASSES[1], learner=None).halfspaces == CLASSES[1]
     with pytest.raises(Unsupported, match="plays halfspaces"):
-        drawn(HiddenCoordinate(concepts=Thresholds(range(3))), 1)
+        draw_examples(HiddenCoordinate(concepts=Thresholds(range(3))), 1)
 
 
 # --- coins -------------------------------------------------------------------------------------------------
@@ -162,7 +162,7 @@ def relevant_of(target: np.ndarray) -> list[np.ndarray]:
 
 @pytest.mark.parametrize("points", ["even", "uniform", "decoys"])
 def test_labels_are_those_of_the_disjunction(points: str) -> None:
-    examples = drawn(SparseDisjunction(rounds=40, points=points, concepts=Halfspaces(12, 1 / 7)), 30)
+    examples = draw_examples(SparseDisjunction(rounds=40, points=points, concepts=Halfspaces(12, 1 / 7)), 30)
     x, y = arrays(examples)
     assert (x[:, :, -1] == -1).all()
     assert np.isin(x[:, :, :-1], (0, 1)).all()
@@ -180,7 +180,7 @@ def test_points_follow_the_setting() -> None:
     one = 1 - 0.5**0.5
     laws = {"even": (0.5, one), "uniform": (0.75, 0.5), "decoys": (0.5, 0.5)}
     for points, (labels, bits) in laws.items():
-        (example,) = drawn(SparseDisjunction(rounds=1, points=points, concepts=some), games)
+        (example,) = draw_examples(SparseDisjunction(rounds=1, points=points, concepts=some), games)
         told = example.y == 1
         idle = np.take_along_axis(example.x, example.target.argmin(axis=1)[:, None], axis=1)[:, 0] == 1
         for found, chance in ((told, labels), (idle, bits)):
@@ -196,7 +196,7 @@ def test_decoys_stay_on_a_side_for_a_stretch() -> None:
     label, with chance 3/4² + 1/4², and two of different ones with chance 1/2."""
     games = 300_000
     stream = SparseDisjunction(rounds=4, points="decoys", stretch=2, concepts=Halfspaces(3, 1 / 3))
-    examples = drawn(stream, games)
+    examples = draw_examples(stream, games)
     idle = examples[0].target.argmin(axis=1)[:, None]
     side = [np.take_along_axis(e.x, idle, axis=1)[:, 0] == e.y for e in examples]
     for a, b, chance in ((0, 1, 0.625), (1, 2, 0.5)):
@@ -239,14 +239,14 @@ def test_the_margin_decides_how_many_variables_are_relevant() -> None:
 )
 def test_disjunctions_that_do_not_fit(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        drawn(SparseDisjunction(**settings), 1)
+        draw_examples(SparseDisjunction(**settings), 1)
     assert str(caught.value) == message
 
 
 # --- short-lists ------------------------------------------------------------------------------------------
 
 
-def said(target: np.ndarray, x: np.ndarray) -> int:
+def answer_of_list(target: np.ndarray, x: np.ndarray) -> int:
     """What the list says, read from its weights: terms in the order of their weight; of two that weigh the
     same, that with the default's label comes first."""
     half = len(target) // 2
@@ -261,13 +261,13 @@ def test_labels_are_those_of_the_list(points: str) -> None:
     """Of lists whose terms weigh 10, 6, 4, 2, 2 before the default."""
     stream = ShortLists(rounds=50, points=points, length=5, alternations=5, concepts=Halfspaces(20, 0.04))
     assert stream.labels == (1, 0, 1, 0, 1)
-    examples = drawn(stream, 20)
+    examples = draw_examples(stream, 20)
     x, _ = arrays(examples)
     np.testing.assert_array_equal(x[:, :, :10], -x[:, :, 10:])
     assert (x[:, :, 9] == -1).all()
     assert np.isin(x[:, :, :9], (0, 1)).all()
     for e in examples:
-        found = [said(own, point) for own, point in zip(e.target, e.x, strict=True)]
+        found = [answer_of_list(own, point) for own, point in zip(e.target, e.x, strict=True)]
         np.testing.assert_array_equal(found, e.y)
 
 
@@ -276,7 +276,7 @@ def test_every_term_and_the_default_fire_as_often_and_defaults_are_coins() -> No
     """A list of one term: label 1 by the term or by the default, with chance 1/2 each."""
     games = 300_000
     stream = ShortLists(rounds=1, length=1, alternations=1, concepts=Halfspaces(6, 1 / 3))
-    (example,) = drawn(stream, games)
+    (example,) = draw_examples(stream, games)
     default_1 = example.target[:, 5] > 0
     term = np.maximum(example.target[:, :2], example.target[:, 3:5]).argmax(axis=1)
     fires = np.take_along_axis(example.x, term[:, None], axis=1)
@@ -287,7 +287,7 @@ def test_every_term_and_the_default_fire_as_often_and_defaults_are_coins() -> No
         check_counts(cells, [0.24, 0.26, 0.25, 0.25], rate=1e-7, effect=0.01, power=1 - 1e-7)
 
     long = ShortLists(rounds=1, length=4, alternations=2, concepts=Halfspaces(12, 0.05))
-    (example,) = drawn(long, games)
+    (example,) = draw_examples(long, games)
     ones = np.count_nonzero(example.y)
     # Of five that decide two say 0 and the default is one of three that say its label; defaults are fair.
     check_counts([games - ones, ones], [0.5, 0.5], rate=1e-7, effect=0.01, power=1 - 1e-7)
@@ -345,7 +345,7 @@ def test_the_margin_decides_how_long_a_list_is(
 )
 def test_lists_that_do_not_fit(settings: dict[str, Any], message: str) -> None:
     with pytest.raises(InvalidArgument) as caught:
-        drawn(ShortLists(**settings), 1)
+        draw_examples(ShortLists(**settings), 1)
     assert str(caught.value) == message
 
 
@@ -354,7 +354,7 @@ def test_lists_that_do_not_fit(settings: dict[str, Any], message: str) -> None:
 
 def test_margins_shrink_from_1_to_that_of_the_class() -> None:
     stream = ShrinkingMargin(rounds=30, concepts=Halfspaces(16, 0.2))
-    examples = drawn(stream, 40)
+    examples = draw_examples(stream, 40)
     margins = [np.vecdot(examples[0].target, e.x) * np.where(e.y, 1, -1) for e in examples]
     for t, margin in enumerate(margins):
         assert margin == pytest.approx(np.full(40, 1 - 0.4 * (t // 10)))
@@ -367,7 +367,7 @@ def test_what_speaks_against_the_label_is_random() -> None:
     """In the last stretch of k = 3 one relevant coordinate is against, each as often; labels are coins."""
     games = 300_000
     stream = ShrinkingMargin(rounds=2, concepts=Halfspaces(4, 1 / 3))
-    example = drawn(stream, games)[1]
+    example = draw_examples(stream, games)[1]
     z = example.x * np.where(example.y == 1, 1, -1)[:, None]
     against = np.flatnonzero((z * (example.target > 0)).ravel() == -1) % 4
     check_counts(np.bincount(against, minlength=4), np.full(4, 0.25), rate=1e-7, effect=0.01, power=1 - 1e-7)
@@ -381,7 +381,7 @@ def test_what_speaks_against_the_label_is_random() -> None:
 @pytest.mark.parametrize("background", ["one", "all"])
 def test_the_hidden_point_comes_late_and_stays(background: str) -> None:
     stream = HiddenCoordinate(rounds=40, background=background, decoys=0.5, concepts=Halfspaces(6, 1.0))
-    examples = drawn(stream, 300)
+    examples = draw_examples(stream, 300)
     x, y = arrays(examples)
     assert (x.sum(axis=2) == 2 - 6).all()
     points, hidden = x.argmax(axis=2), examples[0].target.argmax(axis=1)
@@ -397,7 +397,7 @@ def test_a_point_cannot_hide_alone() -> None:
     with pytest.raises(
         InvalidArgument, match=r"^a point can hide only in 2 or more dimensions, got Halfspaces"
     ):
-        drawn(HiddenCoordinate(concepts=Halfspaces(1, 1.0)), 1)
+        draw_examples(HiddenCoordinate(concepts=Halfspaces(1, 1.0)), 1)
 
 
 # --- before Winnow ------------------------------------------------------------------------------------------
@@ -417,7 +417,7 @@ def test_a_point_cannot_hide_alone() -> None:
 def test_winnow_errs_on_them_and_stays_within_its_bound(stream: HalfspaceStream, least: int) -> None:
     """The mean of 50 games. It lies some way above what is asked for, and its bound far above that."""
     halfspaces = Halfspaces(64, 0.2)
-    own = fitted(stream, halfspaces, rounds=600)
+    own = fit_to(stream, halfspaces, rounds=600)
     learner = PlainWinnow(halfspaces)
     played = play(learner, own, Realizable(Oblivious(600), halfspaces), games=50, seed=1)
     assert played.mistakes is not None

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.online_opponents import Forest, Guesser, Lazy
+from support.players.online_opponents import Forest, Guesser, Lazy
 
 from adversaries.online.adaptive import AdaptiveConsistent
 from adversaries.online.base import NUMBER, ValuedVersionSpaces
@@ -173,7 +173,7 @@ class PlainForest:
         self.nodes = [(tree, self.width + leaf) for tree in range(trees) for leaf in range(self.width)]
         self.state = dict.fromkeys(self.nodes, START)
 
-    def said(self, state: int) -> list[bool]:
+    def labels_of(self, state: int) -> list[bool]:
         columns = range(len(self.automaton.concept_class.domain or ()))
         return [bool(self.automaton.labels(np.array(state), np.array(x))) for x in columns]
 
@@ -184,7 +184,7 @@ class PlainForest:
         while self.state[node] != before and self.collides(node):
             tree, place = node
             pair = [self.state[node], self.state[tree, place ^ 1]]
-            said = [self.said(state) for state in pair]
+            said = [self.labels_of(state) for state in pair]
             x = next(x for x, (a, b) in enumerate(zip(*said, strict=True)) if a != b)
             wrong = pair[0] if said[0][x] != bool(coins & 1) else pair[1]
             coins >>= 1
@@ -198,7 +198,7 @@ class PlainForest:
 
     def collides(self, node: tuple[int, int]) -> bool:
         pair = [self.state[node], self.state.get((node[0], node[1] ^ 1), self.automaton.dead)]
-        return self.automaton.dead not in pair and self.said(pair[0]) != self.said(pair[1])
+        return self.automaton.dead not in pair and self.labels_of(pair[0]) != self.labels_of(pair[1])
 
 
 @pytest.mark.parametrize("concepts", [Thresholds(range(8)), Intervals(range(5)), Points(range(4))], ids=str)
@@ -217,7 +217,7 @@ def test_forests_are_those_of_plain_lists(concepts: ConceptClass) -> None:
         alive = [[s for s in forest.state.values() if s != soa(concepts).dead] for forest in plain]
         assert forests.alive.tolist() == [len(states) for states in alive]
         for game, states in enumerate(alive):
-            ones = np.sum([plain[game].said(s) for s in states], axis=0) if states else 0
+            ones = np.sum([plain[game].labels_of(s) for s in states], axis=0) if states else 0
             assert (forests.ones[game] == ones).all()
 
 

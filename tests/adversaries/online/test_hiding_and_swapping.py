@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.online_opponents import Opponent
-from support.players import LastLabel
+from support.players.online_opponents import Opponent
+from support.players.simple_players import LastLabel
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.common.prepared_sequences import draw_start_rounds
@@ -79,9 +79,9 @@ def test_one_point_comes_up_late_and_stays(background: str, start: str) -> None:
     columns, y = adversary._draw_examples(Points(range(6)), 300, np.random.default_rng(1))
     decoy = ~y.any(axis=1)
     assert 100 < decoy.sum() < 200
-    for own, told in zip(columns[~decoy], y[~decoy], strict=True):
-        first = int(told.argmax())
-        assert (told == (np.arange(40) >= first)).all()
+    for own, labels in zip(columns[~decoy], y[~decoy], strict=True):
+        first = int(labels.argmax())
+        assert (labels == (np.arange(40) >= first)).all()
         assert (own[first:] == own[-1]).all()
         assert own[-1] not in own[:first]
     alone = {tuple(np.unique(own)) for own in columns[decoy]}
@@ -92,10 +92,10 @@ def test_one_point_comes_up_late_and_stays(background: str, start: str) -> None:
 def test_without_privacy_one_mistake_is_enough(concepts: ConceptClass) -> None:
     """The background is SOA's own h_1, so it errs when the hidden point first shows its label."""
     learner = Soa(concepts=concepts)
-    for decoys, forced in ((0.0, 1), (1.0, 0)):
+    for decoys, mistakes in ((0.0, 1), (1.0, 0)):
         adversary = PointFunctions(learner=learner, rounds=30, decoys=decoys)
         played = play(learner, adversary, Oblivious(30), games=50, seed=1)
-        assert (played.mistakes == forced).all()
+        assert (played.mistakes == mistakes).all()
 
 
 @statistical(rate=4e-7)
@@ -138,7 +138,7 @@ def law_of_mistakes(rounds: int, threshold: float) -> np.ndarray:
     return -np.diff(np.concatenate([[1.0, 1.0], wrong * lasts]), append=0.0)[:-1]
 
 
-def forced(rounds: int) -> np.ndarray:
+def count_mistakes(rounds: int) -> np.ndarray:
     """The mistakes of 2,000 games."""
     learner = private(rounds)
     adversary = PointFunctions(learner=learner, rounds=rounds, decoys=0.0)
@@ -160,8 +160,8 @@ def test_mistakes_that_are_forced_on_a_private_learner_grow_with_the_logarithm_o
     would be noticed, and so would mistakes that did not grow."""
     short, long = private(SHORT).mistake_threshold(0), private(LONG).mistake_threshold(0)
     assert long - short == pytest.approx(3 * np.log(10))
-    check_mistakes(forced(SHORT), SHORT, short)
-    mistakes = forced(LONG)
+    check_mistakes(count_mistakes(SHORT), SHORT, short)
+    mistakes = count_mistakes(LONG)
     check_mistakes(mistakes, LONG, long)
     for fewer in (long - 1.5, short):
         with expect_rejection():
@@ -179,7 +179,7 @@ def scores(learner: Learner, adversary: Adversary, rounds: int) -> tuple[set[flo
     return set(played.score[~played.worlds]), set(played.score[played.worlds])
 
 
-def told(learner: Learner, adversary: Adversary, rounds: int) -> list[set[tuple[float, int]]]:
+def list_examples(learner: Learner, adversary: Adversary, rounds: int) -> list[set[tuple[float, int]]]:
     """The examples that the games got, round by round."""
     played = play(learner, adversary, SpecialRound(rounds), games=20, seed=1, record=True)
     assert played.transcript is not None
@@ -188,17 +188,17 @@ def told(learner: Learner, adversary: Adversary, rounds: int) -> list[set[tuple[
 
 
 def test_special_swap_takes_the_middle_of_the_domain() -> None:
-    assert told(Soa(), SpecialSwap(learner=Soa(), rounds=2), 2) == [
+    assert list_examples(Soa(), SpecialSwap(learner=Soa(), rounds=2), 2) == [
         {(8.0, 0), (8.0, 1)},
         {(8.0, 0)},
     ]
     for adversary in (SpecialSwap(rounds=2), SpecialSwap(learner=NoisyMajority(), rounds=2)):
-        assert told(NoisyMajority(), adversary, 2)[1] == {(0.5, 0)}
+        assert list_examples(NoisyMajority(), adversary, 2)[1] == {(0.5, 0)}
 
 
 def test_special_swap_swaps_what_it_is_set_to() -> None:
     adversary = SpecialSwap(rounds=3, special=2, point=1.0, label=1, other_point=4.0, other_label=0)
-    assert told(Soa(), adversary, 3) == [{(1.0, 1)}, {(1.0, 1), (4.0, 0)}, {(1.0, 1)}]
+    assert list_examples(Soa(), adversary, 3) == [{(1.0, 1)}, {(1.0, 1), (4.0, 0)}, {(1.0, 1)}]
 
 
 def test_special_swap_counts_the_hypotheses_that_follow() -> None:
@@ -256,7 +256,7 @@ def test_update_swap_scores_first_changes_or_stays() -> None:
 def test_update_swap_may_use_another_point_in_world_0() -> None:
     learner = Soa()  # which begins with 8 and up as 1
     adversary = UpdateSwap(learner=learner, rounds=3, before=0, other_point=2.0, probes="with")
-    assert told(learner, adversary, 3) == [{(2.0, 0), (8.0, 0)}, {(8.0, 1)}, {(8.0, 1)}]
+    assert list_examples(learner, adversary, 3) == [{(2.0, 0), (8.0, 0)}, {(8.0, 1)}, {(8.0, 1)}]
 
 
 def test_update_swap_needs_no_more_rounds_than_the_game_has() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.online_opponents import Forest, Guesser, Lazy
+from support.players.online_opponents import Forest, Guesser, Lazy
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.online.adaptive import AdaptiveConsistent
@@ -58,7 +58,7 @@ LEARNERS: list[Learner] = [
 ]
 
 
-def met(kind: Any, learner: Learner, **settings: Any) -> tuple[Adversary, Referee]:
+def build_game(kind: Any, learner: Learner, **settings: Any) -> tuple[Adversary, Referee]:
     adversary = kind(learner=learner, rounds=T, **settings)
     if kind in SWAPS:
         return adversary, SpecialRound(T)
@@ -87,9 +87,9 @@ def consistent(concepts: ConceptClass, columns: np.ndarray, y: np.ndarray) -> np
     "kind", [*SEQUENCES, *AGAINST_HYPOTHESES, *SWAPS, Contrarian], ids=lambda kind: kind.name
 )
 def test_every_adversary_conforms_against_every_learner(kind: type[Adversary], learner: Learner) -> None:
-    check_adversary(met(kind, learner)[0], learner, met(kind, learner)[1])
+    check_adversary(build_game(kind, learner)[0], learner, build_game(kind, learner)[1])
     if kind in SEQUENCES:
-        one_by_one, referee = met(kind, learner, protocol="Adaptive")
+        one_by_one, referee = build_game(kind, learner, protocol="Adaptive")
         check_adversary(one_by_one, learner, referee)
 
 
@@ -100,7 +100,7 @@ def test_games_are_realizable_if_the_adversary_declares_it(
     kind: type[Adversary], concepts: ConceptClass, opponent: Any
 ) -> None:
     learner = opponent(concepts=concepts)
-    adversary, referee = met(kind, learner)
+    adversary, referee = build_game(kind, learner)
     played = play(learner, adversary, referee, games=40, seed=3, record=True)
     fits = consistent(concepts, *examples(played, concepts))
     assert adversary.realizable == (kind is not DriftingExamples)
@@ -124,7 +124,7 @@ def test_the_protocol_changes_nothing_in_the_examples(kind: Any) -> None:
     learner = Soa(concepts=Intervals(range(6)))
     seen = []
     for protocol in ("Oblivious", "Adaptive"):
-        adversary, referee = met(kind, learner, protocol=protocol)
+        adversary, referee = build_game(kind, learner, protocol=protocol)
         played = play(learner, adversary, referee, games=10, seed=1, record=True)
         seen.append(examples(played, learner.concepts))
     np.testing.assert_array_equal(seen[0], seen[1])
@@ -170,7 +170,9 @@ def test_classes_that_do_not_fit_are_refused() -> None:
 # --- iid, sorted, drift --------------------------------------------------------------------------------
 
 
-def drawn(adversary: PreparedExamples, concepts: ConceptClass, games: int) -> tuple[np.ndarray, np.ndarray]:
+def draw_examples(
+    adversary: PreparedExamples, concepts: ConceptClass, games: int
+) -> tuple[np.ndarray, np.ndarray]:
     return adversary._draw_examples(concepts, games, np.random.default_rng(5))
 
 
@@ -178,7 +180,7 @@ def drawn(adversary: PreparedExamples, concepts: ConceptClass, games: int) -> tu
 def test_iid_draws_points_targets_and_noise_as_documented() -> None:
     """Points 1, 1/2, 1/3 with skew 1; four thresholds on three points; one label in five is flipped."""
     concepts, games = Thresholds([1, 2, 3]), 400_000
-    columns, y = drawn(IidExamples(rounds=1, skew=1.0), concepts, games)
+    columns, y = draw_examples(IidExamples(rounds=1, skew=1.0), concepts, games)
     # Label 1 at column k is for thresholds 0 to k of four, equally likely.
     counts = np.bincount(2 * columns[:, 0] + y[:, 0], minlength=6)
     point = np.array([6, 3, 2]) / 11
@@ -189,7 +191,7 @@ def test_iid_draws_points_targets_and_noise_as_documented() -> None:
     with expect_rejection():
         check_counts(counts, even, rate=1e-7, effect=0.01, power=1 - 1e-7)
 
-    columns, y = drawn(IidExamples(rounds=2, noise=0.2), Points([0, 1]), games)
+    columns, y = draw_examples(IidExamples(rounds=2, noise=0.2), Points([0, 1]), games)
     odd = np.count_nonzero((columns[:, 0] == columns[:, 1]) ^ (y[:, 0] == y[:, 1]))
     # Two labels of one target disagree with it together or not at all with chance 0.8² + 0.2².
     check_counts([odd, games - odd], [0.32, 0.68], rate=1e-7, effect=0.01, power=1 - 1e-7)
@@ -197,9 +199,9 @@ def test_iid_draws_points_targets_and_noise_as_documented() -> None:
 
 def test_sorted_sorts() -> None:
     concepts = Thresholds(range(7))
-    up, labels = drawn(SortedExamples(rounds=9), concepts, 50)
-    down, _ = drawn(SortedExamples(rounds=9, order="decreasing"), concepts, 50)
-    inward, _ = drawn(SortedExamples(rounds=9, order="inward"), concepts, 50)
+    up, labels = draw_examples(SortedExamples(rounds=9), concepts, 50)
+    down, _ = draw_examples(SortedExamples(rounds=9, order="decreasing"), concepts, 50)
+    inward, _ = draw_examples(SortedExamples(rounds=9, order="inward"), concepts, 50)
     assert (np.diff(up, axis=1) >= 0).all()
     assert (np.diff(labels.astype(int), axis=1) >= 0).all()
     np.testing.assert_array_equal(down, up[:, ::-1])
@@ -208,7 +210,7 @@ def test_sorted_sorts() -> None:
 
 def test_drift_changes_its_target_every_so_often() -> None:
     concepts = Intervals(range(5))
-    columns, y = drawn(DriftingExamples(rounds=30, every=10), concepts, 100)
+    columns, y = draw_examples(DriftingExamples(rounds=30, every=10), concepts, 100)
     for start in (0, 10, 20):
         stretch = slice(start, start + 10)
         assert consistent(concepts, columns[:, stretch], y[:, stretch]).all()
@@ -216,7 +218,7 @@ def test_drift_changes_its_target_every_so_often() -> None:
 
 
 def test_every_game_has_a_target_of_its_own() -> None:
-    columns, y = drawn(IidExamples(rounds=200), Thresholds(range(4)), 50)
+    columns, y = draw_examples(IidExamples(rounds=200), Thresholds(range(4)), 50)
     assert (
         len({tuple(dict(zip(c, told, strict=True)).items()) for c, told in zip(columns, y, strict=True)}) > 5
     )

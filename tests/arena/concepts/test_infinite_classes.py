@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.concept_laws import NAIVE_CLASSES, NaiveClass, as_array, halfplanes, separable
+from support.laws.concept_laws import NAIVE_CLASSES, NaiveClass, as_array, halfplanes, separable
 
 from arena.concepts import (
     Boxes,
@@ -39,7 +39,7 @@ each = pytest.mark.parametrize("name", NAMES)
 each_new = pytest.mark.parametrize("name", NEW)
 
 
-def drawn(data: st.DataObject, naive: NaiveClass, most: int = 6, least: int = 0) -> list:
+def take_points(data: st.DataObject, naive: NaiveClass, most: int = 6, least: int = 0) -> list:
     return data.draw(st.lists(st.sampled_from(naive.points), min_size=least, max_size=most))
 
 
@@ -53,7 +53,7 @@ class TestDichotomies:
     @given(data=st.data())
     def test_are_all_labellings_once(self, name: str, data: st.DataObject) -> None:
         naive = NAIVE_CLASSES[name]
-        points = drawn(data, naive, most=5)
+        points = take_points(data, naive, most=5)
         array = as_array(naive, points)
         found = naive.spec.dichotomies(array)
         listed = rows(found.labels)
@@ -75,7 +75,7 @@ class TestErm:
     @given(data=st.data())
     def test_is_the_first_of_the_best(self, name: str, data: st.DataObject) -> None:
         naive = NAIVE_CLASSES[name]
-        points = drawn(data, naive)
+        points = take_points(data, naive)
         size = len(points)
         labels = np.array(data.draw(st.lists(st.integers(0, 1), min_size=size, max_size=size)), int)
         weights = np.array(data.draw(st.lists(st.integers(0, 3), min_size=size, max_size=size)), int)
@@ -102,7 +102,7 @@ class TestErm:
         naive = NAIVE_CLASSES[name]
         if not naive.spec.lists_minimisers:
             return
-        points, more = drawn(data, naive, 4, 1), drawn(data, naive, 3)
+        points, more = take_points(data, naive, 4, 1), take_points(data, naive, 3)
         labels = data.draw(st.lists(st.integers(0, 1), min_size=len(points), max_size=len(points)))
         best = naive.spec.erm(as_array(naive, points), labels)
         assert best.tolist() in naive.spec.dichotomies(as_array(naive, points + more)).concepts.tolist()
@@ -129,7 +129,7 @@ class TestSolutions:
     def test_are_the_dichotomies_of_what_is_present(self, name: str, data: st.DataObject) -> None:
         naive = NAIVE_CLASSES[name]
         size = data.draw(st.integers(0, 5))
-        points = [drawn(data, naive, size, size) for _ in range(3)]
+        points = [take_points(data, naive, size, size) for _ in range(3)]
         array = np.stack([as_array(naive, row) for row in points])
         flags = st.lists(st.booleans(), min_size=size, max_size=size)
         present = np.array([data.draw(flags) for _ in points], bool).reshape(3, size)
@@ -272,7 +272,7 @@ def shattering_orders(points: int) -> list[list[int]]:
     assert len(alone) <= 1
     orders = []
     for first, last in [*pairs, *((end, frozenset[int]()) for end in alone)]:
-        ends = ordered(chains[first]), ordered(chains[last]) if last else []
+        ends = list_in_order(chains[first]), list_in_order(chains[last]) if last else []
         middle = [x for x in range(points) if x not in first | last]
         orders.append([*ends[0], *middle, *reversed(ends[1])])
     return orders
@@ -293,7 +293,7 @@ def growing_chains(points: int, half: int) -> list[list[frozenset[int]]]:
     return chains
 
 
-def ordered(chain: list[frozenset[int]]) -> list[int]:
+def list_in_order(chain: list[frozenset[int]]) -> list[int]:
     before, found = frozenset[int](), []
     for members in chain:
         found += sorted(members - before)

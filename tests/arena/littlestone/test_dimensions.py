@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
-from support.littlestone_references import concepts_of, dimension, matrices, shattered_depth
+from support.laws.littlestone_references import concepts_of, dimension, matrices, shattered_depth
 
 from arena import Unsupported
 from arena.concepts import FiniteClass, Functions, Intervals, Points, Rectangles, Thresholds

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from scipy import optimize
-from support.littlestone_references import Concepts, agreeing, concepts_of
+from support.laws.littlestone_references import Concepts, agreeing, concepts_of
 
 from arena import Unsupported
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Points, Rectangles, Thresholds
@@ -53,9 +53,9 @@ def least_budget(majorities: dict[Labels, int]) -> Callable[[Concepts], tuple[fl
 
     @cache
     def best(left: Concepts) -> tuple[float, int]:
-        return min((kept_by(left, labels), size) for labels, size in majorities.items())
+        return min((loss_of(left, labels), size) for labels, size in majorities.items())
 
-    def kept_by(left: Concepts, labels: Labels) -> float:
+    def loss_of(left: Concepts, labels: Labels) -> float:
         sides = [agreeing(left, x, 1 - y) for x, y in enumerate(labels)]
         return max((np.inf if side == left else 1 + best(side)[0] for side in sides if side), default=0)
 

@@ -9,10 +9,18 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from support import exact_players
 from support.command_line import Command
-from support.exact_players import ZEROS, Coin, LaplaceCounter, Predicting, Releasing, gaussian, telling_coin
-from support.players import script
+from support.players import exact_players
+from support.players.exact_players import (
+    ZEROS,
+    Coin,
+    LaplaceCounter,
+    Predicting,
+    Releasing,
+    gaussian,
+    telling_coin,
+)
+from support.players.simple_players import script
 
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
@@ -51,11 +59,11 @@ def as_json(*arguments: str) -> tuple[int, dict]:
     return done.exit_code, json.loads(done.stdout)
 
 
-def told(found: ExactAudit) -> str:
+def format_text(found: ExactAudit) -> str:
     return " ".join(format_exact(found, learner=found.learner, adversary=found.adversary).split())
 
 
-def swapped(learner: Predicting, queries: int = 2) -> ExactAudit:
+def audit_swap(learner: Predicting, queries: int = 2) -> ExactAudit:
     return exact(learner, TrainingSwap(queries=queries, point=0.5, sample=ZEROS), Figure1())
 
 
@@ -74,8 +82,8 @@ def test_a_tight_claim_stands() -> None:
 
 def test_a_claim_that_is_a_little_too_small_falls() -> None:
     assert exact(LaplaceCounter(epsilon=0.999), CountSwap(), Release()).refuted
-    assert swapped(Predicting(telling_coin, epsilon=0.81)).refuted
-    assert not swapped(Predicting(telling_coin, epsilon=2 * math.log(1.5))).refuted
+    assert audit_swap(Predicting(telling_coin, epsilon=0.81)).refuted
+    assert not audit_swap(Predicting(telling_coin, epsilon=2 * math.log(1.5))).refuted
 
 
 @pytest.mark.thorough
@@ -94,14 +102,14 @@ def test_a_challenge_must_be_claimed() -> None:
 
 
 def test_the_table_holds_the_views_in_order_and_the_tradeoff_curve() -> None:
-    rows = swapped(Predicting(telling_coin)).table()
+    rows = audit_swap(Predicting(telling_coin)).table()
     assert (rows[0][0], {rows[1][0], rows[2][0]}, rows[3][0]) == ("11", {"01", "10"}, "00")
     assert rows[0][1:] == pytest.approx((0.16, 0.36, math.log(2.25), 0.16, 0.64))
     assert rows[-1][4:] == pytest.approx((1, 0))
 
 
 def test_what_tells_most_comes_first() -> None:
-    found = swapped(Predicting(lambda count: Coin(0.9 if count else 0.5)), 1)
+    found = audit_swap(Predicting(lambda count: Coin(0.9 if count else 0.5)), 1)
     assert [view.view for view in found.most_revealing] == ["0", "1"]
     assert found.worst.view == "0"
     assert found.worst.privacy_loss == pytest.approx(math.log(0.2))
@@ -111,26 +119,26 @@ def test_what_tells_most_comes_first() -> None:
 
 
 def test_the_report_says_it_plainly_where_nothing_or_everything_leaks() -> None:
-    blind = told(swapped(Predicting(lambda count: Coin(0.3))))
+    blind = format_text(audit_swap(Predicting(lambda count: Coin(0.3))))
     assert "The view has the same distribution in both worlds: this adversary learns nothing." in blind
     assert "most revealing" not in blind
-    sure = told(swapped(Predicting(lambda count: Coin(float(count > 0)))))
+    sure = format_text(audit_swap(Predicting(lambda count: Coin(float(count > 0)))))
     assert "pure ε infinite" in sure
     assert "Refuted" in sure
     assert "possible in one world only" in sure
-    unbounded = told(exact(Releasing(gaussian), CountSwap(), Release()))
+    unbounded = format_text(exact(Releasing(gaussian), CountSwap(), Release()))
     assert "The privacy loss is unbounded" in unbounded
 
 
 def test_the_report_says_where_it_gave_up_paths() -> None:
-    found = told(swapped(Predicting(lambda count: Coin(1e-16 if count else 0.5)), 1))
+    found = format_text(audit_swap(Predicting(lambda count: Coin(1e-16 if count else 0.5)), 1))
     assert "at least" in found
 
 
 def test_the_report_of_a_learner_that_claims_nothing() -> None:
-    found = swapped(Predicting(telling_coin, epsilon=math.inf))
+    found = audit_swap(Predicting(telling_coin, epsilon=math.inf))
     assert (found.delta, found.refuted, found.epsilon_at.delta) == (None, False, 0)
-    assert "Nothing is claimed, so there is nothing to refute." in told(found)
+    assert "Nothing is claimed, so there is nothing to refute." in format_text(found)
     assert json.loads(to_json(found))["claim"]["epsilon"] is None
 
 
@@ -181,7 +189,7 @@ def test_json_tells_infinity_from_what_is_not_known() -> None:
         "queries=2",
     )
     assert (status, found["epsilon"], found["epsilon_infinite"]) == (0, 0.0, False)
-    infinite = json.loads(to_json(swapped(Predicting(lambda count: Coin(float(count > 0))))))
+    infinite = json.loads(to_json(audit_swap(Predicting(lambda count: Coin(float(count > 0))))))
     assert (infinite["epsilon"], infinite["epsilon_infinite"]) == (None, True)
     assert infinite["epsilon_at"] == {"delta": 0, "lower": None, "upper": None}
     assert infinite["worst"]["privacy_loss"] is None

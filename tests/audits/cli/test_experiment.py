@@ -81,10 +81,10 @@ def test_a_killed_run_goes_on_to_the_same_figures(data: str, tmp_path) -> None:
     path = tmp_path / "run.ledger"
     command = ("--data", data, *QUICK, "--methods", "psq,psq-np", "--repeats", "20")
     process = start(*command, "--ledger", str(path))
-    wait_until(lambda: kept_by(path) > 2)
+    wait_until(lambda: count_blocks(path) > 2)
     process.kill()
     process.communicate()
-    assert 2 < kept_by(path) < 20
+    assert 2 < count_blocks(path) < 20
     assert found(*command, "--ledger", str(path)) == found(*command)
 
 
@@ -92,20 +92,20 @@ def test_a_killed_run_goes_on_to_the_same_figures(data: str, tmp_path) -> None:
 def test_ctrl_c_prints_the_figures_so_far_and_how_to_go_on(data: str, tmp_path) -> None:
     path = tmp_path / "run.ledger"
     process = start("--data", data, *QUICK, "--repeats", "5000", "--ledger", str(path), "--json")
-    wait_until(lambda: kept_by(path) > 2)
+    wait_until(lambda: count_blocks(path) > 2)
     process.send_signal(signal.SIGINT)
     out, err = process.communicate(timeout=60)
     told = json.loads(out)
     assert (process.returncode, told["interrupted"]) == (130, True)
     # One may be stored just as it is interrupted, before it is counted.
-    assert kept_by(path) - 1 <= told["repetitions"] <= kept_by(path)
+    assert count_blocks(path) - 1 <= told["repetitions"] <= count_blocks(path)
     assert err == (
         f"arena: interrupted after {told['repetitions']} of 5000 repetitions, which {path} keeps; the same "
         "command continues from there\n"
     )
 
 
-def kept_by(path: Path) -> int:
+def count_blocks(path: Path) -> int:
     try:
         with ExperimentLedger.read(path) as book:
             return len(book.block_indices())

@@ -5,8 +5,8 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
-from support import halfspace_players
 from support.command_line import Command
+from support.players import halfspace_players
 
 arena = Command()
 

@@ -6,8 +6,8 @@ import importlib.util
 from pathlib import Path
 
 import pytest
-from support import halfspace_players, race_players
 from support.command_line import Command
+from support.players import halfspace_players, race_players
 
 FILE = race_players.__file__
 SOA, GUESS = f"{FILE}:TinySoa", f"{FILE}:Guess"

@@ -15,7 +15,7 @@ from support.paths import ROOT
 from audits.search import SearchProgress
 
 arena = Command("search")
-PLAYERS = ROOT / "tests" / "support" / "search_players.py"
+PLAYERS = ROOT / "tests" / "support" / "players" / "search_players.py"
 ERM = ("static-erm", "--epsilon", "1")
 
 

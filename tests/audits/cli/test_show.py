@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import pytest
-from support import race_players
 from support.command_line import Command
+from support.players import race_players
 
 arena = Command("show")
 SOA = f"{race_players.__file__}:TinySoa"

@@ -28,7 +28,7 @@ def helps(command: click.Command) -> Iterator[str]:
             yield from helps(below)
 
 
-def shown(text: str) -> Iterator[str]:
+def find_commands(text: str) -> Iterator[str]:
     """The lines of a text that are commands, each joined with those that go on with it."""
     for line in re.sub(r"\\\n\s*", "", text).splitlines():
         found = re.match(r"\s*(?:\.venv/bin/)?arena ([a-z].*)", line)
@@ -66,8 +66,10 @@ def faults(line: str) -> list[str]:
     return sorted(asked - fields)
 
 
-HELPED = [line for text in helps(arena) for line in shown(text)]
-WRITTEN = [line for page in PAGES for line in shown(page.read_text(encoding="utf-8")) if "..." not in line]
+HELPED = [line for text in helps(arena) for line in find_commands(text)]
+WRITTEN = [
+    line for page in PAGES for line in find_commands(page.read_text(encoding="utf-8")) if "..." not in line
+]
 
 
 @pytest.mark.parametrize("line", dict.fromkeys([*HELPED, *WRITTEN]))

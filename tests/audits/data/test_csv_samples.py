@@ -19,7 +19,7 @@ MUSHROOM = ADULT.with_name("mushroom.csv.gz")
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def write_file(tmp_path, monkeypatch):
     """Write a file of that content to the current directory, return its name."""
     monkeypatch.chdir(tmp_path)
 
@@ -63,8 +63,8 @@ class TestReading:
         assert as_counter(sample) == plain
         assert sample.points.shape[1:] == (2,)
 
-    def test_one_name_in_a_list_makes_points_of_one_coordinate(self, written):
-        assert load_sample(written("a,b\n3,0\n1,1\n"), x=["a"], y="b").points.tolist() == [[1], [3]]
+    def test_one_name_in_a_list_makes_points_of_one_coordinate(self, write_file):
+        assert load_sample(write_file("a,b\n3,0\n1,1\n"), x=["a"], y="b").points.tolist() == [[1], [3]]
 
     @pytest.mark.thorough
     def test_adult_loads_within_half_a_second(self):
@@ -75,8 +75,8 @@ class TestReading:
 
         assert min(seconds() for _ in range(3)) < 0.5
 
-    def test_equal_examples_are_one_run(self, written):
-        name = written("x,y\n2,1\n1,0\n2,1\n2,0\n")
+    def test_equal_examples_are_one_run(self, write_file):
+        name = write_file("x,y\n2,1\n1,0\n2,1\n2,0\n")
         assert load_sample(name, x="x", y="y") == Sample([1, 2, 2], [0, 0, 1], [1, 1, 2])
 
     @pytest.mark.parametrize(
@@ -93,29 +93,29 @@ class TestReading:
             "x,y\n1,0.0\n2.5,1.0\n",
         ],
     )
-    def test_ways_to_write_the_same_sample(self, written, text):
-        sample = load_sample(written(text), x="x", y="y")
+    def test_ways_to_write_the_same_sample(self, write_file, text):
+        sample = load_sample(write_file(text), x="x", y="y")
         assert sample == Sample([1, 2.5], [0, 1])
 
-    def test_gzip(self, written):
-        name = written(gzip.compress(b"x,y\n1,0\n2.5,1\n"), "d.csv.gz")
+    def test_gzip(self, write_file):
+        name = write_file(gzip.compress(b"x,y\n1,0\n2.5,1\n"), "d.csv.gz")
         assert load_sample(name, x="x", y="y") == Sample([1, 2.5], [0, 1])
 
-    def test_a_path_may_be_text_or_a_path(self, written):
-        name = written("x,y\n1,0\n2,1\n")
+    def test_a_path_may_be_text_or_a_path(self, write_file):
+        name = write_file("x,y\n1,0\n2,1\n")
         assert load_sample(name, x="x", y="y") == load_sample(Path(name), x="x", y="y")
 
     @pytest.mark.parametrize("positive", ["yes", " yes "])
-    def test_positive_names_label_1(self, written, positive):
-        name = written("x,y\n1,no\n2, yes\n")
+    def test_positive_names_label_1(self, write_file, positive):
+        name = write_file("x,y\n1,no\n2, yes\n")
         assert load_sample(name, x="x", y="y", positive=positive) == Sample([1, 2], [0, 1])
 
-    def test_positive_may_turn_zero_and_one_round(self, written):
-        name = written("x,y\n1,0\n2,1\n")
+    def test_positive_may_turn_zero_and_one_round(self, write_file):
+        name = write_file("x,y\n1,0\n2,1\n")
         assert load_sample(name, x="x", y="y", positive="0") == Sample([1, 2], [1, 0])
 
-    def test_columns_not_asked_for_may_hold_anything(self, written):
-        name = written('x,,y\n1,"a,\n""b""",0\n2,NaN,1\n')
+    def test_columns_not_asked_for_may_hold_anything(self, write_file):
+        name = write_file('x,,y\n1,"a,\n""b""",0\n2,NaN,1\n')
         assert load_sample(name, x="x", y="y").size == 2
 
     def test_the_shipped_files_are_what_their_readme_says(self):
@@ -129,15 +129,15 @@ class TestReading:
 
 
 class TestFiles:
-    def test_missing(self, written):
-        written("")
+    def test_missing(self, write_file):
+        write_file("")
         assert refusal("no.csv", x="x", y="y") == "no.csv: no such file. Check the path."
 
-    def test_directory(self, written, tmp_path):
+    def test_directory(self, write_file, tmp_path):
         assert refusal(tmp_path, x="x", y="y") == f"{tmp_path} is a directory. Give a CSV file in it."
 
-    def test_unreadable(self, written):
-        name = written("x,y\n1,0\n")
+    def test_unreadable(self, write_file):
+        name = write_file("x,y\n1,0\n")
         assert refusal(f"{name}/more.csv", x="x", y="y") == (
             "d.csv/more.csv cannot be read (Not a directory). Check its permissions."
         )
@@ -157,14 +157,14 @@ class TestFiles:
         ],
         ids=["plain", "cut", "broken"],
     )
-    def test_not_gzip(self, written, content, what):
-        assert refusal(written(content, "d.csv.gz"), x="x", y="y") == (
+    def test_not_gzip(self, write_file, content, what):
+        assert refusal(write_file(content, "d.csv.gz"), x="x", y="y") == (
             f"d.csv.gz is not complete gzip data, though its name ends in .gz ({what}). "
             "Download it again, or remove .gz from the name of a plain file."
         )
 
-    def test_gzip_under_a_plain_name(self, written):
-        assert refusal(written(gzip.compress(b"x,y\n", mtime=0)), x="x", y="y") == (
+    def test_gzip_under_a_plain_name(self, write_file):
+        assert refusal(write_file(gzip.compress(b"x,y\n", mtime=0)), x="x", y="y") == (
             "d.csv, line 1: not text in UTF-8, got b'\\x8b'. It is gzipped: end its name in .gz."
         )
 
@@ -178,30 +178,30 @@ class TestFiles:
         ],
         ids=["NUL", "latin-1", "utf-16", "png"],
     )
-    def test_not_text(self, written, content, line, value):
-        assert refusal(written(content), x="x", y="y") == (
+    def test_not_text(self, write_file, content, line, value):
+        assert refusal(write_file(content), x="x", y="y") == (
             f"d.csv, line {line}: not text in UTF-8, got {value!r}. Save it as CSV in UTF-8."
         )
 
     @pytest.mark.parametrize("content", ["", "\n \n", "\ufeff"])
-    def test_empty(self, written, content):
-        assert refusal(written(content), x="x", y="y") == (
+    def test_empty(self, write_file, content):
+        assert refusal(write_file(content), x="x", y="y") == (
             "d.csv is empty. Give a file of column names and examples."
         )
 
-    def test_empty_gzip(self, written):
-        assert refusal(written(b"", "d.csv.gz"), x="x", y="y") == (
+    def test_empty_gzip(self, write_file):
+        assert refusal(write_file(b"", "d.csv.gz"), x="x", y="y") == (
             "d.csv.gz is empty. Give a file of column names and examples."
         )
 
-    def test_header_only(self, written):
-        assert refusal(written("x,y\n\n"), x="x", y="y") == (
+    def test_header_only(self, write_file):
+        assert refusal(write_file("x,y\n\n"), x="x", y="y") == (
             "d.csv has column names but no examples. Give more data."
         )
 
     @pytest.mark.parametrize(("row", "fields"), [("1", 1), ("1,0,", 3), ("1,000,1", 3)])
-    def test_rows_of_another_length(self, written, row, fields):
-        assert refusal(written(f'x,y\n"1\n",0\n{row}\n'), x="x", y="y") == (
+    def test_rows_of_another_length(self, write_file, row, fields):
+        assert refusal(write_file(f'x,y\n"1\n",0\n{row}\n'), x="x", y="y") == (
             f"d.csv, line 4: expected 2 fields, as in line 1, got {fields}. "
             "Correct the line; a field that contains a comma needs quotes."
         )
@@ -215,61 +215,63 @@ class TestFiles:
         ],
         ids=["open quote", "text after a quote", "endless field"],
     )
-    def test_not_csv(self, written, text, line, what):
-        assert refusal(written(text), x="x", y="y") == (
+    def test_not_csv(self, write_file, text, line, what):
+        assert refusal(write_file(text), x="x", y="y") == (
             f"d.csv, line {line}: not CSV ({what}). Correct the quotes of the line."
         )
 
 
 class TestColumns:
     @pytest.mark.parametrize("text", ["State-gov,39,0\nPrivate,50,1\n", "39,0,39\n50,1,0\n"])
-    def test_no_header(self, written, text):
-        assert refusal(written(text), x="age", y="y") == (
+    def test_no_header(self, write_file, text):
+        assert refusal(write_file(text), x="age", y="y") == (
             "d.csv, line 1: expected the names of the columns, got '39'. Put a line of column names first."
         )
 
-    def test_a_number_may_be_the_name_of_a_column(self, written):
-        assert load_sample(written("2019,2020\n1,0\n2,1\n"), x="2019", y="2020").size == 2
+    def test_a_number_may_be_the_name_of_a_column(self, write_file):
+        assert load_sample(write_file("2019,2020\n1,0\n2,1\n"), x="2019", y="2020").size == 2
 
-    def test_a_name_twice(self, written):
-        assert refusal(written("x,z,y,z\n1,1,0,1\n"), x="x", y="y") == (
+    def test_a_name_twice(self, write_file):
+        assert refusal(write_file("x,z,y,z\n1,1,0,1\n"), x="x", y="y") == (
             "d.csv, line 1: column names must be distinct, got 'z'. Rename the columns that share it."
         )
 
-    def test_missing_with_a_near_one(self, written):
-        assert refusal(written("Age,hours,y\n1,1,0\n"), x="age", y="y") == (
+    def test_missing_with_a_near_one(self, write_file):
+        assert refusal(write_file("Age,hours,y\n1,1,0\n"), x="age", y="y") == (
             "d.csv, line 1: no such column, got 'age'. "
             "Did you mean 'Age'? The columns are: 'Age', 'hours', 'y'."
         )
 
-    def test_the_header_may_come_late(self, written):
-        assert refusal(written("\n\nx,y\n1,0\n"), x="z", y="y") == (
+    def test_the_header_may_come_late(self, write_file):
+        assert refusal(write_file("\n\nx,y\n1,0\n"), x="z", y="y") == (
             "d.csv, line 3: no such column, got 'z'. The columns are: 'x', 'y'."
         )
 
-    def test_missing_with_none_near(self, written):
-        assert refusal(written("x,y\n1,0\n"), x="x", y="label") == (
+    def test_missing_with_none_near(self, write_file):
+        assert refusal(write_file("x,y\n1,0\n"), x="x", y="label") == (
             "d.csv, line 1: no such column, got 'label'. The columns are: 'x', 'y'."
         )
 
-    def test_missing_among_many(self, written):
+    def test_missing_among_many(self, write_file):
         header = ",".join(f"c{i}" for i in range(30))
-        assert refusal(written(f"{header}\n{header}\n"), x="zz", y="c1").endswith("'c18', 'c19' and 10 more.")
+        assert refusal(write_file(f"{header}\n{header}\n"), x="zz", y="c1").endswith(
+            "'c18', 'c19' and 10 more."
+        )
 
     @pytest.mark.parametrize("mark", [";", "\t", "|"])
-    def test_other_separators(self, written, mark):
-        assert refusal(written(f"x{mark}y\n1{mark}0\n"), x="x", y="y") == (
+    def test_other_separators(self, write_file, mark):
+        assert refusal(write_file(f"x{mark}y\n1{mark}0\n"), x="x", y="y") == (
             f"d.csv, line 1: no such column, got 'x'. The columns are: {f'x{mark}y'!r}. "
             f"They seem to be separated by {mark!r}: write commas."
         )
 
-    def test_points_and_labels_from_one_column(self, written):
-        assert refusal(written("x,y\n1,0\n0,1\n"), x=["x", "y"], y="y") == (
+    def test_points_and_labels_from_one_column(self, write_file):
+        assert refusal(write_file("x,y\n1,0\n0,1\n"), x=["x", "y"], y="y") == (
             "a column cannot hold both the points and the labels, got 'y'. Name two."
         )
 
-    def test_no_column_for_the_points(self, written):
-        assert refusal(written("x,y\n1,0\n0,1\n"), x=[], y="y") == (
+    def test_no_column_for_the_points(self, write_file):
+        assert refusal(write_file("x,y\n1,0\n0,1\n"), x=[], y="y") == (
             "points need at least one column, got []. Name one."
         )
 
@@ -278,8 +280,8 @@ class TestPoints:
     @pytest.mark.parametrize(
         "value", ["?", "", "Private", "nan", "inf", "-Infinity", "1e999", "1_000", "0x10"]
     )
-    def test_not_a_finite_number(self, written, value):
-        assert refusal(written(f"n,y,x\na,0,1\n\na,1,{value}\n"), x="x", y="y") == (
+    def test_not_a_finite_number(self, write_file, value):
+        assert refusal(write_file(f"n,y,x\na,0,1\n\na,1,{value}\n"), x="x", y="y") == (
             f"d.csv, line 4, column 'x': a point must be a finite number, got {value!r}. "
             "Remove the line, write the value as a number, or name another column."
         )
@@ -291,18 +293,18 @@ class TestPoints:
 
 
 class TestLabels:
-    def test_more_than_two(self, written):
-        assert refusal(written("x,y\n1,a\n2,b\n3,a\n4,\n5,c\n"), x="x", y="y", positive="a") == (
+    def test_more_than_two(self, write_file):
+        assert refusal(write_file("x,y\n1,a\n2,b\n3,a\n4,\n5,c\n"), x="x", y="y", positive="a") == (
             "d.csv, column 'y': labels must take two values, found 4 (the third in line 5): "
             "'a', 'b', '', 'c'. Name a column of two values, or merge or remove the others."
         )
 
-    def test_a_label_for_every_example(self, written):
+    def test_a_label_for_every_example(self, write_file):
         rows = "".join(f"{i},id{i}\n" for i in range(100))
-        assert "'id19' and 80 more." in refusal(written("x,y\n" + rows), x="x", y="y", positive="id0")
+        assert "'id19' and 80 more." in refusal(write_file("x,y\n" + rows), x="x", y="y", positive="id0")
 
-    def test_one(self, written):
-        assert refusal(written("x,y\n1,1\n2,1\n"), x="x", y="y") == (
+    def test_one(self, write_file):
+        assert refusal(write_file("x,y\n1,1\n2,1\n"), x="x", y="y") == (
             "d.csv, column 'y': labels must take two values, found 1: '1'. "
             "Name a column of two values, or merge or remove the others."
         )
@@ -310,9 +312,9 @@ class TestLabels:
     @pytest.mark.parametrize(
         "values", [("no", "yes"), ("1", "2"), ("-1", "1"), ("0", "0.0"), ("True", "False")]
     )
-    def test_positive_is_needed(self, written, values):
+    def test_positive_is_needed(self, write_file, values):
         first, second = values
-        assert refusal(written(f"x,y\n1,{first}\n2,{second}\n"), x="x", y="y") == (
+        assert refusal(write_file(f"x,y\n1,{first}\n2,{second}\n"), x="x", y="y") == (
             f"d.csv, column 'y': the labels are {first!r}, {second!r}, and it is not given which of them is "
             f"1. Name it, as in positive={first!r}."
         )
@@ -325,14 +327,14 @@ class TestLabels:
             ("maybe", ""),
         ],
     )
-    def test_positive_is_not_a_label(self, written, positive, hint):
-        assert refusal(written("x,y\n1,<=50K.\n2,>50K.\n"), x="x", y="y", positive=positive) == (
+    def test_positive_is_not_a_label(self, write_file, positive, hint):
+        assert refusal(write_file("x,y\n1,<=50K.\n2,>50K.\n"), x="x", y="y", positive=positive) == (
             f"d.csv, column 'y': there is no such label, got {positive!r}. {hint}The labels are: '<=50K.', "
             "'>50K.'."
         )
 
 
-def test_labels_are_whole_numbers_and_points_read_only(written):
-    sample = load_sample(written("x,y\n1,0\n2,1\n"), x="x", y="y")
+def test_labels_are_whole_numbers_and_points_read_only(write_file):
+    sample = load_sample(write_file("x,y\n1,0\n2,1\n"), x="x", y="y")
     assert sample.labels.dtype == np.int8
     assert not sample.points.flags.writeable

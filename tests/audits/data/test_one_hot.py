@@ -19,7 +19,7 @@ MUSHROOM = DATA / "mushroom.csv.gz"
 
 
 @pytest.fixture
-def written(tmp_path, monkeypatch):
+def write_file(tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
 
     def write(content: str) -> str:
@@ -43,8 +43,8 @@ def test_mushrooms_are_encoded_as_the_csv_module_reads_them() -> None:
     assert (found.points.sum(axis=1) == 22).all()
 
 
-def test_each_coordinate_knows_its_column(written) -> None:
-    found = load_one_hot(written("a,y,b\nu,0,1\nv,1,2\nu,1,10\n"), y="y")
+def test_each_coordinate_knows_its_column(write_file) -> None:
+    found = load_one_hot(write_file("a,y,b\nu,0,1\nv,1,2\nu,1,10\n"), y="y")
     assert found.names == ("a = u", "a = v", "b = 1", "b = 10", "b = 2")
     assert found.column_of.tolist() == [0, 0, 1, 1, 1]
     assert found.points.tolist() == [[1, 0, 1, 0, 0], [0, 1, 0, 0, 1], [1, 0, 0, 1, 0]]
@@ -61,22 +61,22 @@ def test_each_coordinate_knows_its_column(written) -> None:
         (("p", "e"), "e", ("p", "e")),
     ],
 )
-def test_which_label_becomes_1(written, labels, positive, values) -> None:
-    found = load_one_hot(written(f"a,y\nu,{labels[0]}\nv,{labels[1]}\n"), y="y", positive=positive)
+def test_which_label_becomes_1(write_file, labels, positive, values) -> None:
+    found = load_one_hot(write_file(f"a,y\nu,{labels[0]}\nv,{labels[1]}\n"), y="y", positive=positive)
     assert found.values == values
     assert found.labels.tolist() == [int(label == values[1]) for label in labels]
 
 
-def test_columns_may_be_named(written) -> None:
-    found: OneHotData = load_one_hot(written("a,b,y\nu,s,0\nv,t,1\n"), y="y", x=["b"])
+def test_columns_may_be_named(write_file) -> None:
+    found: OneHotData = load_one_hot(write_file("a,b,y\nu,s,0\nv,t,1\n"), y="y", x=["b"])
     assert (found.names, found.columns) == (("b = s", "b = t"), ("b",))
 
 
 AGES = "age,sex,y\n" + "".join(f"{20 + i},{'fm'[i % 2]},{i % 2}\n" for i in range(20))
 
 
-def test_numbers_are_cut_by_quantiles(written) -> None:
-    found = load_one_hot(written(AGES), y="y", quantiles=4)
+def test_numbers_are_cut_by_quantiles(write_file) -> None:
+    found = load_one_hot(write_file(AGES), y="y", quantiles=4)
     ages = ("age = 20-24", "age = 25-29", "age = 30-34", "age = 35-39")
     assert found.names == (*ages, "sex = f", "sex = m")
     assert found.points.sum(axis=0).tolist() == [5, 5, 5, 5, 10, 10]
@@ -84,20 +84,20 @@ def test_numbers_are_cut_by_quantiles(written) -> None:
     assert found.column_of.tolist() == [0, 0, 0, 0, 1, 1]
 
 
-def test_a_column_of_no_more_values_than_ranges_is_not_cut(written) -> None:
-    found = load_one_hot(written("a,y\n3,0\n1,1\n2,0\n"), y="y", quantiles=3)
+def test_a_column_of_no_more_values_than_ranges_is_not_cut(write_file) -> None:
+    found = load_one_hot(write_file("a,y\n3,0\n1,1\n2,0\n"), y="y", quantiles=3)
     assert found.names == ("a = 1", "a = 2", "a = 3")
 
 
-def test_a_number_that_many_share_has_a_range_of_its_own(written) -> None:
+def test_a_number_that_many_share_has_a_range_of_its_own(write_file) -> None:
     lines = "".join(f"{gain},{i % 2}\n" for i, gain in enumerate([0] * 40 + [7, 9, 11]))
-    found = load_one_hot(written("gain,y\n" + lines), y="y", quantiles=3)
+    found = load_one_hot(write_file("gain,y\n" + lines), y="y", quantiles=3)
     assert found.names == ("gain = 0", "gain = 7-11")
 
 
-def test_ranges_of_negative_numbers_can_be_read(written) -> None:
+def test_ranges_of_negative_numbers_can_be_read(write_file) -> None:
     found = load_one_hot(
-        written("a,y\n" + "".join(f"{i - 5},{i % 2}\n" for i in range(10))), y="y", quantiles=2
+        write_file("a,y\n" + "".join(f"{i - 5},{i % 2}\n" for i in range(10))), y="y", quantiles=2
     )
     assert found.names == ("a = -5 to -1", "a = 0 to 4")
 
@@ -135,6 +135,6 @@ MANY = "a,y\n" + "".join(f"{i},{i % 2}\n" for i in range(MAX_VALUES + 1))
         ("a,y\nu,0\nv,1\nw,2\n", {}, "labels must take two values, found 3 \\(the third in line 4\\)"),
     ],
 )  # fmt: skip
-def test_refusals(written, content, options, message) -> None:
+def test_refusals(write_file, content, options, message) -> None:
     with pytest.raises(InvalidArgument, match=message):
-        load_one_hot(written(content), y="y", **options)
+        load_one_hot(write_file(content), y="y", **options)

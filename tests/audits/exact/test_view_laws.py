@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.exact_players import (
+from support.laws.mechanism_laws import between_law, check_transcripts
+from support.players.exact_players import (
     BETWEEN,
     ONE_MORE,
     ZEROS,
@@ -24,8 +25,7 @@ from support.exact_players import (
     response,
     telling_coin,
 )
-from support.mechanism_laws import between_law, check_transcripts
-from support.players import Echo, GameScripted, Scripted, script
+from support.players.simple_players import Echo, GameScripted, Scripted, script
 from support.statistical import statistical
 
 from adversaries.figure1.halt_counter import HaltCounter

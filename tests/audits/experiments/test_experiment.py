@@ -37,7 +37,7 @@ def data(tmp_path_factory) -> OneHotData:
 
 
 @pytest.fixture
-def planned(data: OneHotData) -> PateExperiment:
+def pate_plan(data: OneHotData) -> PateExperiment:
     return PateExperiment(
         data=data, players=SimplePlayers(), teacher_examples=20, shares=(0.8, 0.1), repeats=4, seed=3
     )
@@ -55,17 +55,17 @@ def bytes_of(result: ExperimentResult) -> list[bytes]:
     [(8_124, 6_499, 163, 1_462, 65, 49), (48_842, 39_073, 977, 8_792, 391, 293)],
 )
 def test_sizes_are_those_of_the_papers_table_3(
-    planned, examples, private, public, tested, teachers, budget
+    pate_plan, examples, private, public, tested, teachers, budget
 ) -> None:
-    data = attrs.evolve(planned.data, labels=np.zeros(examples, np.int8))
+    data = attrs.evolve(pate_plan.data, labels=np.zeros(examples, np.int8))
     plan = PateExperiment(data=data, players=SimplePlayers())
     assert (plan.private, plan.public, plan.tested) == (private, public, tested)
     assert (plan.teachers, plan.count_answers(ASQ), plan.count_answers(PSQ)) == (teachers, budget, public)
     assert plan.delta_run == 1 / private
 
 
-def test_rows_are_in_the_order_of_the_paper(planned) -> None:
-    plan = attrs.evolve(planned, epsilons=(2.0, 0.5))
+def test_rows_are_in_the_order_of_the_paper(pate_plan) -> None:
+    plan = attrs.evolve(pate_plan, epsilons=(2.0, 0.5))
     free = [ExperimentRow("psq-np", math.inf), ExperimentRow("asq-np", math.inf)]
     assert list(plan.rows) == [
         *free,
@@ -104,34 +104,34 @@ def test_rows_are_in_the_order_of_the_paper(planned) -> None:
         ),
     ],
 )  # fmt: skip
-def test_refusals(planned, changed, message) -> None:
+def test_refusals(pate_plan, changed, message) -> None:
     with pytest.raises(InvalidArgument) as refused:
-        attrs.evolve(planned, **changed)
+        attrs.evolve(pate_plan, **changed)
     assert str(refused.value).startswith(message) or message in str(refused.value)
 
 
-def test_the_proposed_numbers_are_accepted(planned) -> None:
-    assert attrs.evolve(planned, budget=0.009).count_answers(ASQ) == 1
-    assert attrs.evolve(planned, teacher_examples=480).teachers == 1
+def test_the_proposed_numbers_are_accepted(pate_plan) -> None:
+    assert attrs.evolve(pate_plan, budget=0.009).count_answers(ASQ) == 1
+    assert attrs.evolve(pate_plan, teacher_examples=480).teachers == 1
     with pytest.raises(InvalidArgument):
-        attrs.evolve(planned, budget=0.008)
-    attrs.evolve(planned, budget=0.001, methods=("psq",))  # needs no budget
+        attrs.evolve(pate_plan, budget=0.008)
+    attrs.evolve(pate_plan, budget=0.001, methods=("psq",))  # needs no budget
 
 
 # --- a repetition -------------------------------------------------------------------------------------
 
 
-def test_a_repetition_depends_on_seed_and_index_alone(planned) -> None:
-    again = play_repetition(planned, 1).to_bytes()
-    assert again == play_repetition(planned, 1).to_bytes()
-    assert again != play_repetition(attrs.evolve(planned, seed=4), 1).to_bytes()
-    assert again != play_repetition(planned, 2).to_bytes()
+def test_a_repetition_depends_on_seed_and_index_alone(pate_plan) -> None:
+    again = play_repetition(pate_plan, 1).to_bytes()
+    assert again == play_repetition(pate_plan, 1).to_bytes()
+    assert again != play_repetition(attrs.evolve(pate_plan, seed=4), 1).to_bytes()
+    assert again != play_repetition(pate_plan, 2).to_bytes()
 
 
-def test_a_row_does_not_depend_on_other_rows(planned) -> None:
-    whole = play_repetition(planned, 0)
-    alone = play_repetition(attrs.evolve(planned, methods=("asq",), epsilons=(1.0,)), 0)
-    place = planned.rows.index(ExperimentRow("asq", 1.0))
+def test_a_row_does_not_depend_on_other_rows(pate_plan) -> None:
+    whole = play_repetition(pate_plan, 0)
+    alone = play_repetition(attrs.evolve(pate_plan, methods=("asq",), epsilons=(1.0,)), 0)
+    place = pate_plan.rows.index(ExperimentRow("asq", 1.0))
     assert (alone.confusions[0] == whole.confusions[place]).all()
     assert (alone.answers[0], alone.confusions[1].tolist()) == (
         whole.answers[place],
@@ -139,9 +139,9 @@ def test_a_row_does_not_depend_on_other_rows(planned) -> None:
     )
 
 
-def test_a_students_request_is_what_the_plan_says(planned) -> None:
-    play_repetition(planned, 0)
-    seen = planned.players.tasks
+def test_a_students_request_is_what_the_plan_says(pate_plan) -> None:
+    play_repetition(pate_plan, 0)
+    seen = pate_plan.players.tasks
     assert [(one.active, one.epsilon, one.answers) for one in seen[:4]] == [
         (False, math.inf, 60),
         (True, math.inf, 18),
@@ -155,7 +155,7 @@ def test_a_students_request_is_what_the_plan_says(planned) -> None:
     assert points.shape == (8 * 60, 9)
 
 
-def test_the_parts_of_a_split_are_a_partition_of_the_data(planned) -> None:
+def test_the_parts_of_a_split_are_a_partition_of_the_data(pate_plan) -> None:
     @attrs.frozen
     class Kept(SimplePlayers):
         kept: list[tuple[np.ndarray, np.ndarray]] = attrs.field(factory=list, eq=False)
@@ -164,8 +164,8 @@ def test_the_parts_of_a_split_are_a_partition_of_the_data(planned) -> None:
             self.kept.append((sample.points, points))
             return super().count_ones(sample, teachers, split, points)
 
-    marked = attrs.evolve(planned.data, points=np.arange(LINES)[:, None] * np.ones(2))
-    plan = attrs.evolve(planned, data=marked, players=Kept())
+    marked = attrs.evolve(pate_plan.data, points=np.arange(LINES)[:, None] * np.ones(2))
+    plan = attrs.evolve(pate_plan, data=marked, players=Kept())
     for index in range(2):
         play_repetition(plan, index)
     rows = [np.concatenate(pair)[:, 0] for pair in plan.players.kept]
@@ -204,24 +204,24 @@ def test_other_bytes_are_refused(blob) -> None:
         RepetitionTally.from_bytes(blob)
 
 
-def test_an_interrupted_run_resumes_to_the_same_figures(planned, tmp_path) -> None:
-    whole, path = run_experiment(planned), tmp_path / "run.ledger"
-    first = run_experiment(attrs.evolve(planned, players=SimplePlayers(broken_at=16)), ledger=path)
+def test_an_interrupted_run_resumes_to_the_same_figures(pate_plan, tmp_path) -> None:
+    whole, path = run_experiment(pate_plan), tmp_path / "run.ledger"
+    first = run_experiment(attrs.evolve(pate_plan, players=SimplePlayers(broken_at=16)), ledger=path)
     assert (first.interrupted, len(first.tallies)) == (True, 2)
     watched: list[int] = []
-    second = run_experiment(planned, ledger=path, watch=watched.append)
+    second = run_experiment(pate_plan, ledger=path, watch=watched.append)
     assert (second.interrupted, bytes_of(second)) == (False, bytes_of(whole))
     assert watched == [2, 3, 4]
     assert bytes_of(
-        run_experiment(attrs.evolve(planned, players=SimplePlayers(broken_at=0)), ledger=path)
+        run_experiment(attrs.evolve(pate_plan, players=SimplePlayers(broken_at=0)), ledger=path)
     ) == bytes_of(whole)
 
 
-def test_any_missing_repetition_is_played_again(planned, tmp_path) -> None:
-    whole, path = run_experiment(planned), tmp_path / "run.ledger"
-    with ExperimentLedger.open(path, planned.describe()) as book:
-        book.add(2, play_repetition(planned, 2))
-    assert bytes_of(run_experiment(planned, ledger=path)) == bytes_of(whole)
+def test_any_missing_repetition_is_played_again(pate_plan, tmp_path) -> None:
+    whole, path = run_experiment(pate_plan), tmp_path / "run.ledger"
+    with ExperimentLedger.open(path, pate_plan.describe()) as book:
+        book.add(2, play_repetition(pate_plan, 2))
+    assert bytes_of(run_experiment(pate_plan, ledger=path)) == bytes_of(whole)
 
 
 @pytest.mark.parametrize(
@@ -234,32 +234,32 @@ def test_any_missing_repetition_is_played_again(planned, tmp_path) -> None:
         ({"delta": 0.01}, "delta: 0.0020833333333333333 -> 0.01"),
     ],
 )
-def test_a_ledger_of_another_plan_is_refused(planned, tmp_path, changed, told) -> None:
-    ExperimentLedger.open(tmp_path / "run.ledger", planned.describe()).close()
+def test_a_ledger_of_another_plan_is_refused(pate_plan, tmp_path, changed, told) -> None:
+    ExperimentLedger.open(tmp_path / "run.ledger", pate_plan.describe()).close()
     with pytest.raises(InvalidArgument, match=f"holds another plan: .*{told}"):
-        run_experiment(attrs.evolve(planned, **changed), ledger=tmp_path / "run.ledger")
+        run_experiment(attrs.evolve(pate_plan, **changed), ledger=tmp_path / "run.ledger")
 
 
-def test_other_data_are_another_plan(planned, tmp_path) -> None:
-    ExperimentLedger.open(tmp_path / "run.ledger", planned.describe()).close()
-    labels = planned.data.labels.copy()
+def test_other_data_are_another_plan(pate_plan, tmp_path) -> None:
+    ExperimentLedger.open(tmp_path / "run.ledger", pate_plan.describe()).close()
+    labels = pate_plan.data.labels.copy()
     labels[0] ^= 1
-    other = attrs.evolve(planned, data=attrs.evolve(planned.data, labels=labels))
+    other = attrs.evolve(pate_plan, data=attrs.evolve(pate_plan.data, labels=labels))
     with pytest.raises(InvalidArgument, match="holds another plan: data: "):
         run_experiment(other, ledger=tmp_path / "run.ledger")
-    moved = attrs.evolve(planned, data=attrs.evolve(planned.data, path="elsewhere.csv"))
+    moved = attrs.evolve(pate_plan, data=attrs.evolve(pate_plan.data, path="elsewhere.csv"))
     assert len(run_experiment(moved, ledger=tmp_path / "run.ledger").tallies) == 4
 
 
-def test_an_experiment_has_no_html_report(planned, tmp_path) -> None:
-    run_experiment(planned, ledger=tmp_path / "run.ledger")
+def test_an_experiment_has_no_html_report(pate_plan, tmp_path) -> None:
+    run_experiment(pate_plan, ledger=tmp_path / "run.ledger")
     with pytest.raises(InvalidArgument, match=r"run\.ledger contains an experiment, not an audit"):
         report.write_html(tmp_path / "run.ledger", tmp_path / "run.html")
 
 
-def test_jobs_are_at_least_one(planned) -> None:
+def test_jobs_are_at_least_one(pate_plan) -> None:
     with pytest.raises(InvalidArgument, match="jobs must be at least 1, got 0"):
-        run_experiment(planned, jobs=0)
+        run_experiment(pate_plan, jobs=0)
 
 
 # --- figures ------------------------------------------------------------------------------------------
@@ -291,8 +291,8 @@ def test_a_mean_has_its_standard_error() -> None:
     assert MeanOverSplits.of(np.array([1.0])) == MeanOverSplits(1.0, None)
 
 
-def test_the_student_is_accurate_without_noise(planned) -> None:
-    result = run_experiment(planned)
+def test_the_student_is_accurate_without_noise(pate_plan) -> None:
+    result = run_experiment(pate_plan)
     by_row = {(one.method, one.epsilon): one for one in result.rows}
     best = by_row["psq-np", math.inf].accuracy.value
     assert best == pytest.approx(0.95, abs=0.05)
@@ -303,10 +303,10 @@ def test_the_student_is_accurate_without_noise(planned) -> None:
     assert 0.5 <= result.majority < 0.6
 
 
-def test_json_is_plain(planned) -> None:
-    found = json.loads(experiment_json(run_experiment(planned)))
+def test_json_is_plain(pate_plan) -> None:
+    found = json.loads(experiment_json(run_experiment(pate_plan)))
     assert (found["repetitions"], found["teachers"], found["interrupted"]) == (4, 24, False)
-    assert [row["method"] for row in found["rows"]] == [row.method for row in planned.rows]
+    assert [row["method"] for row in found["rows"]] == [row.method for row in pate_plan.rows]
     assert found["rows"][0]["epsilon"] is None
     assert found["rows"][2]["epsilon"] == 0.5
     assert found["rows"][0]["paper"] is None

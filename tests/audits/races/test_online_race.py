@@ -9,8 +9,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.halfspace_players import PlainWinnow
-from support.race_players import Drawn, Gossip, Guess, TinySoa
+from support.players.halfspace_players import PlainWinnow
+from support.players.race_players import Drawn, Gossip, Guess, TinySoa
 
 from adversaries.halfspaces.sparse_disjunction import SparseDisjunction
 from arena import (

@@ -117,7 +117,7 @@ def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
 
 
 @pytest.fixture
-def installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def install_plugin(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     """Install a distribution whose entry points of `arena.adversaries` are these lines."""
     monkeypatch.syspath_prepend(tmp_path)
 
@@ -211,8 +211,8 @@ def test_a_name_of_either_kind_is_found() -> None:
 # --- players of installed packages --------------------------------------------------------------------
 
 
-def test_an_entry_point_is_found_under_its_name(installed) -> None:
-    installed("quiet = plugin_of_test:Quiet")
+def test_an_entry_point_is_found_under_its_name(install_plugin) -> None:
+    install_plugin("quiet = plugin_of_test:Quiet")
     assert "quiet" in ADVERSARIES.list_names()
     assert find_player("quiet").__module__ == "plugin_of_test"
 
@@ -237,8 +237,8 @@ def test_an_entry_point_is_found_under_its_name(installed) -> None:
         ),
     ],
 )
-def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(installed, points, message) -> None:
-    installed(*points)
+def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(install_plugin, points, message) -> None:
+    install_plugin(*points)
     assert refusal(ADVERSARIES.find, "loud") == message
     assert ADVERSARIES.find("count-swap").name == "count-swap"
     found = ADVERSARIES.load_all()
@@ -246,8 +246,8 @@ def test_a_bad_entry_point_is_named_and_leaves_the_others_alone(installed, point
     assert found["count-swap"] is ADVERSARIES.find("count-swap")
 
 
-def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(installed) -> None:
-    installed("count-swap = plugin_of_test:Quiet")
+def test_an_entry_point_cannot_take_the_name_of_a_shipped_player(install_plugin) -> None:
+    install_plugin("count-swap = plugin_of_test:Quiet")
     assert refusal(ADVERSARIES.find, "count-swap") == (
         "two players are called 'count-swap': adversaries.release.count_swap:CountSwap and "
         "plugin_of_test:Quiet. Rename one adversary, or uninstall its package."

@@ -247,7 +247,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
 # --- runs that did not finish ------------------------------------------------------------------
 
 
-def stopped(ledger: Path, at: int) -> None:
+def stop_run(ledger: Path, at: int) -> None:
     def stop(now: RunProgress) -> None:
         if now.games >= at:
             raise KeyboardInterrupt
@@ -256,7 +256,7 @@ def stopped(ledger: Path, at: int) -> None:
 
 
 def test_an_interrupted_run(ledger: Path) -> None:
-    stopped(ledger, 2_000)
+    stop_run(ledger, 2_000)
     page = page_of(ledger)
     assert (
         "The run is not finished (2,000 of 5,000 in each world); the games played so far count."

@@ -70,21 +70,21 @@ def test_a_description_is_plain_and_tells_plans_apart() -> None:
     learner = EverlastingV1()
     sample = Sample([0.0], [0], [20_000_000])
 
-    def described(**changes: object) -> str:
+    def describe_plan(**changes: object) -> str:
         adversary = HaltCounter(learner=learner, sample=changes.pop("sample", sample))  # type: ignore[arg-type]
         plan = Plan(learner=learner, adversary=adversary, referee=Figure1(), epsilon=1, delta=1e-5)
         return json.dumps(attrs.evolve(plan, **changes).describe(), sort_keys=True)  # type: ignore[arg-type]
 
-    assert described() == described()
+    assert describe_plan() == describe_plan()
     others = [
-        described(sample=sample.replace_one(0, 1.0, 0)),
-        described(seed=1),
-        described(delta=1e-6),
-        described(games=5),
-        described(until_refuted=True),
-        described(referee=Figure1(9)),
+        describe_plan(sample=sample.replace_one(0, 1.0, 0)),
+        describe_plan(seed=1),
+        describe_plan(delta=1e-6),
+        describe_plan(games=5),
+        describe_plan(until_refuted=True),
+        describe_plan(referee=Figure1(9)),
     ]
-    assert len({described(), *others}) == 7
+    assert len({describe_plan(), *others}) == 7
 
 
 def test_a_description_looks_into_concept_classes() -> None:

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from mutants.online_realizable import ComparesAtMistakes, NoiseOfThresholdAlone
+from mutants.online.online_realizable import ComparesAtMistakes, NoiseOfThresholdAlone
 
 from adversaries.online.base import middle_point
 from adversaries.online.special_swap import SpecialSwap
@@ -112,7 +112,7 @@ def attacks(learner: Learner, brink: int, *, every: bool) -> Iterator[Adversary]
             yield UpdateSwap(rounds=rounds, before=brink, point=point, other_point=other, learner=learner)
 
 
-def audited(learner: Learner, adversary: Adversary, *, games: int, seed: int = 0) -> Verdict:
+def audit(learner: Learner, adversary: Adversary, *, games: int, seed: int = 0) -> Verdict:
     claim = learner.claim
     plan = Plan(
         learner=learner,
@@ -133,7 +133,7 @@ def audited(learner: Learner, adversary: Adversary, *, games: int, seed: int = 0
 def test_swaps_do_not_refute_it(name: str) -> None:
     learner, brink = LEARNERS[name]
     for adversary in attacks(learner, brink, every=False):
-        assert not audited(learner, adversary, games=GAMES).refuted, adversary
+        assert not audit(learner, adversary, games=GAMES).refuted, adversary
 
 
 @pytest.mark.parametrize("name", MOVING)
@@ -156,11 +156,11 @@ def test_updates_come_within_its_games(name: str) -> None:
 def test_many_games_of_many_swaps_do_not_refute_it(name: str) -> None:
     learner, brink = LEARNERS[name]
     for adversary in attacks(learner, brink, every=True):
-        assert not audited(learner, adversary, games=4_000, seed=1).refuted, adversary
+        assert not audit(learner, adversary, games=4_000, seed=1).refuted, adversary
 
 
 @pytest.mark.thorough
 @pytest.mark.parametrize("mutant", [NoiseOfThresholdAlone(), ComparesAtMistakes()], ids=lambda one: one.name)
 def test_the_same_swaps_refute_mutants(mutant: Learner) -> None:
     swaps = attacks(mutant, 16, every=False)
-    assert any(audited(mutant, adversary, games=GAMES).refuted for adversary in swaps)
+    assert any(audit(mutant, adversary, games=GAMES).refuted for adversary in swaps)

@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 from mutants import players as mutants
 from support.paths import ROOT
-from support.players import Echo
+from support.players.simple_players import Echo
 
 from adversaries.figure1.halt_counter import HaltCounter
 from adversaries.figure1.query_swap import QuerySwap
@@ -163,12 +163,12 @@ def test_an_interrupt_amid_a_block_waits_for_its_end(monkeypatch: pytest.MonkeyP
     # A suite that was started in the background has it ignored.
     ignored = signal.signal(signal.SIGINT, signal.default_int_handler)
 
-    def interrupted(betting: Betting, block: PairCounts) -> None:
+    def update_and_interrupt(betting: Betting, block: PairCounts) -> None:
         if betting.pairs == 4_000 and interrupts:
             signal.raise_signal(interrupts.pop())
         update(betting, block)
 
-    monkeypatch.setattr(Betting, "update", interrupted)
+    monkeypatch.setattr(Betting, "update", update_and_interrupt)
     try:
         part = run(NUMBERS)
     finally:

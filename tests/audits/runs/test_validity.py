@@ -46,7 +46,7 @@ def response(epsilon: float, delta: float) -> Law:
     return Law(epsilon, delta, lambda rng, shape: (rng.random((2, *shape)) < chances).astype(float))
 
 
-def coupled(epsilon: float) -> Law:
+def couple_responses(epsilon: float) -> Law:
     """Randomised response in which both games of a pair depend on one coin."""
     lie = 1 / (1 + math.exp(epsilon))
     chances = np.array([lie, 1 - lie])[:, None, None]
@@ -89,7 +89,7 @@ LAWS = {
     "identical worlds, two scores": response(0.0, 0.0),
     "randomised response": response(1.0, 0.0),
     "randomised response at 3": response(3.0, 0.0),
-    "randomised response, coupled": coupled(1.0),
+    "randomised response, coupled": couple_responses(1.0),
     "randomised response with delta": response(0.5, 0.1),
     "leak at rate delta": leak(0.05),
     "Laplace": laplace(1.0),

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner, Result
 from mutants.voting_learners import BARE, VOTES
-from support.voting_learners import Screened
+from support.players.voting_learners import Screened
 
 from adversaries.voting.disagreement import DisagreementWalk
 from adversaries.voting.small_margin import SmallMargin
@@ -41,7 +41,7 @@ class Mute(Adversary):
             yield Query(0.5)
 
 
-def audited(learner: Learner, adversary: Adversary, distinguisher: str, games: int = 20_000) -> Verdict:
+def audit(learner: Learner, adversary: Adversary, distinguisher: str, games: int = 20_000) -> Verdict:
     claim = learner.claim
     return run(
         Plan(
@@ -88,14 +88,14 @@ def test_scores_can_look_for_unstable_answers() -> None:
 
 
 def test_a_learned_distinguisher_sees_what_a_bare_screen_gives_away() -> None:
-    verdict = audited(BARE, Mute(), LEARNED, games=8_000)
+    verdict = audit(BARE, Mute(), LEARNED, games=8_000)
     assert verdict.refuted
-    assert not audited(VOTES, Mute(), LEARNED, games=8_000).refuted
+    assert not audit(VOTES, Mute(), LEARNED, games=8_000).refuted
 
 
 def test_a_learned_distinguisher_comes_near_the_score_written_by_hand() -> None:
-    by_hand = audited(SCREENED, SmallMargin(learner=SCREENED), "score", games=40_000).epsilon_lower
-    learned = audited(SCREENED, Mute(), LEARNED, games=40_000).epsilon_lower
+    by_hand = audit(SCREENED, SmallMargin(learner=SCREENED), "score", games=40_000).epsilon_lower
+    learned = audit(SCREENED, Mute(), LEARNED, games=40_000).epsilon_lower
     assert learned > 0.3 * by_hand > 0
 
 
@@ -111,7 +111,7 @@ def test_the_likelihood_ratio_is_the_score_of_an_adversary_that_knows_the_law(le
 def test_a_likelihood_distinguisher_certifies_no_more_than_the_exact_loss() -> None:
     learner = PateGaussian(teachers=3, queries=8)
     truth = exact(learner, Mute(queries=8), Voting()).epsilon_at
-    verdict = audited(learner, Mute(queries=8), LIKELIHOOD)
+    verdict = audit(learner, Mute(queries=8), LIKELIHOOD)
     assert 0.4 * truth.lower < verdict.epsilon_lower <= truth.upper
 
 
@@ -121,7 +121,7 @@ def test_too_many_views_are_refused_with_a_remedy() -> None:
     with pytest.raises(
         Unsupported, match="Let it ask fewer queries, or use `arena audit`, which plays games"
     ):
-        audited(learner, Mute(queries=30), LIKELIHOOD)
+        audit(learner, Mute(queries=30), LIKELIHOOD)
 
 
 # --- exact audits ---------------------------------------------------------------------------------------

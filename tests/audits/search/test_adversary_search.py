@@ -7,7 +7,7 @@ from typing import Any
 
 import attrs
 import pytest
-from support.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 
 from arena import Claim, InvalidArgument, Learner, Sample
 from audits.runs.plan import Plan

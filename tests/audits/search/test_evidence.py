@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from support.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
+from support.players.search_players import DeclinesOnLabels, HalfTheNoise, RaisesOnLabels
 
 from arena import BudgetExceeded, Claim, PrivacyUnit, Release, Sample
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from support.search_players import Copying, OnePoint
+from support.players.search_players import Copying, OnePoint
 
 from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
 from arena.testing import check_adversary

@@ -12,8 +12,8 @@ import pytest
 from click.testing import CliRunner
 from mutants.voting_learners import BARE, HALF
 from support.paths import ROOT
-from support.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
-from support.voting_learners import Screened
+from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
+from support.players.voting_learners import Screened
 
 from arena import Learner, Sample, play
 from audits import cli
@@ -173,7 +173,7 @@ def test_what_is_found_can_be_pasted(learner: Learner, tmp_path: Path) -> None:
 def test_the_replay_plays_the_confirmation_again(tmp_path: Path) -> None:
     found = search(HalfTheNoise(), seed=1)
     assert found.verdict is not None
-    name = f"{ROOT / 'tests' / 'support' / 'search_players.py'}:HalfTheNoise"
+    name = f"{ROOT / 'tests' / 'support' / 'players' / 'search_players.py'}:HalfTheNoise"
     file = str(tmp_path / "found.py")
     Path(file).write_text(adversary_source(found, learner=name, file=file))
     command = replay_command(found, learner=name, file=file).replace("\\\n", " ").split()

@@ -85,7 +85,7 @@ class Scoreless(Adversary):
         return None
 
 
-def refuted(*arguments: Any, **settings: Any) -> NotPrivate:
+def refute(*arguments: Any, **settings: Any) -> NotPrivate:
     with pytest.raises(NotPrivate) as failure:
         assert_private(*arguments, **settings)
     return failure.value
@@ -131,7 +131,7 @@ def test_a_weaker_claim_of_the_same_neighbours_may_be_tested() -> None:
 
 
 def test_a_false_claim_fails_with_all_that_is_known_of_it() -> None:
-    failure = refuted(HalfTheNoise(), against=CountSwap(), seed=5)
+    failure = refute(HalfTheNoise(), against=CountSwap(), seed=5)
     assert isinstance(failure, AssertionError)
     assert failure.verdict.refuted
     assert 0.85 <= failure.verdict.epsilon_lower <= 1
@@ -149,32 +149,30 @@ def test_a_false_claim_fails_with_all_that_is_known_of_it() -> None:
 def test_the_game_shown_has_its_scores_the_right_way_round() -> None:
     learner = LaplaceCount(epsilon=0.2)
     for seed in range(3):
-        lines = refuted(
-            learner, claim=(0.05, 0), against="count-swap", seed=seed
-        ).refutation.game.splitlines()
+        lines = refute(learner, claim=(0.05, 0), against="count-swap", seed=seed).refutation.game.splitlines()
         scores = [float(line.split()[-1]) for line in lines if line.startswith("world ")]
         assert scores[0] < scores[1]
 
 
 @pytest.mark.parametrize("against", ["training-swap", TrainingSwap(learner=StaticErm())])
 def test_the_line_to_replay_gives_the_same_figures(against: Any) -> None:
-    failure = refuted(StaticErm(), claim=(1, 0), against=against, budget="quick", seed=7)
+    failure = refute(StaticErm(), claim=(1, 0), against=against, budget="quick", seed=7)
     again = arena(failure.replay + " --json")
     assert again.exit_code == 3
     assert f'"epsilon_lower": {failure.verdict.epsilon_lower!r}' in again.stdout
 
 
 def test_settings_are_part_of_the_line() -> None:
-    line = refuted(LaplaceCount(epsilon=0.3), claim=(0.1, 0), against="count-swap").replay
+    line = refute(LaplaceCount(epsilon=0.3), claim=(0.1, 0), against="count-swap").replay
     assert line.startswith("arena audit laplace-count --set epsilon=0.3 \\\n    --against count-swap ")
     assert arena(line).exit_code == 3
 
 
 def test_players_that_have_no_name_are_replayed_from_python() -> None:
-    line = refuted(HalfTheNoise(), against=CountSwap(), budget="quick").replay
+    line = refute(HalfTheNoise(), against=CountSwap(), budget="quick").replay
     assert "learner=HalfTheNoise(epsilon=1.0)," in line
     assert "adversary=CountSwap(sample=None)," in line
-    line = refuted(LaplaceCount(), claim=(0.5, 0), against=CountSwap(sample=Sample([0.0], [0], [5]))).replay
+    line = refute(LaplaceCount(), claim=(0.5, 0), against=CountSwap(sample=Sample([0.0], [0], [5]))).replay
     assert line.startswith(
         "audits.runs.run.run(audits.runs.plan.Plan(\n    learner=LaplaceCount(epsilon=1.0),"
     )
@@ -183,7 +181,7 @@ def test_players_that_have_no_name_are_replayed_from_python() -> None:
 def test_an_adversary_that_was_found_is_shown_as_source_that_plays(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    failure = refuted(StaticErm(), claim=(1, 0), budget="quick")
+    failure = refute(StaticErm(), claim=(1, 0), budget="quick")
     assert isinstance(failure.adversary, Script)
     assert failure.refutation.source.rstrip() in str(failure)
     assert "adversary         found by a search, in " in str(failure)
@@ -195,19 +193,19 @@ def test_an_adversary_that_was_found_is_shown_as_source_that_plays(
 
 
 def test_what_was_found_may_be_played_again() -> None:
-    found = refuted(StaticErm(), claim=(1, 0), budget="quick").adversary
-    assert refuted(StaticErm(), claim=(1, 0), against=found, budget="quick").verdict.protocol == "Figure1"
+    found = refute(StaticErm(), claim=(1, 0), budget="quick").adversary
+    assert refute(StaticErm(), claim=(1, 0), against=found, budget="quick").verdict.protocol == "Figure1"
 
 
 def test_the_likelihood_ratio_serves_where_there_is_no_score() -> None:
-    failure = refuted(StaticErm(), claim=(1, 0), against=Scoreless(), budget="quick")
+    failure = refute(StaticErm(), claim=(1, 0), against=Scoreless(), budget="quick")
     assert failure.refutation.plan.distinguisher == "likelihood"
     assert "no score" in failure.refutation.game
 
 
 def test_the_first_adversary_that_refutes_ends_the_test() -> None:
     adversaries = [Scoreless(), "training-swap", Reconstruct(learner=StaticErm())]
-    failure = refuted(StaticErm(), claim=(1, 0), against=adversaries, budget="quick")
+    failure = refute(StaticErm(), claim=(1, 0), against=adversaries, budget="quick")
     assert len(failure.outcome.verdicts) == 1
 
 
@@ -223,7 +221,7 @@ def test_a_broken_learner_is_known_to_be_broken() -> None:
 
 
 def test_failures_cross_process_boundaries() -> None:
-    failure = refuted(LaplaceCount(), claim=(0.5, 0), against="count-swap", budget="quick")
+    failure = refute(LaplaceCount(), claim=(0.5, 0), against="count-swap", budget="quick")
     again = pickle.loads(pickle.dumps(failure))
     assert (again.verdict, str(again)) == (failure.verdict, str(failure))
     few = pickle.loads(pickle.dumps(Underpowered(ONE, error=1e-6, games=3, needed=56)))
@@ -241,7 +239,7 @@ def test_adversaries_share_the_error() -> None:
 
 
 def test_a_search_spends_at_most_its_error() -> None:
-    failure = refuted(StaticErm(), claim=(1, 0), error=1e-4, budget="quick")
+    failure = refute(StaticErm(), claim=(1, 0), error=1e-4, budget="quick")
     assert failure.verdict.confidence >= 1 - 1e-4
 
 

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.plain_bbl import Reference
-from support.players import script
+from support.laws.plain_bbl import Reference
+from support.players.simple_players import script
 
 from arena import (
     BudgetExceeded,

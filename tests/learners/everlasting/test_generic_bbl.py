@@ -10,8 +10,8 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.plain_bbl import Reference
-from support.players import Scripted, script
+from support.laws.plain_bbl import Reference
+from support.players.simple_players import Scripted, script
 from support.statistical import check_counts, statistical
 
 from arena import (

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.concept_laws import NAIVE_CLASSES, Labelling, NaiveClass, as_array
+from support.laws.concept_laws import NAIVE_CLASSES, Labelling, NaiveClass, as_array
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Boxes, Thresholds

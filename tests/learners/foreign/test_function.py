@@ -12,14 +12,14 @@ from typing import Any
 import attrs
 import numpy as np
 import pytest
-from support.foreign_mechanisms import (
+from support.players.foreign_mechanisms import (
     laplace,
     laplaces,
     play_releases,
     with_global_generators,
     with_system_generator,
 )
-from support.players import Scripted
+from support.players.simple_players import Scripted
 from support.statistical import statistical
 
 from adversaries.release.count_swap import CountSwap

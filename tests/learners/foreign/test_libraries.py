@@ -7,7 +7,13 @@ from typing import Any
 
 import numpy as np
 import pytest
-from support.foreign_mechanisms import Measurement, Mechanism, Profile, play_releases, without_the_library
+from support.players.foreign_mechanisms import (
+    Measurement,
+    Mechanism,
+    Profile,
+    play_releases,
+    without_the_library,
+)
 
 from adversaries.release.count_swap import CountSwap
 from arena import InvalidArgument, Learner, Release, Sample, Unsupported

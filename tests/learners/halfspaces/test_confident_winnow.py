@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.halfspace_games import KINDS, OneWinnow, pool, products_with, target
-from support.players import script
+from support.players.halfspace_games import KINDS, OneWinnow, pool, products_with, target
+from support.players.simple_players import script
 
 from arena import Adaptive, Commit, Example, InvalidArgument, Oblivious, play
 from arena.concepts import Halfspaces

@@ -11,10 +11,10 @@ import attrs
 import numpy as np
 import pytest
 from scipy import stats
-from support.halfspace_games import OneWinnow, pool
-from support.players import Scripted, script
+from support.laws.winnow_laws import Enumerated, Example, View, compositions, loss
+from support.players.halfspace_games import OneWinnow, pool
+from support.players.simple_players import Scripted, script
 from support.statistical import check_counts, expect_rejection, statistical
-from support.winnow_laws import Enumerated, Example, View, compositions, loss
 
 from arena import BudgetExceeded, Commit, InvalidArgument, Moves, Oblivious, PrivacyUnit, Unsupported, play
 from arena import Example as Move

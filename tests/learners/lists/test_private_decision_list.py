@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.list_laws import laws, naive_law, neighbours, sample_of, small_samples
-from support.players import Scripted
+from support.laws.list_laws import laws, naive_law, neighbours, sample_of, small_samples
+from support.players.simple_players import Scripted
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import (

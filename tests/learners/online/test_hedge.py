@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as arrays
 from support.common_random_numbers import check_common_random_numbers
-from support.littlestone_references import agreeing, concepts_of, dimension, soa_label
-from support.players import script
+from support.laws.littlestone_references import agreeing, concepts_of, dimension, soa_label
+from support.players.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import (

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
+from support.laws.voting_laws import Views, check_views, delta, law_of_views, one_point, views
 from support.statistical import expect_rejection, statistical
-from support.voting_laws import Views, check_views, delta, law_of_views, one_point, views
 
 from arena import InvalidArgument, Sample, Training
 from arena.replies import UNSTABLE

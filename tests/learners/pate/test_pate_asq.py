@@ -8,7 +8,7 @@ import attrs
 import numpy as np
 import pytest
 from support.common_random_numbers import check_common_random_numbers
-from support.players import script
+from support.players.simple_players import script
 from support.services import PaysForOneAnswer, TruthService
 from support.statistical import check_counts, expect_rejection, statistical
 

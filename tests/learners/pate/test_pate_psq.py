@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.special import ndtr
-from support.players import script
+from support.players.simple_players import script
 from support.services import PaysForOneAnswer
 from support.statistical import check_counts, expect_rejection, statistical
 

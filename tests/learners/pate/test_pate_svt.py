@@ -12,9 +12,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.aggregators import KeepsThreshold
 from scipy import integrate, stats
-from support.mechanism_laws import sparse_vector_law
-from support.statistical import expect_rejection, statistical
-from support.voting_laws import (
+from support.laws.mechanism_laws import sparse_vector_law
+from support.laws.voting_laws import (
     Views,
     check_views,
     delta,
@@ -24,6 +23,7 @@ from support.voting_laws import (
     one_point,
     views,
 )
+from support.statistical import expect_rejection, statistical
 
 from arena import InvalidArgument, PrivacyUnit, Sample, Training
 from arena.replies import UNSTABLE

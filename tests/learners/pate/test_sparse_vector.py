@@ -10,8 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from mutants.refuting_adversaries import AskTeachers, labels_one_less_zero
-from support.statistical import expect_rejection, statistical
-from support.voting_laws import (
+from support.laws.voting_laws import (
     Views,
     check_views,
     delta,
@@ -21,6 +20,7 @@ from support.voting_laws import (
     one_point,
     views,
 )
+from support.statistical import expect_rejection, statistical
 
 from arena import Sample, Voting
 from arena.testing import check_learner

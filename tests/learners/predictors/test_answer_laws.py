@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from scipy import stats
-from support.learner_laws import Views, delta_of_views, view_law, views, views_of
-from support.mechanism_laws import above_law, between_law
-from support.players import script
+from support.laws.learner_laws import Views, delta_of_views, view_law, views, views_of
+from support.laws.mechanism_laws import above_law, between_law
+from support.players.simple_players import script
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 from support.common_random_numbers import check_common_random_numbers
-from support.learner_laws import Views, delta_of_views, view_law, views
+from support.laws.learner_laws import Views, delta_of_views, view_law, views
 from support.statistical import check_counts, expect_rejection, statistical
 
 from adversaries.figure1.training_swap import TrainingSwap

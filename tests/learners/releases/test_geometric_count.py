@@ -9,7 +9,7 @@ from math import exp, log
 import numpy as np
 import pytest
 from support.common_random_numbers import check_common_random_numbers
-from support.foreign_mechanisms import play_releases
+from support.players.foreign_mechanisms import play_releases
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import InvalidArgument, Sample, Unsupported

@@ -8,9 +8,9 @@ from math import exp, log, sqrt
 import numpy as np
 import pytest
 from scipy import stats
-from support.learner_laws import delta_of_finite, integral
-from support.mechanism_laws import selection_law
-from support.players import Scripted, script
+from support.laws.learner_laws import delta_of_finite, integral
+from support.laws.mechanism_laws import selection_law
+from support.players.simple_players import Scripted, script
 from support.statistical import check_cdf, check_counts, expect_rejection, statistical
 
 from arena import (

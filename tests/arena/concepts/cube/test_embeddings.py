@@ -27,7 +27,7 @@ def cube(variables: int) -> np.ndarray:
     return np.array(list(product([0, 1], repeat=variables)), np.int8).reshape(2**variables, variables)
 
 
-def said(terms: Terms, default: int, x: np.ndarray) -> int:
+def answer_of_list(terms: Terms, default: int, x: np.ndarray) -> int:
     """What a decision list says of a point."""
     return next((label for i, label in terms if x[i]), default)
 
@@ -66,7 +66,7 @@ def test_every_decision_list(variables: int, default: int) -> None:
     for length in range(variables + 1):
         for labels in product([0, 1], repeat=length):
             terms = list(enumerate(labels))[::-1]
-            y = np.array([said(terms, default, x) for x in points])
+            y = np.array([answer_of_list(terms, default, x) for x in points])
             check(decision_list(variables, terms, default), double_points(append_constant(points)), y)
 
 
@@ -92,7 +92,7 @@ def test_a_long_list_with_many_changes_has_its_documented_margin() -> None:
     variables = rng.permutation(30)[:12]
     terms = [(int(i), int(b)) for i, b in zip(variables, rng.integers(0, 2, 12), strict=True)]
     points = (rng.random((2_000, 30)) < 0.15).astype(np.int8)
-    y = np.array([said(terms, 1, x) for x in points])
+    y = np.array([answer_of_list(terms, 1, x) for x in points])
     target = decision_list(30, terms, 1)
     assert least(target.weights, double_points(append_constant(points)), y) >= target.margin - 1e-12
 

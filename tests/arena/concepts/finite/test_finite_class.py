@@ -55,10 +55,15 @@ def problems(draw: st.DrawFn) -> tuple[np.ndarray, list[Any], list[Any], list[An
     # Sizes on both sides of two a column, where the algorithm changes.
     count, size = draw(st.integers(1, 3)), draw(st.integers(0, 2 * matrix.shape[1] + 3))
 
-    def nested(entries: st.SearchStrategy[Any]) -> list[list[Any]]:
+    def draw_matrix(entries: st.SearchStrategy[Any]) -> list[list[Any]]:
         return draw(st.lists(st.lists(entries, min_size=size, max_size=size), min_size=count, max_size=count))
 
-    return matrix, nested(st.integers(0, matrix.shape[1] - 1)), nested(st.integers(0, 1)), nested(masses)
+    return (
+        matrix,
+        draw_matrix(st.integers(0, matrix.shape[1] - 1)),
+        draw_matrix(st.integers(0, 1)),
+        draw_matrix(masses),
+    )
 
 
 class TestErm:

@@ -53,10 +53,10 @@ def tables(draw: st.DrawFn, values: st.SearchStrategy[float] = coordinates) -> t
     """Points, labels and weights of a few samples of one size, as nested lists."""
     count, size = draw(st.integers(1, 4)), draw(st.integers(0, 7))
 
-    def nested(entries: st.SearchStrategy[Any]) -> list[list[Any]]:
+    def draw_matrix(entries: st.SearchStrategy[Any]) -> list[list[Any]]:
         return draw(st.lists(st.lists(entries, min_size=size, max_size=size), min_size=count, max_size=count))
 
-    return nested(values), nested(st.integers(0, 1)), nested(masses)
+    return draw_matrix(values), draw_matrix(st.integers(0, 1)), draw_matrix(masses)
 
 
 @pytest.fixture(params=["by size", "pairs", "sorting"])

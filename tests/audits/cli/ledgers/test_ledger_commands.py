@@ -53,7 +53,7 @@ def playing(*arguments: object) -> Iterator[subprocess.Popen[str]]:
 
 
 @pytest.fixture(scope="module")
-def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
+def whole_ledger(tmp_path_factory: pytest.TempPathFactory) -> bytes:
     """What is in the ledger of a run that is finished."""
     path = tmp_path_factory.mktemp("finished") / "run.ledger"
     arena.text(*COUNT, "--ledger", path)
@@ -61,10 +61,10 @@ def finished(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 @pytest.fixture
-def ledger(tmp_path: Path, finished: bytes) -> Path:
+def ledger(tmp_path: Path, whole_ledger: bytes) -> Path:
     """That of a run that is finished."""
     path = tmp_path / "run.ledger"
-    path.write_bytes(finished)
+    path.write_bytes(whole_ledger)
     return path
 
 

@@ -66,7 +66,7 @@ def contents(ledger):
     return [(block, counts.to_bytes()) for block, counts in ledger.blocks()]
 
 
-def expected(blocks):
+def list_entries(blocks):
     return [(block, scores(block).to_bytes()) for block in sorted(blocks)]
 
 
@@ -84,7 +84,7 @@ def path(tmp_path, monkeypatch):
 
 
 @pytest.fixture
-def filled(path):
+def ledger_of_ten(path):
     """The name of a closed ledger of ten blocks."""
     with Ledger.open(path, PLAN) as ledger:
         for block in range(10):
@@ -93,7 +93,7 @@ def filled(path):
 
 
 @contextmanager
-def edited(path):
+def open_database(path):
     """The ledger's database, as someone with SQLite would meddle with it."""
     with closing(sqlite3.connect(path, isolation_level=None)) as connection:
         yield connection
@@ -131,7 +131,7 @@ def start_playing(process, path):
     return int(process.stdout.readline())
 
 
-def acknowledged(path):
+def read_acknowledgements(path):
     acks = Path(f"{path}.acks")
     return set(map(int, acks.read_text().split())) if acks.exists() else set()
 
@@ -152,24 +152,24 @@ class TestKeeping:
             for block in (700, 3, 10**12, 0):
                 ledger.add(block, scores(block))
             assert ledger.block_indices() == {0, 3, 700, 10**12}
-            assert contents(ledger) == expected([0, 3, 700, 10**12])
+            assert contents(ledger) == list_entries([0, 3, 700, 10**12])
         with Ledger.open(path, PLAN) as ledger:
-            assert contents(ledger) == expected([0, 3, 700, 10**12])
+            assert contents(ledger) == list_entries([0, 3, 700, 10**12])
 
     def test_more_blocks_than_are_read_at_once(self, path):
         blocks = random.Random(1).sample(range(5000), 1000)
         with Ledger.open(path, PLAN) as ledger:
             for block in blocks:
                 ledger.add(block, scores(block))
-            assert contents(ledger) == expected(blocks)
+            assert contents(ledger) == list_entries(blocks)
 
-    def test_blocks_may_be_added_while_they_are_read(self, filled):
-        with Ledger.open(filled, PLAN) as ledger:
+    def test_blocks_may_be_added_while_they_are_read(self, ledger_of_ten):
+        with Ledger.open(ledger_of_ten, PLAN) as ledger:
             reading = ledger.blocks()
             next(reading)
             ledger.add(10, scores(10))
             assert {block for block, _ in reading} >= set(range(1, 10))
-            assert contents(ledger) == expected(range(11))
+            assert contents(ledger) == list_entries(range(11))
 
     def test_infinite_scores(self, path):
         counts = PairCounts.of(np.array([-np.inf, 0.0]), np.array([np.inf, 1.0]))
@@ -183,22 +183,22 @@ class TestKeeping:
             ledger.add(np.int64(3), scores(3))
             assert ledger.block_indices() == {3}
 
-    def test_the_same_block_again_changes_nothing(self, filled):
-        with Ledger.open(filled, PLAN) as ledger:
+    def test_the_same_block_again_changes_nothing(self, ledger_of_ten):
+        with Ledger.open(ledger_of_ten, PLAN) as ledger:
             ledger.add(4, scores(4))
-            assert contents(ledger) == expected(range(10))
+            assert contents(ledger) == list_entries(range(10))
 
-    def test_the_same_block_packed_by_another_zlib(self, filled, monkeypatch):
-        with Ledger.open(filled, PLAN) as ledger:
+    def test_the_same_block_packed_by_another_zlib(self, ledger_of_ten, monkeypatch):
+        with Ledger.open(ledger_of_ten, PLAN) as ledger:
             blob = scores(4).to_bytes()
             monkeypatch.setattr(PairCounts, "to_bytes", lambda counts: blob + b"another encoding")
             ledger.add(4, scores(4))
 
-    def test_the_same_block_with_another_result(self, filled):
-        with Ledger.open(filled, PLAN) as ledger:
+    def test_the_same_block_with_another_result(self, ledger_of_ten):
+        with Ledger.open(ledger_of_ten, PLAN) as ledger:
             with pytest.raises(InternalError) as caught:
                 ledger.add(4, scores(5))
-            assert contents(ledger) == expected(range(10))
+            assert contents(ledger) == list_entries(range(10))
         assert str(caught.value) == (
             "block 4 of the ledger run.ledger was played again and its scores differ: "
             "something in it does not follow from the plan and its seed"
@@ -212,11 +212,11 @@ class TestKeeping:
             f"the index of a block must be at least 0 and less than 2^63, got {index}"
         )
 
-    def test_closing_folds_everything_into_one_file(self, filled):
+    def test_closing_folds_everything_into_one_file(self, ledger_of_ten):
         assert os.listdir() == ["run.ledger"]
 
-    def test_the_file_says_what_it_is(self, filled):
-        with edited(filled) as database:
+    def test_the_file_says_what_it_is(self, ledger_of_ten):
+        with open_database(ledger_of_ten) as database:
             assert database.execute("PRAGMA application_id").fetchone() == (APPLICATION_ID,)
             assert database.execute("PRAGMA user_version").fetchone() == (SCHEMA_VERSION,)
             assert database.execute("PRAGMA journal_mode").fetchone() == ("wal",)
@@ -229,18 +229,18 @@ class TestKeeping:
         with Ledger.open(path, PLAN) as ledger:
             assert ledger.block_indices() == {0}
 
-    def test_a_log_left_by_a_removed_ledger_is_not_taken_up(self, filled):
-        Path("run.ledger-wal").write_bytes(Path(filled).read_bytes())
-        Path(filled).unlink()
-        with Ledger.open(filled, {"seed": 2}) as ledger:
+    def test_a_log_left_by_a_removed_ledger_is_not_taken_up(self, ledger_of_ten):
+        Path("run.ledger-wal").write_bytes(Path(ledger_of_ten).read_bytes())
+        Path(ledger_of_ten).unlink()
+        with Ledger.open(ledger_of_ten, {"seed": 2}) as ledger:
             assert ledger.block_indices() == set()
 
     @pytest.mark.parametrize(
         "use",
         [Ledger.block_indices, lambda ledger: list(ledger.blocks()), lambda ledger: ledger.add(0, scores(0))],
     )
-    def test_closed(self, filled, use):
-        ledger = Ledger.open(filled, PLAN)
+    def test_closed(self, ledger_of_ten, use):
+        ledger = Ledger.open(ledger_of_ten, PLAN)
         ledger.close()
         ledger.close()
         with pytest.raises(InvalidArgument) as caught:
@@ -254,14 +254,14 @@ class TestKeeping:
 
 
 class TestPlan:
-    def test_order_and_tuples_do_not_matter(self, filled):
+    def test_order_and_tuples_do_not_matter(self, ledger_of_ten):
         again = {
             "points": [0.5, 2.0],
             "learner": {"epsilon": 1.0, "name": "Laplace"},
             "games": 8192,
             "seed": 1,
         }
-        with Ledger.open(filled, again) as ledger:
+        with Ledger.open(ledger_of_ten, again) as ledger:
             assert len(ledger.block_indices()) == 10
 
     def test_anything_json_holds(self, path):
@@ -269,15 +269,15 @@ class TestPlan:
         Ledger.open(path, plan).close()
         Ledger.open(path, plan).close()
 
-    def test_another_plan(self, filled):
+    def test_another_plan(self, ledger_of_ten):
         other = {"seed": 2, "learner": {"name": "Laplace", "epsilon": 0.5}, "points": [0.5, 2], "δ": "none"}
-        assert refusal(filled, other) == (
+        assert refusal(ledger_of_ten, other) == (
             "the ledger run.ledger holds another plan: games: 8192 -> absent; learner.epsilon: 1.0 -> 0.5; "
             'points: [0.5, 2.0] -> [0.5, 2]; seed: 1 -> 2; δ: absent -> "none". '
             "Give the plan that the ledger holds, or the path of a new file."
         )
-        with Ledger.open(filled, PLAN) as ledger:
-            assert contents(ledger) == expected(range(10))
+        with Ledger.open(ledger_of_ten, PLAN) as ledger:
+            assert contents(ledger) == list_entries(range(10))
 
     def test_another_plan_that_only_nests_otherwise(self, path):
         Ledger.open(path, {"a": {"b": 1}}).close()
@@ -301,17 +301,17 @@ class TestDamage:
 
     @pytest.mark.parametrize("mode", ["delete", "wal"])
     def test_a_foreign_database(self, path, mode):
-        with edited(path) as database:
+        with open_database(path) as database:
             database.execute(f"PRAGMA journal_mode = {mode}")
             database.execute("CREATE TABLE plan (json TEXT NOT NULL, sha256 BLOB NOT NULL)")
         before = Path(path).read_bytes()
         assert refusal(path) == f"run.ledger is an SQLite database, but not a ledger. {ELSEWHERE}"
         assert Path(path).read_bytes() == before
 
-    def test_a_newer_schema(self, filled):
-        with edited(filled) as database:
+    def test_a_newer_schema(self, ledger_of_ten):
+        with open_database(ledger_of_ten) as database:
             database.execute(f"PRAGMA user_version = {SCHEMA_VERSION + 1}")
-        assert refusal(filled) == (
+        assert refusal(ledger_of_ten) == (
             f"the ledger run.ledger has schema {SCHEMA_VERSION + 1}; "
             f"this dp-arena reads schemas up to {SCHEMA_VERSION}. "
             "Use the newer dp-arena that wrote it."
@@ -326,11 +326,11 @@ class TestDamage:
             "CREATE INDEX i ON blocks (pairs)",
         ],
     )
-    def test_other_tables(self, filled, change):
-        with edited(filled) as database:
+    def test_other_tables(self, ledger_of_ten, change):
+        with open_database(ledger_of_ten) as database:
             database.execute(change)
         assert (
-            refusal(filled)
+            refusal(ledger_of_ten)
             == f"the ledger run.ledger is damaged: its tables are not those of a ledger. {GONE}"
         )
 
@@ -338,10 +338,10 @@ class TestDamage:
     @pytest.mark.parametrize(
         ("change", "rows"), [("DELETE FROM {}", 0), ("INSERT INTO {0} SELECT * FROM {0}", 2)]
     )
-    def test_a_plan_or_notes_that_are_not_one_row(self, filled, table, change, rows):
-        with edited(filled) as database:
+    def test_a_plan_or_notes_that_are_not_one_row(self, ledger_of_ten, table, change, rows):
+        with open_database(ledger_of_ten) as database:
             database.execute(change.format(table))
-        assert refusal(filled) == (
+        assert refusal(ledger_of_ten) == (
             f"the ledger run.ledger is damaged: its table {table} has {rows} rows instead of one. {GONE}"
         )
 
@@ -353,10 +353,10 @@ class TestDamage:
             "UPDATE plan SET json = CAST(x'ff' AS TEXT)",
         ],
     )
-    def test_a_plan_that_was_changed(self, filled, change):
-        with edited(filled) as database:
+    def test_a_plan_that_was_changed(self, ledger_of_ten, change):
+        with open_database(ledger_of_ten) as database:
             database.execute(change)
-        assert refusal(filled) == (
+        assert refusal(ledger_of_ten) == (
             f"the ledger run.ledger is damaged: its plan does not match its checksum. {GONE}"
         )
 
@@ -366,19 +366,19 @@ class TestDamage:
     )
     def test_notes_that_were_changed(self, path, change):
         Ledger.open(path, PLAN, notes=lambda: {"learner": "Laplace"}).close()
-        with edited(path) as database:
+        with open_database(path) as database:
             database.execute(change)
         assert refusal(path) == (
             f"the ledger run.ledger is damaged: its notes do not match their checksum. {GONE}"
         )
 
-    def test_notes_of_another_plan(self, filled):
+    def test_notes_of_another_plan(self, ledger_of_ten):
         Ledger.open("other.ledger", {"seed": 2}, notes=lambda: {"learner": "Gauss"}).close()
-        with edited(filled) as database:
+        with open_database(ledger_of_ten) as database:
             database.execute("ATTACH 'other.ledger' AS other")
             database.execute("DELETE FROM notes")
             database.execute("INSERT INTO notes SELECT * FROM other.notes")
-        assert refusal(filled) == (
+        assert refusal(ledger_of_ten) == (
             f"the ledger run.ledger is damaged: its notes do not match their checksum. {GONE}"
         )
 
@@ -393,63 +393,65 @@ class TestDamage:
             ("UPDATE blocks SET block = -4 WHERE block = 4", -4),
         ],
     )
-    def test_a_block_that_was_changed(self, filled, change, block):
-        with edited(filled) as database:
+    def test_a_block_that_was_changed(self, ledger_of_ten, change, block):
+        with open_database(ledger_of_ten) as database:
             database.execute(change)
-        assert refusal(filled) == (
+        assert refusal(ledger_of_ten) == (
             f"the ledger run.ledger is damaged: block {block} does not match its checksum. {GONE}"
         )
 
     @pytest.mark.parametrize("old", [b"TABLE blocks", b"scores BLOB"])
-    def test_names_that_are_not_text(self, filled, old):
-        whole = Path(filled).read_bytes()
-        Path(filled).write_bytes(whole.replace(old, b"\xff" * len(old)))
-        assert refusal(filled) == f"the ledger run.ledger is damaged: its text cannot be read. {GONE}"
+    def test_names_that_are_not_text(self, ledger_of_ten, old):
+        whole = Path(ledger_of_ten).read_bytes()
+        Path(ledger_of_ten).write_bytes(whole.replace(old, b"\xff" * len(old)))
+        assert refusal(ledger_of_ten) == f"the ledger run.ledger is damaged: its text cannot be read. {GONE}"
 
-    def test_a_block_of_another_plan(self, filled):
+    def test_a_block_of_another_plan(self, ledger_of_ten):
         with Ledger.open("other.ledger", {"seed": 2}) as ledger:
             ledger.add(10, scores(10))
-        with edited(filled) as database:
+        with open_database(ledger_of_ten) as database:
             database.execute("ATTACH 'other.ledger' AS other")
             database.execute("INSERT INTO blocks SELECT * FROM other.blocks")
-        assert refusal(filled) == (
+        assert refusal(ledger_of_ten) == (
             f"the ledger run.ledger is damaged: block 10 does not match its checksum. {GONE}"
         )
 
-    def test_truncated(self, filled):
+    def test_truncated(self, ledger_of_ten):
         # From the second byte on: to SQLite a file of one byte is empty.
-        whole = Path(filled).read_bytes()
+        whole = Path(ledger_of_ten).read_bytes()
         for length in [*range(2, len(whole), 127), 100, 4096, len(whole) - 4096, len(whole) - 1]:
-            Path(filled).write_bytes(whole[:length])
-            assert refusal(filled).startswith(
+            Path(ledger_of_ten).write_bytes(whole[:length])
+            assert refusal(ledger_of_ten).startswith(
                 ("run.ledger is not a ledger", "the ledger run.ledger is damaged")
             )
 
-    def test_what_a_truncated_file_is_told(self, filled):
-        Path(filled).write_bytes(Path(filled).read_bytes()[:-4096])
-        assert refusal(filled) == (
+    def test_what_a_truncated_file_is_told(self, ledger_of_ten):
+        Path(ledger_of_ten).write_bytes(Path(ledger_of_ten).read_bytes()[:-4096])
+        assert refusal(ledger_of_ten) == (
             f"the ledger run.ledger is damaged: database disk image is malformed. {GONE}"
         )
 
     @pytest.mark.thorough
-    def test_a_flipped_bit_is_noticed_or_changes_nothing(self, filled):
-        whole = Path(filled).read_bytes()
+    def test_a_flipped_bit_is_noticed_or_changes_nothing(self, ledger_of_ten):
+        whole = Path(ledger_of_ten).read_bytes()
         draw = random.Random(2)
-        noticed = sum(flip_is_noticed(filled, whole, draw.randrange(len(whole) * 8)) for _ in range(500))
+        noticed = sum(
+            flip_is_noticed(ledger_of_ten, whole, draw.randrange(len(whole) * 8)) for _ in range(500)
+        )
         assert noticed > 20
 
     @pytest.mark.slow
-    def test_a_flipped_bit_of_any_byte_is_noticed_or_changes_nothing(self, filled):
-        whole = Path(filled).read_bytes()
+    def test_a_flipped_bit_of_any_byte_is_noticed_or_changes_nothing(self, ledger_of_ten):
+        whole = Path(ledger_of_ten).read_bytes()
         draw = random.Random(5)
         for byte in range(len(whole)):
-            flip_is_noticed(filled, whole, 8 * byte + draw.randrange(8))
+            flip_is_noticed(ledger_of_ten, whole, 8 * byte + draw.randrange(8))
 
-    def test_every_flipped_bit_of_a_stored_block_is_noticed(self, filled):
-        whole = Path(filled).read_bytes()
+    def test_every_flipped_bit_of_a_stored_block_is_noticed(self, ledger_of_ten):
+        whole = Path(ledger_of_ten).read_bytes()
         blob = scores(4).to_bytes()
         start = whole.index(blob)
-        assert all(flip_is_noticed(filled, whole, start * 8 + bit) for bit in range(len(blob) * 8))
+        assert all(flip_is_noticed(ledger_of_ten, whole, start * 8 + bit) for bit in range(len(blob) * 8))
 
     @pytest.mark.thorough
     def test_a_broken_log_loses_blocks_at_most(self, path):
@@ -466,7 +468,7 @@ class TestDamage:
             Path("run.ledger-wal").write_bytes(draw.choice([broken, log[:place]]))
             with Ledger.open(path, PLAN) as ledger:
                 left.add(len(ledger.block_indices()))
-                assert contents(ledger) == expected(range(len(ledger.block_indices())))
+                assert contents(ledger) == list_entries(range(len(ledger.block_indices())))
         assert len(left) > 10
 
 
@@ -478,7 +480,7 @@ def flip_is_noticed(path, whole, bit):
     Path(f"{path}-wal").unlink(missing_ok=True)
     try:
         with Ledger.open(path, PLAN) as ledger:
-            assert contents(ledger) == expected(range(10)), bit
+            assert contents(ledger) == list_entries(range(10)), bit
     except InvalidArgument as error:
         return path in str(error)
     return False
@@ -529,7 +531,7 @@ class TestDisk:
             with pytest.raises(LedgerFull) as caught:
                 add_until_refused(ledger)
             full = len(ledger.block_indices())
-            assert contents(ledger) == expected(range(full))
+            assert contents(ledger) == list_entries(range(full))
             ledger._live.execute("PRAGMA max_page_count = 50")
             ledger.add(full, scores(full))
         assert str(caught.value) == (
@@ -538,7 +540,7 @@ class TestDisk:
             "it resumes the run."
         )
         with Ledger.open(path, PLAN) as ledger:
-            assert contents(ledger) == expected(range(full + 1))
+            assert contents(ledger) == list_entries(range(full + 1))
 
     def test_failing(self, path):
         # A limit on the size of files is the one failure of a disk that anybody can bring about.
@@ -558,17 +560,17 @@ class TestDisk:
             "Repair it and give the same command again: it resumes the run."
         )
         with Ledger.open(path, {"seed": 1}) as ledger:
-            assert contents(ledger) == expected(range(acked))
+            assert contents(ledger) == list_entries(range(acked))
 
 
 class TestOneWriter:
     busy = "the ledger run.ledger is in use by another run. Wait until it ends, or give another path."
 
-    def test_the_same_process(self, filled):
-        with Ledger.open(filled, PLAN) as ledger:
-            assert refusal(filled) == self.busy
+    def test_the_same_process(self, ledger_of_ten):
+        with Ledger.open(ledger_of_ten, PLAN) as ledger:
+            assert refusal(ledger_of_ten) == self.busy
             ledger.add(10, scores(10))
-        Ledger.open(filled, PLAN).close()
+        Ledger.open(ledger_of_ten, PLAN).close()
 
     def test_a_new_ledger_is_locked_from_the_start(self, path):
         with Ledger.open(path, PLAN):
@@ -577,7 +579,7 @@ class TestOneWriter:
     def test_another_process_until_it_is_killed(self, path):
         with player() as process:
             child = start_playing(process, path)
-            wait_until(lambda: acknowledged(path))
+            wait_until(lambda: read_acknowledgements(path))
             assert refusal(path, {"seed": 1}) == self.busy
             kill_player(process, child)
             Ledger.open(path, {"seed": 1}).close()
@@ -612,17 +614,17 @@ def test_killed_at_fifty_random_moments_it_loses_nothing(path):
     with player() as process:
         for trial in range(50):
             name = f"{trial // 5}.ledger"  # five kills each, so that new and grown ledgers are both hit
-            before = len(acknowledged(name))
+            before = len(read_acknowledgements(name))
             child = start_playing(process, name)
             if trial % 2:  # amid blocks, however slow the disk; else perhaps before the first
-                wait_until(lambda name=name, least=before + 40: len(acknowledged(name)) >= least)
+                wait_until(lambda name=name, least=before + 40: len(read_acknowledgements(name)) >= least)
             time.sleep(draw.uniform(0, 0.04))
             kill_player(process, child)
-            acked = acknowledged(name)
+            acked = read_acknowledgements(name)
             with Ledger.open(name, {"seed": 1}) as ledger:
                 have = ledger.block_indices()
                 assert acked <= have
                 assert have == set(range(len(have)))
-                assert contents(ledger) == expected(have)
+                assert contents(ledger) == list_entries(have)
             seen.append(len(have))
     assert max(seen) > 100

@@ -44,7 +44,7 @@ def scores(block: int) -> PairCounts:
 
 
 @pytest.fixture
-def filled(tmp_path: Path) -> Path:
+def ledger_of_three(tmp_path: Path) -> Path:
     path = tmp_path / "run.ledger"
     with Ledger.open(path, PLAN, notes=lambda: NOTES) as ledger:
         for block in range(3):
@@ -58,32 +58,32 @@ def refusal(path: Path, error: type[Exception] = InvalidArgument) -> str:
     return str(refused.value)
 
 
-def test_it_gives_back_what_was_stored(filled: Path) -> None:
-    before = filled.read_bytes()
-    with Ledger.read(filled) as ledger:
+def test_it_gives_back_what_was_stored(ledger_of_three: Path) -> None:
+    before = ledger_of_three.read_bytes()
+    with Ledger.read(ledger_of_three) as ledger:
         assert ledger.plan == {"seed": 1, "points": [0.5, 2.0]}
         assert ledger.notes == NOTES
         assert [(block, counts.to_bytes()) for block, counts in ledger.blocks()] == [
             (block, scores(block).to_bytes()) for block in range(3)
         ]
-    assert filled.read_bytes() == before
-    assert os.listdir(filled.parent) == ["run.ledger"]
+    assert ledger_of_three.read_bytes() == before
+    assert os.listdir(ledger_of_three.parent) == ["run.ledger"]
 
 
-def test_notes_are_asked_for_only_where_a_ledger_is_new(filled: Path) -> None:
+def test_notes_are_asked_for_only_where_a_ledger_is_new(ledger_of_three: Path) -> None:
     def never() -> dict[str, object]:
         raise AssertionError
 
-    with Ledger.open(filled, PLAN, notes=never) as ledger:
+    with Ledger.open(ledger_of_three, PLAN, notes=never) as ledger:
         assert ledger.notes == NOTES
 
 
-def test_a_ledger_may_be_read_where_nothing_can_be_written(filled: Path) -> None:
-    filled.chmod(0o444)
-    filled.parent.chmod(0o555)
-    with Ledger.read(filled) as ledger:
+def test_a_ledger_may_be_read_where_nothing_can_be_written(ledger_of_three: Path) -> None:
+    ledger_of_three.chmod(0o444)
+    ledger_of_three.parent.chmod(0o555)
+    with Ledger.read(ledger_of_three) as ledger:
         assert len(ledger.block_indices()) == 3
-    filled.parent.chmod(0o755)
+    ledger_of_three.parent.chmod(0o755)
 
 
 @pytest.mark.thorough
@@ -108,13 +108,15 @@ def test_a_ledger_may_be_read_while_a_run_writes_to_it(tmp_path: Path) -> None:
         assert len(ledger.block_indices()) >= seen[-1]
 
 
-def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(filled: Path, monkeypatch) -> None:
-    log, copies = filled.with_name("run.ledger-wal"), []
+def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(
+    ledger_of_three: Path, monkeypatch
+) -> None:
+    log, copies = ledger_of_three.with_name("run.ledger-wal"), []
     copyfile = shutil.copyfile
 
     def copy(source: Path, to: Path) -> None:
         copyfile(source, to)
-        if source == filled:
+        if source == ledger_of_three:
             copies.append(source)
             if len(copies) < 3:
                 log.write_bytes(bytes([len(copies)]) * 64)
@@ -122,13 +124,15 @@ def test_a_log_that_is_begun_anew_while_it_is_copied_is_copied_again(filled: Pat
                 log.unlink(missing_ok=True)
 
     monkeypatch.setattr(shutil, "copyfile", copy)
-    with Ledger.read(filled) as ledger:
+    with Ledger.read(ledger_of_three) as ledger:
         assert len(ledger.block_indices()) == 3
     assert len(copies) == 4
 
 
-def test_a_log_begun_anew_while_it_is_copied_itself_is_copied_again(filled: Path, monkeypatch) -> None:
-    log, copies = filled.with_name("run.ledger-wal"), []
+def test_a_log_begun_anew_while_it_is_copied_itself_is_copied_again(
+    ledger_of_three: Path, monkeypatch
+) -> None:
+    log, copies = ledger_of_three.with_name("run.ledger-wal"), []
     log.write_bytes(bytes(64))
     copyfile = shutil.copyfile
 
@@ -140,16 +144,16 @@ def test_a_log_begun_anew_while_it_is_copied_itself_is_copied_again(filled: Path
                 log.write_bytes(bytes([len(copies)]) * 64)
 
     monkeypatch.setattr(shutil, "copyfile", copy)
-    with Ledger.read(filled) as ledger:
+    with Ledger.read(ledger_of_three) as ledger:
         assert len(ledger.block_indices()) == 3
     assert len(copies) == 3
 
 
-def test_a_ledger_that_cannot_be_copied_whole_is_refused(filled: Path, monkeypatch) -> None:
+def test_a_ledger_that_cannot_be_copied_whole_is_refused(ledger_of_three: Path, monkeypatch) -> None:
     heads = iter(range(1_000))
     monkeypatch.setattr(copying, "_read_header", lambda log: bytes([next(heads) % 256]))
-    assert refusal(filled) == (
-        f"the ledger {filled} is written faster than it can be read. Read it again later."
+    assert refusal(ledger_of_three) == (
+        f"the ledger {ledger_of_three} is written faster than it can be read. Read it again later."
     )
 
 
@@ -174,10 +178,10 @@ def test_a_reader_keeps_up_with_a_writer_at_full_speed(tmp_path: Path) -> None:
     assert seen >= 100
 
 
-def test_blocks_are_checked_when_they_are_asked_for(filled: Path) -> None:
-    with closing(sqlite3.connect(filled, isolation_level=None)) as database:
+def test_blocks_are_checked_when_they_are_asked_for(ledger_of_three: Path) -> None:
+    with closing(sqlite3.connect(ledger_of_three, isolation_level=None)) as database:
         database.execute("UPDATE blocks SET pairs = 1 WHERE block = 1")
-    with Ledger.read(filled, check_all=False) as ledger:
+    with Ledger.read(ledger_of_three, check_all=False) as ledger:
         assert ledger.block(2).to_bytes() == scores(2).to_bytes()
         assert [index for index, _ in ledger.blocks(start=2)] == [2]
         assert ledger.count_pairs() == 17
@@ -229,26 +233,26 @@ def test_a_directory(tmp_path: Path) -> None:
         ),
     ],
 )
-def test_a_ledger_that_was_changed(filled: Path, change: str, message: str) -> None:
-    with closing(sqlite3.connect(filled, isolation_level=None)) as database:
+def test_a_ledger_that_was_changed(ledger_of_three: Path, change: str, message: str) -> None:
+    with closing(sqlite3.connect(ledger_of_three, isolation_level=None)) as database:
         database.execute(change)
-    assert refusal(filled) == message.format(filled)
+    assert refusal(ledger_of_three) == message.format(ledger_of_three)
 
 
-def test_no_room_for_the_copy(filled: Path, monkeypatch) -> None:
+def test_no_room_for_the_copy(ledger_of_three: Path, monkeypatch) -> None:
     def full(source: Path, to: Path) -> None:
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(shutil, "copyfile", full)
-    monkeypatch.setattr(tempfile, "tempdir", str(filled.parent))
-    assert refusal(filled, LedgerFull).startswith("there is no room in ")
+    monkeypatch.setattr(tempfile, "tempdir", str(ledger_of_three.parent))
+    assert refusal(ledger_of_three, LedgerFull).startswith("there is no room in ")
 
 
-def test_a_file_that_may_not_be_read(filled: Path, monkeypatch) -> None:
-    def locked(source: Path, to: Path) -> None:
+def test_a_file_that_may_not_be_read(ledger_of_three: Path, monkeypatch) -> None:
+    def refuse_copy(source: Path, to: Path) -> None:
         raise PermissionError(13, "Permission denied")
 
-    monkeypatch.setattr(copying.shutil, "copyfile", locked)
-    assert refusal(filled) == (
-        f"the ledger {filled} cannot be read (Permission denied). Give one that can be read."
+    monkeypatch.setattr(copying.shutil, "copyfile", refuse_copy)
+    assert refusal(ledger_of_three) == (
+        f"the ledger {ledger_of_three} cannot be read (Permission denied). Give one that can be read."
     )

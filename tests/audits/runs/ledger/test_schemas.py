@@ -93,10 +93,10 @@ def test_a_damaged_one_is_not_brought_anywhere(first: Path) -> None:
 
 
 def test_it_is_brought_whole_or_not_at_all(first: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    def killed(*row: object) -> None:
+    def interrupt(*row: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(schema, "_insert_head", killed)
+    monkeypatch.setattr(schema, "_insert_head", interrupt)
     with pytest.raises(KeyboardInterrupt):
         Ledger.open(first, PLAN)
     monkeypatch.undo()

@@ -16,7 +16,7 @@ from cloudpickle import register_pickle_by_value, unregister_pickle_by_value
 from joblib import delayed
 from support import rough_workers
 from support.paths import ROOT
-from support.race_players import Drawn, TinySoa
+from support.players.race_players import Drawn, TinySoa
 from support.rough_workers import RecordingCall, figures, read_lines, rough_plan
 
 from audits.races import plan_online_race, run_race
@@ -86,16 +86,16 @@ def test_the_work_is_scattered_once(dask: Workers, tmp_path: Path, monkeypatch: 
 
     sent, real = [], pickled.dumps
 
-    def counted(content: Any, *, buffer_callback: Any = None, protocol: int = 4) -> bytes:
+    def count_bytes(content: Any, *, buffer_callback: Any = None, protocol: int = 4) -> bytes:
         buffers: list[Any] = []
-        told: bytes = real(content, buffer_callback=buffers.append, protocol=protocol)
-        sent.append(len(told) + sum(buffer.raw().nbytes for buffer in buffers))
+        read_result: bytes = real(content, buffer_callback=buffers.append, protocol=protocol)
+        sent.append(len(read_result) + sum(buffer.raw().nbytes for buffer in buffers))
         if buffer_callback is not None:
             for buffer in buffers:
                 buffer_callback(buffer)
-        return told
+        return read_result
 
-    monkeypatch.setattr(pickled, "dumps", counted)
+    monkeypatch.setattr(pickled, "dumps", count_bytes)
     results = list(map_in_order(RecordingCall(str(tmp_path)), range(60), dask))
     assert [square for square, _ in results] == [task * task for task in range(60)]
     assert len(read_lines(tmp_path, "pickled")) == 1
@@ -177,7 +177,7 @@ def arena(*options: str, games: str = "20000") -> subprocess.CompletedProcess:
     )
 
 
-def told(done: subprocess.CompletedProcess) -> dict[str, Any]:
+def read_result(done: subprocess.CompletedProcess) -> dict[str, Any]:
     assert (done.returncode, done.stderr) == (0, "")
     found: dict[str, Any] = json.loads(done.stdout)
     del found["seconds"], found["games_per_second"]
@@ -187,7 +187,9 @@ def told(done: subprocess.CompletedProcess) -> dict[str, Any]:
 @pytest.mark.slow
 def test_an_audit_from_the_command_line(cluster: Any) -> None:
     address = cluster.scheduler_address
-    assert told(arena("--json", "--backend", "dask", "--cluster", address)) == told(arena("--json"))
+    assert read_result(arena("--json", "--backend", "dask", "--cluster", address)) == read_result(
+        arena("--json")
+    )
 
 
 @pytest.mark.thorough

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.mechanism_laws import RATE, SURE
+from support.laws.mechanism_laws import RATE, SURE
 from support.statistical import check_cdf, expect_rejection, statistical
 
 from arena.errors import BudgetExceeded, InvalidArgument

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 import pytest
 from scipy import stats
-from support.mechanism_laws import RATE, SURE, check_laplace_law
+from support.laws.mechanism_laws import RATE, SURE, check_laplace_law
 from support.statistical import check_cdf, statistical
 
 from arena.errors import InvalidArgument

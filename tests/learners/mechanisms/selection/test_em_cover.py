@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import optimize
-from support.list_laws import deltas, laws, neighbours, small_samples
+from support.laws.list_laws import deltas, laws, neighbours, small_samples
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument

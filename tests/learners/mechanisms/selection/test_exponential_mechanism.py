@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from support.mechanism_laws import RATE, SURE, check_selection, selection_law
+from support.laws.mechanism_laws import RATE, SURE, check_selection, selection_law
 from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument

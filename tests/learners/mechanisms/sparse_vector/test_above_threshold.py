@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.mechanism_laws import (
+from support.laws.mechanism_laws import (
     ABOVE,
     RATE,
     above_law,

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import stats
-from support.mechanism_laws import RATE, Law, check_transcripts, sparse_vector_law
+from support.laws.mechanism_laws import RATE, Law, check_transcripts, sparse_vector_law
 from support.statistical import expect_rejection, statistical
 
 from arena.errors import InvalidArgument

@@ -8,9 +8,9 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from support.mechanism_laws import RATE, SURE
+from support.laws.mechanism_laws import RATE, SURE
+from support.laws.transition_laws import delta, sets_of_one_end, sets_of_two_ends
 from support.statistical import check_counts, expect_rejection, statistical
-from support.transition_laws import delta, sets_of_one_end, sets_of_two_ends
 
 from arena.errors import InvalidArgument
 from learners.online.experts import Candidates, counter_noise_scale, largest_missed_count

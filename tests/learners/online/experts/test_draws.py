@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.mechanism_laws import RATE, SURE
+from support.laws.mechanism_laws import RATE, SURE
+from support.laws.transition_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
 from support.statistical import check_counts, expect_rejection, statistical
-from support.transition_laws import Examples, Sets, delta, fresh_law, hedge, lazy_law
 
 from arena.concepts import FiniteClass
 from arena.littlestone import START, soa

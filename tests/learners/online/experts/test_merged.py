@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from support.transition_laws import all_experts, pair_weights
+from support.laws.transition_laws import all_experts, pair_weights
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Thresholds
 from arena.littlestone import soa

@@ -8,8 +8,8 @@ import math
 import numpy as np
 import pytest
 from scipy import stats
-from support.mechanism_laws import RATE, SURE
-from support.sanitiser_laws import algorithm_4_law, furthest, learner_law
+from support.laws.mechanism_laws import RATE, SURE
+from support.laws.sanitiser_laws import algorithm_4_law, furthest, learner_law
 from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument

@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats
-from support.mechanism_laws import RATE, SURE
-from support.sanitiser_laws import Law, discriminator_law, furthest
+from support.laws.mechanism_laws import RATE, SURE
+from support.laws.sanitiser_laws import Law, discriminator_law, furthest
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.concepts import Intervals, Thresholds

@@ -13,7 +13,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from mutants.online_realizable import InTurn
+from mutants.online.online_realizable import InTurn
 
 from arena import Claim
 from arena.concepts import ConceptClass, Thresholds

@@ -5,7 +5,7 @@ examples three in four are private, each of them with one teacher; 2,000 of the 
 trained on all that is private. Columns of words are one-hot, columns of numbers by quintile.
 
 The paper has 36,631 private examples, of both files of Adult; the package ships the training file, which has
-24,420, 97 or 98 for a teacher. For others: python benchmarks/margins.py FILE.csv.
+24,420, 97 or 98 for a teacher. For others: python benchmarks/learners/margins.py FILE.csv.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from learners.pate.ensemble import Teacher
 from learners.pate.ensemble.ensemble import train_ensemble
 from learners.pate.ensemble.margins import HighMarginBand, Margins
 
-ADULT = Path(__file__).parents[1] / "examples" / "data" / "adult.csv.gz"
+ADULT = Path(__file__).parents[2] / "examples" / "data" / "adult.csv.gz"
 TEACHERS, QUERIES = 250, 2_000
 LEVELS = (0.01, 0.05, 0.1, 1 / 6, 0.25, 0.4, 0.49)
 MISS = 0.05
@@ -41,7 +41,7 @@ class Found:
     labels: np.ndarray
 
 
-def measured(points: np.ndarray, labels: np.ndarray) -> Found:
+def measure_margins(points: np.ndarray, labels: np.ndarray) -> Found:
     order = np.random.default_rng(0).permutation(len(labels))
     private, asked = np.split(order, [3 * len(order) // 4])
     asked = asked[:QUERIES]
@@ -100,7 +100,7 @@ def main() -> None:
     path = Path(sys.argv[1]) if len(sys.argv) > 1 else ADULT
     data = load_one_hot(path, y="income", positive=">50K", quantiles=5)
     print(f"{path.name}: {len(data.labels):,} examples, {data.points.shape[1]} coordinates")
-    found = measured(data.points, data.labels)
+    found = measure_margins(data.points, data.labels)
     print(f"Written: {draw(found, print_band(found))}")
     print(f"{time.perf_counter() - start:.0f} s")
 

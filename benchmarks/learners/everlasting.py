@@ -45,7 +45,7 @@ from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.sparse_vector.between_thresholds import delta_of_gap
 from learners.mechanisms.sparse_vector.steady_thresholds import steady_thresholds_cost
 
-DATA = Path(__file__).parents[1] / "examples" / "data"
+DATA = Path(__file__).parents[2] / "examples" / "data"
 ALPHA = BETA = 0.06
 ROUNDS, FEW, GAMES = 5, 3, 3  # of thresholds, of other classes; v1 and the counter play two
 TRIALS = 25
@@ -57,7 +57,7 @@ TOPS = 4  # outcomes ⊤ that v1 and the counter pay for, in units of α_1·R_1
 # --- errors by rounds ---------------------------------------------------------------------------------------
 
 
-def listed(concepts: ConceptClass, size: int, seed: int = 0) -> Sample:
+def draw_labelled(concepts: ConceptClass, size: int, seed: int = 0) -> Sample:
     """So many points, labelled by a target."""
     rng = np.random.default_rng(seed)
     points = concepts.draw_points(rng, size)
@@ -71,11 +71,11 @@ def every(points: int) -> FiniteClass:
 
 def populations() -> dict[str, tuple[ConceptClass, Sample | None]]:
     return {
-        "thresholds": (Thresholds(), listed(Thresholds(), 2_000)),
-        "intervals": (RealIntervals(), listed(RealIntervals(), 500)),
-        "boxes in the plane": (Boxes(2), listed(Boxes(2), 40)),
-        "stumps, 4 features": (Stumps(4), listed(Stumps(4), 1_000)),
-        "halfplanes": (Halfplanes(), listed(Halfplanes(), 200)),
+        "thresholds": (Thresholds(), draw_labelled(Thresholds(), 2_000)),
+        "intervals": (RealIntervals(), draw_labelled(RealIntervals(), 500)),
+        "boxes in the plane": (Boxes(2), draw_labelled(Boxes(2), 40)),
+        "stumps, 4 features": (Stumps(4), draw_labelled(Stumps(4), 1_000)),
+        "halfplanes": (Halfplanes(), draw_labelled(Halfplanes(), 200)),
         "all of 5 points": (every(5), None),
     }
 
@@ -149,7 +149,7 @@ KINDS = (
 )
 
 
-def needed(kind: Kind, concepts: ConceptClass, alpha: float) -> float:
+def find_least_chunks(kind: Kind, concepts: ConceptClass, alpha: float) -> float:
     """The least n = λT that does, to a tenth."""
     chunk = practical_chunk(alpha / 2, concepts.vc_dimension)
     low, high = 8.0, 16.0
@@ -217,7 +217,7 @@ def complexity() -> dict[str, dict[str, tuple[list[float], list[float]]]]:
     for name, sweep in sweeps.items():
         found[name] = {}
         for kind in KINDS:
-            ns = [needed(kind, concepts, alpha) for _, concepts, alpha in sweep]
+            ns = [find_least_chunks(kind, concepts, alpha) for _, concepts, alpha in sweep]
             xs = [x for x, _, _ in sweep]
             found[name][kind.name] = xs, ns
             rows.append((name, kind.name, slope(xs, ns), " ".join(f"{n:,.0f}" for n in ns)))
@@ -228,7 +228,7 @@ def complexity() -> dict[str, dict[str, tuple[list[float], list[float]]]]:
 # --- data, speed --------------------------------------------------------------------------------------------
 
 
-def coded_mushroom() -> Sample:
+def read_mushroom() -> Sample:
     """Odor and gill size as numbers, in the order of the alphabet."""
     table = read_table(str(DATA / "mushroom.csv.gz"))
     columns = []
@@ -251,7 +251,7 @@ def on_data() -> None:
             load_sample(adult, x=["education-num", "hours-per-week"], y="income", positive=">50K"),
             Stumps(2),
         ),
-        "Mushroom, odor and gill size": (coded_mushroom(), Stumps(2)),
+        "Mushroom, odor and gill size": (read_mushroom(), Stumps(2)),
     }
     rows = []
     for name, (sample, concepts) in sets.items():

@@ -10,7 +10,7 @@ from math import exp, inf, log
 
 import attrs
 import numpy as np
-from support.players import script
+from support.players.simple_players import script
 from support.statistical import check_counts
 
 from arena import Learner, Query, Sample, Train, Voting, play

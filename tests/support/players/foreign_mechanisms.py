@@ -10,7 +10,7 @@ from typing import Any
 
 import attrs
 import numpy as np
-from support.players import Scripted
+from support.players.simple_players import Scripted
 
 from arena import Learner, Moves, Release, Sample, Train, play
 

@@ -57,13 +57,13 @@ class Point:
     bound: float
 
 
-def named(name: str, **settings: Any) -> Learner:
+def build_learner(name: str, **settings: Any) -> Learner:
     """The learner of that name."""
     found: Learner = LEARNERS.find(name)(**settings)
     return found
 
 
-def measured(of: str, at: float, learner: Learner, adversary: Adversary, rounds: int, games: int) -> Point:
+def measure(of: str, at: float, learner: Learner, adversary: Adversary, rounds: int, games: int) -> Point:
     race = plan_online_race([("it", learner, adversary)], rounds=rounds, games=games, marks=1)
     (one,) = run_race(race, jobs=JOBS).standings
     median = one.median
@@ -85,13 +85,13 @@ def all_of(of: str, at: float, halfspaces: Halfspaces) -> list[Point]:
     """All learners against sparse disjunctions, and winnow against margin-adaptive."""
     rounds, stream = enough(halfspaces), SparseDisjunction()
     found = [
-        measured(of, at, named(name, concepts=halfspaces), stream, rounds, GAMES)
+        measure(of, at, build_learner(name, concepts=halfspaces), stream, rounds, GAMES)
         for name in ("winnow", "confident-winnow")
     ]
-    found.append(measured(of, at, named("dp-winnow", concepts=halfspaces), stream, LONG, FEW))
-    winnow = named("winnow", concepts=halfspaces)
+    found.append(measure(of, at, build_learner("dp-winnow", concepts=halfspaces), stream, LONG, FEW))
+    winnow = build_learner("winnow", concepts=halfspaces)
     # It draws one coordinate only, of which none is unlike the others.
-    forced = measured(of, at, winnow, MarginAdaptive(), rounds, 4)
+    forced = measure(of, at, winnow, MarginAdaptive(), rounds, 4)
     return [*found, attrs.evolve(forced, learner="winnow, margin-adaptive")]
 
 
@@ -103,16 +103,16 @@ def lists() -> list[Point]:
                 length=length, alternations=changes, concepts=Halfspaces(USUAL.dimension, 1e-6)
             )
             halfspaces = Halfspaces(USUAL.dimension, stream.reached)
-            winnow = named("winnow", concepts=halfspaces)
+            winnow = build_learner("winnow", concepts=halfspaces)
             stream = attrs.evolve(stream, concepts=None)
-            found.append(measured(f"D = {changes}", length, winnow, stream, enough(halfspaces), GAMES))
+            found.append(measure(f"D = {changes}", length, winnow, stream, enough(halfspaces), GAMES))
     return found
 
 
 def by_epsilon() -> list[Point]:
     stream = SparseDisjunction()
     return [
-        measured("ε", epsilon, named("dp-winnow", concepts=USUAL, epsilon=epsilon), stream, LONG, FEW)
+        measure("ε", epsilon, build_learner("dp-winnow", concepts=USUAL, epsilon=epsilon), stream, LONG, FEW)
         for epsilon in EPSILONS
     ]
 
@@ -121,7 +121,7 @@ def seconds() -> str:
     """A table of each learner, one after the other, on one core."""
     halfspaces, rows = Halfspaces(1_024, 0.2), []
     for name in ("winnow", "confident-winnow", "dp-winnow"):
-        learner = named(name, concepts=halfspaces)
+        learner = build_learner(name, concepts=halfspaces)
         stream = SparseDisjunction(learner=learner)
         for referee in (Oblivious(stream.rounds), Realizable(Oblivious(stream.rounds), halfspaces)):
             start = time.perf_counter()

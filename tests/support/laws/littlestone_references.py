@@ -26,12 +26,12 @@ def dimension(concepts: Concepts) -> int:
     points = range(len(next(iter(concepts))))
     sides = (
         min(dimension(agreeing(concepts, x, 0)), dimension(agreeing(concepts, x, 1)))
-        for x in _split(concepts, points)
+        for x in _separate(concepts, points)
     )
     return 1 + max(sides, default=-1)
 
 
-def _split(concepts: Concepts, points: range) -> list[int]:
+def _separate(concepts: Concepts, points: range) -> list[int]:
     return [x for x in points if len({c[x] for c in concepts}) == 2]
 
 
@@ -46,13 +46,12 @@ def halving_label(concepts: Concepts, x: int) -> int:
     return int(bool(one) and len(one) >= len(zero))
 
 
-def shattered_depth(concepts: Concepts, depth: int, points: int) -> bool:
+def is_shattered(concepts: Concepts, depth: int, points: int) -> bool:
     """Whether some complete tree of this depth is shattered, by trying them all."""
     if depth == 0:
         return bool(concepts)
     return any(
-        all(shattered_depth(agreeing(concepts, x, y), depth - 1, points) for y in (0, 1))
-        for x in range(points)
+        all(is_shattered(agreeing(concepts, x, y), depth - 1, points) for y in (0, 1)) for x in range(points)
     )
 
 

@@ -136,12 +136,12 @@ class OneForest:
             return
         self.effects += 1
         while node is not None:
-            node = self.lifted(node)
+            node = self.lift(node)
         states = np.array([state for state in self.state.values() if state != self.automaton.dead])
         if len(states) == 0 or (self.automaton.functions(states) == self.function).sum() < self.least:
             self.choose()
 
-    def lifted(self, node: tuple[int, int]) -> tuple[int, int] | None:
+    def lift(self, node: tuple[int, int]) -> tuple[int, int] | None:
         """The parent, if the node and its sibling are pertinent and collide; it takes their place."""
         tree, place = node
         sibling = (tree, place ^ 1)

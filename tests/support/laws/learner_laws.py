@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from math import exp
 
 import numpy as np
-from support.players import script
+from support.players.simple_players import script
 
 from arena import AnswerLaw, Density, Figure1, Finite, Learner, Query, Sample, Train, play
 

@@ -14,7 +14,7 @@ from functools import lru_cache
 import attrs
 import numpy as np
 from scipy import stats
-from support.mechanism_laws import _laplace_nodes
+from support.laws.mechanism_laws import _laplace_nodes
 
 from learners.halfspaces.dp_winnow import DpWinnow
 

@@ -31,7 +31,7 @@ from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.selection.em_cover import LEMMA, other_costs
 from learners.pate.logistic import Logistic
 
-MUSHROOM = Path(__file__).parents[1] / "examples" / "data" / "mushroom.csv.gz"
+MUSHROOM = Path(__file__).parents[2] / "examples" / "data" / "mushroom.csv.gz"
 EPSILONS = (0.1, 0.3, 1.0, 3.0, 10.0)
 SPLITS = 30
 DELTA = 1e-6
@@ -141,7 +141,7 @@ def accuracy(learner: PrivateDecisionList, size: int, rng: np.random.Generator) 
     return float(np.mean(right))
 
 
-def needed(learner: PrivateDecisionList, rng: np.random.Generator) -> float:
+def find_size_needed(learner: PrivateDecisionList, rng: np.random.Generator) -> float:
     """The size at which the mean accuracy passes `WANTED`, between two sizes of a ratio of √2."""
     before = (0.0, 0.5)
     for size in _sizes():
@@ -160,7 +160,7 @@ def _sizes() -> Iterator[int]:
         size *= STEP
 
 
-def allowed(learner: PrivateDecisionList) -> float:
+def size_from_lemma(learner: PrivateDecisionList) -> float:
     """The size from which Lemma A.4 promises 5 % of errors on the sample."""
     return 2 * learner.most_errors(BETA) / (1 - WANTED)
 
@@ -171,7 +171,7 @@ def on_random_lists() -> dict[float, list[tuple[float, float]]]:
     found: dict[float, list[tuple[float, float]]] = {}
     for epsilon in PRIVACY:
         learners = [private(variables, epsilon) for variables in SIZES]
-        found[epsilon] = [(needed(learner, rng), allowed(learner)) for learner in learners]
+        found[epsilon] = [(find_size_needed(learner, rng), size_from_lemma(learner)) for learner in learners]
     headers = ("ε", *(f"{variables} variables" for variables in SIZES))
     rows = [
         (f"{epsilon:g}", *(f"{size:,.0f} (lemma: {bound:,.0f})" for size, bound in pairs))

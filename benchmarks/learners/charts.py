@@ -8,7 +8,7 @@ from typing import Any
 import matplotlib as mpl
 from matplotlib.figure import Figure
 
-DOCS = Path(__file__).resolve().parent.parent / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 # Of Okabe and Ito: told apart by those who see colours otherwise. Markers are for grey prints.
 BLUE, RED, GREEN, GREY = "#0072b2", "#d55e00", "#009e73", "#666666"
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import attrs
 import numpy as np
-from mutants.online_realizable import BareSum, SumAtMistakes
+from mutants.online.online_realizable import BareSum, SumAtMistakes
 
 from arena import Claim
 from arena.concepts import Halfspaces

@@ -149,7 +149,7 @@ def counters(rng: np.random.Generator) -> str:
     return tabulate(rows, headers, disable_numparse=True)
 
 
-def missed(rng: np.random.Generator) -> str:
+def compare_missed_counts(rng: np.random.Generator) -> str:
     games, epsilon = 20_000, AgnosticExperts(epsilon=EPSILON).counters_epsilon
     threshold = 2 * counter_noise_scale(ENDS, epsilon)
     rows = []
@@ -157,7 +157,7 @@ def missed(rng: np.random.Generator) -> str:
         told = largest_missed_count(ENDS, epsilon, threshold=threshold, beta=beta) + 1
         for part in (1, 0.75, 0.5):
             occurs = math.ceil(part * told)
-            lost = _lost(rng, games, occurs, epsilon=epsilon, threshold=threshold)
+            lost = _count_lost(rng, games, occurs, epsilon=epsilon, threshold=threshold)
             rows.append((beta, f"{threshold:.1f}", f"{told}", f"{occurs}", _share(lost, games)))
     headers = (
         "β",
@@ -169,7 +169,9 @@ def missed(rng: np.random.Generator) -> str:
     return tabulate(rows, headers, disable_numparse=True)
 
 
-def _lost(rng: np.random.Generator, games: int, occurs: int, *, epsilon: float, threshold: float) -> int:
+def _count_lost(
+    rng: np.random.Generator, games: int, occurs: int, *, epsilon: float, threshold: float
+) -> int:
     """The games in which some interval that holds all occurrences of a point does not have it."""
     middle = (ENDS + 1) // 2
     candidates = Candidates(games, 1, rng, ends=ENDS, length=occurs, epsilon=epsilon, threshold=threshold)
@@ -196,7 +198,7 @@ class Followed:
     """Of every game, (n,): the most occurrences of a point that were missed since a move, the rounds in which
     the expert differs from its concept, its moves, and the pairs that hold an expert at the last end."""
 
-    missed: np.ndarray
+    compare_missed_counts: np.ndarray
     differs: np.ndarray
     moves: np.ndarray
     pairs: np.ndarray
@@ -245,7 +247,7 @@ def follow(spec: AgnosticExperts, skew: float, rng: np.random.Generator) -> Foll
     return Followed(most, differs, made, np.isfinite(logs).sum(axis=(1, 2)))
 
 
-def followed(rng: np.random.Generator) -> str:
+def compare_regret(rng: np.random.Generator) -> str:
     rows = []
     for rounds in FOLLOWED:
         spec = AgnosticExperts(concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA)
@@ -313,8 +315,8 @@ def main() -> None:
     rng = generator(block_seed(0, 0))
     print(f"Regret over {GAMES} games\n", regrets(), sep="\n")
     print(f"\n{COUNTERS:,} counters of {ENDS} ends, in scales of a node's noise\n", counters(rng), sep="\n")
-    print("\nA point that comes up in one stretch\n", missed(rng), sep="\n")
-    print("\nThe expert that follows a concept; medians of games\n", followed(rng), sep="\n")
+    print("\nA point that comes up in one stretch\n", compare_missed_counts(rng), sep="\n")
+    print("\nThe expert that follows a concept; medians of games\n", compare_regret(rng), sep="\n")
     print("", experts(), sep="\n")
     print(f"{time.perf_counter() - start:.0f} s")
 

@@ -78,14 +78,14 @@ def realizable(rounds: int, epsilon: float) -> RealizableLearner:
     return RealizableLearner(concepts=CLASS, rounds=rounds, epsilon=epsilon, nodes=32)
 
 
-def reduced(rounds: int, epsilon: float = HIGH) -> GolowichLivni:
+def build_reduction(rounds: int, epsilon: float = HIGH) -> GolowichLivni:
     """The reduction, fitted to T."""
     learner = GolowichLivni(concepts=CLASS, rounds=rounds, epsilon=epsilon, switches=1, reduction=True)
     leaves = 2 ** int(np.ceil(np.log2(5.5 * learner.noise.threshold)))
     return attrs.evolve(learner, nodes=leaves, level=leaves / 16)
 
 
-def played(label: str, learners: list[Learner], games: dict[int, int]) -> Curve:
+def measure_curve(label: str, learners: list[Learner], games: dict[int, int]) -> Curve:
     found, settings = [], []
     for learner, (rounds, many) in zip(learners, games.items(), strict=True):
         race = plan_online_race(
@@ -187,10 +187,10 @@ def _plot(
 
 def main() -> None:
     start = time.perf_counter()
-    theirs = played("golowich-livni", [reduced(rounds) for rounds in GAMES], GAMES)
-    ours = played(f"realizable, ε = {LOW:g}", [realizable(rounds, LOW) for rounds in DECADES], DECADES)
-    loose = played(f"realizable, ε = {HIGH:,.0f}", [realizable(rounds, HIGH) for rounds in FEW], FEW)
-    floor = played("soa", [Soa(concepts=CLASS) for _ in FEW], FEW)
+    theirs = measure_curve("golowich-livni", [build_reduction(rounds) for rounds in GAMES], GAMES)
+    ours = measure_curve(f"realizable, ε = {LOW:g}", [realizable(rounds, LOW) for rounds in DECADES], DECADES)
+    loose = measure_curve(f"realizable, ε = {HIGH:,.0f}", [realizable(rounds, HIGH) for rounds in FEW], FEW)
+    floor = measure_curve("soa", [Soa(concepts=CLASS) for _ in FEW], FEW)
     print(table([ours, loose, theirs, floor]))
     late = theirs.rounds >= LATE
     on_log = [slope(np.log(curve.rounds), curve.medians)[0] for curve in (ours, loose)]

@@ -1,6 +1,6 @@
 """Answers of pate-gaussian a second and core, once votes are known, beside numpy's normals in the same run.
 
-python benchmarks/voting.py
+python benchmarks/learners/voting.py
 
 Games are played by the engine, referee and all, 8,192 at a table: one point for all games, one of 16 points
 or vectors for each game, and a point of its own for each. The yardstick draws one number of
@@ -58,10 +58,10 @@ def seconds_of(learner: Learner, adversary: Adversary) -> float:
         for block in range(TABLES):
             play(learner, adversary, Voting(), games=GAMES, seed=block_seed(0, block))
 
-    return min(timed(games) for _ in range(3))
+    return min(time_call(games) for _ in range(3))
 
 
-def timed(call: Callable[[], None]) -> float:
+def time_call(call: Callable[[], None]) -> float:
     start = time.perf_counter()
     call()
     return time.perf_counter() - start
@@ -89,7 +89,7 @@ def main() -> None:
         ("small-margin, with its score", LINE, SmallMargin(learner=LINE)),
         ("disagreement, with its score", LINE, DisagreementWalk(learner=LINE)),
     ]
-    yardstick = min(timed(normals) for _ in range(3))
+    yardstick = min(time_call(normals) for _ in range(3))
     print(f"{'bare normals':44} {ANSWERS / yardstick / 1e6:7.1f} million answers a second")
     for name, learner, adversary in cases:
         seconds = seconds_of(learner, adversary)

@@ -185,7 +185,7 @@ def between_transcripts(mechanism: BetweenThresholds, queries: np.ndarray) -> np
         not_below = mechanism.respond(values)
         answer = np.where(mechanism.between, b"T", np.where(not_below, b"R", b"L"))
         letters.append(np.where(halted, b"", answer))
-    return _joined(letters)
+    return _join(letters)
 
 
 def above_transcripts(mechanism: AboveThreshold, queries: np.ndarray) -> np.ndarray:
@@ -195,10 +195,10 @@ def above_transcripts(mechanism: AboveThreshold, queries: np.ndarray) -> np.ndar
         halted = mechanism.halted.copy()
         answer = np.where(mechanism.respond(values), b"T", b".")
         letters.append(np.where(halted, b"", answer))
-    return _joined(letters)
+    return _join(letters)
 
 
-def _joined(letters: list[np.ndarray]) -> np.ndarray:
+def _join(letters: list[np.ndarray]) -> np.ndarray:
     rows = np.ascontiguousarray(np.array(letters, dtype="S1").T)
     return rows.view(f"S{len(letters)}").ravel().astype(str)
 

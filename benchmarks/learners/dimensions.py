@@ -32,7 +32,7 @@ AGAINST = {
 }
 
 
-def played(adversary: Adversary) -> RaceResult:
+def play_race(adversary: Adversary) -> RaceResult:
     players = [(label, learner, adversary) for label, learner in LEARNERS.items()]
     race = attrs.evolve(plan_online_race(players, rounds=ROUNDS, games=GAMES), marks=MARKS)
     return run_race(race, jobs=os.cpu_count() or 1)
@@ -88,7 +88,7 @@ def _curve(axis, marks, found, *, colour: str, marker: str, label: str) -> None:
 
 def main() -> None:
     start = time.perf_counter()
-    results = {name: played(adversary) for name, adversary in AGAINST.items()}
+    results = {name: play_race(adversary) for name, adversary in AGAINST.items()}
     print(table(results))
     draw(results)
     print(f"{time.perf_counter() - start:.0f} s")
