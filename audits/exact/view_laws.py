@@ -36,10 +36,8 @@ class ViewLaw:
     """The distribution of a view in both worlds.
 
     views: the privacy loss, with one cell for each view, or for a range of values where these are continuous.
-    coarse: the same in few cells, for reports; equal to `views` where views are listed.
-    score: the privacy loss of the adversary's own score; None if it returns none, or if a released value has
-        a density so that scores cannot be listed.
-    challenges: what the worlds differ in, as in `Played`.
+    coarse: the same in few cells, for reports. challenges: what the worlds differ in, as in `Played`.
+    score: the privacy loss of the adversary's own score; None if it returns none, or scores cannot be listed.
     """
 
     views: LabelledLoss

@@ -95,9 +95,8 @@ def play_games(plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None =
     tasks = [(number, block) for number in range(len(plan.entrants)) for block in range(plan.blocks)]
     figures: list[list[np.ndarray]] = [[] for _ in plan.entrants]
     played = 0
-    with closing(
-        map_in_order(lambda task: plan.play_block(*task), tasks, Workers.from_jobs(jobs))
-    ) as results:
+    results = map_in_order(lambda task: plan.play_block(*task), tasks, Workers.from_jobs(jobs))
+    with closing(results):
         for (number, _), block_figures in zip(tasks, results, strict=True):
             figures[number].append(block_figures)
             played += block_figures.shape[-1]

@@ -100,12 +100,12 @@ class OnlineRace(Race):
         return Scorebook(marks=self.marks, concepts=None if self.realizable else entrant.concepts)
 
     def check(self, entrant: Entrant) -> None:
-        """Refuse an invalid bound, and an adversary whose games, short if possible, depend on each other.
+        """Refuse an invalid bound, and an adversary whose games depend on each other.
 
         Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
         """
         self._bounds_of(entrant)
-        adversary, referee = entrant.adversary, entrant.referee
+        adversary, referee = entrant.adversary, entrant.referee  # in short games, if it can play them
         if "rounds" in attrs.fields_dict(type(adversary)) and self.rounds > _CHECKED_ROUNDS:
             try:
                 adversary = set_fields(adversary, rounds=_CHECKED_ROUNDS)
@@ -202,7 +202,10 @@ def plan_online_race(
         entrants.append(Entrant(label=label, learner=learner, adversary=adversary, referee=referee))
     realizable = not agnostic and all(entrant.adversary.realizable for entrant in entrants)
     if realizable:
-        entrants = [attrs.evolve(e, referee=Realizable(referee, e.concepts)) for e in entrants]  # type: ignore[arg-type]
+        entrants = [
+            attrs.evolve(entrant, referee=Realizable(referee, entrant.concepts))  # type: ignore[arg-type]
+            for entrant in entrants
+        ]
     return OnlineRace(
         entrants=tuple(entrants),
         rounds=rounds,

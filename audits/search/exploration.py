@@ -7,8 +7,7 @@ from collections.abc import Callable
 from contextlib import suppress
 
 import attrs
-from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
-from hypothesis import target as maximise
+from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
 from hypothesis.errors import Unsatisfiable
 
 from arena import REFEREES, Referee, SpecialRound
@@ -111,7 +110,7 @@ class HypothesisRun:
         if evidence is None:
             reject()
         if self._smallest is None:
-            maximise(evidence.objective)
+            target(evidence.objective)
         if evidence.nats >= EVIDENCE_THRESHOLD:
             self._smallest = script  # while shrinking, Hypothesis tries only smaller scripts
             raise _ThresholdPassed

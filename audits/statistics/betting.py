@@ -78,7 +78,7 @@ class Betting:
             self._choose_bets()
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
-        """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""
+        """Continue with the same wealth and another distinguisher's scores of earlier blocks, for new bets."""
         self._histogram = ScoreHistogram()
         self._recent.clear()
         for block in blocks:
@@ -124,7 +124,10 @@ class Betting:
 
     @property
     def log_evidence(self) -> float:
-        """The evidence against the claim in nats, which is refuted at `threshold`; 0 without a claim."""
+        """The evidence against the claim in nats; 0 without a claim. The claim is refuted at `threshold`.
+
+        The highest log wealth so far against the claim's ε or, if less, a smaller ε of the grid.
+        """
         return 0.0 if self._claim is None else float(self._evidence()[self._claim])
 
     @property

@@ -21,7 +21,7 @@ from audits.statistics.threshold_events import EVERYTHING, Event
 class HeldOutBound:
     """A bound, and the counts that it rests on.
 
-    epsilon_lower: in nats, at least 0. event: that was counted. world: where it should occur more often.
+    epsilon_lower: in nats, at least 0. event: the one counted. world: where it should occur more often.
     pairs: the number of held-out pairs. hits: held-out games in the event, in world 0 and in world 1.
     p_lower: the lower limit in `world`. q_upper: the upper limit in the other world.
     """

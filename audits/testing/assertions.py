@@ -99,11 +99,7 @@ def assert_refuted(learner: Learner, *, against: Opponents = None, **options: An
 
 
 def _test_claim(
-    learner: Learner,
-    against: Opponents,
-    *,
-    claim: Claim | tuple[float, float] | None = None,
-    **options: Any,
+    learner: Learner, against: Opponents, *, claim: Claim | tuple[float, float] | None = None, **options: Any
 ) -> Outcome:
     __tracebackhide__ = True
     return _PrivacyTest(learner=learner, claim=_resolve_claim(learner, claim), **options).run(against)
@@ -217,7 +213,6 @@ class _PrivacyTest:
         games: int,
         share: float,
         refutation: Refutation | None,
-        *,
         played: int,
     ) -> Outcome:
         return Outcome(

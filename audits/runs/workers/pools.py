@@ -81,7 +81,7 @@ class Processes(Pool):
 
 
 def _let_loky_kill() -> None:
-    """Let loky end its processes on machines without psutil and pgrep, where it calls a missing method."""
+    """Let loky end its processes on machines without psutil and pgrep, where exit would wait for ever."""
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", module=r"joblib\.externals\.loky")
     if os.name != "posix":
         return
