@@ -6,8 +6,8 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md)
-SLOW := coverage searches suite scale $(addprefix learners/, experts winnow lists growth dimensions everlasting charts)
-QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/learners/*.py))
+SLOW := coverage searches suite scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts)
+QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
 TEST := $(PYTEST) -n $(WORKERS) --dist worksteal -m
@@ -64,22 +64,22 @@ bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certifi
 	@.venv/bin/python benchmarks/suite.py
 
 bench-experts: .venv/ready  ## the private agnostic learners: regret, and their parts beside their bounds (minutes)
-	@.venv/bin/python benchmarks/learners/experts.py
+	@.venv/bin/python benchmarks/by_learner/experts.py
 
 bench-lists: .venv/ready  ## decision lists: accuracy on Mushroom, examples needed, and their picture (minutes)
-	@.venv/bin/python benchmarks/learners/lists.py
+	@.venv/bin/python benchmarks/by_learner/lists.py
 
 bench-winnow: .venv/ready  ## learners of halfspaces with margin: mistakes by dimension, margin, list and ε (minutes)
-	@.venv/bin/python benchmarks/learners/winnow.py
+	@.venv/bin/python benchmarks/by_learner/winnow.py
 
 bench-everlasting: .venv/ready  ## everlasting predictors: errors by round, examples needed, and their picture (minutes)
-	@.venv/bin/python benchmarks/learners/everlasting.py
+	@.venv/bin/python benchmarks/by_learner/everlasting.py
 
 bench-scale: .venv/ready  ## runs of up to 10^8 games: cost, memory, backends, ledger (ten minutes)
 	@.venv/bin/python benchmarks/scale.py
 
 pictures: .venv/ready  ## the pictures of online games in docs/, and their figures (ten minutes)
-	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/learners/$$name.py || exit 1; done
+	@for name in growth dimensions everlasting; do .venv/bin/python benchmarks/by_learner/$$name.py || exit 1; done
 
 test-lowest: .venv-lowest/ready  ## the tests, on the oldest versions that setup.cfg allows
 	@# What an old release warns of in the newer packages beneath it says nothing about this project.

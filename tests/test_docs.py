@@ -67,8 +67,8 @@ def test_files_in_the_text_exist() -> None:
 @pytest.mark.parametrize(
     ("cell", "lost"),
     [
-        ("`learners/online/constants.py` (`lwy_nodes`), `docs/`", []),
-        ("`learners/online/constants.py` (`lwy`), `docs/nothing.md`", ["lwy", "docs/nothing.md"]),
+        ("`learners/online/realizable.py` (`lwy_nodes`), `docs/`", []),
+        ("`learners/online/realizable.py` (`lwy`), `docs/nothing.md`", ["lwy", "docs/nothing.md"]),
         ("`docs/` (`lwy_nodes`)", ["lwy_nodes"]),
     ],
 )

@@ -12,6 +12,7 @@ from arena.concepts.base import ConceptClass
 from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
+from learners.common.release_learner import ReleaseLearner
 
 
 @attrs.frozen
@@ -19,22 +20,16 @@ class BaselineLearner(Learner):
     """Base of the non-private baselines, which claim nothing (ε = ∞)."""
 
     theorem = "none: the baseline without privacy"
+    common_random_numbers = True  # it draws no random numbers
 
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        """It draws no random numbers."""
-        return True
-
 
 @attrs.frozen
-class FittedLearner(BaselineLearner):
+class FittedLearner(BaselineLearner, ReleaseLearner):
     """Base of the baselines under Release. A subclass defines `fit` and `_hypotheses`."""
-
-    protocols = ("Release",)
 
     @property
     @abstractmethod
@@ -45,16 +40,6 @@ class FittedLearner(BaselineLearner):
     def fit(self, sample: Sample) -> np.ndarray:
         """The concept that is released for a sample."""
 
-    def start(self, games: int, rng: np.random.Generator) -> FittedState:
-        return FittedState(self)
-
-
-@attrs.frozen(eq=False)
-class FittedState:
-    """A baseline in a batch of games; it fits each sample once."""
-
-    learner: FittedLearner
-
-    def release(self, training: Training) -> Hypothesis:
-        concepts = np.stack([self.learner.fit(sample) for sample in training.samples])
-        return Hypothesis(self.learner._hypotheses, concepts[training.which])
+    def release(self, training: Training, rng: np.random.Generator) -> Hypothesis:
+        concepts = np.stack([self.fit(sample) for sample in training.samples])
+        return Hypothesis(self._hypotheses, concepts[training.which])

@@ -1,8 +1,11 @@
-"""The printed constants of GenericBBL, in both versions of Private Everlasting Prediction."""
+"""The printed constants of GenericBBL, in both versions of the paper, and practical ones.
+
+Practical constants are those of `GenericBBL.with_practical_constants`: docs/proofs/practical_constants.md.
+"""
 
 from __future__ import annotations
 
-from math import log
+from math import ceil, log
 
 import attrs
 
@@ -12,6 +15,13 @@ from learners.mechanisms.accounting.composition import bbl_subsampling_rate
 
 V1, V2 = "v1", "v2"  # 16 May 2023, and NeurIPS 2023
 THEOREM_LIMIT = 1 / 16  # α, β and δ of Theorems 5.1 and 6.1 are smaller
+
+PRACTICAL_ALPHA_1 = PRACTICAL_BETA_1 = 0.03  # so that α = β = 0.06 lies within the theorems
+PRACTICAL_ROUNDS = 3
+HALTS_FACTOR = 4  # in halts = 4·α_i·R_i, where v1 prints 64·α_i·R_i
+FRESH_ANSWERS = 10_000  # R_1 of a learner whose next round is not trained on answers
+ITERATIONS = 20  # T and R depend on each other; each iteration changes T by a logarithm of the last change
+_BAD_TEACHERS = 1 / 16  # the fraction of teachers that may err by more than α_1
 
 
 @attrs.frozen(kw_only=True)
@@ -76,3 +86,10 @@ def paper_constants(
         answers=answers,
         halts=64 * alpha_1 * answers if first else None,
     )
+
+
+def practical_chunk(alpha: float, vc: int) -> int:
+    """The chunk size λ at which a teacher errs by more than `alpha` with probability at most 1/16."""
+    from scipy.stats import gamma  # slow to import
+
+    return ceil(float(gamma.isf(_BAD_TEACHERS, max(1, vc))) / alpha)

@@ -11,7 +11,7 @@ from arena.claims import PrivacyUnit
 from arena.errors import BudgetExceeded
 from arena.points import is_shared
 from arena.settings import at_least, setting, whole
-from learners.everlasting import practical_constants as practical
+from learners.everlasting.constants import FRESH_ANSWERS
 from learners.everlasting.everlasting_v2 import EverlastingV2, V2State
 from learners.mechanisms.accounting.composition import Guarantee
 
@@ -33,7 +33,7 @@ class EverlastingFresh(EverlastingV2):
     theorem = "Remark 3 of Private Everlasting Prediction, v2, section 1.3; docs/proofs/everlasting_fresh.md"
     in_paper = False
     training_source = "fresh points"
-    _practical_answers = practical.FRESH_ANSWERS
+    _practical_answers = FRESH_ANSWERS
 
     pool: int | None = setting(
         None,

@@ -29,8 +29,17 @@ from arena.errors import InvalidArgument
 from arena.players import Learner
 from arena.sample import Sample
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
-from learners.everlasting import practical_constants as practical
-from learners.everlasting.constants import THEOREM_LIMIT, V2, paper_constants
+from learners.everlasting.constants import (
+    HALTS_FACTOR,
+    ITERATIONS,
+    PRACTICAL_ALPHA_1,
+    PRACTICAL_BETA_1,
+    PRACTICAL_ROUNDS,
+    THEOREM_LIMIT,
+    V2,
+    paper_constants,
+    practical_chunk,
+)
 from learners.mechanisms.accounting.composition import (
     Guarantee,
     amplify_by_subsampling,
@@ -215,7 +224,7 @@ class GenericBBL(Learner):
         """Settings, as text, that allow any sizes, until `with_practical_constants` replaces them."""
         return {"training_rate": "1", "rate": "1", "answers": "none"}
 
-    def with_practical_constants(self, *, rounds: int = practical.ROUNDS, keep: Collection[str] = ()) -> Self:
+    def with_practical_constants(self, *, rounds: int = PRACTICAL_ROUNDS, keep: Collection[str] = ()) -> Self:
         """This learner with constants for small errors in rounds 1 … `rounds` from few examples.
 
         keep: the names of settings that stay as they are. The claim follows from the constants.
@@ -223,17 +232,17 @@ class GenericBBL(Learner):
         Raises: InvalidArgument if no constants fit the settings that are kept.
         """
         learner = self._replace(
-            keep, alpha_1=practical.ALPHA_1, beta_1=practical.BETA_1, training_rate=1.0, rate=1.0
+            keep, alpha_1=PRACTICAL_ALPHA_1, beta_1=PRACTICAL_BETA_1, training_rate=1.0, rate=1.0
         )
-        chunk = practical.practical_chunk(learner.alpha_1, learner.concepts.vc_dimension)
+        chunk = practical_chunk(learner.alpha_1, learner.concepts.vc_dimension)
         learner = learner._replace(keep, chunk=chunk, answers=self._practical_answers)
-        for _ in range(practical.ITERATIONS):
+        for _ in range(ITERATIONS):
             product = learner._least_noise_product(rounds)
             noise = learner.noise if "noise" in keep and learner.noise is not None else 1.0
             learner = learner._replace(keep, teachers=ceil(product / noise))
         noise = min(1.0, learner._least_noise_product(rounds) / learner.teachers)
         halting_round = learner.round(self._round_of_halts(rounds))
-        halts = ceil(practical.HALTS_FACTOR * halting_round.alpha * halting_round.answers)
+        halts = ceil(HALTS_FACTOR * halting_round.alpha * halting_round.answers)
         return learner._replace(keep, noise=noise, halts=halts)
 
     def _replace(self, keep: Collection[str], **settings: Any) -> Self:
@@ -318,13 +327,11 @@ class GenericBBL(Learner):
         """The constants printed for these α, β, ε and δ, with 0.05 for values outside the theorem."""
         own = {"alpha": 2 * self.alpha_1, "beta": 2 * self.beta_1, "delta": self.delta}
         valid = {name: value if value < THEOREM_LIMIT else 0.05 for name, value in own.items()}
-        constants = paper_constants(
-            self.version, epsilon=self.epsilon, vc=self.concepts.vc_dimension, **valid
-        )
+        printed = paper_constants(self.version, epsilon=self.epsilon, vc=self.concepts.vc_dimension, **valid)
         values = {"α": valid["alpha"], "β": valid["beta"], "ε": self.epsilon, "δ": valid["delta"]}
         at = ", ".join(f"{letter} = {value:.3g}" for letter, value in values.items())
         limit = "" if valid == own else "; the theorem takes α, β and δ below 1/16"
-        return f"demand {constants} ({at}{limit})"
+        return f"demand {printed} ({at}{limit})"
 
     @property
     def claim(self) -> Claim:

@@ -11,9 +11,9 @@ import numpy as np
 
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error
 from arena.fingerprint import callable_name, fingerprint
-from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import Check, at_least, setting, whole
+from learners.common.release_learner import ReleaseLearner
 
 ONES, LABELS, SUM, POINTS, BOTH = PARTS = ("ones", "labels", "sum", "points", "both")
 COUNTS = (ONES, LABELS)  # parts that change by at most 1 with a replaced example, whatever the points are
@@ -46,13 +46,12 @@ def function_setting(help: str) -> Any:
 
 
 @attrs.frozen
-class ForeignMechanism(Learner):
-    """Base of the learners that wrap a mechanism of other code, for the referee Release.
+class ForeignMechanism(ReleaseLearner):
+    """Base of the learners that wrap a mechanism of other code.
 
-    A subclass has the setting `receives` and implements `draw_releases`.
+    A subclass has the setting `receives` and implements `draw_releases`. All games of one sample are played
+    before those of the next.
     """
-
-    protocols = ("Release",)
 
     dimension: int | None = setting(
         None,
@@ -68,29 +67,18 @@ class ForeignMechanism(Learner):
     def point_shape(self) -> tuple[int, ...]:
         return () if self.dimension is None else (self.dimension,)
 
-    def start(self, games: int, rng: np.random.Generator) -> ForeignState:
-        return ForeignState(self, rng)
-
-
-@attrs.frozen(eq=False)
-class ForeignState:
-    """A running wrapped mechanism. It plays all games of one sample before those of the next."""
-
-    spec: ForeignMechanism
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> np.ndarray:
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         """Raises: Unsupported if a release is not a number or an array of numbers, of one shape in all
         games."""
         if not training.games:
             return np.zeros(0)
-        name, order, parts = self.spec.name, [], []
+        order, parts = [], []
         for sample, games in training.groups():
             order.append(games)
-            releases = self.spec.draw_releases(sample, len(games), self.rng)
-            parts.append(_check_numbers(name, releases, len(games)))
+            releases = self.draw_releases(sample, len(games), rng)
+            parts.append(_check_numbers(self.name, releases, len(games)))
         if len({part.shape[1:] for part in parts}) > 1:
-            raise _release_error(name, "values of several shapes")
+            raise _release_error(self.name, "values of several shapes")
         return np.concatenate(parts)[np.argsort(np.concatenate(order))]
 
 

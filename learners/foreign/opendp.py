@@ -51,6 +51,7 @@ class OpenDP(ForeignMechanism):
 
     name = "opendp"
     theorem = "the privacy map of the measurement (OpenDP)"
+    own_coins = True
 
     make: Callable[..., Any] = function_setting(
         "returns the measurement; path/to/file.py:f on the command line"
@@ -68,10 +69,6 @@ class OpenDP(ForeignMechanism):
         check=[more_than(0), less_than(1)],
     )
     vectorised: bool = setting(False, help="whether one call on a vector plays all games of a batch")
-
-    @property
-    def own_coins(self) -> bool:
-        return True
 
     @property
     def claim(self) -> Claim:

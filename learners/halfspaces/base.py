@@ -27,7 +27,10 @@ def _check_margin(instance: Learner, attribute: object, value: ConceptClass) -> 
 
 @attrs.frozen
 class HalfspaceLearner(Learner):
-    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d."""
+    """Base of the online learners of halfspaces with margin ρ over the cube [-1, 1]^d.
+
+    Raises: Unsupported if the concepts are not halfspaces with a margin.
+    """
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
 

@@ -23,7 +23,6 @@ class ConfidentWinnow(Winnow):
     never and no bits it is Winnow with the rate (1 − c)ρ.
 
     Shapes: points (n, d); hypotheses are weights (n, d) of sum 1.
-    Raises: Unsupported if the concepts are not halfspaces with a margin.
     """
 
     name = "confident-winnow"

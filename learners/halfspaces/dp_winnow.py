@@ -21,7 +21,6 @@ from learners.halfspaces.base import (
     label_points,
     update_bound,
 )
-from learners.halfspaces.constants import winnow_constants
 from learners.mechanisms.accounting.bounded_range import largest_width, renyi_composition
 from learners.mechanisms.accounting.composition import Guarantee, basic_composition, compose_advanced
 from learners.mechanisms.accounting.monotone_search import largest_affordable
@@ -30,16 +29,6 @@ from learners.mechanisms.sparse_vector.running_sum import RunningSum, running_su
 MOST_DRAWS = 2**53  # in an update: larger counts are not exact as doubles
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each
 _SINGLE = 2**24  # draws up to which counts are exact in single precision
-
-
-@attrs.frozen(kw_only=True)
-class RunParameters:
-    """The parameters of a run: η, at most K updates, m draws in an update, means of b mistakes."""
-
-    eta: float
-    updates: int
-    draws: int
-    averaged: int
 
 
 @attrs.frozen
@@ -122,22 +111,22 @@ class DpWinnow(HalfspaceLearner):
     @property
     def eta(self) -> float:
         """η, the rate of an update."""
-        return self._parameters.eta
+        return self._rate_and_mean[0]
 
     @property
     def most_updates(self) -> int:
         """K, the largest number of updates; at most the number of rounds."""
-        return self._parameters.updates
+        return self._choose_updates(self.eta)
 
     @property
     def draws_per_update(self) -> int:
         """m, the draws in an update."""
-        return self._parameters.draws
+        return self._choose_draws(self.most_updates)
 
     @property
     def averaged_mistakes(self) -> int:
         """b, the mistakes that an update averages."""
-        return self._parameters.averaged
+        return self._rate_and_mean[1]
 
     @property
     def update_threshold(self) -> float:
@@ -157,15 +146,17 @@ class DpWinnow(HalfspaceLearner):
         return (1 - self.c) * self.concepts.margin
 
     @cached_property
-    def _parameters(self) -> RunParameters:
-        if self.rate is None and self.cached is not None:
-            averaged = self.cached
-            eta = largest_affordable(lambda rate: self._cost_within_lead(rate, averaged), self._draws_epsilon)
-        else:
+    def _rate_and_mean(self) -> tuple[float, int]:
+        """η, and b."""
+        if self.rate is not None or self.cached is None:
             eta = self.lead if self.rate is None else self.rate
-            averaged = self.cached or self._affordable_mean(eta)
-        updates = self._choose_updates(eta)
-        return RunParameters(eta=eta, updates=updates, draws=self._choose_draws(updates), averaged=averaged)
+            return eta, self.cached or self._affordable_mean(eta)
+        averaged = self.cached
+
+        def cost(rate: float) -> float:
+            return self._cost(rate, averaged).epsilon if rate <= self.lead else math.inf
+
+        return largest_affordable(cost, self._draws_epsilon), averaged
 
     def _choose_updates(self, eta: float) -> int:
         if self.updates is not None:
@@ -218,22 +209,6 @@ class DpWinnow(HalfspaceLearner):
         return thresholds.epsilon + compose_advanced(draws, width, slack=self.delta / 2).epsilon
 
     @property
-    def printed_constants(self) -> str:
-        """The constants of Theorem 4.5, reconstructed from its proof, and its bound on mistakes."""
-        if not self.delta:
-            return "Theorem 4.4 requires a positive δ"
-        constants = winnow_constants(
-            self.concepts.dimension,
-            self.concepts.margin,
-            c=self.c,
-            epsilon=self.epsilon,
-            delta=self.delta,
-            beta=self.beta,
-            rounds=self.rounds,
-        )
-        return str(constants)
-
-    @property
     def _draws_epsilon(self) -> float:
         return self.epsilon - self.watch_epsilon
 
@@ -241,9 +216,6 @@ class DpWinnow(HalfspaceLearner):
         """The cost of all draws."""
         updates = self._choose_updates(eta)
         return renyi_composition(updates * self._choose_draws(updates), 4 * eta / averaged, slack=self.delta)
-
-    def _cost_within_lead(self, eta: float, averaged: int) -> float:
-        return self._cost(eta, averaged).epsilon if eta <= self.lead else math.inf
 
     def _threshold_error(self, rounds: int, updates: int) -> float:
         """α: with probability 1 − β/2 none of the K + 1 instances of AboveThreshold errs by more."""

@@ -28,11 +28,11 @@ class Winnow(HalfspaceLearner):
     (`arena.concepts.cube.embeddings.double_points`).
 
     Shapes: points (n, d); hypotheses are weights (n, d) of sum 1.
-    Raises: Unsupported if the concepts are not halfspaces with a margin.
     """
 
     name = "winnow"
     theorem = "Winnow's bound by relative entropy: Mohri, Rostamizadeh, Talwalkar (2018)"
+    common_random_numbers = True  # it draws no random numbers
 
     rate: float | None = setting(
         None,
@@ -44,11 +44,6 @@ class Winnow(HalfspaceLearner):
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=math.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """It draws no random numbers."""
-        return True
 
     @property
     def lead(self) -> float:

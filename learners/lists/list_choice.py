@@ -8,15 +8,15 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.concepts import DecisionLists
 from arena.laws import Finite
-from arena.players import Learner
 from arena.replies import Hypothesis
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
+from learners.common.release_learner import ReleaseLearner
 from learners.lists.base import decision_lists_setting
 
 
 @attrs.frozen
-class ListChoice(Learner):
+class ListChoice(ReleaseLearner):
     """The exponential mechanism over all decision lists.
 
     The baseline in Bun and Fang's introduction, after Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith
@@ -29,8 +29,8 @@ class ListChoice(Learner):
     """
 
     name = "list-choice"
-    protocols = ("Release",)
     theorem = "the exponential mechanism (McSherry and Talwar 2007)"
+    common_random_numbers = True  # every game draws one random number
 
     concepts: DecisionLists = decision_lists_setting("decision lists over at most 6 features")
     epsilon: float = setting(1.0, unit="nats", help="ε of the choice", check=more_than(0))
@@ -42,32 +42,16 @@ class ListChoice(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number."""
-        return True
-
     def law(self, sample: Sample) -> Finite:
         lists = self.concepts.all_lists()
         wrong = (self.concepts.labels(lists, sample.points) != sample.labels) @ sample.counts.astype(float)
         weights = np.exp(-self.epsilon * (wrong - wrong.min()) / 2)
         return Finite(lists, weights / weights.sum())
 
-    def start(self, games: int, rng: np.random.Generator) -> ListChoiceState:
-        return ListChoiceState(self, rng)
-
-
-@attrs.frozen(eq=False)
-class ListChoiceState:
-    """A running list-choice."""
-
-    spec: ListChoice
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> Hypothesis:
-        uniform = self.rng.random(training.games)
+    def release(self, training: Training, rng: np.random.Generator) -> Hypothesis:
+        uniform = rng.random(training.games)
         choices = np.empty(training.games, np.intp)
         for sample, games in training.groups():
-            cumulative = np.cumsum(self.spec.law(sample).probabilities)
+            cumulative = np.cumsum(self.law(sample).probabilities)
             choices[games] = np.searchsorted(cumulative, uniform[games] * cumulative[-1], side="right")
-        return Hypothesis(self.spec.concepts, self.spec.concepts.all_lists()[choices])
+        return Hypothesis(self.concepts, self.concepts.all_lists()[choices])

@@ -34,14 +34,11 @@ class PrivateDecisionList(Learner):
     There is a round for each feature and one for "true". In each round the exponential mechanism draws a
     feature f and a label b with probability proportional to exp(−ε₀·m/2), where m is the number of remaining
     examples with f = 1 and another label. The rule is "if f then b"; then f and the examples with f = 1 are
-    removed.
+    removed. A list ends with "true", since no rule after it is ever used. It does not end when no example
+    remains, which would depend on the data.
 
-    Privacy: the exact worst-case cost of all rounds (docs/proofs/em_cover.md). `other_costs` has other
-    bounds. Utility: by Theorem 3.5, if some list labels all examples correctly, the released list is nearly
-    correct.
-
-    A list ends with "true", since no rule after it is ever used. It does not end when no example remains,
-    which would depend on the data.
+    Privacy: the exact worst-case cost of all rounds (docs/proofs/em_cover.md). Utility: by Theorem 3.5, if
+    some list labels all examples correctly, the released list is nearly correct.
 
     Shapes: releases a Hypothesis of lists (n, features + 1).
     """
@@ -49,6 +46,7 @@ class PrivateDecisionList(Learner):
     name = "private-decision-list"
     protocols = ("Release",)
     theorem = "Theorem 3.5 of Bun and Fang; privacy by our form of its Lemma A.1"
+    common_random_numbers = True  # every game draws one random number for each round, used or not
 
     concepts: DecisionLists = decision_lists_setting("decision lists, as lists:8 or lists:8:literals")
     epsilon: float = setting(
@@ -84,11 +82,6 @@ class PrivateDecisionList(Learner):
     def other_costs(self) -> dict[str, float]:
         """The cost by other arguments: ε at the claim's δ, nats."""
         return other_costs(self.rounds, self.effective_rate, delta=self.delta)
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number for each round, used or not."""
-        return True
 
     def most_errors(self, beta: float) -> float:
         """The number of errors on a sample that is exceeded with probability at most beta (Lemma A.4).

@@ -17,27 +17,23 @@ from arena.settings import at_least, at_most, less_than, more_than, setting, who
 from learners.common.round_budget import RoundBudget
 from learners.mechanisms.experts import exponential_experts
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.online.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
+from learners.online.sanitiser.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 
 
 @attrs.frozen
 class AgnosticBatched(Learner):
-    """Private agnostic online learner on synthetic examples from sanitised batches (Algorithm 3 of Li, Wang,
-    Ye).
+    """Private agnostic online learner on synthetic examples from batches (Algorithm 3 of Li, Wang, Ye).
 
     After every B rounds the batch is sanitised for H^label, and its B synthetic examples are added to B
-    sequences in random order, one to each. In a round a sequence is drawn, and an online learner's hypothesis
-    on it is released. Here that learner is Hedge over the concepts, which is proper and has expected regret
-    √(q·ln|H|/2) for q examples.
+    sequences in random order, one to each. In a round a sequence is drawn, and the hypothesis of Hedge over
+    the concepts on it is released, whose expected regret is √(q·ln|H|/2) for q examples.
 
-    Privacy: an example is in one batch, batches are disjoint, and each is sanitised once. So all batches cost
-    as much as one, even if the adversary chooses later batches adaptively. The last batch is sanitised only
-    if a round follows.
+    Privacy: an example is in one batch, and each is sanitised once. So all batches cost as much as one, even
+    if the adversary chooses later batches adaptively. The last one is sanitised only if a round follows.
 
     Deviations: the sanitiser is that of `learners.online.sanitiser`, for finite classes. If its calls end
-    before it wins, its last proposal is used, where the paper stops the game. Synthetic data are the rounded
-    distribution. The default is few calls, since a batch of a thousand examples cannot pay for the number in
-    the theorem; `bound` is none unless the theorem applies.
+    before it wins, its last proposal is used, where the paper stops the game. The default is few calls, since
+    a batch of a thousand examples cannot pay for the number in the theorem (`bound` is none without it).
 
     Memory: one or two bytes for each round and game; a round's work grows with the number of batches so far.
     """

@@ -19,16 +19,10 @@ from learners.common.round_budget import RoundBudget
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.experts import exponential_experts, lazy_experts
 from learners.mechanisms.experts.lazy_experts import LazyParameters
-from learners.online.experts import (
-    Candidates,
-    FreshDraws,
-    LazyDraws,
-    MergedExperts,
-    Transitions,
-    build_transitions,
-    counter_noise_scale,
-    largest_missed_count,
-)
+from learners.online.experts.candidates import Candidates, counter_noise_scale, largest_missed_count
+from learners.online.experts.draws import FreshDraws, LazyDraws
+from learners.online.experts.merged import MergedExperts
+from learners.online.experts.transitions import Transitions, build_transitions
 
 MOST_NUMBERS_PER_GAME = 2**25
 MOST_NUMBERS = 2**28  # in the state of a batch of games, 8 bytes each

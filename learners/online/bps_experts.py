@@ -9,36 +9,30 @@ from itertools import accumulate
 import attrs
 import numpy as np
 
-from arena.claims import REGRET, Bound
 from arena.concepts import ConceptClass, Functions
 from arena.errors import Unsupported
 from arena.littlestone import START, soa
 from arena.points import freeze
 from arena.replies import Hypothesis
-from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.common.round_budget import RoundBudget
-from learners.online.hedge import LARGEST_RATE, HedgeWeights, best_rate, draw_experts, regret_bound
-from learners.online.without_privacy import WithoutPrivacy
+from learners.online.hedge import HedgeLearner, HedgeWeights, draw_experts
 
 MOST_ENTRIES = 2**22  # groups x points, about thirty bytes each
 
 
 @attrs.frozen
-class BpsExperts(WithoutPrivacy):
+class BpsExperts(HedgeLearner):
     """Hedge over an expert for every set of at most d of the T rounds, where d = Ldim.
 
     The learner of Ben-David, Pál, Shalev-Shwartz, Agnostic Online Learning (COLT 2009). An expert follows the
-    SOA. In a round of its set it predicts the opposite, and the SOA is updated as if it had erred. For each
-    concept some expert agrees with it in every round. There are N = Σ_{j≤d} C(T, j) experts; experts in the
-    same state of the SOA, after the same number of rounds of their sets, have the same future and are kept as
-    one group (docs/online.md).
+    SOA. In a round of its set it predicts the opposite, which need not be a concept of the class, and the SOA
+    is updated as if it had erred. For each concept some expert agrees with it in every round. There are N =
+    Σ_{j≤d} C(T, j) experts; those in the same state of the SOA, after the same number of rounds of their
+    sets, have the same future and are kept as one group (docs/online.md).
 
-    The hypothesis is the SOA's function in the state of the expert drawn, or its complement in a round of the
-    expert's set. It need not be a concept of the class.
-
-    The expected regret after t ≤ T rounds is at most ln N / η + η t / 8 (see `learners.online.hedge`). At t =
-    T and the default rate this is sqrt(T ln N / 2) ≤ sqrt(T d ln(eT/d) / 2) where d ≤ T. It also holds
-    against adaptive adversaries, in the sense stated in `WeightedMajority`.
+    The expected regret after t ≤ T rounds is at most ln N / η + η t / 8 (see `learners.online.hedge`), where
+    ln N ≤ d ln(eT/d) for d ≤ T. It also holds against adaptive adversaries, in the sense stated in
+    `WeightedMajority`.
 
     Raises: Unsupported if the domain is not finite, or there are too many groups (at `start`); BudgetExceeded
     in a game of more than T rounds.
@@ -47,28 +41,10 @@ class BpsExperts(WithoutPrivacy):
     name = "bps-experts"
     theorem = "the experts of Ben-David, Pál, Shalev-Shwartz (2009) under Hedge: regret ln N / η + η T / 8"
 
-    rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
-    rate: float | None = setting(
-        None,
-        help="η, the decrease of the logarithm of a weight after a mistake; default: sqrt(8 ln N / T)",
-        unit="nats",
-        check=[more_than(0), at_most(LARGEST_RATE)],
-    )
-
     @property
     def log_experts(self) -> float:
         """ln N."""
         return math.log(count_subsets(self.rounds, soa(self.concepts).mistakes)[-1])
-
-    @property
-    def eta(self) -> float:
-        """The rate in use, in nats; 0 if there is only one expert."""
-        return self.rate or best_rate(self.log_experts, self.rounds)
-
-    def bound(self, rounds: int) -> Bound | None:
-        if rounds > self.rounds:
-            return None
-        return Bound(regret_bound(self.log_experts, self.eta, rounds), REGRET, None, self.theorem)
 
     def start(self, games: int, rng: np.random.Generator) -> BpsExpertsState:
         return BpsExpertsState(self, games, rng)

@@ -39,8 +39,7 @@ class GolowichLivni(Learner):
 
     Privacy: (ε, δ)-DP against adaptive adversaries, in both modes. Mistakes: few against oblivious
     adversaries, and with `reduction` also against adaptive ones, for constants out of reach; `bound` is none.
-    Algorithm, proofs and choices that the paper leaves open: docs/proofs/golowich_livni.md. Measurements:
-    docs/online.md.
+    Proofs and choices that the paper leaves open: docs/proofs/golowich_livni.md.
 
     Shapes: points as in `concepts`; hypotheses are functions of the SOA's automaton.
     Raises: Unsupported if the domain is not finite, or the forests of a batch have more than 2^27 leaves.

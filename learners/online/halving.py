@@ -15,8 +15,6 @@ class Halving(ConservativeLearner):
     Halving (Littlestone 1988) in its conservative form: consistency refers to the examples on which it erred.
     Each of these removes at least half of the concepts, so it makes at most log2 |H| mistakes, where concepts
     with the same labels on the domain count once. Its bound is exact, and often below that.
-
-    If no concept is consistent it predicts 0 at every point (see `ConservativeLearner`).
     """
 
     name = "halving"

@@ -11,11 +11,16 @@ Littlestone and Warmuth (1994). For η = sqrt(8 ln N / T) the bound is sqrt(T ln
 from __future__ import annotations
 
 import math
+from abc import abstractmethod
 from collections.abc import Iterator
 
+import attrs
 import numpy as np
 
+from arena.claims import REGRET, Bound
 from arena.errors import Unsupported
+from arena.settings import at_least, at_most, more_than, setting, whole
+from learners.online.without_privacy import WithoutPrivacy
 
 MOST_WEIGHTS = 2**28  # in the state of a batch of games, eight bytes each
 LARGEST_RATE = 10.0  # nats
@@ -34,6 +39,35 @@ def best_rate(log_experts: float, rounds: int) -> float:
 def regret_bound(log_experts: float, rate: float, rounds: int) -> float:
     """The bound on the expected regret after `rounds` rounds."""
     return log_experts / rate + rate * rounds / 8 if log_experts else 0.0
+
+
+@attrs.frozen
+class HedgeLearner(WithoutPrivacy):
+    """Base of the learners without privacy that draw one of N experts by weight in every round."""
+
+    rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
+    rate: float | None = setting(
+        None,
+        help="η, the decrease of the logarithm of a weight after a mistake; default: sqrt(8 ln N / T) for N "
+        "experts",
+        unit="nats",
+        check=[more_than(0), at_most(LARGEST_RATE)],
+    )
+
+    @property
+    @abstractmethod
+    def log_experts(self) -> float:
+        """ln N."""
+
+    @property
+    def eta(self) -> float:
+        """The rate in use, in nats; 0 if there is only one expert."""
+        return self.rate or best_rate(self.log_experts, self.rounds)
+
+    def bound(self, rounds: int) -> Bound | None:
+        if rounds > self.rounds:
+            return None
+        return Bound(regret_bound(self.log_experts, self.eta, rounds), REGRET, None, self.theorem)
 
 
 class HedgeWeights:

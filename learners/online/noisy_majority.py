@@ -26,6 +26,7 @@ class NoisyMajority(Learner):
     name = "noisy-majority"
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
     theorem = "the Laplace mechanism and basic composition"
+    common_random_numbers = True  # every game draws one random number in each round
 
     epsilon: float = setting(1.0, unit="nats", help="ε of all rounds together", check=more_than(0))
     rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
@@ -33,11 +34,6 @@ class NoisyMajority(Learner):
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number in each round."""
-        return True
 
     def start(self, games: int, rng: np.random.Generator) -> NoisyMajorityState:
         return NoisyMajorityState(self, games, rng)

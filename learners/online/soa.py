@@ -16,8 +16,6 @@ class Soa(ConservativeLearner):
     The Standard Optimal Algorithm of Littlestone (1988) in its conservative form: consistency refers to the
     examples on which it erred, which is all that its proof uses. In a realizable game it makes at most Ldim
     mistakes, and no deterministic learner has a smaller bound.
-
-    If no concept is consistent it predicts 0 at every point (see `ConservativeLearner`).
     """
 
     name = "soa"

@@ -9,20 +9,17 @@ from functools import cached_property
 import attrs
 import numpy as np
 
-from arena.claims import REGRET, Bound
 from arena.concepts import Dichotomies
 from arena.errors import Unsupported
 from arena.replies import Hypothesis
-from arena.settings import at_least, at_most, more_than, setting, whole
 from learners.common.round_budget import RoundBudget
-from learners.online.hedge import LARGEST_RATE, HedgeWeights, best_rate, draw_experts, regret_bound
-from learners.online.without_privacy import WithoutPrivacy
+from learners.online.hedge import HedgeLearner, HedgeWeights, draw_experts
 
 MOST_POINTS = 4_096
 
 
 @attrs.frozen
-class WeightedMajority(WithoutPrivacy):
+class WeightedMajority(HedgeLearner):
     """h_t is a concept c drawn afresh with probability proportional to exp(-η·(number of mistakes of c so
     far)).
 
@@ -30,11 +27,10 @@ class WeightedMajority(WithoutPrivacy):
     for each of the C labellings of the domain that the class realises. It is proper: every hypothesis is a
     concept of the class.
 
-    The expected regret after t ≤ T rounds is at most ln C / η + η t / 8 (see `learners.online.hedge`), which
-    is sqrt(T ln C / 2) at t = T for the default rate. It also holds against adaptive adversaries: h_t is
-    drawn with random numbers that are independent of (x_t, y_t) given the past. Then the bound is for the
-    sequence that was in fact played, in expectation over the random numbers of both players, against the best
-    concept for that sequence.
+    The expected regret after t ≤ T rounds is at most ln C / η + η t / 8 (see `learners.online.hedge`). It
+    also holds against adaptive adversaries, since the random numbers of h_t are independent of (x_t, y_t)
+    given the past: for the sequence that was in fact played, in expectation over the random numbers of both
+    players, against the best concept for that sequence.
 
     Raises: Unsupported if the domain is not finite, or has too many points (at `start`); BudgetExceeded in a
     game of more than T rounds.
@@ -42,14 +38,6 @@ class WeightedMajority(WithoutPrivacy):
 
     name = "weighted-majority"
     theorem = "randomised weighted majority (Littlestone and Warmuth 1994): regret ln C / η + η T / 8"
-
-    rounds: int = setting(100, help="T, the largest number of rounds", check=[whole, at_least(1)])
-    rate: float | None = setting(
-        None,
-        help="η, the decrease of the logarithm of a weight after a mistake; default: sqrt(8 ln C / T)",
-        unit="nats",
-        check=[more_than(0), at_most(LARGEST_RATE)],
-    )
 
     @cached_property
     def distinct_concepts(self) -> Dichotomies:
@@ -67,15 +55,9 @@ class WeightedMajority(WithoutPrivacy):
         return self.concepts.dichotomies(domain)
 
     @property
-    def eta(self) -> float:
-        """The rate in use, in nats; 0 if there is only one concept."""
-        return self.rate or best_rate(math.log(len(self.distinct_concepts)), self.rounds)
-
-    def bound(self, rounds: int) -> Bound | None:
-        if rounds > self.rounds:
-            return None
-        regret = regret_bound(math.log(len(self.distinct_concepts)), self.eta, rounds)
-        return Bound(regret, REGRET, None, self.theorem)
+    def log_experts(self) -> float:
+        """ln C."""
+        return math.log(len(self.distinct_concepts))
 
     def start(self, games: int, rng: np.random.Generator) -> WeightedMajorityState:
         return WeightedMajorityState(self, games, rng)
@@ -91,7 +73,7 @@ class WeightedMajorityState:
         self._concepts = distinct.concepts
         self._rounds = RoundBudget(spec.name, spec.rounds)
         count = len(distinct)
-        self._weights = HedgeWeights(games, np.ones(count), spec.eta, math.log(count))
+        self._weights = HedgeWeights(games, np.ones(count), spec.eta, spec.log_experts)
         labels = distinct.labels.T
         wrong = np.stack([labels, ~labels], axis=1).reshape(-1, count)
         # The factors of the weights after example (x, y), in row 2x + y; `take` would copy any other layout.

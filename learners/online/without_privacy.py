@@ -31,6 +31,7 @@ class WithoutPrivacy(Learner):
     """
 
     protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    common_random_numbers = True  # it draws no random numbers, or one in each round of every game
 
     concepts: ConceptClass = setting(
         Thresholds(range(16)), help="the concept class H, over a finite domain", check=_check_finite
@@ -39,8 +40,3 @@ class WithoutPrivacy(Learner):
     @property
     def claim(self) -> Claim:
         return Claim(epsilon=np.inf, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """It draws no random numbers, or one in each round of every game."""
-        return True

@@ -34,6 +34,7 @@ class DistanceToInstability(Voters):
 
     name = "distance-to-instability"
     theorem = "Lemma 48 (Algorithm 7) of Liu et al., with half its δ; Kairouz, Oh, Viswanath (2015)"
+    common_random_numbers = True  # every game draws one random number for each answer
 
     queries: int = setting(1, help="ℓ, the number of answers before it halts", check=[whole, at_least(1)])
     epsilon: float = setting(1.0, unit="nats", help="ε of one answer", check=more_than(0))
@@ -70,11 +71,6 @@ class DistanceToInstability(Voters):
         epsilon, delta = optimal_composition(self.queries, self.epsilon, leak, slack=self.slack)
         return Claim(epsilon=epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number for each answer."""
-        return True
-
     def law(self, sample: Sample) -> DistancesLaw:
         return DistancesLaw(self, sample)
 
@@ -99,12 +95,9 @@ class DistanceToInstabilityState(VotersState):
 
 
 class DistancesLaw(VotingLaw):
-    """The output distribution of distance-to-instability: independent answers."""
+    """The output distribution of distance-to-instability: independent answers, hence one state."""
 
     outcomes = ((0, False), (1, False), (UNSTABLE, False))
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
 
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         spec = self._spec

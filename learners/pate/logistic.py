@@ -15,7 +15,8 @@ from arena.errors import InvalidArgument, Unsupported
 from arena.points import as_points
 from arena.sample import Sample
 from arena.settings import at_least, more_than, setting, whole
-from learners.common.fitted_learner import FittedLearner, FittedState
+from learners.common.fitted_learner import FittedLearner
+from learners.common.release_learner import RunningRelease
 
 
 @attrs.frozen
@@ -101,7 +102,7 @@ class Logistic(FittedLearner):
         model.fit(sample.points, sample.labels, sample_weight=sample.counts)
         return np.append(model.coef_[0], model.intercept_)
 
-    def start(self, games: int, rng: np.random.Generator) -> FittedState:
+    def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
         if importlib.util.find_spec("sklearn") is None:
             raise InvalidArgument(
                 "logistic needs scikit-learn, which is not installed",

@@ -19,7 +19,7 @@ from learners.pate.students.disagreement_student import DisagreementStudent
 from learners.pate.students.forced_label_student import ForcedLabelStudent
 from learners.pate.students.odometer import gaussian_epsilon, odometer
 from learners.pate.students.passive import LabellingService
-from learners.pate.students.rules import LearnedRule, stack_concepts
+from learners.pate.students.rules import LearnedRule
 
 DISAGREEMENT, FORCED = "disagreement", "forced"
 BUDGET = 0.3  # share of the public points that may be queried, as in section 5 of the paper
@@ -46,6 +46,7 @@ class PateAsq(StudentLearner):
 
     name = "pate-asq"
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., and post-processing"
+    common_random_numbers = True  # every game draws one random number for each of ℓ answers, used or not
 
     queries: int | None = setting(
         None,
@@ -68,11 +69,6 @@ class PateAsq(StudentLearner):
     best_error: float = setting(
         0.0, unit="probability", help="Err(h*) of Algorithm 4", check=[at_least(0), less_than(1)]
     )
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number for each of ℓ answers, used or not."""
-        return True
 
     @property
     def stream(self) -> np.ndarray:
@@ -141,10 +137,7 @@ class PateAsq(StudentLearner):
                 remedy="Audit it by playing games, or set queries.",
             )
         every = _EveryAnswerService(service.law(sample), service.queries)
-        values, which = np.unique(
-            stack_concepts(self.effective_student, self.learn_rules(every)), return_inverse=True
-        )
-        return Finite(values, np.bincount(which.ravel(), weights=every.probabilities))
+        return self.law_of_rules(self.learn_rules(every), every.probabilities)
 
     def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
         stream = self.stream

@@ -18,16 +18,11 @@ from arena.sample import Sample
 from learners.pate.ensemble import Classifier, Ensemble, Teacher
 from learners.pate.ensemble.ensemble import divide_sample
 from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students import (
-    ActiveStudent,
-    ForcedLabelStudent,
-    GradientStepStudent,
-    LabellingService,
-    collect_answers,
-    fit_answers,
-    gaussian_epsilon,
-    learn,
-)
+from learners.pate.students.active import ActiveStudent, learn
+from learners.pate.students.forced_label_student import ForcedLabelStudent
+from learners.pate.students.gradient_step_student import GradientStepStudent
+from learners.pate.students.odometer import gaussian_epsilon
+from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
 
 GRADIENT, FORCED = ACTIVE = ("gradient", "forced")
 

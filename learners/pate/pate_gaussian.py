@@ -10,7 +10,6 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.sample import Sample
 from arena.settings import less_than, more_than, one_of, setting
-from learners.mechanisms.accounting.composition import zcdp_guarantee
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
 from learners.pate.ensemble import Voters, VotersState, VotingLaw
 
@@ -32,6 +31,7 @@ class PateGaussian(Voters):
 
     name = "pate-gaussian"
     theorem = "Theorem 2 (Algorithm 1) of Liu et al., by Theorem 8 of Balle and Wang (2018)"
+    common_random_numbers = True  # every game draws one random number for each answer
 
     epsilon: float = setting(1.0, unit="nats", help="ε of all answers together", check=more_than(0))
     delta: float = setting(
@@ -59,16 +59,6 @@ class PateGaussian(Voters):
             epsilon=self.epsilon, sigma=self.effective_sigma, sensitivity=sqrt(self.queries)
         )
         return Claim(epsilon=self.epsilon, delta=delta, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
-
-    @property
-    def epsilon_by_zcdp(self) -> float:
-        """ε at δ by ℓ/(2σ²)-zCDP, the accounting of step 1, nats."""
-        return zcdp_guarantee(self.queries / (2 * self.effective_sigma**2), slack=self.delta).epsilon
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one random number for each answer."""
-        return True
 
     def law(self, sample: Sample) -> GaussianVotes:
         return GaussianVotes(self, sample)
@@ -104,14 +94,11 @@ class PateGaussianState(VotersState):
 
 
 class GaussianVotes(VotingLaw):
-    """The output distribution of pate-gaussian: independent answers."""
+    """The output distribution of pate-gaussian: independent answers, hence one state."""
 
     def __init__(self, spec: PateGaussian, sample: Sample) -> None:
         super().__init__(spec, sample)
         self._sigma = spec.effective_sigma
-
-    def start(self) -> np.ndarray:
-        return np.ones(1)
 
     def _step_by_votes(self, measure: np.ndarray, ones: np.ndarray) -> np.ndarray:
         from scipy.special import ndtr  # slow to import

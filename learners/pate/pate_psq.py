@@ -18,7 +18,7 @@ from learners.pate.pate_gaussian import PateGaussian
 from learners.pate.pate_svt import PateSvt
 from learners.pate.students.base import StudentLearner
 from learners.pate.students.passive import LabellingService, collect_answers, fit_answers
-from learners.pate.students.rules import LearnedRule, stack_concepts
+from learners.pate.students.rules import LearnedRule
 
 GAUSSIAN, SVT = "gaussian", "svt"
 _MOST_SEQUENCES = 2**14  # sequences of answers that an output distribution enumerates
@@ -90,11 +90,7 @@ class PatePsq(StudentLearner):
         """
         self.check_numeric()
         answers, probabilities = _answer_sequences(self.aggregator_learner, sample, self.points)
-        concepts = stack_concepts(
-            self.effective_student, fit_answers(self.effective_student, self.points, answers)
-        )
-        values, which = np.unique(concepts, return_inverse=True)
-        return Finite(values, np.bincount(which.ravel(), weights=probabilities))
+        return self.law_of_rules(fit_answers(self.effective_student, self.points, answers), probabilities)
 
 
 def _answer_sequences(

@@ -10,21 +10,15 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.replies import UNSTABLE
 from arena.sample import Sample
-from arena.settings import at_least, setting, whole
 from learners.mechanisms.noise.laplace_noise import NoisyValues, laplace
 from learners.mechanisms.sparse_vector.above_threshold import RestartBudget
-from learners.pate.ensemble.screening import (
-    Screening,
-    ScreeningLaw,
-    distances,
-    largest_distance,
-    threshold_nodes,
-)
+from learners.pate.ensemble.screening import ScreeningLaw, distances, threshold_nodes
 from learners.pate.ensemble.voters import VotersState
+from learners.pate.sparse_vector import SparseVector
 
 
 @attrs.frozen
-class SparseVectorPrinted(Screening):
+class SparseVectorPrinted(SparseVector):
     """Algorithm 6 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning, as printed.
 
     The errors, compared with `sparse-vector`:
@@ -39,8 +33,7 @@ class SparseVectorPrinted(Screening):
 
     name = "sparse-vector-printed"
     theorem = "Lemma 45 of Liu et al., of the listing as printed: false for small ε"
-
-    teachers: int = setting(1_001, help="K, the number of teachers", check=[whole, at_least(1)])
+    common_random_numbers = True  # every game draws one threshold, and one random number for each answer
 
     @property
     def claim(self) -> Claim:
@@ -51,15 +44,6 @@ class SparseVectorPrinted(Screening):
     @property
     def _default_scale(self) -> float:
         return sqrt(32 * self.unstable * log(1 / self.delta) / self.epsilon)
-
-    @property
-    def _default_threshold(self) -> float:
-        return largest_distance(self.teachers) / 2
-
-    @property
-    def common_random_numbers(self) -> bool:
-        """Every game draws one threshold, and one random number for each answer."""
-        return True
 
     def law(self, sample: Sample) -> ScreeningLaw:
         noiseless = np.ones(1), np.ones(1)

@@ -12,14 +12,14 @@ from arena.errors import InvalidArgument
 from arena.laws import Finite
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
+from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-from learners.releases.base import ValueRelease
 
 _MOST_POINTS = 4_096  # concepts are distinguished by their labels at all points of the domain
 
 
 @attrs.frozen
-class ExponentialChoice(ValueRelease):
+class ExponentialChoice(ReleaseLearner):
     """Releases concept c with probability proportional to exp(−ε·m(c)/2), where c mislabels m(c) examples.
 
     The private learner of Kasiviswanathan, Lee, Nissim, Raskhodnikova, Smith (2011) for finite classes: the
@@ -32,6 +32,7 @@ class ExponentialChoice(ValueRelease):
 
     name = "exponential-choice"
     theorem = "the exponential mechanism (McSherry and Talwar 2007)"
+    common_random_numbers = True  # every game draws one random number for each option
 
     concepts: ConceptClass = setting(
         Thresholds(range(16)), help="the concept class C, over a finite domain of at most 4,096 points"
@@ -67,7 +68,7 @@ class ExponentialChoice(ValueRelease):
         ]
         return options, np.stack(mistakes)
 
-    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         options, mistakes = self.count_mistakes(training.samples)
         scores = -mistakes[training.which]
         return options[exponential_mechanism(rng, scores, epsilon=self.epsilon, sensitivity=1)]

@@ -11,14 +11,15 @@ from arena.claims import Claim, PrivacyUnit
 from arena.laws import Density
 from arena.sample import Sample, Training
 from arena.settings import less_than, more_than, setting
+from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta, gaussian_sigma
-from learners.releases.base import ValueRelease, count_ones, count_ones_by_game
+from learners.releases.label_counts import count_ones, count_ones_by_game
 
 _REACH = 9.0  # in standard deviations; the mass beyond is less than 1e-18
 
 
 @attrs.frozen
-class GaussianCount(ValueRelease):
+class GaussianCount(ReleaseLearner):
     """Releases #{i : y_i = 1} + N(0, σ²): the Gaussian mechanism for a count of sensitivity 1.
 
     By default σ is the least that gives (ε, δ), by the analytic calibration of Balle and Wang (2018). If σ is
@@ -28,6 +29,7 @@ class GaussianCount(ValueRelease):
 
     name = "gaussian-count"
     theorem = "Theorem 8 of Balle and Wang, Improving the Gaussian Mechanism for DP (2018); tight"
+    common_random_numbers = True  # every game draws one random number
 
     epsilon: float = setting(1.0, unit="nats", help="the ε of the claim", check=more_than(0))
     delta: float = setting(
@@ -59,5 +61,5 @@ class GaussianCount(ValueRelease):
             scale=sigma,
         )
 
-    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         return count_ones_by_game(training) + self.sigma_run * rng.standard_normal(training.games)

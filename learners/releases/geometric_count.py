@@ -14,13 +14,14 @@ from arena.laws import Finite
 from arena.sample import Sample, Training
 from arena.settings import at_least, at_most, less_than, more_than, setting, whole
 from learners.common.fixed_size import FixedSizeLearner
-from learners.releases.base import ValueRelease, count_ones
+from learners.common.release_learner import ReleaseLearner
+from learners.releases.label_counts import count_ones
 
 _ALL = 2**63  # the number of equally likely random integers, each of which leads to one answer
 
 
 @attrs.frozen
-class GeometricCount(FixedSizeLearner, ValueRelease):
+class GeometricCount(FixedSizeLearner, ReleaseLearner):
     """Releases #{i : y_i = 1} + noise, clipped to 0..n; noise k has probability proportional to e^(-ε|k|).
 
     The truncated geometric mechanism of Ghosh, Roughgarden, Sundararajan, Universally Utility-Maximizing
@@ -34,6 +35,7 @@ class GeometricCount(FixedSizeLearner, ValueRelease):
 
     name = "geometric-count"
     theorem = "the truncated geometric mechanism (Ghosh, Roughgarden, Sundararajan 2009); tight"
+    common_random_numbers = True  # every game draws one random number
 
     size: int = setting(10, help="n, the number of examples", check=[whole, at_least(1), at_most(1_000)])
     epsilon: float = setting(1.0, unit="nats", help="ε of the noise", check=[more_than(0), less_than(inf)])
@@ -49,7 +51,7 @@ class GeometricCount(FixedSizeLearner, ValueRelease):
     def law(self, sample: Sample) -> Finite:
         return Finite(np.arange(self.size + 1), self._weights_of(sample) / _ALL)
 
-    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         numbers = rng.integers(_ALL, size=training.games, dtype=np.uint64)
         released = np.empty(training.games, np.int64)
         for sample, games in training.groups():

@@ -9,13 +9,14 @@ from arena.claims import Claim, PrivacyUnit
 from arena.laws import Density
 from arena.sample import Sample, Training
 from arena.settings import more_than, setting
+from learners.common.release_learner import ReleaseLearner
 from learners.mechanisms.noise.densities import laplace_density
 from learners.mechanisms.noise.laplace_noise import laplace_mechanism
-from learners.releases.base import ValueRelease, count_ones, count_ones_by_game
+from learners.releases.label_counts import count_ones, count_ones_by_game
 
 
 @attrs.frozen
-class LaplaceCount(ValueRelease):
+class LaplaceCount(ReleaseLearner):
     """Releases #{i : y_i = 1} + Lap(1/ε): the Laplace mechanism.
 
     Definition 2.7 of Private Everlasting Prediction, v2. The claim is exact for real numbers: for two
@@ -26,6 +27,7 @@ class LaplaceCount(ValueRelease):
 
     name = "laplace-count"
     theorem = "the Laplace mechanism (Dwork, McSherry, Nissim, Smith 2006); tight"
+    common_random_numbers = True  # every game draws one random number
 
     epsilon: float = setting(1.0, unit="nats", help="ε; the noise is Lap(1/ε)", check=more_than(0))
 
@@ -36,5 +38,5 @@ class LaplaceCount(ValueRelease):
     def law(self, sample: Sample) -> Density:
         return laplace_density(float(count_ones(sample)), 1 / self.epsilon)
 
-    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         return laplace_mechanism(rng, count_ones_by_game(training), sensitivity=1, epsilon=self.epsilon)

@@ -10,16 +10,16 @@ import numpy as np
 from arena.claims import Claim, PrivacyUnit
 from arena.laws import Finite, Independent
 from arena.sample import Sample, Training
-from arena.settings import at_least, at_most, more_than, setting, whole
+from arena.settings import at_most, more_than, setting
 from learners.common.fixed_size import FixedSizeLearner
-from learners.releases.base import ValueRelease
+from learners.common.release_learner import ReleaseLearner
 
 _MOST_EPSILON = 30  # beyond, a double is too coarse for the probability of a flip
 _MOST_LISTED = 12  # labels up to which all 2^n outcomes are listed
 
 
 @attrs.frozen
-class RandomisedResponse(FixedSizeLearner, ValueRelease):
+class RandomisedResponse(FixedSizeLearner, ReleaseLearner):
     """Releases the labels (n,) of the sample in order, each flipped with probability 1/(1 + e^ε).
 
     Warner's randomised response (1965). Replacing an example changes one label, and with it the probabilities
@@ -28,8 +28,8 @@ class RandomisedResponse(FixedSizeLearner, ValueRelease):
 
     name = "randomised-response"
     theorem = "randomised response (Warner 1965); tight"
+    common_random_numbers = True  # every game draws one random number for each label
 
-    size: int = setting(1, help="n, the number of examples", check=[whole, at_least(1)])
     epsilon: float = setting(
         1.0,
         unit="nats",
@@ -56,7 +56,7 @@ class RandomisedResponse(FixedSizeLearner, ValueRelease):
         answers = (np.arange(2**self.size)[:, None] >> np.arange(self.size)) & 1
         return Finite(answers, np.where(answers == 1, ones, 1 - ones).prod(axis=1))
 
-    def draw(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
         for sample in training.samples:
             self.check_sample_size(sample)
         labels = np.stack([sample.rows()[1] for sample in training.samples])[training.which]

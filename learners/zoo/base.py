@@ -15,17 +15,15 @@ import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
-from arena.players import Learner
 from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, setting, whole
+from learners.common.release_learner import ReleaseLearner
 
-_SLAB = (
-    8_192  # games played at a time: the noise of ten queries for so many games fits into a second-level cache
-)
+_SLAB = 8_192  # games played at a time: the noise of ten queries for all fits into a second-level cache
 
 
 @attrs.frozen
-class CountingLearner(Learner):
+class CountingLearner(ReleaseLearner):
     """Base of the learners that answer m = `queries` counting queries.
 
     All random numbers are drawn before any data are read, in arrays whose shapes depend only on the number of
@@ -34,7 +32,7 @@ class CountingLearner(Learner):
     Units: epsilon in nats.
     """
 
-    protocols = ("Release",)
+    common_random_numbers = True
 
     epsilon: float = setting(
         0.1, unit="nats", help="ε of the mechanism's definition", check=[more_than(0), less_than(inf)]
@@ -61,10 +59,6 @@ class CountingLearner(Learner):
     def claim(self) -> Claim:
         return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
 
-    @property
-    def common_random_numbers(self) -> bool:
-        return True
-
     def counts(self, sample: Sample) -> np.ndarray:
         """(m,): the value of every query on the sample.
 
@@ -86,8 +80,13 @@ class CountingLearner(Learner):
             )
         return sample.counts @ points.astype(np.float64)
 
-    def start(self, games: int, rng: np.random.Generator) -> CountingState:
-        return CountingState(self, rng)
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        distinct = np.stack([self.counts(sample) for sample in training.samples], axis=1)
+        out = self.allocate(training.games)
+        for start in range(0, training.games, _SLAB):
+            rows = slice(start, start + _SLAB)
+            self.answer(QueryValues(distinct, training.which[rows]), rng, out[rows])
+        return out
 
 
 @attrs.frozen(eq=False)
@@ -113,22 +112,6 @@ class QueryValues:
     def columns(self) -> np.ndarray:
         """(k, m): for every game the values of all queries."""
         return np.take(np.ascontiguousarray(self.distinct.T), self.which, axis=0)
-
-
-@attrs.frozen(eq=False)
-class CountingState:
-    """A running counting learner."""
-
-    spec: CountingLearner
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> np.ndarray:
-        distinct = np.stack([self.spec.counts(sample) for sample in training.samples], axis=1)
-        out = self.spec.allocate(training.games)
-        for start in range(0, training.games, _SLAB):
-            rows = slice(start, start + _SLAB)
-            self.spec.answer(QueryValues(distinct, training.which[rows]), self.rng, out[rows])
-        return out
 
 
 def queries_setting(default: int) -> Any:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from learners.zoo.svt_base import HaltingSvtLearner, threshold_setting
+from learners.zoo.svt_base import HaltingSvtLearner
 
 
 @attrs.frozen
@@ -19,8 +19,6 @@ class Svt2(HaltingSvtLearner):
     name = "svt-2"
     theorem = "Theorem 3.25 of The Algorithmic Foundations of Differential Privacy (Dwork, Roth 2014)"
     renewed = True
-
-    threshold: float = threshold_setting(1.0)
 
     @property
     def threshold_scale(self) -> float:

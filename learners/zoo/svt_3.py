@@ -10,7 +10,7 @@ from arena.laws import Branches, Density
 from arena.sample import Sample
 from learners.mechanisms.noise.densities import HiddenBelow, laplace_density
 from learners.zoo.base import QueryValues
-from learners.zoo.svt_base import HaltingSvtLearner, answer_until_halt, threshold_setting
+from learners.zoo.svt_base import HaltingSvtLearner, answer_until_halt
 
 _BELOW = -1000.0  # released for "below"
 _UNANSWERED = -2000.0  # released for a query after the last halt
@@ -31,8 +31,6 @@ class Svt3(HaltingSvtLearner):
 
     name = "svt-3"
     theorem = "none: the released value reveals the threshold; exactly m·ε/2 for one halt"
-
-    threshold: float = threshold_setting(1.0)
 
     @property
     def threshold_scale(self) -> float:

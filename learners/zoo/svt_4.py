@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import attrs
 
-from learners.zoo.svt_base import HaltingSvtLearner, threshold_setting
+from learners.zoo.svt_base import HaltingSvtLearner
 
 
 @attrs.frozen
@@ -19,8 +19,6 @@ class Svt4(HaltingSvtLearner):
 
     name = "svt-4"
     theorem = "none: too little noise on the queries; (1 + 6c)ε/4 holds (Lyu, Su, Li 2017)"
-
-    threshold: float = threshold_setting(1.0)
 
     @property
     def threshold_scale(self) -> float:

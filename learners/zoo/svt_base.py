@@ -26,6 +26,11 @@ from learners.zoo.base import CountingLearner, QueryValues, queries_setting
 _LARGEST_LAW = 2**14  # sequences of answers: an output distribution holds all of them
 
 
+def threshold_setting(default: float) -> Any:
+    """The setting `threshold` with this default."""
+    return setting(default, help="T, the threshold", unit="count", check=[more_than(-inf), less_than(inf)])
+
+
 @attrs.frozen
 class SvtLearner(CountingLearner):
     """Base of the learners that report which of m queries are above a noisy threshold.
@@ -93,6 +98,7 @@ class HaltingSvtLearner(NoisySvtLearner):
     halts: int = setting(
         1, help='c, the number of answers "above" after which it stops', check=[whole, at_least(1)]
     )
+    threshold: float = threshold_setting(1.0)
 
     def answer(self, values: QueryValues, rng: Generator, out: np.ndarray) -> None:
         draws = min(self.halts, self.queries) if self.renewed else 1
@@ -110,11 +116,6 @@ class HaltingSvtLearner(NoisySvtLearner):
         """
         probabilities, weights = self.answer_probabilities(self.counts(sample))
         return halting_law(probabilities, weights, self.halts, renewed=self.renewed)
-
-
-def threshold_setting(default: float) -> Any:
-    """The setting `threshold` with this default."""
-    return setting(default, help="T, the threshold", unit="count", check=[more_than(-inf), less_than(inf)])
 
 
 # --- playing ------------------------------------------------------------------------------------------------

@@ -11,7 +11,6 @@ from typing import NamedTuple
 
 import numpy as np
 
-from arena.errors import InvalidArgument
 from arena.settings import at_least, at_most, check_value, less_than, more_than, whole
 from learners.mechanisms.parameter_checks import check_positive
 
@@ -100,30 +99,13 @@ def amplify_by_subsampling(epsilon: float, delta: float = 0.0, *, rate: float) -
     """An (ε, δ)-DP mechanism run on a random subset of the data: (ln(1 + rate·(e^ε − 1)), rate·δ).
 
     Balle, Barthe, Gaboardi (2018): the subset is drawn without replacement and has the fixed size rate·n.
+    Claim 2.9 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023; 2.7 in the first version) is never less.
     """
     _check(epsilon=epsilon, delta=delta, rate=rate)
     growth = rate * _expm1(epsilon)
     if math.isinf(growth):
         return Guarantee(epsilon + math.log(rate), rate * delta)
     return Guarantee(math.log1p(growth), rate * delta)
-
-
-def amplify_as_printed(epsilon: float, delta: float = 0.0, *, rate: float) -> Guarantee:
-    """The same by Claim 2.9 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023; 2.7 in the first version).
-
-    The claim: a subset of rate ε*/(3 + e^ε) costs (ε*, 4ε*/(3 + e^ε)·δ), if ε* ≤ 1. Solved for ε*, that is
-    (rate·(3 + e^ε), 4·rate·δ), which `amplify_by_subsampling` never exceeds.
-    Raises: InvalidArgument also if ε* exceeds 1.
-    """
-    _check(epsilon=epsilon, delta=delta, rate=rate)
-    target = rate * (4 + _expm1(epsilon))
-    if target > 1 + 1e-12:
-        raise InvalidArgument(
-            "Claim 2.9 needs rate·(3 + exp(epsilon)) to be at most 1",
-            value=target,
-            remedy="Use amplify_by_subsampling.",
-        )
-    return Guarantee(target, 4 * rate * delta)
 
 
 def label_boost_guarantee(epsilon: float, delta: float = 0.0) -> Guarantee:

@@ -67,14 +67,6 @@ class BinaryCounter:
         self._noise[: lowest + 1] = self._noise[lowest + 1] + self._fresh
         return self._count + self._noise[0]
 
-    def variance(self, t: int) -> float:
-        """The exact variance of the count at round t: 2·scale² for each 1 among the binary digits of t."""
-        return 2 * self.scale**2 * t.bit_count()
-
-    def error_bound(self, beta: float) -> float:
-        """An error that some of the T counts of one counter exceeds with probability at most `beta`."""
-        return self.scale * _error_of_unit_scale(self._horizon, beta)
-
 
 def tree_levels(horizon: int) -> int:
     """The number of tree nodes that contain one round, at most, in `horizon` rounds."""
@@ -83,7 +75,10 @@ def tree_levels(horizon: int) -> int:
 
 
 def binary_counter_error(horizon: int, beta: float, *, epsilon: float, sensitivity: float = 1.0) -> float:
-    """`BinaryCounter.error_bound` of a counter with these parameters: O(log^1.5 T·log(T/β)/ε)."""
+    """An error that some of the T counts of one counter exceeds with probability at most `beta`.
+
+    It is O(log^1.5 T·log(T/β)/ε).
+    """
     check_positive(epsilon=epsilon, sensitivity=sensitivity)
     return tree_levels(horizon) * sensitivity / epsilon * _error_of_unit_scale(horizon, beta)
 

@@ -1,67 +1,23 @@
-"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round."""
+"""Private prediction from expert advice against adaptive adversaries, with a fresh draw every round.
+
+Expert i is drawn with probability proportional to exp(prior_i − rate·losses_i). This is Hedge, whose every
+draw is an exponential mechanism on the losses so far; equivalently, follow the perturbed leader with Gumbel
+noise (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). Losses are in [0, 1]; rates in nats per unit.
+"""
 
 from __future__ import annotations
 
 import math
 
-import numpy as np
-
 from arena.errors import InvalidArgument
-from arena.settings import at_least, check_value
 from learners.mechanisms.accounting.bounded_range import hoeffding_composition
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.parameter_checks import check_positive
-from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
-
-
-class ExponentialExperts:
-    """Draws a fresh expert i every round with probability proportional to exp(prior_i − rate·losses_i).
-
-    This is Hedge, whose every draw is an exponential mechanism on the losses so far; equivalently, follow the
-    perturbed leader with Gumbel noise (Jain and Thakurta 2014; Theorem E.11 of Li, Wang, Ye). `cost` bounds
-    its privacy loss and `regret` its regret, both against adversaries that see every draw.
-
-    Shapes: n games, N experts; losses (n, N) in [0, 1]; log_prior (N,) or (n, N), up to a constant.
-    Units: rate in nats per unit of loss.
-    """
-
-    def __init__(
-        self, games: int, experts: int, rng: np.random.Generator, *, rate: float, log_prior: object = 0.0
-    ) -> None:
-        check_positive(rate=rate)
-        prior = np.asarray(log_prior, float)
-        if not np.isfinite(prior).all():
-            raise InvalidArgument("prior log-weights must be finite", value=prior[~np.isfinite(prior)][0])
-        check_value("experts", experts, at_least(1))
-        self._rng = rng
-        self._rate = rate
-        # The prior is a head start, so that scores remain sums of losses.
-        self._scores = np.empty((games, experts))
-        self._scores[:] = prior / rate
-
-    def observe(self, losses: np.ndarray) -> None:
-        """Add this round's losses (n, N). Raises: InvalidArgument for another shape, or outside [0, 1]."""
-        losses = np.asarray(losses)
-        if losses.shape != self._scores.shape:
-            raise InvalidArgument(f"losses must have shape {self._scores.shape}", value=losses.shape)
-        if losses.size and not (losses.min() >= 0 and losses.max() <= 1):  # false for NaN too
-            raise InvalidArgument("losses must lie in [0, 1]", value=(losses.min(), losses.max()))
-        self._scores -= losses
-
-    def draw(self, games: np.ndarray | slice = slice(None)) -> np.ndarray:
-        """An expert, 0 … N−1, for each of `games`; default: all, (n,)."""
-        scores = self._scores[games]
-        return exponential_mechanism(
-            self._rng,
-            scores - scores.max(axis=1, keepdims=True),  # so that large sums lose no precision
-            epsilon=2 * self._rate,
-            sensitivity=1,
-        )
 
 
 def cost(rounds: int, rate: float, *, slack: float) -> Guarantee:
-    """The cost of `rounds` rounds of `ExponentialExperts` for one replaced vector of losses.
+    """The cost of `rounds` rounds for one replaced vector of losses.
 
     The vectors differ by Δ in [−1, 1], so a draw has range rate·(max Δ − min Δ) ≤ 2·rate (see
     `accounting.bounded_range`). The first draw does not depend on losses. slack = 0 asks for pure DP.

@@ -1,4 +1,10 @@
-"""Private prediction from expert advice that draws rarely, for oblivious adversaries."""
+"""Private prediction from expert advice that draws rarely, for oblivious adversaries.
+
+The private shrinking dartboard of Asi, Feldman, Koren, Talwar (2023) keeps its expert i with probability
+(1 − redraw)·exp(−rate·loss_i), and otherwise draws as Hedge would. Redraws that no loss caused hide those
+that a loss caused. Privacy (`cost`, also against adaptive adversaries) and output distribution (`regret`,
+against oblivious ones): docs/proofs/lazy_experts.md.
+"""
 
 from __future__ import annotations
 
@@ -6,75 +12,21 @@ import math
 from bisect import bisect_left
 
 import attrs
-import numpy as np
 
 from arena.settings import at_least, at_most, check_value
 from learners.mechanisms.accounting.bounded_range import hoeffding_composition
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.experts import exponential_experts
-from learners.mechanisms.experts.exponential_experts import ExponentialExperts, check_rounds
+from learners.mechanisms.experts.exponential_experts import check_rounds
 from learners.mechanisms.parameter_checks import check_positive
 
 _REDRAWS = tuple(0.5**k for k in range(1, 31))  # the candidates for `redraw`
 
 
-class LazyExperts:
-    """Keeps its expert i with probability (1 − redraw)·exp(−rate·loss_i), and otherwise draws as Hedge would.
-
-    The private shrinking dartboard of Asi, Feldman, Koren, Talwar (2023). Redraws that no loss caused (with
-    probability `redraw`) hide those that a loss caused. After `max_draws` draws, not counting the first, an
-    expert is kept for good. Privacy (`cost`, also against adaptive adversaries) and output distribution
-    (`regret`, against oblivious ones): docs/proofs/lazy_experts.md.
-
-    Random numbers are drawn only for the games that need them (see `RestartBudget`).
-
-    Shapes and units: as `ExponentialExperts`; redraw is a probability per round.
-    """
-
-    def __init__(
-        self,
-        games: int,
-        experts: int,
-        rng: np.random.Generator,
-        *,
-        rate: float,
-        redraw: float = 0.0,
-        max_draws: int | None = None,
-        log_prior: object = 0.0,
-    ) -> None:
-        """max_draws: None for no limit."""
-        check_value("redraw", redraw, at_least(0), at_most(1))
-        self._rng = rng
-        self._rate = rate
-        self._stay = 1 - redraw
-        self._hedge = ExponentialExperts(games, experts, rng, rate=rate, log_prior=log_prior)
-        self._left = np.full(games, np.iinfo(np.int64).max if max_draws is None else max_draws)
-        self._rows = np.arange(games)
-        self._expert = self._hedge.draw()
-
-    def draw(self) -> np.ndarray:
-        """(n,) experts, 0 … N−1; they change only with the next losses."""
-        return self._expert.copy()
-
-    @property
-    def draws_left(self) -> np.ndarray:
-        """(n,): how many draws each game has left."""
-        return self._left.copy()
-
-    def observe(self, losses: np.ndarray) -> None:
-        """Add this round's losses as `ExponentialExperts.observe`, then keep or redraw the experts."""
-        losses = np.asarray(losses)
-        self._hedge.observe(losses)
-        stay = self._stay * np.exp(-self._rate * losses[self._rows, self._expert])
-        redrawn = np.flatnonzero((self._rng.random(len(stay)) >= stay) & (self._left > 0))
-        self._left[redrawn] -= 1
-        self._expert[redrawn] = self._hedge.draw(redrawn)
-
-
 @attrs.frozen
 class LazyParameters:
-    """The parameters of `LazyExperts`, as there."""
+    """rate: nats per unit of loss. redraw: a probability per round. max_draws: without the first."""
 
     rate: float
     redraw: float
@@ -82,10 +34,9 @@ class LazyParameters:
 
 
 def cost(rounds: int, parameters: LazyParameters, *, slack: float) -> Guarantee:
-    """The cost of `rounds` rounds of `LazyExperts` for one replaced vector of losses.
+    """The cost of `rounds` rounds for one replaced vector of losses.
 
-    slack = 0 asks for pure DP. With redraw = 0 a redraw may reveal a loss, and ε is infinite. Proof:
-    docs/proofs/lazy_experts.md.
+    slack = 0 asks for pure DP. With redraw = 0 a redraw may reveal a loss, and ε is infinite.
     """
     check_positive(rate=parameters.rate)
     check_value("redraw", parameters.redraw, at_least(0), at_most(1))

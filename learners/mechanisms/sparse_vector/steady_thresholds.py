@@ -27,8 +27,7 @@ class SteadyThresholds:
 
     It replaces BetweenThresholds in section 6.1 of Naor, Nissim, Stemmer, Yan (NeurIPS 2023), whose
     thresholds are drawn anew after each ⊤, so that a query which causes a ⊤ changes how later ones are
-    answered. Here the only state is the number of ⊤s. Proof: docs/proofs/steady_thresholds.md; that
-    thresholds need no noise if δ > 0 is known (Kaplan, Mansour, Stemmer 2021; Zhu, Wang 2020).
+    answered. Here the only state is the number of ⊤s. Proof: docs/proofs/steady_thresholds.md.
 
     watch: a further rule that halts games, from the ⊤s alone. It receives which answers were ⊤, (n, k), and
     returns which games it halts with each, (n, j), up to the first answer at which it halts a game.

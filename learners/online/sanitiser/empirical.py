@@ -9,7 +9,7 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.settings import at_most, check_value, more_than
+from arena.settings import at_most, more_than
 from learners.mechanisms.accounting.composition import Guarantee
 from learners.mechanisms.parameter_checks import check_positive
 from learners.mechanisms.selection.exponential_mechanism import exponential_mechanism
@@ -90,12 +90,8 @@ class SubsampledLearner:
     last step.
     """
 
-    rate: float = attrs.field()
+    rate: float = attrs.field(validator=[more_than(0), at_most(0.1)])
     inner: EmpiricalLearner = attrs.field(factory=lambda: ExponentialLearner(1.0))
-
-    @rate.validator
-    def _check_rate(self, attribute: object, value: float) -> None:
-        check_value("rate", value, more_than(0), at_most(0.1))
 
     def guarantee(self, size: int) -> Guarantee:
         """Raises: InvalidArgument if `size` is less than 1/rate, which the proof needs."""
@@ -117,40 +113,31 @@ class SubsampledLearner:
         ones: np.ndarray,
         allowed: np.ndarray,
     ) -> np.ndarray:
-        games = zip(zeros, ones, allowed, strict=True)
-        return np.array([self._learn_game(rng, functions, *game) for game in games], np.intp)
-
-    def _learn_game(
-        self,
-        rng: np.random.Generator,
-        functions: np.ndarray,
-        zeros: np.ndarray,
-        ones: np.ndarray,
-        allowed: np.ndarray,
-    ) -> int:
-        rows = np.flatnonzero(allowed)
-        matrix = functions[rows]
-        counts = (zeros + ones).astype(np.int64)
-        size = int(counts.sum())
-        drawn = self._subsample_size(size)
-        subsample = rng.multivariate_hypergeometric(
-            counts, drawn
-        )  # without labels, which the choice does not need
-        _, first = np.unique(matrix[:, subsample > 0], axis=0, return_index=True)
-        errors = (zeros - ones) @ matrix.T + ones.sum()
-        # (R, F): the number of drawn examples on which two functions differ.
-        distance = (matrix[first, None] != matrix[None]) @ subsample
-        score = (distance * (size / drawn) + errors).min(axis=1)
-        choice = exponential_mechanism(rng, -score[None], epsilon=self.rate, sensitivity=1)[0]
-        labels = matrix[first[choice]]
-        learned = self.inner.learn(
-            rng,
-            matrix,
-            (subsample * ~labels)[None],
-            (subsample * labels)[None],
-            np.ones((1, len(matrix)), bool),
-        )
-        return int(rows[learned[0]])
+        choices = []
+        for zero, one, usable in zip(zeros, ones, allowed, strict=True):
+            rows = np.flatnonzero(usable)
+            matrix = functions[rows]
+            counts = (zero + one).astype(np.int64)
+            size = int(counts.sum())
+            drawn = self._subsample_size(size)
+            # Without labels, which the choice does not need.
+            subsample = rng.multivariate_hypergeometric(counts, drawn)
+            _, first = np.unique(matrix[:, subsample > 0], axis=0, return_index=True)
+            errors = (zero - one) @ matrix.T + one.sum()
+            # (R, F): the number of drawn examples on which two functions differ.
+            distance = (matrix[first, None] != matrix[None]) @ subsample
+            score = (distance * (size / drawn) + errors).min(axis=1)
+            choice = exponential_mechanism(rng, -score[None], epsilon=self.rate, sensitivity=1)[0]
+            labels = matrix[first[choice]]
+            learned = self.inner.learn(
+                rng,
+                matrix,
+                (subsample * ~labels)[None],
+                (subsample * labels)[None],
+                np.ones((1, len(matrix)), bool),
+            )
+            choices.append(rows[learned[0]])
+        return np.array(choices, np.intp)
 
     def _subsample_size(self, size: int) -> int:
         if size * self.rate < 1:

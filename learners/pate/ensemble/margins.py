@@ -1,4 +1,4 @@
-"""The distance of votes from a tie: realised and expected margins, and Definition 17 estimated from points.
+"""The distance of votes from a tie: expected margins, and Definition 17, estimated from points.
 
 Section 4.2 of Liu, Zhu, Chaudhuri, Wang, Revisiting Model-Agnostic Private Learning. Nothing here is private.
 """
@@ -15,24 +15,6 @@ from arena.errors import InvalidArgument
 from arena.sample import Sample
 from arena.settings import check_value, less_than, more_than
 from learners.pate.ensemble.teacher import Teacher
-
-
-def margin_of_votes(ones: np.ndarray, teachers: int) -> np.ndarray:
-    """The realised margin (equation 1), |2·Σ_k h_k(x) − K| in votes: 0 at a tie, K if all teachers agree."""
-    return np.abs(2 * np.asarray(ones) - teachers)
-
-
-def vote_error(wrong: float, teachers: int) -> float:
-    """The probability that at least half of K independent teachers are wrong, each with probability `wrong`.
-
-    At most exp(−2Kξ²) if `wrong` ≤ 1/2 − ξ (Hoeffding's inequality, Example 2 of the paper).
-
-    >>> vote_error(0.25, 1), round(vote_error(0.25, 101), 8)
-    (0.25, 3e-08)
-    """
-    from scipy.stats import binom  # slow to import
-
-    return float(binom.sf(math.ceil(teachers / 2) - 1, teachers, wrong))
 
 
 def fresh_parts(sample: Sample, size: int, count: int, rng: np.random.Generator) -> Iterable[Sample]:

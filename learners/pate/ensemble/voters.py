@@ -190,6 +190,9 @@ class VotingLaw(AnswerLaw):
     def last(self) -> int:
         return self._spec.queries
 
+    def start(self) -> np.ndarray:
+        return np.ones(1)
+
     def step(self, measure: np.ndarray, x: np.ndarray) -> np.ndarray:
         ones = self._vote_counts.ones(x[:1] if is_shared(x) else x, 0)
         return self._step_by_votes(measure, np.broadcast_to(ones, len(x)))

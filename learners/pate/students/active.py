@@ -29,8 +29,9 @@ class LearningResult:
     cut: bool
 
 
-# Yields the position of a point to query; receives the answer, or NO_LABEL if there are no more answers.
-Questions: TypeAlias = Generator[int, int, LearningResult]
+# Yields the position of a point to query and receives the answer. Returns the rule, at the latest when it
+# receives NO_LABEL, since there are no more answers.
+Questions: TypeAlias = Generator[int, int, LearnedRule]
 
 
 @attrs.frozen
@@ -39,7 +40,7 @@ class ActiveStudent(ABC):
 
     @abstractmethod
     def questions(self, points: np.ndarray) -> Questions:
-        """The queries of one game about points (m, ...); returns the result."""
+        """The queries of one game about points (m, ...), in order; returns the rule."""
 
 
 def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray) -> list[LearningResult]:
@@ -50,7 +51,7 @@ def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray)
     NO_LABEL and returns its result so far.
     """
     prepare_service(service, points)
-    games = [_Dialogue(student.questions(points)) for _ in range(len(service.halted))]
+    games = [_Dialogue(student.questions(points), len(points)) for _ in range(len(service.halted))]
     while any(game.result is None for game in games):
         halted = service.halted.copy()
         running = [g for g, game in enumerate(games) if game.result is None]
@@ -63,16 +64,26 @@ def learn(student: ActiveStudent, service: LabellingService, points: np.ndarray)
 
 
 class _Dialogue:
-    """The queries of one student; the next one is about the point at `position`."""
+    """The queries of one student about `points` points; the next one is about the point at `position`."""
 
-    def __init__(self, questions: Questions) -> None:
+    def __init__(self, questions: Questions, points: int) -> None:
         self._questions = questions
+        self._points = points
+        self._asked: list[int] = []
+        self._answers: list[int] = []
         self.result: LearningResult | None = None
         self.position = 0
         self.advance(None)
 
     def advance(self, answer: int | None) -> None:
+        """Give the answer to the last query, or NO_LABEL; None before the first query."""
+        if answer is not None and answer != NO_LABEL:
+            self._asked.append(self.position)
+            self._answers.append(answer)
         try:
             self.position = self._questions.send(answer)  # type: ignore[arg-type]  # None starts a generator
         except StopIteration as done:
-            self.result, self.position = done.value, 0
+            cut = answer == NO_LABEL
+            seen = self.position if cut else self._points
+            self.result = LearningResult(done.value, tuple(self._asked), tuple(self._answers), seen, cut)
+            self.position = 0

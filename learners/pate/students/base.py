@@ -11,9 +11,11 @@ import numpy as np
 from arena.claims import Claim
 from arena.concepts.line.thresholds import Thresholds
 from arena.errors import InvalidArgument, Unsupported
+from arena.laws import Finite
 from arena.replies import Hypothesis
 from arena.sample import Training
 from arena.settings import less_than, more_than, setting
+from learners.common.release_learner import ReleaseLearner, RunningRelease
 from learners.pate.ensemble import Teacher, Voters
 from learners.pate.ensemble.base import EnsembleLearner, teacher_setting
 from learners.pate.students.passive import LabellingService
@@ -22,14 +24,12 @@ from learners.pate.students.rules import LearnedRule, rule_class, stack_concepts
 
 
 @attrs.frozen
-class StudentLearner(EnsembleLearner):
+class StudentLearner(EnsembleLearner, ReleaseLearner):
     """Base of the learners with teachers, an aggregator of their votes, and a student.
 
     The student uses only public points and the aggregator's answers, which is post-processing. So the claim
     is the aggregator's.
     """
-
-    protocols = ("Release",)
 
     teacher: Teacher = teacher_setting(Thresholds(range(1, 17)), "thresholds:1..16")
     student: Teacher | None = setting(None, help="the type of the student; default: that of the teachers")
@@ -94,25 +94,21 @@ class StudentLearner(EnsembleLearner):
                 remedy="Audit it by playing games, or give a small class as a matrix of its labels.",
             )
 
+    def law_of_rules(self, rules: list[LearnedRule], probabilities: np.ndarray) -> Finite:
+        """The distribution of the released concept, if these rules have these probabilities."""
+        values, which = np.unique(stack_concepts(self.effective_student, rules), return_inverse=True)
+        return Finite(values, np.bincount(which.ravel(), weights=probabilities))
+
     @abstractmethod
     def learn_rules(self, service: LabellingService) -> list[LearnedRule]:
         """The rule of the student of each game, learned from a running aggregator that is trained."""
 
-    def start(self, games: int, rng: np.random.Generator) -> StudentsState:
+    def start(self, games: int, rng: np.random.Generator) -> RunningRelease:
         rule_class(self.effective_student)  # refuses students without releasable rules before any query
-        return StudentsState(self, games, rng)
+        return super().start(games, rng)
 
-
-@attrs.frozen(eq=False)
-class StudentsState:
-    """Running students, one for each game, with their labelling service."""
-
-    spec: StudentLearner
-    games: int
-    rng: np.random.Generator
-
-    def release(self, training: Training) -> Hypothesis:
-        service = self.spec.aggregator_learner.start(self.games, self.rng)
+    def release(self, training: Training, rng: np.random.Generator) -> Hypothesis:
+        service = self.aggregator_learner.start(training.games, rng)
         service.train(training)
-        student = self.spec.effective_student
-        return Hypothesis(rule_class(student), stack_concepts(student, self.spec.learn_rules(service)))
+        student = self.effective_student
+        return Hypothesis(rule_class(student), stack_concepts(student, self.learn_rules(service)))

@@ -9,8 +9,8 @@ import numpy as np
 
 from arena.concepts import ConceptClass
 from arena.replies import NO_LABEL
-from arena.settings import at_least, at_most, check_value, less_than, more_than
-from learners.pate.students.active import ActiveStudent, LearningResult, Questions
+from arena.settings import at_least, at_most, less_than, more_than
+from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.rules import LearnedRule
 
 
@@ -26,25 +26,18 @@ class DisagreementStudent(ActiveStudent):
         j·U = c'·(d·ln θ + ln(1/γ_j)) + c'·√(j·Err(h*)·(d·ln θ + ln(1/γ_j))),  γ_j = γ/log₂(2j)².
 
     Deviations: θ is one number instead of θ(d/j) and θ(Err(h*)), which it should bound. The result is the
-    first concept with the fewest errors in the version space when the stream or the answers end, where the
-    paper uses any concept of the version space after the last power of 2. An answer ⊥ counts as a query and
-    removes no concept.
+    first concept with the fewest errors when the stream or the answers end, where the paper uses any concept
+    of the version space after the last power of 2. An answer ⊥ counts as a query and removes no concept.
 
     constant: c'; 0 keeps only the best concepts, for labels without noise. gamma: γ. theta: at least 1; for
     thresholds it is 2. best_error: Err(h*), 0 in the realizable case.
     """
 
     concepts: ConceptClass
-    constant: float = 0.5
-    gamma: float = 0.05
-    theta: float = 2.0
-    best_error: float = 0.0
-
-    def __attrs_post_init__(self) -> None:
-        check_value("constant", self.constant, at_least(0))
-        check_value("gamma", self.gamma, more_than(0), less_than(1))
-        check_value("theta", self.theta, at_least(1))
-        check_value("best_error", self.best_error, at_least(0), at_most(1))
+    constant: float = attrs.field(default=0.5, validator=at_least(0))
+    gamma: float = attrs.field(default=0.05, validator=[more_than(0), less_than(1)])
+    theta: float = attrs.field(default=2.0, validator=at_least(1))
+    best_error: float = attrs.field(default=0.0, validator=[at_least(0), at_most(1)])
 
     def slack(self, j: int) -> float:
         """j·U(j, γ_j): the errors in excess of the best at which a concept remains after j points."""
@@ -55,18 +48,12 @@ class DisagreementStudent(ActiveStudent):
         dichotomies = self.concepts.dichotomies(points)
         labels, concepts = dichotomies.labels, dichotomies.concepts
         wrong = np.zeros(len(labels), int)
-        asked: list[int] = []
-        answers: list[int] = []
-        seen, cut = len(points), False
         for position in range(len(points)):
             column = labels[:, position]
             if column.any() and not column.all():
                 answer = yield position
                 if answer == NO_LABEL:
-                    seen, cut = position, True
                     break
-                asked.append(position)
-                answers.append(answer)
                 if answer in (0, 1):
                     wrong += column != answer
             j = position + 1
@@ -74,5 +61,4 @@ class DisagreementStudent(ActiveStudent):
                 remains = wrong <= wrong.min() + self.slack(j)
                 labels, concepts, wrong = labels[remains], concepts[remains], wrong[remains]
         best = concepts[wrong.argmin()]
-        rule = LearnedRule(lambda points: self.concepts.labels(best[None], points)[0], np.asarray(best))
-        return LearningResult(rule, tuple(asked), tuple(answers), seen, cut)
+        return LearnedRule(lambda points: self.concepts.labels(best[None], points)[0], np.asarray(best))

@@ -8,9 +8,9 @@ import attrs
 import numpy as np
 
 from arena.replies import NO_LABEL, UNSTABLE
-from arena.settings import check_value, more_than
+from arena.settings import more_than
 from learners.pate.ensemble import Teacher
-from learners.pate.students.active import ActiveStudent, LearningResult, Questions
+from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.public_points import PublicPoints
 from learners.pate.students.rules import LearnedRule, fit_cached
 
@@ -27,25 +27,18 @@ class ForcedLabelStudent(ActiveStudent):
     count.
 
     The other rule is found by fitting the point with the other label and weight 1, 4, 16, ... until the rule
-    gives it that label. For the minimiser of a class this is exact: errors do not decrease as the weight
-    grows, so the search may stop when there are too many, and a weight above t forces the label if any
-    concept can (points that all concepts label alike are not queried). Logistic regression minimises another
+    gives it that label. For the minimiser of a class this is exact; logistic regression minimises another
     loss and may miss a better rule.
 
-    Source: the reduction of Dasgupta, Hsu, Monteleoni, A general agnostic active learning algorithm (2007),
-    with inferred labels and the threshold as in the experiments of Yan, Chaudhuri, Javidi, Active Learning
-    with Logged Data (2018), which those of Liu, Zhu, Chaudhuri, Wang follow. Deviations from these: the other
-    rule is fitted instead of estimated by one gradient step, and the best rule is refitted after every answer
-    instead of in batches.
+    Source: Dasgupta, Hsu, Monteleoni (2007), with inferred labels and the threshold as in the experiments of
+    Yan, Chaudhuri, Javidi (2018), which those of Liu, Zhu, Chaudhuri, Wang follow. Deviations: the other rule
+    is fitted instead of estimated by one gradient step, and the best rule is refitted after every answer.
 
     student: fits the rules; it must accept weights. constant: c.
     """
 
     student: Teacher
-    constant: float = 0.5
-
-    def __attrs_post_init__(self) -> None:
-        check_value("constant", self.constant, more_than(0))
+    constant: float = attrs.field(default=0.5, validator=more_than(0))
 
     def near(self, errors: int, forced: int, points: int) -> bool:
         """Whether a rule with `forced` errors on `points` points is nearly as good as one with `errors`."""
@@ -56,20 +49,23 @@ class ForcedLabelStudent(ActiveStudent):
 
     def questions(self, points: np.ndarray) -> Questions:
         labels = _Labels(self.student, points)
-        seen, cut = len(points), False
         for position in range(len(points)):
             if not self._queries(labels, position):
                 labels.infer(position)
                 continue
             answer = yield position
             if answer == NO_LABEL:
-                seen, cut = position, True
                 break
-            labels.add_answer(position, answer)
-        return LearningResult(labels.best_rule(), tuple(labels.asked), tuple(labels.answers), seen, cut)
+            if answer != UNSTABLE:
+                labels.add_answer(position, answer)
+        return labels.best_rule()
 
     def _queries(self, labels: _Labels, position: int) -> bool:
-        """Whether the student queries the point at this position."""
+        """Whether the student queries the point at this position.
+
+        The errors of a minimiser do not decrease as the weight grows, so the search may stop when there are
+        too many; a weight above t forces the label if any concept can.
+        """
         total, weight = int(labels.weights.sum()), 1
         while True:
             errors, relabelled = labels.force_label(position, weight)
@@ -92,8 +88,6 @@ class _Labels:
         self._points = PublicPoints(points)
         self.labels = np.zeros(len(points), np.int8)
         self.weights = np.zeros(len(points), np.int64)
-        self.asked: list[int] = []
-        self.answers: list[int] = []
         self._fit_best()
 
     def best_rule(self) -> LearnedRule:
@@ -115,11 +109,8 @@ class _Labels:
         return self._count_errors(predictions), bool(predictions[position] == labels[position])
 
     def add_answer(self, position: int, answer: int) -> None:
-        self.asked.append(position)
-        self.answers.append(answer)
-        if answer != UNSTABLE:
-            self.labels[position], self.weights[position] = answer, 1
-            self._fit_best()
+        self.labels[position], self.weights[position] = answer, 1
+        self._fit_best()
 
     def _fit_best(self) -> None:
         self._best_labels = self._fit(self.labels, self.weights)[1]

@@ -8,8 +8,8 @@ import attrs
 import numpy as np
 
 from arena.replies import NO_LABEL, UNSTABLE
-from arena.settings import check_value, more_than
-from learners.pate.students.active import ActiveStudent, LearningResult, Questions
+from arena.settings import more_than
+from learners.pate.students.active import ActiveStudent, Questions
 from learners.pate.students.rules import LearnedRule
 
 
@@ -27,44 +27,35 @@ class GradientStepStudent(ActiveStudent):
     the threshold of `ForcedLabelStudent`, where e is the share of answers that the rule of the time predicted
     wrongly.
 
-    Source: gradient steps in place of the forced rule are from Karampatziakis and Langford, Online importance
-    weight aware updates (2011). Section 5 of Liu, Zhu, Chaudhuri, Wang (PATE) follows such experiments
-    without stating steps or constants; the defaults here were chosen by its figures (docs/voting.md).
+    Source: gradient steps in place of the forced rule are from Karampatziakis and Langford (2011). Section 5
+    of Liu, Zhu, Chaudhuri, Wang states no steps or constants; the defaults follow its figures
+    (docs/voting.md).
 
     step: s. constant: c.
     """
 
-    step: float = 1.0
-    constant: float = 0.1
-
-    def __attrs_post_init__(self) -> None:
-        check_value("step", self.step, more_than(0))
-        check_value("constant", self.constant, more_than(0))
+    step: float = attrs.field(default=1.0, validator=more_than(0))
+    constant: float = attrs.field(default=0.1, validator=more_than(0))
 
     def questions(self, points: np.ndarray) -> Questions:
         rows = np.column_stack([points.reshape(len(points), -1), np.ones(len(points))])
         step_sizes = self.step * (rows**2).sum(axis=1)
         weights = np.zeros(rows.shape[1])
-        asked: list[int] = []
-        answers: list[int] = []
-        wrong, cut = 0, False
+        asked, wrong = 0, 0
         for position, x in enumerate(rows):
             margin = float(weights @ x)
             steps = abs(margin) / step_sizes[position]
-            if not self.near(steps, wrong / max(1, len(asked)), position + 1):
+            if not self.near(steps, wrong / max(1, asked), position + 1):
                 continue
             answer = yield position
             if answer == NO_LABEL:
-                cut = True
                 break
-            asked.append(position)
-            answers.append(answer)
+            asked += 1
             if answer != UNSTABLE:
                 wrong += (margin > 0) != answer
                 sign = 2 * answer - 1
                 weights = weights + self.step * sign * _logistic(-sign * margin) * x
-        seen = position if cut else len(points)
-        return LearningResult(_linear_rule(weights), tuple(asked), tuple(answers), seen, cut)
+        return _linear_rule(weights)
 
     def near(self, steps: float, errors: float, points: int) -> bool:
         """Whether the last of `points` points is queried, if `steps` steps would relabel it."""

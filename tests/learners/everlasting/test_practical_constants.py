@@ -11,13 +11,12 @@ from support.statistical import check_counts, expect_rejection, statistical
 
 from arena import ERROR, InvalidArgument
 from arena.concepts import Boxes, ConceptClass, Halfplanes, RealIntervals, Stumps, Thresholds
-from learners.everlasting.constants import paper_constants
+from learners.everlasting.constants import ITERATIONS, paper_constants, practical_chunk
 from learners.everlasting.everlasting_counter import EverlastingCounter
 from learners.everlasting.everlasting_fresh import EverlastingFresh
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.everlasting.everlasting_v2 import EverlastingV2
 from learners.everlasting.generic_bbl import GenericBBL
-from learners.everlasting.practical_constants import practical_chunk, teachers_for_epsilon
 
 ALL = [EverlastingV1(), EverlastingV2(), EverlastingCounter(), EverlastingFresh()]
 
@@ -62,7 +61,11 @@ def test_claims_are_what_is_run() -> None:
 
 
 def test_what_one_nat_would_take() -> None:
-    teachers = teachers_for_epsilon(1.0, answers_each=372, beta=0.03, delta=1e-5)
+    """The T_1 with which v2's answers of round 1 cost 1 nat, with R_1 = 4λT_1 and ε′ = 16·ln(R/β)/T."""
+    teachers = 1.0
+    for _ in range(ITERATIONS):
+        noise = 16 * log(max(372 * teachers, 2.0) / 0.03)
+        teachers = 2 * 372 * log(2e5) * noise**2
     noise = 16 * log(372 * teachers / 0.03) / teachers
     assert np.sqrt(2 * 372 * teachers * log(2e5)) * noise == pytest.approx(1, rel=1e-6)
     assert 2e9 < teachers < 3e9

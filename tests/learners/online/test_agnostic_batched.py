@@ -14,7 +14,7 @@ from arena.testing import check_learner
 from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
-from learners.online.sanitiser import rounding_error
+from learners.online.sanitiser.sanitiser import rounding_error
 
 
 @pytest.mark.thorough

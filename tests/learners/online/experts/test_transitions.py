@@ -8,7 +8,7 @@ import pytest
 from arena.concepts import ConceptClass, FiniteClass, Intervals, Rectangles, Thresholds
 from arena.errors import Unsupported
 from arena.littlestone import START, Automaton, soa
-from learners.online.experts import build_transitions
+from learners.online.experts.transitions import build_transitions
 
 
 def within(automaton: Automaton, points: int, mistakes: int) -> set[int]:

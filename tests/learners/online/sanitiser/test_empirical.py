@@ -13,7 +13,7 @@ from support.laws.sanitiser_laws import algorithm_4_law, furthest, learner_law
 from support.statistical import check_counts, statistical
 
 from arena.errors import InvalidArgument
-from learners.online.sanitiser import EmpiricalLearner, ExponentialLearner, SubsampledLearner
+from learners.online.sanitiser.empirical import EmpiricalLearner, ExponentialLearner, SubsampledLearner
 
 FUNCTIONS = np.array([[0, 0, 0], [0, 0, 1], [0, 1, 1], [1, 1, 1]], bool)
 DATA = [(0, 0), (0, 1), (1, 1), (1, 1), (2, 0), (2, 1), (2, 0), (0, 0), (1, 0), (2, 0), (2, 0), (1, 1)]

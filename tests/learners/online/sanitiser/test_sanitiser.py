@@ -19,18 +19,10 @@ from arena.concepts import Intervals, Thresholds
 from arena.concepts.consistency import labellings
 from arena.errors import InvalidArgument
 from learners.mechanisms.accounting.composition import best_composition
-from learners.online.sanitiser import (
-    WIN,
-    Discriminator,
-    ExponentialLearner,
-    ProposalGenerator,
-    Sanitiser,
-    SubsampledLearner,
-    error_functions,
-    round_to_counts,
-    rounding_error,
-)
-from learners.online.sanitiser.generator import answers_bound
+from learners.online.sanitiser.discriminator import WIN, Discriminator
+from learners.online.sanitiser.empirical import ExponentialLearner, SubsampledLearner
+from learners.online.sanitiser.generator import ProposalGenerator, answers_bound
+from learners.online.sanitiser.sanitiser import Sanitiser, error_functions, round_to_counts, rounding_error
 
 FUNCTIONS = np.array([[0, 0, 1], [0, 1, 1]], bool)
 BOTH = np.concatenate([FUNCTIONS, ~FUNCTIONS])

@@ -13,7 +13,8 @@ from support.services import TruthService
 from arena import InvalidArgument
 from arena.replies import UNSTABLE
 from learners.pate.logistic import LinearRules
-from learners.pate.students import GradientStepStudent, LearningResult, learn
+from learners.pate.students.active import LearningResult, learn
+from learners.pate.students.gradient_step_student import GradientStepStudent
 
 
 def lesson_of(student: GradientStepStudent, truth, points, **service) -> LearningResult:

@@ -13,7 +13,7 @@ from support.statistical import check_mean, expect_rejection, statistical
 from arena import InvalidArgument
 from learners.mechanisms.noise.gaussian_noise import gaussian_delta
 from learners.pate.pate_gaussian import sigma_of_step_1
-from learners.pate.students import gaussian_epsilon, odometer
+from learners.pate.students.odometer import gaussian_epsilon, odometer
 
 RATE = 1e-8
 DELTAS = st.floats(1e-9, 0.2)

@@ -5,7 +5,7 @@ examples three in four are private, each of them with one teacher; 2,000 of the 
 trained on all that is private. Columns of words are one-hot, columns of numbers by quintile.
 
 The paper has 36,631 private examples, of both files of Adult; the package ships the training file, which has
-24,420, 97 or 98 for a teacher. For others: python benchmarks/learners/margins.py FILE.csv.
+24,420, 97 or 98 for a teacher. For others: python benchmarks/by_learner/margins.py FILE.csv.
 """
 
 from __future__ import annotations

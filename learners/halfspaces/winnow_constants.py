@@ -29,12 +29,6 @@ class WinnowConstants:
         """The bound: K updates after L mistakes and AboveThreshold's error, which is also L."""
         return 2 * self.updates * self.threshold
 
-    def __str__(self) -> str:
-        return (
-            f"η = {self.rate:.2g}, K = {self.updates:.2g} updates of m = {self.draws:.2g} draws, "
-            f"L = {self.threshold:.2g} at {self.watch_epsilon:.2g} nats: {self.mistakes:.2g} mistakes"
-        )
-
 
 def winnow_constants(
     dimension: int, margin: float, *, c: float, epsilon: float, delta: float, beta: float, rounds: int

@@ -4,8 +4,8 @@
 
 1. Regret. `iid` has uniform points and the labels of a threshold drawn for each game, a tenth of them
    flipped. At T = 4,000 points come in other orders as well, or the threshold changes three times. The last
-   learner is Hedge over the 17 concepts at the rate that the same ε pays for: its draws have the law of
-   `ExponentialExperts`, so that `exponential_experts.cost` is what it costs.
+   learner is Hedge over the 17 concepts at the rate that the same ε pays for: `exponential_experts.cost` is
+   what it costs.
 2. Counters of 31 ends, as 32 stretches have: the largest error over all ends beside the accuracy told.
 3. Candidates: a point comes up in one stretch only, the 16th, and is missed if any of the 256 intervals with
    that stretch in it does not have it. This has probability at most β from `largest_missed_count` + 1
@@ -37,17 +37,13 @@ from arena.randomness import block_seed, generator
 from audits.races import OnlineStanding, plan_online_race, run_race
 from audits.statistics.confidence_limits import clopper_pearson
 from audits.statistics.quantiles import quantile
-from learners.mechanisms.counters.binary_counter import BinaryCounter
+from learners.mechanisms.counters.binary_counter import BinaryCounter, binary_counter_error
 from learners.mechanisms.experts import exponential_experts
 from learners.online.agnostic_batched import AgnosticBatched
 from learners.online.agnostic_experts import LAZY, AgnosticExperts
-from learners.online.experts import (
-    Candidates,
-    MergedExperts,
-    Transitions,
-    counter_noise_scale,
-    largest_missed_count,
-)
+from learners.online.experts.candidates import Candidates, counter_noise_scale, largest_missed_count
+from learners.online.experts.merged import MergedExperts
+from learners.online.experts.transitions import Transitions
 from learners.online.weighted_majority import WeightedMajority
 
 CLASS = Thresholds(range(16))
@@ -134,7 +130,7 @@ def counters(rng: np.random.Generator) -> str:
     ordered = np.sort(worst)[None] / counter.scale
     rows = []
     for beta in (0.1, 0.01, 0.001):
-        told = counter.error_bound(beta) / counter.scale
+        told = binary_counter_error(ENDS, beta, epsilon=1.0) / counter.scale
         found = quantile(ordered, 1 - beta, LEVEL)
         beyond = int(np.count_nonzero(ordered > told))
         rows.append(

@@ -1,6 +1,6 @@
 """Answers of pate-gaussian a second and core, once votes are known, beside numpy's normals in the same run.
 
-python benchmarks/learners/voting.py
+python benchmarks/by_learner/voting.py
 
 Games are played by the engine, referee and all, 8,192 at a table: one point for all games, one of 16 points
 or vectors for each game, and a point of its own for each. The yardstick draws one number of
