@@ -78,7 +78,7 @@ class Betting:
             self._choose_bets()
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
-        """Continue with the same wealth and another distinguisher's scores of earlier blocks, for new bets."""
+        """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""
         self._histogram = ScoreHistogram()
         self._recent.clear()
         for block in blocks:
