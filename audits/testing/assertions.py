@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 import attrs
 
@@ -19,7 +18,6 @@ from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.search import Script, referee_for, search, share_of_error
 from audits.testing.budget import (
-    BUDGETS,
     Budget,
     check_power,
     compute_ceiling,
@@ -67,10 +65,9 @@ def assert_private(
     a referee.
     """
     __tracebackhide__ = True
-    outcome = _test_claim(
-        learner,
-        against,
-        claim=claim,
+    test = _PrivacyTest(
+        learner=learner,
+        claim=_resolve_claim(learner, claim),
         protocol=protocol,
         error=error,
         games=games,
@@ -79,42 +76,58 @@ def assert_private(
         seed=seed,
         allow_underpowered=allow_underpowered,
     )
+    outcome = test.run(against)
     if outcome.refuted:
         raise NotPrivate(outcome)
     return outcome
 
 
-def assert_refuted(learner: Learner, *, against: Opponents = None, **options: Any) -> Refutation:
+def assert_refuted(
+    learner: Learner,
+    *,
+    claim: Claim | tuple[float, float] | None = None,
+    against: Opponents = None,
+    protocol: str | Referee | None = None,
+    error: float = ERROR,
+    games: int | None = None,
+    budget: str | Budget = "usual",
+    distinguisher: str | None = None,
+    seed: int = 0,
+) -> Refutation:
     """Fail unless the claim is refuted: for learners that are known to be broken. It stops once it is.
 
-    The options are those of `assert_private`; `error` is the maximum probability that a true claim passes.
+    The arguments are those of `assert_private`; `error` is the maximum probability that a true claim passes.
 
     Raises: NotRefuted if the claim is not refuted; otherwise as `assert_private`.
     """
     __tracebackhide__ = True
-    outcome = _test_claim(learner, against, until_refuted=True, **options)
+    test = _PrivacyTest(
+        learner=learner,
+        claim=_resolve_claim(learner, claim),
+        protocol=protocol,
+        error=error,
+        games=games,
+        budget=budget,
+        distinguisher=distinguisher,
+        seed=seed,
+        until_refuted=True,
+    )
+    outcome = test.run(against)
     if outcome.refutation is None:
         raise NotRefuted(outcome)
     return outcome.refutation
-
-
-def _test_claim(
-    learner: Learner, against: Opponents, *, claim: Claim | tuple[float, float] | None = None, **options: Any
-) -> Outcome:
-    __tracebackhide__ = True
-    return _PrivacyTest(learner=learner, claim=_resolve_claim(learner, claim), **options).run(against)
 
 
 @attrs.frozen(kw_only=True)
 class _PrivacyTest:
     learner: Learner
     claim: Claim
-    protocol: str | Referee | None = None
-    error: float = ERROR
-    games: int | None = attrs.field(default=None, validator=attrs.validators.optional([whole, at_least(1)]))
-    budget: Budget = attrs.field(default=BUDGETS["usual"], converter=get_budget)
-    distinguisher: str | None = None
-    seed: int = 0
+    protocol: str | Referee | None
+    error: float
+    games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
+    budget: Budget = attrs.field(converter=get_budget)
+    distinguisher: str | None
+    seed: int
     allow_underpowered: bool = False
     until_refuted: bool = False
 
