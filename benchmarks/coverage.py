@@ -27,7 +27,7 @@ from arena.randomness import generator
 from audits.statistics.bands import Band
 from audits.statistics.betting import Betting
 from audits.statistics.estimates import FixedSizeEstimators
-from audits.statistics.gaussian_dp import delta_if_gaussian, gaussian_trade_off, mu_lower_of_band
+from audits.statistics.gaussian_dp import delta_if_gaussian, mu_lower_of_band
 from audits.statistics.held_out import HeldOutEstimator
 from audits.statistics.score_pairs import PairCounts
 
@@ -128,7 +128,7 @@ def normal(mu: float, epsilon: float) -> Law:
         mu,
         draw,
         below,
-        lambda alpha: gaussian_trade_off(alpha, mu),
+        lambda alpha: ndtr(-ndtri(alpha) - mu),
         lambda at: delta_if_gaussian(at, mu),
     )
 

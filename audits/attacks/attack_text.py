@@ -84,13 +84,8 @@ def _extraction_text(result: ExtractionResult) -> str:
     )
     rows = [
         (
-            *(
-                figures.label,
-                f"{figures.points:,}",
-                f"{figures.queries:,}",
-                f"{figures.failed:.3f}",
-                f"{figures.alpha:.4f}",
-            ),
+            *(figures.label, f"{figures.points:,}", f"{figures.queries:,}"),
+            *(f"{figures.failed:.3f}", f"{figures.alpha:.4f}"),
             *(str(figures.error), _format_bound(figures.bound), str(figures.exceeding)),
             *(str(figures.boosted), _format_bound(figures.boosted_bound)),
         )

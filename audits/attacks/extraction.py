@@ -103,8 +103,6 @@ class ExtractionResult:
 
 @attrs.frozen
 class _RecordingAdversary(Adversary):
-    """Wraps an adversary and keeps what it learns."""
-
     protocols = ("Figure1",)
 
     adversary: Adversary

@@ -49,9 +49,8 @@ class PoisoningPlan(PredictorRace):
 class PoisoningFigures(Dose):
     """The figures of one dose. Tuples are by rounds.
 
-    mean: a game's mean error of hypotheses. worst: its largest. moved: the error of the concept that labels
-    S_i, from round 2 on. halted: the number of games that halted before the round's end; the queries that
-    they leave unanswered have error 1.
+    mean: a game's mean error of hypotheses; unanswered queries have error 1. worst: its largest. moved: the
+    error of the concept that labels S_i, from round 2 on. halted: games that halted before the round's end.
     """
 
     learner: Learner
@@ -88,8 +87,8 @@ def plan_poisoning(
 ) -> PoisoningPlan:
     """Plan the attack on learners, each given with its label.
 
-    make_adversary: makes the adversary for a learner, an aim and a fraction. A fraction of 0 is played once,
-    since the aim does not matter. settings: as in `plan_predictor_race`.
+    make_adversary: takes a learner, an aim and a fraction. A fraction of 0 is played once, since the aim does
+    not matter. settings: as in `plan_predictor_race`.
 
     Raises: InvalidArgument for fractions outside [0, 1] or given twice, and as `plan_predictor_race` does.
     """

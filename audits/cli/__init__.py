@@ -80,7 +80,6 @@ class Arena(click.Group):
 
 
 def _report_error(error: Exception) -> int:
-    """Print an error in one line, and return the exit status."""
     from arena.errors import ArenaError  # already imported, unless the error came before any command
 
     message, status = str(error), INVALID_USAGE

@@ -25,7 +25,7 @@ from audits.races.predictor_setup import setup_predictor
 from audits.registry.match import PlayerSettings
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player, parse_value
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import unknown_name
 
 POISON, HYPOTHESIS = "poison", "hypothesis-learner"
 AIMS = ("crowd", "repeat", "shift")
@@ -46,9 +46,8 @@ class AttackOptions(SeedOption, ConfidenceOption, EntrantOptions):
     ) -> tuple[list[tuple[str, Learner]], PlayerSettings]:
         """The labelled learners, with practical constants if they have them; and the settings of all players.
 
-        reserved: settings of the adversary that options of the attack set. sample: the user's data.
-
-        Raises: UsageError if a reserved setting is given; InvalidArgument if a learner is no predictor.
+        reserved: settings of the adversary that must not be given. sample: the user's data.
+        Raises: UsageError if one is; InvalidArgument if a learner is no predictor.
         """
         entrants, settings = self.find()
         for name in reserved:
@@ -95,11 +94,7 @@ class PoisonOptions(DataOptions, AttackOptions):
     def aims(self) -> tuple[str, ...]:
         for name in self.aim_names:
             if name not in AIMS:
-                raise InvalidArgument(
-                    f"the aim must be one of {', '.join(AIMS)}",
-                    value=name,
-                    remedy=suggest(name, AIMS).strip(),
-                )
+                raise unknown_name("aim", name, AIMS)
         return self.aim_names or AIMS[:2]
 
 

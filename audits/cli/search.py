@@ -18,6 +18,7 @@ from audits.cli import INTERRUPTED, REFUTED
 from audits.cli.option_groups import argument, option, option_groups, option_record
 from audits.cli.options import ClaimOptions, SeedOption, WorkerOptions, parse_settings
 from audits.cli.output import Output
+from audits.data.output_files import check_output_file
 from audits.registry.players import LEARNERS, resolve_learner
 from audits.registry.settings_text import build_player
 from audits.registry.tested_claim import read_claim, resolve_claim
@@ -73,8 +74,7 @@ class SearchOptions(SeedOption, ClaimOptions):
             raise InvalidArgument(
                 "the adversary is written as Python source", value=self.file, remedy="Name a file FILE.py."
             )
-        if not Path(self.file).resolve().parent.is_dir() or Path(self.file).is_dir():
-            raise InvalidArgument("the adversary's file must be in an existing folder", value=self.file)
+        check_output_file("adversary's file", self.file)
 
 
 @click.command("search")

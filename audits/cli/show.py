@@ -113,7 +113,6 @@ def _format_settings_table(player: PlayerClass, spec: Learner | Adversary | None
 
 
 def _describe_properties(spec: Learner | Adversary) -> list[tuple[str, str, str]]:
-    """The public properties, and the player's own explanations."""
     rows = []
     for name, member in inspect.getmembers(type(spec), lambda member: isinstance(member, property)):
         if name.startswith("_") or name in _HIDDEN_PROPERTIES:

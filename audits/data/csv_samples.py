@@ -28,11 +28,9 @@ def load_sample(
 
     path: UTF-8 text with commas and a first line of column names; gzipped if the name ends in .gz. Empty
     lines, and spaces around a field, are ignored.
-    x: the column of the points, which are numbers. A sequence of d columns gives points with d coordinates.
+    x: the column of the points (k,), which are numbers; a sequence of d columns gives points (k, d).
     y: the column of the labels, which takes two values.
     positive: the value of y that becomes label 1. It may be left out if y contains the numbers 0 and 1.
-
-    Shapes: points (k,) for one name, (k, d) for a sequence of d names.
 
     Raises: InvalidArgument, with the file, the line, the column, the value and the remedy.
     """

@@ -23,9 +23,8 @@ CONFIDENCE = 0.95  # of the limits of the accuracy
 class FitResult:
     """Hypotheses of a learner on random splits of the data, and their accuracy.
 
-    hypothesis: one concept for each split. trained, held_out: numbers of examples of a split. If none are
-    held out, the accuracy is that on the training examples. correct: (splits,), the number of those examples
-    that each hypothesis labels correctly.
+    hypothesis: one concept for each split. trained, held_out: numbers of examples of a split. correct:
+    (splits,), how many held-out examples each labels correctly; if there are none, of training examples.
     """
 
     learner: Learner

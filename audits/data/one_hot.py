@@ -52,9 +52,8 @@ def load_one_hot(
     The values that a column takes, and the ranges that numbers are cut into, are read from the data and
     treated as public: what is released depends on them.
 
-    y: the column of the labels, which takes two values. x: the columns of the points; default: all others.
-    positive: the value of y that becomes label 1; default: the number 1 beside 0, otherwise the later in
-        alphabetical order.
+    y: the column of the labels. x: the columns of the points; default: all others. positive: the value of y
+        that becomes label 1; default: the number 1 beside 0, otherwise the later in alphabetical order.
     quantiles: the number of ranges, of about equally many examples, that a numerical column with more values
         is cut into; fewer if many examples share a number. Default: no column is cut.
 

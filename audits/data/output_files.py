@@ -11,12 +11,19 @@ from pathlib import Path
 from arena.errors import InvalidArgument
 
 
-def check_output_file(kind: str, path: str | os.PathLike[str], *, packages: Sequence[str] = ()) -> None:
+def check_output_file(
+    kind: str,
+    path: str | os.PathLike[str],
+    *,
+    packages: Sequence[str] = (),
+    ledger: str | os.PathLike[str] | None = None,
+) -> None:
     """Refuse, before any work is done, a file that could not be written.
 
     kind: what error messages call the file, such as "chart". packages: those of the extra `report` it needs.
+    ledger: the file that it is written from.
 
-    Raises: InvalidArgument if a package is missing, the path is a directory, or its directory does not exist.
+    Raises: InvalidArgument if a package is missing, or the path is a directory, in none, or the ledger's.
     """
     missing = [name for name in packages if importlib.util.find_spec(name) is None]
     if missing:
@@ -28,6 +35,10 @@ def check_output_file(kind: str, path: str | os.PathLike[str], *, packages: Sequ
         raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")
     if not location.absolute().parent.is_dir():
         raise InvalidArgument(f"the directory of the {kind} {path} does not exist", remedy="Create it first.")
+    if ledger is not None and location.resolve() == Path(ledger).resolve():
+        raise InvalidArgument(
+            f"the {kind} {path} would take the place of the ledger", remedy="Name another file."
+        )
 
 
 @contextmanager

@@ -44,11 +44,7 @@ class DistinguisherTraining:
         return None if self.distinguisher is None else block.count_scores(self.distinguisher(block))
 
     def learn(self, block: ViewCounts) -> list[PairCounts] | None:
-        """Add a block to the training data.
-
-        Returns the scores that a new distinguisher gives to the earlier blocks it was not trained on, or None
-        if the distinguisher did not change.
-        """
+        """Add a block; return a new distinguisher's scores of the blocks it was not trained on, if any."""
         if self.done:
             return None
         self._blocks.append(block)
@@ -65,10 +61,7 @@ class DistinguisherTraining:
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
-    """Learn a distinguisher from blocks of views.
-
-    Few distinct views are scored by their frequencies in both worlds; otherwise boosted trees (scikit-learn)
-    are fitted to their features.
+    """Learn frequencies from blocks of few distinct views, otherwise boosted trees (scikit-learn).
 
     Raises: InvalidArgument if there are many distinct views and scikit-learn is missing.
     """

@@ -96,9 +96,6 @@ def build_likelihood_ratio(learner: Learner, adversary: Adversary, referee: Refe
     return _ratio_of_values(*value_laws(learner, adversary, referee))
 
 
-# --- answers ------------------------------------------------------------------------------------------------
-
-
 def _ratio_of_answers(learner: Learner, adversary: Adversary, referee: Referee) -> LikelihoodRatio:
     paths = PathEnumeration(learner, adversary, referee, prune=PRUNE, max_paths=_MAX_PATHS)
     paths.run()
@@ -116,9 +113,6 @@ def _drop_after_halt(letters: np.ndarray, rounds: int) -> np.ndarray:
     halted_before = np.cumsum(shown >= 4, axis=1) - (shown >= 4) > 0
     shown[halted_before] = 0.0
     return shown
-
-
-# --- values -------------------------------------------------------------------------------------------------
 
 
 def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
@@ -213,9 +207,6 @@ def _ratio_of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRat
 
     levels = np.concatenate([[-np.inf], grid])
     return LikelihoodRatio(levels, np.arange(len(levels)), locate)
-
-
-# --- levels -------------------------------------------------------------------------------------------------
 
 
 def _ratio_of_list(listed: np.ndarray, masses: np.ndarray, rows: Locate) -> LikelihoodRatio:

@@ -41,10 +41,7 @@ class ViewFeatures:
 
 
 def view_features(played: Played) -> ViewFeatures:
-    """The features of the views of a recorded batch of games.
-
-    Raises: InvalidArgument if the views were not recorded.
-    """
+    """The features of the views of a batch of games. Raises: InvalidArgument if they were not recorded."""
     if played.single_games:
         parts = _align_columns([_features_of_replies(game) for game in played.single_games])
         return ViewFeatures(freeze(np.concatenate([part.rows for part in parts])), parts[0].names)

@@ -148,7 +148,9 @@ class PathState:
             )
         active = ~self.halted
         self._asked[active] = _fingerprint(self._asked[active], x[active])
-        self._check_asked(active & (self._depth == self._round))
+        for game in np.flatnonzero(active & (self._depth == self._round)).tolist():
+            if int(self._asked[game]) != self._paths[game].asked:
+                raise _not_reproducible()
         self._follow(np.flatnonzero(active & (self._depth <= query)).tolist(), query, x)
         label = np.zeros(len(x), np.int8)
         for game in np.flatnonzero(active).tolist():
@@ -166,11 +168,6 @@ class PathState:
         law = self._law[game]
         label, halts = law.outcomes[outcome]
         return label, halts or query + 1 == law.last
-
-    def _check_asked(self, ended: np.ndarray) -> None:
-        for game in np.flatnonzero(ended).tolist():
-            if int(self._asked[game]) != self._paths[game].asked:
-                raise _not_reproducible()
 
     def _measure(self, game: int) -> np.ndarray:
         measure = self._measures[game]
@@ -193,7 +190,6 @@ class PathState:
     def _leave(
         self, law: AnswerLaw, game: int, query: int, masses: np.ndarray, after: np.ndarray, best: int
     ) -> None:
-        """Follow the most likely outcome of one game and record the others."""
         for outcome in np.flatnonzero(masses):
             if masses[outcome] < self._prune:
                 self.pruned.append(PrunedBranch(game, query, int(outcome), float(masses[outcome])))

@@ -9,13 +9,13 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, InvalidArgument, Learner, Referee
+from arena import Adversary, Claim, Learner, Referee
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
 from audits.exact.released_values import LabelledLoss
 from audits.exact.view_laws import ViewLaw, view_law
-from audits.registry.tested_claim import read_claim
+from audits.registry.tested_claim import check_protected, read_claim
 
 _MAX_REVEALING = 10  # views in the report
 
@@ -48,17 +48,14 @@ class ViewProbabilities:
 class ExactAudit:
     """The result of an exact audit.
 
-    claim: the learner's.
-    refuted: the claim is false, by more than all stated errors.
+    claim: the learner's. refuted: it is false, by more than all stated errors.
     epsilon: the pure ε of the view in nats, infinite where a view is possible in one world only. It is a
         lower bound if not `complete`, i.e. if unlikely paths were given up.
     delta: the δ that the claim's ε requires; None if nothing is claimed. deltas: the same at other ε.
-    epsilon_at: the ε that the view requires at the δ asked for.
-    score: the largest ε that the adversary's score could certify at that δ; None if it is unknown.
-    views: the number of views, or of cells of views.
-    error: how much a δ at ε = 0 may be off, apart from the width of cells.
-    worst: the view with the largest loss. most_revealing: the views with the largest loss times probability.
-    law: the distribution of the view.
+    epsilon_at: the ε that the view requires at the δ asked for. score: the largest ε that the adversary's
+        score could certify at that δ; None if it is unknown.
+    views: the number of cells of views. error: how much a δ at ε = 0 may be off, apart from their width.
+    worst, most_revealing: the views with the largest loss, and with the largest loss times probability.
     """
 
     derived: ClassVar[tuple[str, ...]] = ("epsilon_infinite",)  # fields of its JSON that are properties
@@ -109,8 +106,7 @@ def exact(
 ) -> ExactAudit:
     """Audit `learner` by the exact distribution of what `adversary` sees of it.
 
-    epsilons: further ε in nats at which δ(ε) is computed.
-    delta: the δ at which ε(δ) is computed; default: that of the claim.
+    epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
 
     Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
         worlds differ in something that the learner does not promise to protect; otherwise as `view_law`.
@@ -123,7 +119,7 @@ def exact(
         check_value("epsilon", epsilon, at_least(0), less_than(math.inf))
     check_value("delta", delta, at_least(0), at_most(1))
     law = view_law(learner, adversary, referee)
-    _check_protected(law, learner, adversary)
+    check_protected(law.challenges, learner, adversary)
     loss = law.loss
     return ExactAudit(
         learner=learner.name,
@@ -134,7 +130,7 @@ def exact(
         epsilon=loss.epsilon,
         complete=loss.complete,
         delta=None if claim.empty else loss.delta(claim.epsilon),
-        deltas=tuple(_delta_at(loss, float(epsilon)) for epsilon in epsilons),
+        deltas=tuple(DeltaBracket(**attrs.asdict(loss.delta(at)), epsilon=at) for at in map(float, epsilons)),
         epsilon_at=_epsilon_at(loss, delta),
         score=None if law.score is None else _epsilon_at(law.score, delta),
         views=len(loss.p0),
@@ -145,24 +141,8 @@ def exact(
     )
 
 
-def _delta_at(loss: PrivacyLoss, epsilon: float) -> DeltaBracket:
-    delta = loss.delta(epsilon)
-    return DeltaBracket(delta.lower, delta.upper, epsilon)
-
-
 def _epsilon_at(loss: PrivacyLoss, delta: float) -> EpsilonBracket:
-    epsilon = loss.epsilon_at(delta)
-    return EpsilonBracket(epsilon.lower, epsilon.upper, delta)
-
-
-def _check_protected(law: ViewLaw, learner: Learner, adversary: Adversary) -> None:
-    unprotected = sorted(law.challenges - set(learner.claim.protects))
-    if unprotected:
-        raise InvalidArgument(
-            f"{adversary.name} makes the worlds differ in {unprotected[0]}, which {learner.name} does not "
-            "promise to protect",
-            remedy=f"It protects {' and '.join(learner.claim.protects)}.",
-        )
+    return EpsilonBracket(**attrs.asdict(loss.epsilon_at(delta)), delta=delta)
 
 
 def _worst_cell(loss: PrivacyLoss) -> int:

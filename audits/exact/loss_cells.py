@@ -77,7 +77,13 @@ class LossCells:
 
     def merge_equal(self) -> LossCells:
         """Merge neighbouring cells of equal loss."""
-        return self.merge(np.flatnonzero(~self._equals_previous()))
+        slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(self.low), self.low, 0.0)))
+        flat = _distance(self.low, self.high) <= slack
+        new = np.ones(len(self), bool)
+        new[1:] = ~(flat[1:] & flat[:-1])
+        for bound in (self.low, self.high):
+            new[1:] |= ~(_distance(bound[1:], bound[:-1]) <= slack[1:])
+        return self.merge(np.flatnonzero(new))
 
     def merge_bands(self) -> LossCells:
         """Merge neighbouring cells of similar loss, for reports; a cell with a single loss is kept."""
@@ -97,15 +103,6 @@ class LossCells:
         cells = {name: getattr(self, name) for name in ("p0", "p1", "low", "high")}
         return PrivacyLoss(**cells, unlisted=self.unlisted, error=error, reach=self.reach)
 
-    def _equals_previous(self) -> np.ndarray:
-        slack = _EQUAL * np.maximum(1.0, np.abs(np.where(np.isfinite(self.low), self.low, 0.0)))
-        flat = _distance(self.low, self.high) <= slack
-        equal = np.zeros(len(self), bool)
-        equal[1:] = flat[1:] & flat[:-1]
-        for bound in (self.low, self.high):
-            equal[1:] &= _distance(bound[1:], bound[:-1]) <= slack[1:]
-        return equal
-
 
 _ARRAYS = ("p0", "p1", "low", "high", "left", "right")
 
@@ -119,9 +116,6 @@ def concatenate_cells(parts: Sequence[LossCells]) -> LossCells:
 
 def _extremes(losses: np.ndarray) -> tuple[float, float]:
     return float(losses.min(initial=np.inf)), float(losses.max(initial=-np.inf))
-
-
-# --- densities --------------------------------------------------------------------------------------------
 
 
 def density_cells(first: Density, second: Density, *, hidden: float = HIDDEN) -> LossCells:
@@ -194,7 +188,6 @@ def _loss_turns(loss: np.ndarray) -> np.ndarray:
 
 
 def _count_pieces(cells: LossCells, turns: np.ndarray, done: Sequence[LossCells], most: float) -> np.ndarray:
-    """(k,): the number of pieces into which each cell is to be cut."""
     pieces = np.ones(len(cells), np.int64)
     hidden = _largest_hidden_delta(cells)
     wide = hidden > most
@@ -240,10 +233,7 @@ def _divide_cells(cells: LossCells, pieces: np.ndarray) -> tuple[np.ndarray, np.
 
 
 def _tail_losses(pair: tuple[Density, Density], side: int) -> np.ndarray:
-    """The losses far beyond the practical ends of a density: at up to 512 scales, or infinity.
-
-    The loss counts as unbounded if it changes by no less each time the distance doubles.
-    """
+    """The losses at up to 512 scales beyond the practical ends of a density, or infinity."""
     scale = max(law.scale for law in pair)
     end = min(law.low for law in pair) if side < 0 else max(law.high for law in pair)
     x = (end + side * scale * _FAR)[:, None]
@@ -252,7 +242,7 @@ def _tail_losses(pair: tuple[Density, Density], side: int) -> np.ndarray:
     # An infinite loss this far out may only mean that a density underflowed.
     loss = loss[np.isfinite(loss)]
     if len(loss) >= 3:
-        before, after = np.diff(loss[-3:])
+        before, after = np.diff(loss[-3:])  # unbounded if it changes no less each time the distance doubles
         if abs(after) > _MOVING and before * after > 0 and abs(after) >= 0.9 * abs(before):
             return np.append(loss, np.sign(after) * np.inf)
     return np.asarray(loss)

@@ -29,8 +29,7 @@ class PathEnumeration:
     4 where the learner is seen to have halted. A halt ends the view, since nothing is shown afterwards.
 
     prune: paths of less probability are given up. max_paths: the number of paths that may be played.
-
-    Attributes: challenges, what the worlds differ in.
+    challenges: what the worlds differ in.
     """
 
     def __init__(
@@ -96,8 +95,6 @@ class PathEnumeration:
         error = error if error > ROUNDING else 0.0
         return PrivacyLoss.of_views(*masses, error=error, complete=not lost.any())
 
-    # --- batches ------------------------------------------------------------------------------------
-
     def _take_batch(self, waiting: list[Path]) -> list[Path]:
         """Remove the next paths to play from the end of the waiting ones, as many as memory allows."""
         batch: list[Path] = []
@@ -149,8 +146,6 @@ class PathEnumeration:
                     "other games of the batch, so its view has no distribution of its own",
                     remedy="Ask the same number of queries in every game, or write it for one game.",
                 )
-
-    # --- what was pruned ----------------------------------------------------------------------------
 
     def _sum_pruned(self, views: list[bytes]) -> tuple[np.ndarray, float, float]:
         """(2, views): what pruned paths could add to each view; the total of that; the mass in no view."""

@@ -96,8 +96,6 @@ class PrivacyLoss:
         ).any():
             raise InvalidArgument("the mean ratio of a cell must lie within the bounds of the cell")
 
-    # --- the worlds exchanged -----------------------------------------------------------------------
-
     @cached_property
     def reversed(self) -> PrivacyLoss:
         """The same with the worlds exchanged."""
@@ -110,8 +108,6 @@ class PrivacyLoss:
         mean = log_ratio(self.p0, self.p1)
         mean = np.where(self.p0 == 0, self.low, np.where(self.p1 == 0, self.high, mean))
         return np.asarray(np.where(self.low == self.high, self.low, mean))
-
-    # --- ε and δ ------------------------------------------------------------------------------------
 
     @property
     def stated_error(self) -> float:
@@ -166,8 +162,6 @@ class PrivacyLoss:
         pure = claim.delta == 0 and self.reach is not None and self.complete and above
         return pure or self.delta(claim.epsilon).lower > claim.delta
 
-    # --- tests --------------------------------------------------------------------------------------
-
     @property
     def order(self) -> np.ndarray:
         """(k,): the cells from the largest mean privacy loss to the smallest."""
@@ -184,8 +178,6 @@ class PrivacyLoss:
         alpha = np.concatenate([[0.0], np.cumsum(self.p0[order])])
         beta = np.concatenate([np.cumsum(self.p1[order][::-1])[::-1], [0.0]])
         return alpha, beta
-
-    # --- inside -------------------------------------------------------------------------------------
 
     def _reach(self) -> tuple[float, float]:
         if self.reach is not None:

@@ -36,10 +36,8 @@ class ViewLaw:
     """The distribution of a view in both worlds.
 
     views: the privacy loss, with one cell for each view, or for a range of values where these are continuous.
-    coarse: the same in few cells, for reports; equal to `views` where views are listed.
-    score: the privacy loss of the adversary's own score; None if it returns none, or if a released value has
-        a density so that scores cannot be listed.
-    challenges: what the worlds differ in, as in `Played`.
+    coarse: the same in few cells, for reports. challenges: what the worlds differ in, as in `Played`.
+    score: the privacy loss of the adversary's own score; None if it returns none, or scores cannot be listed.
     """
 
     views: LabelledLoss
@@ -63,11 +61,9 @@ def view_law(
 ) -> ViewLaw:
     """The distribution of what `adversary` sees of `learner`, from the learner's output distribution.
 
-    Under Figure1 and Voting the referee and the adversary are played until every path of answers has been
-    followed. Under Release they are played once in each world, to obtain the samples.
+    Under Figure1 and Voting every path of answers is played, under Release one game in each world.
 
-    prune: paths of less probability are given up; their total is stated as an error.
-    max_paths: the number of paths that may be played.
+    prune, max_paths: as in `PathEnumeration`. The mass of pruned paths is stated as an error.
 
     Raises: Unsupported if the output distribution is unknown, the adversary uses randomness or leads to too
         many paths, or under another protocol; whatever a referee raises in a game.
@@ -102,8 +98,7 @@ def value_laws(learner: Learner, adversary: Adversary, referee: Referee) -> tupl
 def _read_laws(
     learner: Learner, adversary: Adversary, referee: Referee
 ) -> tuple[list[ValueLaw], frozenset[PrivacyUnit], ConceptClass | None]:
-    """The distributions in both worlds, if there is a sample; what the worlds differ in; and the concept
-    class if a hypothesis is released."""
+    """The distributions in both worlds, if any; what the worlds differ in; the class of a hypothesis."""
     samples: list[Sample] = []
     concepts = None
     challenges: frozenset[PrivacyUnit] = frozenset()
@@ -161,14 +156,9 @@ def _score_of_values(
         if played.score is None:
             return None
         scores.append(float(played.score[0]))
+    levels, which = np.unique(np.array(scores), return_inverse=True)
     masses = (np.exp(law.log_density(values)) for law in (world_0, world_1))
-    return loss_of_scores(np.array(scores), *masses)
-
-
-def loss_of_scores(scores: np.ndarray, p0: np.ndarray, p1: np.ndarray) -> PrivacyLoss:
-    """The privacy loss of scores (n,) with masses p0 and p1 (n,)."""
-    levels, which = np.unique(scores, return_inverse=True)
-    sums = (np.bincount(which.ravel(), weights=mass, minlength=len(levels)) for mass in (p0, p1))
+    sums = (np.bincount(which.ravel(), weights=mass, minlength=len(levels)) for mass in masses)
     return PrivacyLoss.of_views(*sums)
 
 

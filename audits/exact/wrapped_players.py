@@ -22,7 +22,6 @@ class PresetStates(Learner):
 
     @classmethod
     def of(cls, learner: Learner, *states: Any) -> PresetStates:
-        """`learner` with these states."""
         return cls(learner, iter(states), learner.name, learner.protocols)
 
     @property

@@ -118,7 +118,6 @@ class ExperimentResult:
         return max(ones, 1 - ones)
 
     def _confusions(self, place: int) -> np.ndarray:
-        """(n, 2, 2): of a row, in each repetition."""
         return np.stack([tally.confusions[place] for tally in self.tallies])
 
     def _summarise(self, place: int, row: ExperimentRow) -> RowFigures:

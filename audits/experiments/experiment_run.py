@@ -23,9 +23,7 @@ _SPLIT_SEEDS = 2**32  # the seed of the teachers' partition is below
 class ExperimentLedger(Store[RepetitionTally]):
     """The ledger of an experiment, with a block for each repetition."""
 
-    @staticmethod
-    def decode(blob: bytes) -> RepetitionTally:
-        return RepetitionTally.from_bytes(blob)
+    decode = staticmethod(RepetitionTally.from_bytes)
 
 
 def run_experiment(
@@ -37,12 +35,9 @@ def run_experiment(
 ) -> ExperimentResult:
     """Play the repetitions, or those that a ledger does not hold yet.
 
-    jobs: number of processes, or `Workers`. ledger: a file that keeps every repetition, so that a run that is
-    killed can be continued. watch: called with the number of finished repetitions. Figures depend on none of
-    them. A keyboard interrupt ends the run early with the repetitions so far, marked `interrupted`.
+    jobs, ledger, interrupts: as in `audits.runs.run.run`. watch: called with the repetitions so far.
 
-    Raises: InvalidArgument and `LedgerFailed` for the ledger; WorkersFailed if workers fail; whatever the
-    players raise.
+    Raises: InvalidArgument and `LedgerFailed` of the ledger; WorkersFailed; whatever the players raise.
     """
     play = partial(play_repetition, experiment)
     store = nullcontext() if ledger is None else closing(ExperimentLedger.open(ledger, experiment.describe()))

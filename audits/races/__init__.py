@@ -3,7 +3,6 @@
 Online learners are compared by mistakes or regret, predictors by the errors of their hypotheses.
 """
 
-from audits.races.game_plan import Entrant
 from audits.races.observed_learner import ObservedLearner
 from audits.races.online_race import OnlineRace, OnlineStanding, plan_online_race, spread_marks
 from audits.races.predictor_race import PredictorRace, PredictorStanding, plan_predictor_race
@@ -12,7 +11,6 @@ from audits.statistics.quantiles import Quantile
 
 __all__ = [
     "BoundTest",
-    "Entrant",
     "ObservedLearner",
     "OnlineRace",
     "OnlineStanding",

@@ -5,7 +5,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from contextlib import closing
-from functools import partial
 from math import ceil
 from typing import ClassVar, TypeVar
 
@@ -16,6 +15,7 @@ from arena import Adversary, InvalidArgument, Learner, Referee
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.settings import at_least, less_than, more_than, whole
+from audits.registry.entrants import check_distinct
 from audits.registry.tested_claim import read_claim
 from audits.runs.workers import Workers, map_in_order
 
@@ -89,25 +89,20 @@ class GamePlan(ABC):
 def play_games(plan: GamePlan, *, jobs: int | Workers = 1, watch: Watch | None = None) -> list[np.ndarray]:
     """Play all games; return the figures (..., n) of each learner's n games.
 
-    jobs: number of processes, or `Workers`; the figures do not depend on it. watch: called after every block
-    with the number of games played so far.
-
+    jobs: number of processes, or `Workers`. watch: called after every block with the number of games so far.
     Raises: whatever a referee or a player raises in a game; WorkersFailed if workers fail.
     """
     tasks = [(number, block) for number in range(len(plan.entrants)) for block in range(plan.blocks)]
     figures: list[list[np.ndarray]] = [[] for _ in plan.entrants]
     played = 0
-    with closing(map_in_order(partial(_play_task, plan), tasks, Workers.from_jobs(jobs))) as results:
+    results = map_in_order(lambda task: plan.play_block(*task), tasks, Workers.from_jobs(jobs))
+    with closing(results):
         for (number, _), block_figures in zip(tasks, results, strict=True):
             figures[number].append(block_figures)
             played += block_figures.shape[-1]
             if watch is not None:
                 watch(played)
     return [np.concatenate(blocks, axis=-1) for blocks in figures]
-
-
-def _play_task(plan: GamePlan, task: tuple[int, int]) -> np.ndarray:
-    return plan.play_block(*task)
 
 
 def concepts_of(learner: Learner) -> ConceptClass:
@@ -125,13 +120,7 @@ def check_labels(labels: list[str]) -> None:
     """Raises: InvalidArgument if there are no labels, or two are equal."""
     if not labels:
         raise InvalidArgument("a race needs at least one learner")
-    for label in labels:
-        if labels.count(label) > 1:
-            raise InvalidArgument(
-                "two learners of a race have the same label",
-                value=label,
-                remedy=f"Label them, as in first={label} second={label}.",
-            )
+    check_distinct(labels)
 
 
 def set_fields(player: Player, **values: object) -> Player:

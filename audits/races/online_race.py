@@ -26,7 +26,7 @@ from arena import (
 )
 from arena.settings import at_least, check_value, whole
 from arena.testing import check_adversary
-from audits.races.game_plan import Entrant, check_labels, concepts_of, set_fields
+from audits.races.game_plan import Entrant, check_labels, set_fields
 from audits.races.race_result import (
     BoundTest,
     Race,
@@ -105,7 +105,14 @@ class OnlineRace(Race):
         Raises: InvalidArgument; NotConforming if the adversary fails `arena.testing.check_adversary`.
         """
         self._bounds_of(entrant)
-        _check_adversary(entrant, self.rounds)
+        adversary, referee = entrant.adversary, entrant.referee  # in short games, if it can play them
+        if "rounds" in attrs.fields_dict(type(adversary)) and self.rounds > _CHECKED_ROUNDS:
+            try:
+                adversary = set_fields(adversary, rounds=_CHECKED_ROUNDS)
+                referee = _shorten(referee)
+            except InvalidArgument:  # its other settings need more rounds
+                adversary = entrant.adversary
+        check_adversary(adversary, entrant.learner, referee)
 
     def play_block(self, number: int, block: int) -> np.ndarray:
         """(k, n): mistakes or regret at the marks in the n games of a block."""
@@ -153,10 +160,8 @@ class OnlineRace(Race):
         return compare_with_bound(self, bound, figures, minimum=0 if self.realizable else -self.rounds)
 
     def _explain_inapplicable(self, bound: Bound) -> str:
-        """Why the bound does not cover these games; empty if it does.
-
-        In realizable games the best concept makes no mistake, so a bound on regret is a bound on mistakes.
-        """
+        """Why the bound does not cover these games; empty if it does."""
+        # In realizable games the best concept makes no mistake, so a bound on regret is one on mistakes.
         if bound.of == ERROR:
             return "it bounds the errors of predictors"
         if bound.of != REGRET and not self.realizable:
@@ -178,9 +183,8 @@ def plan_online_race(
 ) -> OnlineRace:
     """Plan a race of online learners, each given with its label and its adversary.
 
-    The field `rounds` of learners and adversaries is set to `rounds`. An adversary's fields `learner` and
-    `protocol` are set to its opponent and to the protocol of the race. If all adversaries are realizable, the
-    referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
+    The fields `rounds` of all, and `learner` and `protocol` of adversaries, are set. If all adversaries are
+    realizable, the referee enforces it and mistakes are counted; otherwise, or if `agnostic`, regret is.
 
     protocol: Adaptive or Oblivious; by default one that all play, if possible that of the adversary's field.
     marks: the maximal number of marks. settings: confidence and seed, as in `GamePlan`.
@@ -190,18 +194,18 @@ def plan_online_race(
     check_value("rounds", rounds, whole, at_least(1))
     check_labels([label for label, _, _ in players])
     name = _choose_protocol(players, protocol)
-    pairs = []
-    for _, learner, adversary in players:
+    referee = REFEREES[name](T=rounds)  # type: ignore[call-arg] # as all of PROTOCOLS do
+    entrants = []
+    for label, learner, adversary in players:
         learner = set_fields(learner, rounds=rounds)
         adversary = set_fields(adversary, rounds=rounds, learner=learner, protocol=name)
-        pairs.append((learner, adversary))
-    realizable = not agnostic and all(adversary.realizable for _, adversary in pairs)
-    entrants = []
-    for (label, _, _), (learner, adversary) in zip(players, pairs, strict=True):
-        referee = REFEREES[name](T=rounds)  # type: ignore[call-arg] # as all of PROTOCOLS do
-        if realizable:
-            referee = Realizable(referee, concepts_of(learner))  # type: ignore[arg-type]
         entrants.append(Entrant(label=label, learner=learner, adversary=adversary, referee=referee))
+    realizable = not agnostic and all(entrant.adversary.realizable for entrant in entrants)
+    if realizable:
+        entrants = [
+            attrs.evolve(entrant, referee=Realizable(referee, entrant.concepts))  # type: ignore[arg-type]
+            for entrant in entrants
+        ]
     return OnlineRace(
         entrants=tuple(entrants),
         rounds=rounds,
@@ -255,18 +259,6 @@ def _choose_block(entrants: Sequence[Entrant], games: int, realizable: bool) -> 
     return max(1, min(_MAX_GAMES, even, _MAX_COUNTS // counts, _MAX_COORDINATES // coordinates))
 
 
-def _check_adversary(entrant: Entrant, rounds: int) -> None:
-    """Check the adversary, on short games if it can play them."""
-    adversary, referee = entrant.adversary, entrant.referee
-    if "rounds" in attrs.fields_dict(type(adversary)) and rounds > _CHECKED_ROUNDS:
-        try:
-            adversary = set_fields(adversary, rounds=_CHECKED_ROUNDS)
-            referee = _shorten(referee)
-        except InvalidArgument:  # its other settings need more rounds
-            adversary = entrant.adversary
-    check_adversary(adversary, entrant.learner, referee)
-
-
 def _shorten(referee: Referee) -> Referee:
     if isinstance(referee, Realizable):
         return attrs.evolve(referee, referee=attrs.evolve(referee.referee, T=_CHECKED_ROUNDS))
@@ -274,7 +266,6 @@ def _shorten(referee: Referee) -> Referee:
 
 
 def _fit_slope(x: np.ndarray, y: np.ndarray) -> float | None:
-    """The slope of least squares; None for fewer than two points."""
     if len(x) < 2:
         return None
     centred = x - x.mean()

@@ -10,6 +10,7 @@ import attrs
 import numpy as np
 
 from arena import ERROR, Adversary, Bound, Figure1, GameAdversary, InvalidArgument, Learner, play
+from arena.capabilities import DrawsFromPopulation
 from arena.engine import check_protocol
 from arena.randomness import streams
 from arena.settings import at_least, check_value, whole
@@ -120,7 +121,6 @@ class PredictorRace(Race):
         )
 
     def _read_bound(self, entrant: Entrant) -> Bound | None:
-        """What the learner's theorem states about the errors of all rounds together."""
         bound = read_bound(entrant, self.rounds)
         if bound is not None and (bound.of != ERROR or bound.beta is None):
             raise InvalidArgument(
@@ -139,10 +139,8 @@ def plan_predictor_race(
 ) -> PredictorRace:
     """Plan a race of predictors, each given with its label and its adversary.
 
-    An adversary's field `learner` is set to its opponent, and its field `queries` to the number of queries in
-    all rounds. settings: confidence, seed and tested, as in `PredictorRace`.
-
-    Raises: InvalidArgument if there are no such games.
+    Fields `learner` and `queries` (of all rounds) of an adversary are set. settings: confidence, seed and
+    tested, as in `PredictorRace`. Raises: InvalidArgument if there are no such games.
     """
     check_labels([label for label, _, _ in players])
     entrants = []
@@ -150,7 +148,7 @@ def plan_predictor_race(
         concepts_of(learner)
         check_protocol(learner, adversary, Figure1())
         check_rounds(learner, rounds)
-        if not hasattr(adversary, "population") or isinstance(adversary, GameAdversary):
+        if not isinstance(adversary, DrawsFromPopulation) or isinstance(adversary, GameAdversary):
             raise InvalidArgument(
                 f"{adversary.name} does not state the distribution of its examples, so errors are undefined",
                 remedy="Race against honest, or an adversary with a method population(games, rng).",

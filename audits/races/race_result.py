@@ -23,9 +23,8 @@ class BoundTest:
     """A bound from a learner's theorem, and its test on the games.
 
     inapplicable: why the bound does not cover these games, so that it is not tested; empty if it does.
-    exceeding: the number of games above the bound. allowed: the largest such number at which the bound is not
-    refuted; None for a bound on the expectation, for which mean_lower is a lower confidence limit on the
-    expectation. broken: a bound on every game does not hold in some game, or the test refutes the bound.
+    exceeding: the number of games above it. allowed: the largest such number that does not refute it; None
+    for a bound on the expectation, of which mean_lower is a lower confidence limit. broken: it is refuted.
     """
 
     bound: Bound
@@ -153,9 +152,8 @@ def read_bound(entrant: Entrant, rounds: int) -> Bound | None:
 def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum: float = 0) -> BoundTest:
     """Test a bound on the figures (n,) of a learner's games, none of which can be below `minimum`.
 
-    A bound on the expectation is tested by Anderson's lower limit on the mean. A bound that a game may exceed
-    with probability β is tested by the number of games that exceed it. The tests of all learners together
-    refute a true bound with a probability of at most 1 - confidence.
+    A bound on the expectation is tested by Anderson's lower limit on the mean, any other by the number of
+    games that exceed it. All learners' tests together err with a probability of at most 1 - confidence.
     """
     limit = bound.at_most + _ROUNDING * max(1.0, abs(bound.at_most))
     exceeding = int(np.count_nonzero(figures > limit))
@@ -163,14 +161,9 @@ def compare_with_bound(race: Race, bound: Bound, figures: np.ndarray, *, minimum
     if bound.beta is None:
         lower = lower_limit_of_mean(figures, minimum, level)
         return BoundTest(bound=bound, exceeding=exceeding, mean_lower=lower, broken=lower > limit)
-    allowed = _count_allowed_games(race.games, bound.beta, level)
+    allowed = 0
+    if bound.beta > 0:
+        from scipy.stats import binom  # slow to import
+
+        allowed = int(binom.isf(level, race.games, bound.beta))
     return BoundTest(bound=bound, exceeding=exceeding, allowed=allowed, broken=exceeding > allowed)
-
-
-def _count_allowed_games(games: int, beta: float, level: float) -> int:
-    """The largest number of games above a bound that does not refute it, with error probability `level`."""
-    if beta == 0:
-        return 0
-    from scipy.stats import binom  # slow to import
-
-    return int(binom.isf(level, games, beta))

@@ -81,7 +81,6 @@ def _format_figure(x: float, form: str) -> str:
 
 
 def _format_quantile(quantile: Quantile, at: int, form: str) -> str:
-    """A quantile at a mark, with its limits."""
     figures = (quantile.values, quantile.lower, quantile.upper)
     value, lower, upper = (_format_figure(x[at], form) for x in figures)
     return f"{value} ({lower} to {upper})"
@@ -114,7 +113,6 @@ def _explain_bounds(result: RaceResult) -> list[str]:
 
 
 def _describe_online(result: RaceResult) -> tuple[str, list[str], list[str]]:
-    """The protocol, the tables and the notes."""
     race: Any = result.race
     kind = (
         "realizable: some concept of the learner's class explains every game"

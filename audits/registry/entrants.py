@@ -32,11 +32,17 @@ def find_entrants(texts: Sequence[str]) -> list[LabelledClass]:
     for label in labels:
         if label in _RESERVED:
             raise InvalidArgument(f"{label} cannot be a label", remedy="Choose another; --set reserves it.")
+    check_distinct(labels)
+    return entrants
+
+
+def check_distinct(labels: Sequence[str]) -> None:
+    """Raises: InvalidArgument if two labels are equal."""
+    for label in labels:
         if labels.count(label) > 1:
             raise InvalidArgument(
                 f"two learners are called {label}", remedy=f"Label one, as in other={label}."
             )
-    return entrants
 
 
 def build_online_entrants(
@@ -71,5 +77,4 @@ def build_online_entrants(
 
 
 def _add_rounds(player: type, texts: dict[str, str], rounds: int) -> dict[str, str]:
-    """The settings with the rounds of the race, if the player has such a setting."""
     return {**texts, "rounds": str(rounds)} if "rounds" in attrs.fields_dict(player) else texts

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from arena.claims import Claim
+from collections.abc import Set
+
+from arena.claims import Claim, PrivacyUnit
 from arena.errors import InvalidArgument
-from arena.players import Learner
+from arena.players import Adversary, Learner
 from audits.registry.settings_text import blame_player
 
 
@@ -15,6 +17,17 @@ def read_claim(learner: Learner) -> Claim:
     if not isinstance(claim, Claim):
         raise InvalidArgument(f"the claim of {learner.name} must be a Claim", value=claim)
     return claim
+
+
+def check_protected(challenges: Set[PrivacyUnit], learner: Learner, adversary: Adversary) -> None:
+    """Refuse games whose worlds differ in something that the learner does not promise to protect."""
+    unprotected = sorted(challenges - set(learner.claim.protects))
+    if unprotected:
+        raise InvalidArgument(
+            f"{adversary.name} lets the worlds differ in {unprotected[0]}, which {learner.name} does not "
+            "promise to protect",
+            remedy=f"It protects {' and '.join(learner.claim.protects)}.",
+        )
 
 
 def resolve_claim(
@@ -28,9 +41,7 @@ def resolve_claim(
 ) -> tuple[float, float]:
     """ε in nats and δ of the claim to test: the given values, and the learner's own where none is given.
 
-    claims, purpose, option: parts of the message if no ε is given and the learner claims nothing.
-
-    Raises: InvalidArgument in that case.
+    Raises: InvalidArgument, with the texts claims, purpose and option, if there is no ε.
     """
     own = read_claim(learner)
     if epsilon is None and own.empty:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from arena import Learner
+from arena.capabilities import ComparesCosts
 from audits.data.fitting import FitResult
 from audits.registry.settings_text import summarize_player
 from audits.registry.tested_claim import read_claim
@@ -75,6 +76,4 @@ def _count_public_points(learner: Learner) -> int:
 
 
 def _get_other_costs(learner: Learner) -> dict[str, float]:
-    """ε by other analyses, if the learner can compute them."""
-    costs: dict[str, float] = getattr(learner, "other_costs", dict)()
-    return costs
+    return learner.other_costs() if isinstance(learner, ComparesCosts) else {}

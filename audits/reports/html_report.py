@@ -6,10 +6,8 @@ import os
 import re
 import textwrap
 from collections.abc import Iterator
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from arena.errors import InvalidArgument
 from audits.data.output_files import check_output_file, write_atomically
 from audits.registry.settings_text import format_value
 from audits.reports.formatting import percent
@@ -43,16 +41,8 @@ _REGION = ("region of (ε, δ)", f"{_FIXED}; the same band, read at the claim's 
 
 
 def check_html(path: str | os.PathLike[str], ledger: str | os.PathLike[str] | None = None) -> None:
-    """Refuse, before any game is played, an HTML report on `ledger` that could not be written to `path`.
-
-    Raises: InvalidArgument if a package is missing, or the path is a directory, lies in none, or is the
-    ledger's.
-    """
-    check_output_file("HTML report", path, packages=("jinja2", "matplotlib"))
-    if ledger is not None and Path(path).resolve() == Path(ledger).resolve():
-        raise InvalidArgument(
-            f"the HTML report {path} would take the place of the ledger", remedy="Name another file."
-        )
+    """Refuse, before any game is played, an HTML report on `ledger`; raises as `check_output_file` does."""
+    check_output_file("HTML report", path, packages=("jinja2", "matplotlib"), ledger=ledger)
 
 
 def write_html(ledger: str | os.PathLike[str], path: str | os.PathLike[str]) -> None:
@@ -183,6 +173,5 @@ def _wrap_transcript(transcript: str) -> str:
 
 
 def _wrap_examples(line: str) -> str:
-    """A line of examples in brackets, wrapped between them."""
     unbroken = re.sub(r"\([^()]*\)", lambda example: example[0].replace(" ", "\xa0"), line)
     return textwrap.fill(unbroken, _TRANSCRIPT_WIDTH, subsequent_indent="  ").replace("\xa0", " ")

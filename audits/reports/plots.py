@@ -25,8 +25,7 @@ _ENDINGS = (".png", ".svg")
 def check_plot(path: str | os.PathLike[str]) -> None:
     """Refuse, before any game is played, a chart that could not be drawn or written.
 
-    Raises: InvalidArgument if matplotlib is missing, if the file is neither PNG nor SVG, or if the path is a
-    directory or lies in none.
+    Raises: InvalidArgument if the file is neither PNG nor SVG, or as `check_output_file` does.
     """
     if Path(path).suffix.lower() not in _ENDINGS:
         raise InvalidArgument(

@@ -97,10 +97,7 @@ class AuditEstimators:
             self._update_fixed_size([block])
 
     def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
-        """Use the next blocks of a ledger, up to the first that is missing.
-
-        watch: called after every block.
-        """
+        """Use the next blocks of a ledger up to the first missing one; watch: called after every block."""
         for index, block in ledger.blocks(start=len(self.block_sizes)):
             if index != len(self.block_sizes) or self.done:
                 return
@@ -123,11 +120,8 @@ class AuditEstimators:
                 self._update_fixed_size(relearned)
 
     def _update_fixed_size(self, blocks: list[PairCounts]) -> None:
-        """Update the fixed-sample-size estimators, using only blocks scored by the final distinguisher.
-
-        The number of their games follows from the sizes of the blocks alone.
-        """
-        if self._all and self._fixed_size is None:
+        """Update the fixed-sample-size estimators, using only blocks scored by the final distinguisher."""
+        if self._all and self._fixed_size is None:  # their games follow from the sizes of the blocks alone
             remaining = self.settings.games - self.games
             self._fixed_size = self._make_fixed_size(sum(block.pairs for block in blocks) + remaining)
         for block in blocks:

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
-from arena import Adversary, GameAdversary, InvalidArgument, Learner, Played, Referee, Unsupported, play
+from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
 from arena.randomness import block_seed
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
+from audits.registry.tested_claim import check_protected
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, map_in_order
 from audits.statistics.score_pairs import PairCounts
@@ -119,10 +120,4 @@ def check_outcome(plan: Plan, played: Played) -> None:
             remedy="Let play() return one number for each game, higher if it looks like world 1, or have a "
             "distinguisher learned.",
         )
-    unprotected = sorted(played.challenges - set(plan.learner.claim.protects))
-    if unprotected:
-        raise InvalidArgument(
-            f"{plan.adversary.name} lets the worlds differ in {unprotected[0]}, which {plan.learner.name} "
-            f"does not promise to protect",
-            remedy=f"It protects {' and '.join(plan.learner.claim.protects)}.",
-        )
+    check_protected(played.challenges, plan.learner, plan.adversary)

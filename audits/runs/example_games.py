@@ -13,10 +13,9 @@ from arena.randomness import block_seed
 def write_example_games(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> str:
-    """One game in each world as text, with the scores and with what differs between the worlds. If the
-    protocol has one world, one game.
+    """One game in each world as text, with the scores and with what differs between the worlds.
 
-    Raises: whatever `arena.play` raises.
+    Arguments and errors as `play_example_games`.
     """
     return format_games(play_example_games(learner, adversary, referee, seed=seed, faults=faults))
 
@@ -24,10 +23,9 @@ def write_example_games(
 def play_example_games(
     learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
 ) -> tuple[Played, ...]:
-    """The games of `write_example_games`, recorded: one batch with both games, or two batches of one game,
-    world 0 first, where every game is played alone.
+    """One game in each world, recorded: one batch, or two if every game is played alone, world 0 first.
 
-    faults: see `arena.play`.
+    A protocol of one world has one game. faults: see `arena.play`, whose errors are raised.
     """
     games, random_seed = 2 if referee.two_worlds else 1, block_seed(seed, 0)
     played = play(learner, adversary, referee, games=games, seed=random_seed, faults=faults, record=True)

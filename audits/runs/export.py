@@ -27,8 +27,7 @@ _MIN_ROWS = 2**15  # rows of a Parquet file that are written at once
 def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) -> None:
     """Check, before any work is done, that a table of `ledger` can be written to `path`.
 
-    Raises: InvalidArgument if the suffix is unknown, a package is missing, or the path is a directory, is in
-    no directory, or is that of the ledger.
+    Raises: InvalidArgument if the suffix is unknown, or as `check_output_file` does.
     """
     suffix = Path(path).suffix.lower()
     if suffix not in SUFFIXES:
@@ -39,9 +38,7 @@ def check_table(path: str | os.PathLike[str], ledger: str | os.PathLike[str]) ->
         raise InvalidArgument(
             "a Parquet file needs pyarrow", remedy="Run pip install dp-arena[parquet], or export to .csv."
         )
-    check_output_file("table", path)
-    if Path(path).resolve() == Path(ledger).resolve():
-        raise InvalidArgument(f"the table {path} would replace the ledger", remedy="Name another file.")
+    check_output_file("table", path, ledger=ledger)
 
 
 def export_blocks(
@@ -51,11 +48,10 @@ def export_blocks(
 
     The columns are `block`, `count`, then `score_0` and `score_1` of the games in world 0 and in world 1. If
     the distinguisher is learned, the features of the two views replace the scores, each with the world as its
-    suffix (-2 if a view lacks the feature). Numbers read back from CSV are equal bit for bit.
+    suffix (-2 if a view lacks the feature). The file appears complete or not at all.
 
-    watch: called after every block. The file appears complete or not at all.
-    Raises: InvalidArgument if the ledger cannot be read or contains no audit or no games, or if the file
-    cannot be written.
+    watch: called after every block.
+    Raises: InvalidArgument if the ledger cannot be read or has no audit or games, or as `check_table` does.
     """
     check_table(path, ledger)
     with Ledger.read(ledger) as source:
@@ -114,7 +110,6 @@ def _columns_of(block: Block, names: tuple[str, ...] | None) -> list[np.ndarray]
 def _open_table(
     path: str | os.PathLike[str], columns: Sequence[str]
 ) -> Iterator[_CsvWriter | _ParquetWriter]:
-    """A table that appears at `path` when it is complete."""
     writer = _ParquetWriter if Path(path).suffix.lower() == PARQUET else _CsvWriter
     with write_atomically("table", path) as unfinished:
         table = writer(unfinished, columns)

@@ -31,11 +31,7 @@ class MergeSource:
 
 @attrs.frozen(kw_only=True)
 class MergeResult:
-    """The result of a merge.
-
-    into: the ledger with all blocks. sources: the other ledgers, in order. blocks, games: in `into` now,
-    games in each world. games_planned: when the run is finished, or at most.
-    """
+    """The result of a merge. blocks, games (in each world): of `into`. games_planned: as in `RunStatus`."""
 
     derived: ClassVar = ("finished",)
 
@@ -88,7 +84,6 @@ def merge(
 
 
 def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | None) -> MergeSource:
-    """Add the blocks of a ledger that the target lacks, and count them."""
     stored, added = target.block_indices(), 0
     for index, block in source.blocks():
         if index not in stored:
@@ -100,7 +95,6 @@ def _add_missing(target: Ledger, source: Ledger, watch: Callable[[], None] | Non
 
 
 def _check_consistent(one: Ledger, other: Ledger) -> None:
-    """Check that two ledgers have the same plan and agree in their common blocks."""
     differences = describe_differences(one.plan, other.plan)
     if differences:
         raise InvalidArgument(

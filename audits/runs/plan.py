@@ -31,8 +31,7 @@ class Plan:
     epsilon, delta: the claim under test, ε in nats.
     confidence: the certified bound is wrong with probability at most 1 - confidence.
     games: games in each world; with `until_refuted`, the largest number of games.
-    until_refuted: stop as soon as the claim is refuted.
-    seed: random seed.
+    until_refuted: stop as soon as the claim is refuted. seed: random seed.
     block: pairs of games in a block. Default: 4,096, or fewer in short runs.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
         views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
@@ -85,14 +84,11 @@ class Plan:
         return min(self.block, self.games - index * self.block)
 
     def describe(self) -> dict[str, object]:
-        """The plan as plain data, which a ledger stores: equal for equal plans, on any machine.
-
-        The entry `own_coins` is there, and true, only if the learner draws random numbers that no seed
-        repeats.
-        """
+        """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
         entries = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
         entries |= {role: describe(entries[role]) for role in ("learner", "adversary", "referee")}
         entries |= {name: int(entries[name]) for name in ("games", "seed", "block")}  # perhaps numpy's
+        # The entry is missing in the plans of learners whose random numbers a seed repeats.
         own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
         return {**entries, "versions": versions(), **own_coins}
 

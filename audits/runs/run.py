@@ -38,8 +38,7 @@ def run(
 
     jobs: number of processes, or the workers of a cluster; see `Workers`.
     ledger: a file that stores every finished block, so that a killed run can be resumed.
-    watch: called after every block, in order.
-    command: the command line, for the notes of a new ledger.
+    watch: called after every block, in order. command: the command line, for the notes of a new ledger.
     all_estimators: whether the verdict has all estimators side by side; they take as long again as the test.
 
     The verdict's figures depend neither on jobs, nor on interruptions, nor on the ledger. A keyboard
@@ -95,9 +94,8 @@ def run(
 def check_players(plan: Plan) -> None:
     """Check the properties of the players that the verdict relies on.
 
-    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, if the learner declares
-    common random numbers and does not use them, or if it declares random numbers of its own and two processes
-    draw the same.
+    Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
+    the random numbers that it declares, common to both worlds or its own.
     """
     if plan.learner.own_coins:
         check_own_coins(plan.learner, plan.adversary, plan.referee, faults=plan.faults)

@@ -23,11 +23,9 @@ MAX_POINTS = 400  # of a curve; more cannot be told apart on a page
 class RunHistory:
     """The verdict of a run and how it was reached.
 
-    plan: as the ledger stores it. verdict: with a duration of 0 seconds.
-    Shapes, after each of B blocks, preceded by the state before the first: games (B + 1,), in each world;
-    epsilon_lower, the certified bound; log_wealth, of the bets against the claim, and log_evidence, the
-    evidence that it amounts to, all in nats. threshold: the log_evidence at which the claim is refuted.
-    ceilings: (games, bound in nats) of an adversary that always tells the worlds apart.
+    plan: as the ledger stores it. verdict: with a duration of 0 seconds. ceilings: as of `ceilings`.
+    Shapes, all (B + 1,), before the first and after each of B blocks: games, in each world; epsilon_lower,
+    log_wealth, log_evidence, in nats, as in `Betting`. threshold: the log_evidence that refutes the claim.
     """
 
     plan: dict[str, Any]

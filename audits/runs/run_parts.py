@@ -77,8 +77,7 @@ def play_part(
 ) -> PartProgress:
     """Play the blocks of a part that the ledger lacks. A keyboard interrupt ends it early.
 
-    jobs: number of processes, or the workers of a cluster.
-    watch: called after every block with the games of the part in the ledger. command: as in `run`.
+    watch: called after every block with the games of the part in the ledger. jobs, command: as in `run`.
     Raises: InvalidArgument if the plan ends when its claim is refuted; otherwise whatever `run` raises.
     """
     if plan.until_refuted:

@@ -23,8 +23,8 @@ from audits.runs.verdict import Verdict
 class RunStatus:
     """The status of a run.
 
-    learner, adversary: names. epsilon: of the claim under test, in nats.
-    games: in each world, in the ledger. games_planned: when the run is finished, or at most.
+    epsilon: of the claim under test, in nats. games: in each world, in the ledger. games_planned: when the
+        run is finished, or at most.
     games_tested: up to the first missing block; refuted, epsilon_lower: the test on them. All three are None
         before the first block, or if no test was asked for.
     finished: nothing is left to play. running: another process has the ledger open; None if unknown.
@@ -96,7 +96,6 @@ class RunFollower:
         )
 
     def _check_same_run(self, ledger: Ledger) -> AuditEstimators:
-        """The estimators of the run that is followed, if this is its ledger."""
         settings, notes = read_audit(ledger)
         if self._estimators is None:
             self._plan, self._estimators, self._notes = ledger.plan, AuditEstimators(settings), notes

@@ -14,15 +14,12 @@ from audits.statistics.estimates import Estimates
 class Verdict:
     """The outcome of an audit. All figures but `played_now` and `seconds` depend on the plan alone.
 
-    claim: the claim under test.
-    refuted: whether the claim is false, with confidence `confidence`.
+    claim: the claim under test. refuted: whether it is false, with confidence `confidence`.
     epsilon_lower: the certified bound (nats): with that confidence, every smaller ε at this δ is false.
     ceiling: the epsilon_lower of an adversary that always tells the worlds apart, in as many games.
     clopper_pearson: the classical bound on an event chosen on other games, for comparison; None if the number
         of games was not fixed beforehand or there are too few blocks.
-    games: in each world, those of earlier invocations included.
-    played_now: games in each world that this invocation played.
-    seconds: duration of this invocation.
+    games: in each world. played_now, seconds: games of this invocation in each world, and its duration.
     estimates: all estimators side by side, if asked for.
     """
 

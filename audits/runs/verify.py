@@ -42,11 +42,11 @@ def verify(
 ) -> Verification:
     """Check every checksum of the ledger at `path`, and play some of its blocks again.
 
-    blocks: the number of blocks, chosen at random by `seed`; None for all.
-    jobs: number of processes, or the workers of a cluster. watch: called after every block.
+    blocks: the number of blocks, chosen at random by `seed`; None for all. jobs: as in `run`. watch: called
+    after every block.
 
     Raises: InvalidArgument if the ledger cannot be read, is damaged, or contains another plan or no games, or
-    if the learner draws random numbers that no seed repeats; whatever `audits.runs.blocks.play_block` raises.
+    if the learner draws random numbers that no seed repeats; whatever `play_blocks` raises.
     """
     if blocks is not None:
         check_value("blocks", blocks, whole, at_least(1))

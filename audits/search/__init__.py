@@ -1,16 +1,14 @@
 """Search for adversaries that refute a claim: draw, hill-climb, shrink, and confirm on fresh games."""
 
 from audits.search.adversary_search import SearchProgress, SearchResult, search, share_of_error
-from audits.search.evidence import Evidence, SearchTarget, weigh_adversary
-from audits.search.exploration import EVIDENCE_THRESHOLD, referee_for
+from audits.search.evidence import SearchTarget, weigh_adversary
+from audits.search.exploration import referee_for
 from audits.search.score import Score
-from audits.search.script import Ask, Challenge, Follow, Script, Show, Special, Step
+from audits.search.script import Ask, Challenge, Follow, Script, Show, Special
 
 __all__ = [
-    "EVIDENCE_THRESHOLD",
     "Ask",
     "Challenge",
-    "Evidence",
     "Follow",
     "Score",
     "Script",
@@ -19,7 +17,6 @@ __all__ = [
     "SearchTarget",
     "Show",
     "Special",
-    "Step",
     "referee_for",
     "search",
     "share_of_error",

@@ -12,7 +12,7 @@ from math import ceil, exp, inf, log, log1p
 
 import attrs
 
-from arena import REFEREES, Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
+from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
 from arena.settings import at_least, check_value, less_than, more_than, whole
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
@@ -20,17 +20,16 @@ from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
 from audits.search.evidence import (
     DECLINED,
-    Halves,
     SearchTarget,
     confirming_seed,
     exploring_seed,
     play_halves,
     weigh_halves,
 )
-from audits.search.exploration import Exploration, explore, referee_for
-from audits.search.score import Score, simple_scores
-from audits.search.script import STEPS, Script
-from audits.search.script_strategies import adversaries
+from audits.search.exploration import Exploration, HypothesisRun, referee_for
+from audits.search.score import simple_scores
+from audits.search.script import Script
+from audits.search.script_strategies import adversaries, choose_protocol
 
 ERROR = 1e-6
 EXAMPLES = 1_000
@@ -108,7 +107,7 @@ def search(
 
     Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game that the learner accepts.
     """
-    protocol = _choose_protocol(learner, protocol)
+    protocol = choose_protocol(learner, protocol)
     claim = learner.claim if claim is None else claim
     _check_claim(claim)
     check_value("error", error, more_than(0), less_than(1))
@@ -119,7 +118,7 @@ def search(
         claim=claim,
         error=error,
         examples=examples,
-        pairs=SearchTarget.default_pairs(claim.epsilon) if pairs is None else pairs,
+        pairs=_default_pairs(claim.epsilon) if pairs is None else pairs,
         confirm_games=_default_games(claim.epsilon, error) if confirm_games is None else confirm_games,
         seed=seed,
     )
@@ -133,8 +132,6 @@ def share_of_error(error: float, number: int) -> float:
 
 @attrs.frozen(kw_only=True)
 class _SearchPlan:
-    """The arguments of a search with all defaults resolved; `run` performs it."""
-
     learner: Learner
     protocol: str
     claim: Claim
@@ -186,8 +183,6 @@ class _SearchPlan:
     def _progress(self, examples: int, best: float) -> SearchProgress:
         return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
 
-    # --- exploring --------------------------------------------------------------------------------
-
     def _explore_runs(
         self, workers: Workers, watch: Callable[[SearchProgress], None] | None
     ) -> Generator[Exploration, None, None]:
@@ -216,39 +211,28 @@ class _SearchPlan:
         self, task: tuple[int, int], *, watch: Callable[[int, float], None] | None = None
     ) -> Exploration:
         """One exploration. task: its number, and its number of examples."""
-        return explore(
-            self.learner,
-            self.protocol,
-            self.claim,
-            examples=task[1],
-            pairs=self.pairs,
-            seed=self.seed,
-            number=task[0],
-            watch=watch,
-        )
+        number, examples = task
+        target = self._make_target(self.pairs, "run", number)
+        return HypothesisRun(target, self.protocol, watch).run(examples)
+
+    def _make_target(self, pairs: int, *purpose: object) -> SearchTarget:
+        seed = exploring_seed(self.seed, *purpose)
+        return SearchTarget(learner=self.learner, claim=self.claim, pairs=pairs, seed=seed)
 
     def _add_progress(
         self, watch: Callable[[SearchProgress], None] | None, before: int, best: float
     ) -> Callable[[int, float], None] | None:
-        """`watch` for one exploration, which adds what earlier explorations did."""
         if watch is None:
             return None
         return lambda now, best_now: watch(self._progress(before + now, max(best, best_now)))
 
-    # --- confirming -------------------------------------------------------------------------------
-
     def _choose_score(self, exploration: Exploration) -> tuple[Script, bool]:
-        """The adversary, with a simple score if one gives nearly as much evidence as a learned distinguisher,
-        and whether the learner's failures are part of the view."""
+        """The adversary, with a simple score if one is nearly as good; whether failures are in the view."""
         script, evidence = exploration.adversary, exploration.evidence
         assert script is not None
         assert evidence is not None
-        target = SearchTarget(
-            learner=self.learner,
-            claim=self.claim,
-            pairs=max(4 * self.pairs, evidence.games),  # as many games as it took to see the leak
-            seed=exploring_seed(self.seed, "hand over"),
-        )
+        # At least as many games as it took to see the leak.
+        target = self._make_target(max(4 * self.pairs, evidence.games), "hand over")
         referee = referee_for(script)
         halves, faults = play_halves(target, script, referee, pairs=target.pairs, stage="hand over")
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
@@ -256,14 +240,15 @@ class _SearchPlan:
         largest = max([weigh_halves(halves, self.claim).nats, *single])
         for score, nats in zip(scores, single, strict=True):
             if nats >= _READABLE * largest > 0:
-                sign = _choose_sign(score, halves)
+                sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
+                sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
                 return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults
         return script, faults
 
     def _confirm(self, script: Script, faults: bool, number: int) -> tuple[int, tuple[Plan, Verdict] | None]:
-        """Confirm an adversary; returns the number of attempts so far and the success, if any.
+        """The number of attempts so far, and the success, if any.
 
-        If a game fails in a way that the plan did not foresee, it is tried again with a plan that allows it.
+        A game that fails in a way that the plan did not foresee is tried again with a plan that allows it.
         """
         while True:
             number += 1
@@ -299,37 +284,15 @@ class _SearchPlan:
         )
 
 
-def _choose_sign(score: Score, halves: Halves) -> int:
-    """1 if the score tends to be larger in world 1, otherwise −1."""
-    world_0, world_1 = (sum(half.counts @ score.column(half)[half.which] for half in halves)).tolist()
-    return -1 if world_1 < world_0 else 1
+def _default_pairs(epsilon: float) -> int:
+    """Enough to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
+    return min(max(256, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
 
 
 def _default_games(epsilon: float, error: float) -> int:
     """Eight times the games that an adversary needs which separates the worlds perfectly."""
     enough = ceil(8 * log(2 / error) / log1p(exp(-epsilon)))
     return min(max(_CONFIRM_GAMES, enough), _MAX_CONFIRM_GAMES)
-
-
-def _choose_protocol(learner: Learner, protocol: str | None) -> str:
-    if protocol is None:
-        playable = [name for name in STEPS if name in learner.protocols]
-        if not playable:
-            raise InvalidArgument(
-                f"{learner.name} plays no protocol with two worlds",
-                value=", ".join(learner.protocols),
-                remedy=f"A search needs one of {', '.join(STEPS)}.",
-            )
-        return playable[0]
-    if protocol not in STEPS:
-        reason = "has only one world" if protocol in REFEREES else "is not a protocol"
-        raise InvalidArgument(f"{protocol} {reason}", remedy=f"A search needs one of {', '.join(STEPS)}.")
-    if protocol not in learner.protocols:
-        raise InvalidArgument(
-            f"learner {learner.name} does not play {protocol}",
-            remedy=f"It plays {', '.join(learner.protocols) or 'no protocol'}.",
-        )
-    return protocol
 
 
 def _check_claim(claim: Claim) -> None:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from math import ceil, exp, inf, log, log1p, sqrt
+from math import inf, log, sqrt
 
 import attrs
 import numpy as np
@@ -40,8 +40,7 @@ DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such samp
 class SearchTarget:
     """What adversaries are weighed against.
 
-    claim: under test, with finite ε in nats.
-    pairs: games in each world that are played with each adversary at first.
+    claim: under test, with finite ε in nats. pairs: games in each world to begin with.
     seed: together with the adversary it determines all random numbers. The names of the script's classes and
         fields enter the seeds as well.
     """
@@ -50,11 +49,6 @@ class SearchTarget:
     claim: Claim
     pairs: int
     seed: int
-
-    @staticmethod
-    def default_pairs(epsilon: float) -> int:
-        """Enough pairs to show a clear leak at `epsilon`: each is worth at most log(1 + exp(−ε)) nats."""
-        return min(max(256, 2 * ceil(24.0 / log1p(exp(-epsilon)))), 4_096)
 
 
 @attrs.frozen(kw_only=True)
@@ -98,10 +92,7 @@ def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee
 def play_halves(
     target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
 ) -> tuple[Halves, bool]:
-    """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them.
-
-    The random numbers depend on the target's seed, the adversary and the stage.
-    """
+    """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them."""
     games = 2 * max(1, pairs // 2)
     plan = Plan(
         learner=target.learner,
@@ -147,9 +138,6 @@ def confirming_seed(seed: int, number: int) -> int:
 
 def _hash_parts(*parts: object) -> int:
     return int.from_bytes(sha256(repr(parts).encode()).digest()[:7], "big")
-
-
-# --- weighing ---------------------------------------------------------------------------------------------
 
 
 def weigh_halves(
@@ -201,7 +189,10 @@ class _CrossFit:
             which=np.concatenate([fold.which for fold in folds]),
             counts=np.concatenate([fold.counts for fold in folds]),
         )
-        values = [_ScoreValues.of_score(score, half, other) for score in scores[:_MAX_SCORES]]
+        values = [
+            _ScoreValues(score, *(score.column(views)[views.which].T for views in (half, other)))
+            for score in scores[:_MAX_SCORES]
+        ]
         if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
             values.append(_ScoreValues.of_learned_score(folds, half, other))
         return cls._choose_event(values, half.counts, other.counts, claim)
@@ -247,17 +238,12 @@ class _ScoreValues:
     other: np.ndarray
 
     @classmethod
-    def of_score(cls, score: Score, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
-        return cls(score, *(score.column(views)[views.which].T for views in (half, other)))
-
-    @classmethod
     def of_learned_score(cls, folds: Halves, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
         """Each fold is scored by the other, since a view looks better on its own training data than it is."""
         scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
         return cls(None, np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T)
 
     def thresholds(self) -> np.ndarray:
-        """(e,): thresholds that divide the values."""
         values = np.unique(self.values)[1:]
         if len(values) > _MAX_THRESHOLDS:
             values = values[np.linspace(0, len(values) - 1, _MAX_THRESHOLDS).astype(int)]

@@ -10,8 +10,8 @@ import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
 from hypothesis.errors import Unsatisfiable
 
-from arena import REFEREES, Claim, Learner, Referee, SpecialRound
-from audits.search.evidence import DECLINED, Evidence, SearchTarget, exploring_seed, weigh_adversary
+from arena import REFEREES, Referee, SpecialRound
+from audits.search.evidence import DECLINED, Evidence, SearchTarget, weigh_adversary
 from audits.search.script import Script
 from audits.search.script_strategies import adversaries
 
@@ -25,9 +25,8 @@ _MAX_SHRINKS = 400
 class Exploration:
     """The result of one exploration.
 
-    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence.
-    examples: adversaries that were played. rejected: adversaries that the learner declined.
-    games: played in each world. best: the largest evidence in nats. interrupted: by the keyboard.
+    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence. Other fields
+    are as in `SearchResult`.
     """
 
     adversary: Script | None
@@ -47,30 +46,6 @@ class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit dep
     """The limit on shrinking is reached."""
 
 
-def explore(
-    learner: Learner,
-    protocol: str,
-    claim: Claim,
-    *,
-    examples: int,
-    pairs: int,
-    seed: int,
-    number: int,
-    watch: Callable[[int, float], None] | None = None,
-) -> Exploration:
-    """Exploration `number` of a search: draw at most `examples` adversaries and shrink the first that passes.
-
-    The result depends on the arguments only.
-
-    watch: called after every adversary with their number and the best evidence in nats.
-
-    Raises: whatever a referee raises in a game, except for games that the learner declines.
-    """
-    exploring = exploring_seed(seed, "run", number)
-    search_target = SearchTarget(learner=learner, claim=claim, pairs=pairs, seed=exploring)
-    return _HypothesisRun(search_target, protocol, watch).run(examples)
-
-
 def referee_for(script: Script) -> Referee:
     """The referee for the games of a script."""
     if script.protocol == "SpecialRound":
@@ -79,10 +54,15 @@ def referee_for(script: Script) -> Referee:
 
 
 @attrs.define(eq=False)
-class _HypothesisRun:
+class HypothesisRun:
+    """Draws adversaries for a protocol against a target, and shrinks the first that passes.
+
+    watch: called after every adversary with their number and the best evidence in nats.
+    """
+
     _target: SearchTarget
     _protocol: str
-    _watch: Callable[[int, float], None] | None
+    _watch: Callable[[int, float], None] | None = None
     _evidence: dict[Script, Evidence | None] = attrs.field(factory=dict)  # None: declined by the learner
     _smallest: Script | None = None
     _shrinks: int = 0
@@ -90,6 +70,10 @@ class _HypothesisRun:
     _best: float = 0.0
 
     def run(self, examples: int) -> Exploration:
+        """Draw at most `examples` adversaries. The result depends on the arguments only.
+
+        Raises: whatever a referee raises in a game, except for games that the learner declines.
+        """
         interrupted = False
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
@@ -132,7 +116,6 @@ class _HypothesisRun:
             raise _ThresholdPassed
 
     def _weigh(self, script: Script) -> Evidence | None:
-        """The evidence of a script; None if the learner declines to play."""
         if script in self._evidence:
             return self._evidence[script]
         if self._smallest is not None:

@@ -127,10 +127,7 @@ def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
 
 
 def _discriminant(worlds: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """(F,): rounded weights, the largest 1; 0 for numbers that are constant, infinite or hardly informative.
-
-    Shapes: worlds (2, k, F), counts (k,).
-    """
+    """(F,): rounded weights, the largest 1, from worlds (2, k, F), counts (k,); 0 for useless numbers."""
     worlds = worlds * (np.abs(worlds) < _INFINITE).all(axis=(0, 1))
     share = (counts / counts.sum())[:, None]
     means = (worlds * share).sum(axis=1, keepdims=True)

@@ -13,10 +13,11 @@ import attrs
 import numpy as np
 from hypothesis import strategies as st
 
-from arena import InvalidArgument, Learner, PrivacyUnit, Sample
+from arena import REFEREES, InvalidArgument, Learner, PrivacyUnit, Sample
 from arena.capabilities import finite_domain
 from audits.search.script import (
     AGAINST,
+    STEPS,
     WITH,
     Ask,
     Challenge,
@@ -70,11 +71,7 @@ def points_of(learner: Learner) -> tuple[Point, ...]:
 
 @lru_cache(maxsize=64)
 def counts_of(learner: Learner, limit: int) -> tuple[int, ...]:
-    """Numbers of repetitions up to `limit`: 1 to 20, and the learner's integer settings with their
-    neighbours.
-
-    A learner's behaviour often changes at its own constants.
-    """
+    """Numbers of repetitions up to `limit`: 1 to 20, and those near the learner's integer settings."""
     settings = [getattr(learner, field.name) for field in attrs.fields(type(learner))]
     integers = [value for value in settings if isinstance(value, int) and not isinstance(value, bool)]
     near = {value + step for value in integers for step in (-1, 0, 1)}
@@ -83,7 +80,6 @@ def counts_of(learner: Learner, limit: int) -> tuple[int, ...]:
 
 @lru_cache(maxsize=64)
 def _parts(learner: Learner) -> st.SearchStrategy[tuple[list[tuple[Point, tuple[int, ...], int]], int]]:
-    """The parts of a sample, and its size."""
     # Cached, because building and checking a strategy takes longer than drawing from it.
     part = st.tuples(_sample_from(points_of(learner)), _sample_from(_LABELS), _sample_from(_SHARES))
     parts = _list_of(part, 3)
@@ -96,11 +92,7 @@ def _parts(learner: Learner) -> st.SearchStrategy[tuple[list[tuple[Point, tuple[
 
 @st.composite
 def samples(draw: st.DrawFn, learner: Learner) -> Sample:
-    """Samples of the size that the learner needs, or of a small size if it takes any.
-
-    A sample has up to three points, each with either label or with both equally often, in given proportions
-    or as a single example.
-    """
+    """Samples of the size that the learner needs, or any, of up to three points with one label or both."""
     parts, size = draw(_parts(learner))
     runs = [(point, label, share) for point, labels, share in parts for label in labels]
     counts = _divide([share for _, _, share in runs], size)
@@ -213,14 +205,12 @@ def hand_over_points(learner: Learner, *, challenge: bool = False) -> st.SearchS
 
 
 def _swap_unlabelled(learner: Learner, limit: int) -> st.SearchStrategy[Script]:
-    """A game of Figure1 in which one unlabelled point differs."""
     return st.tuples(
         samples(learner), hand_over_points(learner, challenge=True), queries(learner, limit=limit)
     ).map(lambda drawn: Script(protocol="Figure1", world_0=drawn[0], handed=drawn[1], steps=drawn[2]))
 
 
 def _add_unlabelled(learner: Learner, kind: st.SearchStrategy[Script]) -> st.SearchStrategy[Script]:
-    """The same games with unlabelled points handed over."""
     return st.tuples(kind, hand_over_points(learner)).map(lambda two: attrs.evolve(two[0], handed=two[1]))
 
 
@@ -248,15 +238,42 @@ def _single_point_steps(point: Point, before: int, label: int, probes: str, afte
     return [Show(point, AGAINST, before), special, Show(point, probes, after)]
 
 
+def choose_protocol(learner: Learner, protocol: str | None) -> str:
+    """The protocol, by default the first of `STEPS` that the learner plays.
+
+    Raises: InvalidArgument if the learner does not play it, or if it has one world.
+    """
+    if protocol is None:
+        playable = [name for name in STEPS if name in learner.protocols]
+        if not playable:
+            raise InvalidArgument(
+                f"{learner.name} plays no protocol of two worlds",
+                value=", ".join(learner.protocols),
+                remedy=f"A search needs one of {', '.join(STEPS)}.",
+            )
+        return playable[0]
+    if protocol not in STEPS:
+        reason = "has only one world" if protocol in REFEREES else "is not a protocol"
+        raise InvalidArgument(f"{protocol} {reason}", remedy=f"A search needs one of {', '.join(STEPS)}.")
+    if protocol not in learner.protocols:
+        raise InvalidArgument(
+            f"learner {learner.name} does not play {protocol}",
+            remedy=f"It plays {', '.join(learner.protocols) or 'no protocol'}.",
+        )
+    return protocol
+
+
 def adversaries(
-    learner: Learner, protocol: str, *, max_rounds: int | None = None
+    learner: Learner, protocol: str | None = None, *, max_rounds: int | None = None
 ) -> st.SearchStrategy[Script]:
     """Scripts for a protocol in which the worlds differ in something that the learner's claim protects.
 
+    protocol: default: the first of Figure1, Release, Voting and SpecialRound that the learner plays.
     max_rounds: of a game; default: 256 queries, 64 examples.
 
-    Raises: InvalidArgument if the claim protects nothing that can differ under the protocol.
+    Raises: InvalidArgument if the claim protects nothing that can differ, or if no protocol is played.
     """
+    protocol = protocol or choose_protocol(learner, None)
     protects = learner.claim.protects
     kinds: list[st.SearchStrategy[Script]] = []
     if protocol == "Release" and PrivacyUnit.TRAINING_EXAMPLE in protects:
@@ -310,5 +327,4 @@ def _shorten_steps(steps: Sequence[Step], limit: int) -> tuple[Step, ...]:
 
 
 def _same_step(one: Step, other: Step) -> bool:
-    """Whether two steps differ at most in their repetitions."""
     return hasattr(one, "times") and type(one) is type(other) and one.shorten(1) == other.shorten(1)

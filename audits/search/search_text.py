@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import textwrap
 
 import attrs
-from tabulate import tabulate
 
 from audits.registry.settings_text import summarize_player
+from audits.reports.formatting import name_table, wrap
 from audits.reports.json_form import to_data
 from audits.runs.example_games import write_example_games
 from audits.search.adversary_search import SearchResult
@@ -16,14 +15,12 @@ from audits.search.exploration import EVIDENCE_THRESHOLD
 from audits.search.script import Script
 from audits.search.source_code import CLASS
 
-_WIDTH = 100
 _SPECIAL = ("learner", "adversary", "plan", "verdict")  # fields that are not in the JSON as they are
 
 
 def format_search(result: SearchResult, *, source: str | None, output: str | None) -> str:
     """The report for a terminal. source: of the adversary. output: the file it was written to."""
-    parts = [tabulate(_rows(result), tablefmt="plain", disable_numparse=True)]
-    parts.append(textwrap.fill(_explain(result), _WIDTH))
+    parts = [name_table(_rows(result)), wrap(_explain(result))]
     if source is not None:
         parts.append(f"The smallest game that shows the violation:\n\n{_transcript(result)}")
         if output:

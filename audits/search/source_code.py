@@ -35,13 +35,7 @@ _INDENT = " " * 8
 
 
 def adversary_source(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
-    """The adversary that a search found, as a Python file.
-
-    learner: the learner with its settings as on the command line, e.g. `everlasting-v1 --set halts=4`;
-        default: its name. file: the name that the file will have.
-
-    Raises: InvalidArgument if the search found nothing.
-    """
+    """The adversary that a search found, as a Python file; arguments and errors as `replay_command`."""
     if result.adversary is None:
         raise InvalidArgument("the search found no adversary, so there is no source code")
     return format_script(result.adversary, about=_docstring(result, learner or result.learner.name, file))
@@ -50,6 +44,7 @@ def adversary_source(result: SearchResult, *, learner: str | None = None, file: 
 def replay_command(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
     """The command that repeats the confirmation of a search, game for game.
 
+    learner: with its settings as on the command line; default: its name. file: that of the adversary.
     Raises: InvalidArgument if the search found nothing.
     """
     if result.plan is None:
@@ -123,11 +118,7 @@ def _imported_names(script: Script) -> list[str]:
     return ["Adversary", "Moves", *queries, "Sample", "Train", *points]
 
 
-# --- the game ---------------------------------------------------------------------------------------------
-
-
 def _body(script: Script) -> Iterator[str]:
-    """The lines of `play`."""
     use = _ReplyUse.of(script)
     yield from use.before
     keeps = "reply = " if use.keeps(0) else ""
@@ -162,7 +153,6 @@ def _hand_line(hand: Hand) -> str:
 
 
 def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator[str]:
-    """A step repeated `times` times, after `before` rounds."""
     keeps = "reply = " if use.keeps(before + times) else ""
     lines = [f"{keeps}yield {_move_expression(step, first=before == 0)}", *use.after(before + times)]
     if times > 1:
@@ -171,7 +161,6 @@ def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator
 
 
 def _move_expression(step: Step, *, first: bool) -> str:
-    """The move, perhaps with a comment."""
     if isinstance(step, Challenge):
         query = f"Query({_point(step.world_0)}, {_point(step.world_1)})"
         return f"{query}  # world 0, world 1: the label is withheld"
@@ -219,7 +208,6 @@ class _ReplyUse:
 
     @classmethod
     def of(cls, script: Script) -> _ReplyUse:
-        """What the score of a script requires."""
         score, last = script.score, script.rounds
         adaptive = any(
             isinstance(step, Follow) or (isinstance(step, Show) and isinstance(step.label, str))
@@ -258,7 +246,6 @@ class _ReplyUse:
         return later or round == self.scored or round in self.counted
 
     def after(self, round: int) -> list[str]:
-        """The lines that follow the move of a round."""
         if round in self.counted:
             return [self.counts]
         return [self.assignment] if round == self.scored and self.assignment else []
@@ -272,7 +259,6 @@ class _ReplyUse:
 
 
 def _counting_expression(score: Score, last: int) -> tuple[str, range] | None:
-    """What is counted, and in which replies, if the score counts."""
     if score.feature == "answers 1":
         return "reply.label == 1", range(1, last + 1)
     if score.feature == "answers":

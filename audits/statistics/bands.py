@@ -14,7 +14,7 @@ from arena.settings import at_least, check_value, less_than, more_than
 from audits.statistics.confidence_limits import simultaneous_limits
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_counts import CountBounds, ThresholdCounter
-from audits.statistics.threshold_events import Event, Events
+from audits.statistics.threshold_events import Events
 
 DELTAS = np.concatenate([[0.0], np.geomspace(1e-9, 0.1, 33), np.linspace(0.15, 0.95, 17)])
 EPSILONS = np.arange(41) / 4
@@ -77,14 +77,6 @@ class Band:
         """The certified ε at δ in nats, at least 0: every smaller ε is false."""
         return float(self.epsilons(np.array([delta]))[0])
 
-    def best_event(self, delta: float) -> tuple[Event, int] | None:
-        """The event that attains `epsilon(delta)` and the world where it is more frequent; None at 0."""
-        ratio = (self.lower - delta) / self.upper[::-1]
-        if not (ratio > 1).any():
-            return None
-        world, event = np.unravel_index(ratio.argmax(), ratio.shape)
-        return self.events[int(event)], int(world)
-
     def epsilons(self, deltas: np.ndarray) -> np.ndarray:
         """The certified ε in nats at each δ; shapes (D,)."""
         ratio = (self.lower - deltas[:, None, None]) / self.upper[::-1]
@@ -119,12 +111,9 @@ class Band:
 
 
 class BandEstimator:
-    """A `Band` from blocks of score pairs, at a number of games fixed beforehand.
+    """A `Band` from blocks of score pairs, at a number of `games` fixed beforehand.
 
-    confidence: the probability, at least, that all limits hold.
-    games: the number of pairs that will be played.
-
-    Raises: InvalidArgument.
+    confidence: the probability, at least, that all limits hold. Raises: InvalidArgument.
     """
 
     def __init__(self, *, confidence: float, games: int) -> None:
@@ -179,6 +168,5 @@ def _convex_hull(alpha: np.ndarray, beta: np.ndarray, *, at: np.ndarray) -> np.n
 
 
 def _lies_above(first: tuple[float, float], middle: tuple[float, float], last: tuple[float, float]) -> bool:
-    """Whether the middle point lies on or above the line through the other two."""
     rise, run = last[1] - first[1], last[0] - first[0]
     return (middle[1] - first[1]) * run >= rise * (middle[0] - first[0])

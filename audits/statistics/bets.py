@@ -5,7 +5,7 @@ Notation and derivation: docs/proofs/betting.md.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 
 import attrs
 import numpy as np
@@ -104,7 +104,8 @@ def choose_bets(
     indices = np.arange(returns.shape[1])
     start = min(rejected, indices[-1]) // _NODE_SPACING * _NODE_SPACING
     best_events = []
-    for nodes in _batch_nodes(start, len(indices)):
+    all_nodes = indices[start::_NODE_SPACING]
+    for nodes in np.split(all_nodes, range(_NODES_AT_ONCE, len(all_nodes), _NODES_AT_ONCE)):
         _, growth = kelly_stakes(cells[:, :, None, :], returns[:, None, nodes, None], max_stake)
         best_events.append(growth.argmax(axis=2))
         if not (growth[:, -1] > 0).any():  # and none will pay at a larger ε
@@ -129,11 +130,6 @@ def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.n
     couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)
     couple[staked] = place.ravel()
     return (couples if len(couples) else event[:, :1].T), couple, staked
-
-
-def _batch_nodes(start: int, end: int) -> Iterator[np.ndarray]:
-    nodes = np.arange(start, end, _NODE_SPACING)
-    return iter(np.split(nodes, range(_NODES_AT_ONCE, len(nodes), _NODES_AT_ONCE)))
 
 
 def single_cells(loss: np.ndarray, both: np.ndarray, pairs: int = 1) -> np.ndarray:

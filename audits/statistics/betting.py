@@ -29,8 +29,7 @@ class Betting:
     exceeds the true ε and a true claim is never refuted, however many blocks follow. The pairs of a block
     must be independent given the earlier blocks. Nothing is bet on the first block.
 
-    delta: δ of the claim, a probability.
-    confidence: 1 − a, strictly between 0 and 1.
+    delta: δ of the claim, a probability. confidence: 1 − a, strictly between 0 and 1.
     epsilon_claim: the ε under test in nats; None computes the bound only.
     epsilon_max: the end of the grid of ε in nats, at most 100.
 
@@ -79,10 +78,7 @@ class Betting:
             self._choose_bets()
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
-        """Continue with another distinguisher and the same wealth.
-
-        blocks: the scores that it gives to earlier blocks. Bets are chosen from these alone.
-        """
+        """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""
         self._histogram = ScoreHistogram()
         self._recent.clear()
         for block in blocks:

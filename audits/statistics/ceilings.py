@@ -33,8 +33,7 @@ def ceilings(
     """Growth of the ceiling with the number of pairs, as a list of (pairs, bound in nats).
 
     It is reported after the blocks at which bets are chosen, after `points` other blocks evenly spaced, and
-    after the last block. Blocks between two choices of bets are delivered together, which may move a bound by
-    one step of the grid.
+    after the last. Blocks between two choices are joined, which may move a bound by one step of the grid.
     """
     betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))

@@ -1,9 +1,8 @@
 """All estimators side by side, updated with the same blocks and read after the same number of games.
 
-Each row is right with the stated confidence by itself; those of the band are right together with its region
-and its trade-off curve. Quoting the largest of several rows amounts to several tests, so choose the row to
-quote before the games. `Betting` may be inspected after every block. Everything else holds at the number of
-games fixed beforehand, also in a run that might have stopped early but did not.
+Each row is right with the stated confidence by itself, those of the band together with its region and curve:
+choose the row to quote before the games. `Betting` may be inspected after every block. All else holds at the
+number of games fixed beforehand, also in a run that might have stopped early but did not.
 """
 
 from __future__ import annotations
@@ -90,16 +89,12 @@ class FixedSizeEstimators:
     def of(
         cls, *, delta: float, confidence: float, games: int, claim: float | None = None
     ) -> FixedSizeEstimators:
-        """Estimators for `games` pairs at δ; claim: the ε under test in nats, if any.
-
-        GDP at one event chooses the event on the first fifth of the pairs, as the held-out bound on ε does.
-        Raises: InvalidArgument.
-        """
+        """Estimators for `games` pairs at δ; claim: the ε in nats, if any. Raises: InvalidArgument."""
         check_value("delta", delta, at_least(0), at_most(1))
         if claim is not None:
             check_value("claim", claim, at_least(0))
         band = BandEstimator(confidence=confidence, games=games)
-        choose = max(1, games // 5)
+        choose = max(1, games // 5)  # as for the held-out bound on ε
         gaussian = HeldOutGaussianEstimator(
             confidence=confidence, choose_pairs=choose, held_out_pairs=max(1, games - choose)
         )
@@ -146,7 +141,6 @@ class FixedSizeEstimators:
         return rows
 
     def _gdp_rows(self, method: str, mu: float | None, reason: str) -> list[Estimate]:
-        """The certified μ, and the ε of a Gaussian mechanism with this μ."""
         rows = [Estimate(method=method, quantity="mu", value=mu, reason=reason)]
         epsilon = None if mu is None else gaussian_dp.epsilon_if_gaussian(self.delta, mu)
         note = "not certified: assumes a Gaussian mechanism with exactly this μ"

@@ -13,16 +13,10 @@ import numpy as np
 from arena.settings import at_least, at_most, check_value, less_than, more_than
 from audits.statistics.bands import Band
 from audits.statistics.confidence_limits import clopper_pearson
+from audits.statistics.held_out import EventTally
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import EVERYTHING, Event
-
-
-def gaussian_trade_off(alpha: np.ndarray, mu: float) -> np.ndarray:
-    """The trade-off function G_μ of N(0, 1) against N(μ, 1) at type I errors alpha; any shape."""
-    from scipy.special import ndtr, ndtri  # slow to import
-
-    return np.asarray(ndtr(-ndtri(alpha) - mu))
 
 
 def mu_lower(upper0: np.ndarray, lower1: np.ndarray) -> np.ndarray:
@@ -76,9 +70,7 @@ def epsilon_if_gaussian(delta: float, mu: float) -> float:
 class GaussianBound:
     """A bound on μ, and the counts that it rests on.
 
-    mu_lower: certified, at least 0.
-    event: the event that was counted; it should occur more often in world 1.
-    pairs: the number of held-out pairs. hits: held-out games in the event, in world 0 and in world 1.
+    mu_lower: certified, at least 0. event, pairs, hits: as in `HeldOutBound`, with world = 1.
     alpha_upper, beta_upper: upper limits on the errors of the test that decides for world 1 on the event.
     """
 
@@ -93,10 +85,7 @@ class GaussianBound:
 class HeldOutGaussianEstimator:
     """A lower confidence bound on μ from one event, at a number of games fixed beforehand.
 
-    confidence: the probability, at least, that the bound does not exceed the true μ.
-    choose_pairs: the event is chosen on the first blocks of so many pairs; later blocks are counted.
-    held_out_pairs: the expected number of pairs that follow; a wrong guess costs power, never validity.
-
+    The arguments are those of `HeldOutEstimator`; of the first blocks none is held back.
     Raises: InvalidArgument.
     """
 
@@ -108,32 +97,29 @@ class HeldOutGaussianEstimator:
         self._choose_pairs = choose_pairs
         self._held_out_pairs = held_out_pairs
         self._histogram = ScoreHistogram()
-        self._event: Event | None = None
-        self._pairs = 0
-        self._hits = np.zeros(2, dtype=np.int64)
+        self._tally: EventTally | None = None
 
     def update(self, block: PairCounts) -> None:
         """Learn from a block, or count it."""
         if not block.pairs:
             return
-        if self._event is None:
-            self._histogram.add(block)
-            if self._histogram.pairs >= self._choose_pairs:
-                self._event = self._choose()
-                self._histogram = ScoreHistogram()
+        if self._tally is not None:
+            self._tally = self._tally.add(block)
             return
-        self._hits += self._event.count(block)
-        self._pairs += block.pairs
+        self._histogram.add(block)
+        if self._histogram.pairs >= self._choose_pairs:
+            self._tally = EventTally(self._choose())
+            self._histogram = ScoreHistogram()
 
     def result(self) -> GaussianBound | None:
         """The bound, or None until a block has followed those that chose the event."""
-        if self._event is None or not self._pairs:
+        tally = self._tally
+        if tally is None or not tally.pairs:
             return None
-        lower, upper = clopper_pearson(self._hits, self._pairs, self._level)
-        _, misses = clopper_pearson(self._pairs - self._hits, self._pairs, self._level)
-        hits = (int(self._hits[0]), int(self._hits[1]))
+        lower, upper = clopper_pearson(np.array(tally.hits), tally.pairs, self._level)
+        _, misses = clopper_pearson(tally.pairs - np.array(tally.hits), tally.pairs, self._level)
         mu, alpha, beta = float(mu_lower(upper[0], lower[1])), float(upper[0]), float(misses[1])
-        return GaussianBound(mu, self._event, self._pairs, hits, alpha, beta)
+        return GaussianBound(mu, tally.event, tally.pairs, tally.hits, alpha, beta)
 
     def _choose(self) -> Event:
         """The event with the largest bound, if future games resemble those so far."""

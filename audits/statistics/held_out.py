@@ -21,8 +21,7 @@ from audits.statistics.threshold_events import EVERYTHING, Event
 class HeldOutBound:
     """A bound, and the counts that it rests on.
 
-    epsilon_lower: in nats, at least 0.
-    event: the event that was counted. world: the world where it should occur more often.
+    epsilon_lower: in nats, at least 0. event: the one counted. world: where it should occur more often.
     pairs: the number of held-out pairs. hits: held-out games in the event, in world 0 and in world 1.
     p_lower: the lower limit in `world`. q_upper: the upper limit in the other world.
     """
@@ -39,8 +38,7 @@ class HeldOutBound:
 class HeldOutEstimator:
     """A lower confidence bound on ε from blocks of score pairs, at a number of games fixed beforehand.
 
-    delta: δ of the claim, a probability.
-    confidence: the probability, at least, that the bound does not exceed the true ε.
+    delta: δ of the claim. confidence: the probability, at least, that the bound does not exceed the true ε.
     choose_pairs: the event is chosen on the first blocks that hold at least so many pairs together, but not
         on all blocks if there is more than one.
     held_out_pairs: the expected number of pairs that follow; default: as many as chose the event. A wrong
@@ -63,7 +61,7 @@ class HeldOutEstimator:
         self._held_out_pairs = held_out_pairs
         self._histogram = ScoreHistogram()
         self._last: PairCounts | None = None
-        self._tally: _Tally | None = None
+        self._tally: EventTally | None = None
 
     def update(self, block: PairCounts) -> None:
         """Learn from a block, or count it."""
@@ -101,28 +99,28 @@ class HeldOutEstimator:
         epsilon = math.log(max(ratio, 1.0))
         return HeldOutBound(epsilon, tally.event, tally.world, tally.pairs, tally.hits, p_lower, q_upper)
 
-    def _choose(self) -> _Tally:
+    def _choose(self) -> EventTally:
         """The event and direction with the largest bound, if future games resemble those so far."""
         pairs = self._held_out_pairs or self._histogram.pairs
         events, expected = self._histogram.predict_counts(pairs)
         if not len(events):
-            return _Tally(EVERYTHING, 1)
+            return EventTally(EVERYTHING)
         lower, upper = clopper_pearson(expected, pairs, self._level)
         ratio = (lower[::-1] - self._delta) / upper
         direction, index = np.unravel_index(ratio.argmax(), ratio.shape)
-        return _Tally(events[int(index)], 1 - int(direction))
+        return EventTally(events[int(index)], 1 - int(direction))
 
 
 @attrs.frozen
-class _Tally:
-    """Counts of the held-out games in one event."""
+class EventTally:
+    """Counts of the held-out games in one event, which should occur more often in `world`."""
 
     event: Event
-    world: int
+    world: int = 1
     pairs: int = 0
     hits: tuple[int, int] = (0, 0)
 
-    def add(self, block: PairCounts) -> _Tally:
+    def add(self, block: PairCounts) -> EventTally:
         hits0, hits1 = self.event.count(block)
         hits = (self.hits[0] + hits0, self.hits[1] + hits1)
         return attrs.evolve(self, pairs=self.pairs + block.pairs, hits=hits)

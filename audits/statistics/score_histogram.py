@@ -27,7 +27,6 @@ class ScoreHistogram:
         self._mass = np.empty((2, 0), dtype=np.int64)
 
     def __len__(self) -> int:
-        """The number of bins."""
         return len(self._edges)
 
     @property

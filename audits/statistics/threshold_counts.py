@@ -72,8 +72,8 @@ class ThresholdCounter:
         return CountBounds.between(self.pairs, self._edges[1:], self._least[:, 1:], self._most[:, 1:])
 
     def _count_bounds_at(self, edges: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-        """What earlier games imply at new edges, which include the old ones and are scores of the new block:
-        bounds (2, k) on the scores below each edge, and the largest possible score (k,) in each bin."""
+        """What is known at edges that include the old ones: bounds (2, k) on the scores below each edge of
+        earlier games, and the largest possible score (k,) in each bin."""
         nothing, everything = np.zeros((2, 1), dtype=np.int64), np.full((2, 1), self.pairs)
         least = np.concatenate([nothing, self._least, everything], axis=1)
         most = np.concatenate([self._most, everything], axis=1)

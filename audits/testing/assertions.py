@@ -71,7 +71,7 @@ def assert_private(
         protocol=protocol,
         error=error,
         games=games,
-        budget=get_budget(budget),
+        budget=budget,
         distinguisher=distinguisher,
         seed=seed,
         allow_underpowered=allow_underpowered,
@@ -107,7 +107,7 @@ def assert_refuted(
         protocol=protocol,
         error=error,
         games=games,
-        budget=get_budget(budget),
+        budget=budget,
         distinguisher=distinguisher,
         seed=seed,
         until_refuted=True,
@@ -120,14 +120,12 @@ def assert_refuted(
 
 @attrs.frozen(kw_only=True)
 class _PrivacyTest:
-    """A test of a claim; see `assert_private`."""
-
     learner: Learner
     claim: Claim
     protocol: str | Referee | None
     error: float
     games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
-    budget: Budget
+    budget: Budget = attrs.field(converter=get_budget)
     distinguisher: str | None
     seed: int
     allow_underpowered: bool = False
@@ -228,7 +226,6 @@ class _PrivacyTest:
         games: int,
         share: float,
         refutation: Refutation | None,
-        *,
         played: int,
     ) -> Outcome:
         return Outcome(

@@ -139,27 +139,15 @@ class NotPrivate(AssertionError):
 
     def __init__(self, outcome: Outcome) -> None:
         super().__init__(outcome)
+        assert outcome.refutation is not None
         self.outcome = outcome
+        self.refutation = outcome.refutation
+        self.verdict = outcome.refutation.verdict
+        self.adversary = outcome.refutation.adversary
         self.brief = False
 
     def __str__(self) -> str:
         return self.refutation.headline if self.brief else str(self.refutation)
-
-    @property
-    def refutation(self) -> Refutation:
-        """How the claim is refuted."""
-        assert self.outcome.refutation is not None
-        return self.outcome.refutation
-
-    @property
-    def verdict(self) -> Verdict:
-        """The verdict that refutes it."""
-        return self.refutation.verdict
-
-    @property
-    def adversary(self) -> Adversary:
-        """The adversary that refutes it."""
-        return self.refutation.adversary
 
     @property
     def replay(self) -> str:

@@ -31,8 +31,8 @@ def explain_errors(
 ) -> Iterator[None]:
     """Replace errors of SQLite by errors that tell the user of the ledger at `path` what to do.
 
-    failure: what could not be done. expected: what the path should name. was_writable: the ledger was written
-    before, so an error is a fault of the disk and not of the user.
+    failure: what could not be done. expected: what the path should name. was_writable: an error is a fault of
+    the disk, since the ledger was written before.
     """
     try:
         yield

@@ -1,8 +1,7 @@
 """The tables of a ledger: creating them, checking them, and migrating older schemas to the present one.
 
-Schema 1 had no notes. Schema 2 has notes, and classes with their modules in the plan. Schema 3 has the names
-of the players instead. A ledger of an older schema can be read as it is; it is migrated, in one transaction,
-when it is opened for a run.
+Schema 1 had no notes. Schema 2 has them; what schema 3 changed is in `migration`. A ledger of an older schema
+is read as it is, and migrated in one transaction when it is opened for a run.
 """
 
 from __future__ import annotations

@@ -42,11 +42,9 @@ class Storable(Protocol):
     """The result of a block: an attrs record of arrays and numbers that can be encoded."""
 
     @property
-    def pairs(self) -> int:
-        """The number of pairs of games."""
+    def pairs(self) -> int: ...
 
-    def to_bytes(self) -> bytes:
-        """The encoding."""
+    def to_bytes(self) -> bytes: ...
 
 
 BlockType = TypeVar("BlockType", bound=Storable)
@@ -77,12 +75,11 @@ class Store(Generic[BlockType]):
         *,
         notes: Callable[[], Mapping[str, object]] = dict,
     ) -> Self:
-        """Open the ledger at `path` for `plan`. A missing or empty file becomes a new ledger, and a ledger of
-        an older schema is migrated to the present one.
+        """Open the ledger at `path` for `plan`, after comparing every block with its checksum.
 
+        A missing or empty file becomes a new ledger; one of an older schema is migrated to the present one.
         plan: entries that JSON can hold (a tuple counts as a list), nested mappings included.
         notes: called for such entries if the ledger is new; an existing ledger keeps its notes.
-        Every block is compared with its checksum first.
 
         Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was written by a
         newer version, is not a ledger, or cannot be written; LedgerFull or LedgerFailed if the disk fails.
@@ -109,10 +106,10 @@ class Store(Generic[BlockType]):
     def read(cls, path: str | os.PathLike[str], *, check_all: bool = True) -> Iterator[Self]:
         """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
-        The file and its log are only read, so they may be read-only, and a run in another process may go on.
-        (Do not read a ledger in the process that has it open for a run: that would release the run's lock.)
+        The file and its log are only read, so a run in another process may go on; in the same process,
+        reading would release the run's lock. check_all: compare every block with its checksum first;
+        otherwise each is checked when it is read.
 
-        check_all: compare every block with its checksum first; otherwise each is checked when it is read.
         Raises: InvalidArgument if it cannot be read, is damaged, was written by a newer version, or is not a
         ledger; LedgerFull or LedgerFailed if there is no room for the copy.
         """
@@ -146,7 +143,7 @@ class Store(Generic[BlockType]):
             )
 
     def check_blocks(self) -> None:
-        """Compare every block with its checksum. Raises: InvalidArgument if one does not match."""
+        """Raises: InvalidArgument if a block does not match its checksum."""
         for _ in self._rows():
             pass
 
@@ -239,7 +236,6 @@ class Store(Generic[BlockType]):
         return self._connection
 
     def _rows(self, start: int = -(2**63)) -> Iterator[tuple[int, int, bytes]]:
-        """Block, pairs and scores of every row, checked."""
         # Some rows at a time, because an open cursor would keep the log from being moved into the file.
         query = "SELECT block, pairs, scores, sha256 FROM blocks WHERE block >= ? ORDER BY block LIMIT ?"
         while rows := self._live.execute(query, (start, _ROWS_AT_ONCE)).fetchall():
@@ -258,17 +254,12 @@ class Store(Generic[BlockType]):
 class Ledger(Store[Block]):
     """The ledger of an audit: blocks of games."""
 
-    @staticmethod
-    def decode(blob: bytes) -> Block:
-        return decode_block(blob)
+    decode = staticmethod(decode_block)
 
 
 def _connect_exclusively(path: Path, tries: int = 5) -> sqlite3.Connection:
-    """A connection with SQLite's own lock, which ends with the process and is not inherited by children.
-
-    Two processes that open the file at the same instant can refuse each other, so each tries again after its
-    own delay.
-    """
+    """A connection with SQLite's own lock, which ends with the process and is not inherited by children."""
+    # Two processes that open the file at once can refuse each other: each tries again after its own delay.
     connection = sqlite3.connect(path.absolute(), isolation_level=None, timeout=0)
     try:
         connection.execute("PRAGMA locking_mode = EXCLUSIVE")

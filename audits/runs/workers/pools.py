@@ -81,10 +81,7 @@ class Processes(Pool):
 
 
 def _let_loky_kill() -> None:
-    """Let loky end its processes on machines that have neither psutil nor pgrep.
-
-    There it warns and calls a method that its processes lack, and at exit this process would wait for ever.
-    """
+    """Let loky end its processes on machines without psutil and pgrep, where exit would wait for ever."""
     warnings.filterwarnings("ignore", "Failed to kill subprocesses", module=r"joblib\.externals\.loky")
     if os.name != "posix":
         return
@@ -189,7 +186,10 @@ def _connect_dask(workers: Workers) -> Iterator[Any]:
     from distributed.comm.addressing import get_address_host_port
 
     with ExitStack() as stack:
-        stack.enter_context(_silence("distributed"))
+        # This package reports what goes wrong, once.
+        logger = logging.getLogger("distributed")
+        stack.callback(logger.setLevel, logger.level)
+        logger.setLevel(logging.CRITICAL + 1)
         address: Any = workers.cluster
         if workers.local:
             options = {"threads_per_worker": 1, "dashboard_address": "127.0.0.1:0"}
@@ -266,15 +266,3 @@ def _no_cluster(workers: Workers) -> WorkersFailed:
         remedy=f"Start one ({_START_COMMANDS[workers.backend]}), correct the address, or let the cluster be "
         "local.",
     )
-
-
-@contextmanager
-def _silence(name: str) -> Iterator[None]:
-    """Mute a logger: this package reports what goes wrong, once."""
-    logger = logging.getLogger(name)
-    level = logger.level
-    logger.setLevel(logging.CRITICAL + 1)
-    try:
-        yield
-    finally:
-        logger.setLevel(level)

@@ -8,7 +8,7 @@ import attrs
 
 from arena.errors import InvalidArgument
 from arena.settings import at_least
-from audits.registry.suggestions import suggest
+from audits.registry.suggestions import unknown_name
 from audits.runs.verdict import RunStopped
 
 LOKY, THREADING, DASK, RAY = BACKENDS = ("loky", "threading", "dask", "ray")
@@ -38,11 +38,7 @@ class Workers:
 
     def __attrs_post_init__(self) -> None:
         if self.backend not in BACKENDS:
-            raise InvalidArgument(
-                "there is no backend of that name",
-                value=self.backend,
-                remedy=f"{suggest(self.backend, BACKENDS)}There are: {', '.join(BACKENDS)}.",
-            )
+            raise unknown_name("backend", self.backend, BACKENDS)
         self._check_cluster()
         self._check_patience()
 

@@ -104,7 +104,7 @@ def test_hypothesis_in_json() -> None:
         (("poison", *V2, "--fraction", "some"), "fraction must be a finite number, got 'some'"),
         (
             ("poison", *V2, "--aim", "crowds"),
-            "the aim must be one of crowd, repeat, shift, got 'crowds'. Did you mean crowd?",
+            "there is no aim of that name, got 'crowds'. Did you mean crowd?",
         ),
         (
             ("poison", "laplace-count"),

@@ -104,7 +104,10 @@ def test_an_interrupt_has_a_status_of_its_own(monkeypatch: pytest.MonkeyPatch) -
         (("laplace-count", "--protocol", "Figure1"), "learner laplace-count does not play Figure1"),
         (("laplace-count", "--set", "adversary.x=1"), "A search makes its own adversary"),
         (("laplace-count", "-o", "found.txt"), "the adversary is written as Python source"),
-        (("laplace-count", "-o", "nowhere/found.py"), "must be in an existing folder"),
+        (
+            ("laplace-count", "-o", "nowhere/found.py"),
+            "the directory of the adversary's file nowhere/found.py does not exist",
+        ),
         (("laplace-counts",), "Did you mean laplace-count?"),
     ],
 )

@@ -144,7 +144,7 @@ def test_bad_numbers_are_refused(options: dict[str, Any], message: str) -> None:
 def test_bad_races_are_refused() -> None:
     with pytest.raises(InvalidArgument, match="a race needs at least one learner"):
         plan_online_race([], rounds=3, games=1)
-    with pytest.raises(InvalidArgument, match="two learners of a race have the same label, got 'a'"):
+    with pytest.raises(InvalidArgument, match="two learners are called a"):
         plan_online_race([("a", TinySoa(), Drawn()), ("a", Guess(), Drawn())], rounds=3, games=1)
     with pytest.raises(Unsupported, match="Choose a smaller domain"):
         plan(TinySoa(concepts=Points(range(8_000))))

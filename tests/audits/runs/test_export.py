@@ -117,7 +117,10 @@ def test_what_cannot_be_written(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     assert refusal(ledger, tmp_path / "t.xls") == (
         f"the file of a table must end in .csv or .parquet, got '{tmp_path / 't.xls'}'. Choose one of them."
     )
-    assert refusal(ledger, ledger) == f"the table {ledger} would replace the ledger. Name another file."
+    assert (
+        refusal(ledger, ledger)
+        == f"the table {ledger} would take the place of the ledger. Name another file."
+    )
     assert "does not exist. Create it first." in refusal(ledger, tmp_path / "none" / "t.csv")
     assert ledger.read_bytes() == before
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
