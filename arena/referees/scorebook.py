@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from itertools import pairwise
 from typing import Any
 
@@ -15,6 +16,10 @@ from arena.points import freeze
 from arena.settings import at_least, check_value, whole
 
 
+def _read_marks(marks: Iterable[int]) -> tuple[int, ...]:
+    return tuple(marks)
+
+
 @attrs.frozen(kw_only=True)
 class Scorebook:
     """What to count.
@@ -25,7 +30,7 @@ class Scorebook:
     Raises: InvalidArgument if the marks are no such rounds, Unsupported if the class is too large.
     """
 
-    marks: tuple[int, ...] = attrs.field(converter=tuple)
+    marks: tuple[int, ...] = attrs.field(converter=_read_marks)
     concepts: ConceptClass | None = attrs.field(default=None)
 
     @marks.validator
