@@ -7,10 +7,8 @@ A *learner* is a frozen attrs class, its configuration: settings, privacy claim 
     Release                             release(training) -> values or Hypothesis
     Oblivious, Adaptive, SpecialRound   hypothesis() -> Hypothesis, observe(x, y)
 
-training is a `Training`; points x are (n, ...), and labels (n,) of 0 and 1, bool or int, for `predict` under
-Voting also `UNSTABLE`. halted is (n,) bool; a halted game never restarts. Released values are (n, ...).
-
-What a state or a configuration may offer beyond that is in `arena.capabilities`.
+What each receives and returns is in `PredictorState`, `ReleaseState` and `OnlineState`. What a state or a
+configuration may offer beyond that is in `arena.capabilities`.
 
 An *adversary* is a frozen attrs class with one generator, `play(games, rng)`: it yields moves, is sent
 replies, and may return a score (n,). Higher scores mean "this looks like world 1".
@@ -20,7 +18,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Generator
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Protocol, Self
 
 import attrs
 import numpy as np
@@ -31,7 +29,8 @@ from arena.errors import Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.moves import Move
 from arena.points import freeze
-from arena.sample import Sample
+from arena.replies import Hypothesis
+from arena.sample import Sample, Training
 
 Moves = Generator[Move, Any, "np.ndarray | None"]
 
@@ -150,3 +149,35 @@ class Adversary(ABC):
     @abstractmethod
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         """Yield one move for all games, receive one reply, and so on; return the score (n,) or None."""
+
+
+class PredictorState(Protocol):
+    """What Figure1 and Voting ask of a running learner."""
+
+    @property
+    def halted(self) -> np.ndarray:
+        """(n,) bool: the games in which the learner has stopped answering. It never restarts."""
+
+    def train(self, training: Training) -> None:
+        """Receive the training sets and choose h_0."""
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        """Receive the queries x (n, ...) and return the labels h_{r-1}(x), (n,) bool or int of 0 and 1; under
+        Voting also `UNSTABLE`."""
+
+
+class ReleaseState(Protocol):
+    """What Release asks of a running learner."""
+
+    def release(self, training: Training) -> np.ndarray | Hypothesis:
+        """Receive the samples; release one value (n, ...) or one hypothesis for each game."""
+
+
+class OnlineState(Protocol):
+    """What the online protocols ask of a running learner."""
+
+    def hypothesis(self) -> Hypothesis:
+        """The hypothesis h_t of this round."""
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        """Receive this round's examples: x (n, ...), y (n,) of 0 and 1."""
