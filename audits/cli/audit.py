@@ -204,7 +204,7 @@ def _play_part(
         raise click.UsageError(
             "A part has no verdict, so --part excludes --estimators and --html. Merge the parts first."
         )
-    games = sum(plan.pairs(index) for index in run.part.block_indices(plan))
+    games = sum(plan.blocks[index] for index in run.part.block_indices(plan))
     with output.count_progress("games", games, scaled=True) as watch:
         played = play_part(plan, run.part, ledger=ledger, jobs=workers, watch=watch, command=command)
     output.print_result(

@@ -158,12 +158,14 @@ class AuditEstimators:
         """The verdict after the last block. protects, neighbours: of the claim. details: other fields."""
         settings = self.settings
         epsilon, delta, confidence = settings.epsilon, settings.delta, settings.confidence
+        epsilon_lower = self.betting.epsilon_lower
         return Verdict(
             claim=Claim(epsilon=epsilon, delta=delta, protects=protects, neighbours=neighbours),
             refuted=self.betting.refuted,
-            epsilon_lower=self.betting.epsilon_lower,
+            epsilon_lower=epsilon_lower,
             confidence=confidence,
-            ceiling=ceiling(self.block_sizes, delta=delta, confidence=confidence),
+            # The ceiling is computed from joined blocks, which may move it by one step of the grid.
+            ceiling=max(ceiling(self.block_sizes, delta=delta, confidence=confidence), epsilon_lower),
             # This bound is valid only at a number of games fixed beforehand.
             clopper_pearson=None if settings.until_refuted or interrupted else self.held_out.epsilon_lower,
             games=self.games,

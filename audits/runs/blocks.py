@@ -14,6 +14,7 @@ from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.tested_claim import check_protected
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
 from audits.runs.workers import Workers, map_in_order
+from audits.statistics.score_bins import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
 
@@ -22,25 +23,39 @@ def play_blocks(
     indices: Sequence[int],
     workers: int | Workers = 1,
     *,
+    bins: ScoreBins | None = None,
     keep: Callable[[int, Block], None] | None = None,
 ) -> Generator[Block, None, None]:
     """The blocks of a plan in the order of `indices`, played by workers and checked.
 
-    keep: called with every index and block as they arrive, in any order.
+    bins: as `play_block` takes them. keep: called with every index and block as they arrive, in any order.
     Raises: whatever `play_block` and `audits.runs.workers.map_in_order` raise.
     """
-    return map_in_order(
-        partial(play_block, plan), indices, workers, keep=keep, find_fault=partial(find_fault, plan)
-    )
+    play_one = partial(play_block, plan, bins=bins)
+    return map_in_order(play_one, indices, workers, keep=keep, find_fault=partial(find_fault, plan))
 
 
-def play_block(plan: Plan, index: int) -> Block:
+def choose_bins(plan: Plan, first_blocks: Sequence[Block] | None = None) -> ScoreBins:
+    """The bins in which a plan's later blocks count their scores.
+
+    first_blocks: the blocks that count exactly; they are played if they are not given.
+    """
+    exact = plan.blocks.exact
+    if exact == len(plan.blocks) or plan.distinguisher == LEARNED:
+        return EXACT
+    blocks = [play_block(plan, index) for index in range(exact)] if first_blocks is None else first_blocks
+    return ScoreBins.of(block for block in blocks if isinstance(block, PairCounts))
+
+
+def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Block:
     """Play the pairs of block `index` and count their scores, or their views if the distinguisher is learned.
+
+    bins: `choose_bins(plan)`, which is called for a later block if they are not given.
 
     Raises: whatever `arena.play` raises; Unsupported if the adversary returns no score where one is needed;
     InvalidArgument if the worlds differ in something that the learner does not protect.
     """
-    pairs, seed = plan.pairs(index), block_seed(plan.seed, index)
+    pairs, seed = plan.blocks[index], block_seed(plan.seed, index)
     if uses_common_random_numbers(plan):
         by_world = [_evaluate(plan, _play(plan, pairs, seed, np.full(pairs, w, bool))) for w in range(2)]
     else:
@@ -53,14 +68,16 @@ def play_block(plan: Plan, index: int) -> Block:
         return ViewCounts.of(*by_world)
     if plan.distinguisher == LIKELIHOOD:
         return PairCounts.of_levels(by_world[0].levels, by_world[0].of_game, by_world[1].of_game)
-    return PairCounts.of(*by_world)
+    if index < plan.blocks.exact:
+        return PairCounts.of(*by_world)
+    return (choose_bins(plan) if bins is None else bins).count(*by_world)
 
 
 def find_fault(plan: Plan, index: int, block: object) -> str:
     """Why this cannot be block `index`, in words; empty if it can."""
     if not isinstance(block, PairCounts | ViewCounts):
         return f"is no block ({type(block).__name__})"
-    pairs, expected = block.pairs, plan.pairs(index)
+    pairs, expected = block.pairs, plan.blocks[index]
     return "" if pairs == expected else f"has {pairs:,} pairs of games, not {expected:,}"
 
 

@@ -4,22 +4,21 @@ from __future__ import annotations
 
 from hashlib import sha256
 from importlib import metadata
-from math import ceil
 from typing import Any
 
 import attrs
 import numpy as np
 
-from arena import Adversary, InvalidArgument, Learner, Referee, Sample
+from arena import Adversary, InvalidArgument, Learner, Referee, Release, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
 from arena.settings import at_least, less_than, more_than, one_of, whole
+from audits.runs.block_sizes import MAX_BLOCK_PAIRS, MAX_RELEASE_PAIRS, BlockSizes, first_block_pairs
 
-MAX_BLOCK_PAIRS = 4_096  # the arrays of a batch of 8,192 games fit into a processor's cache
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
-_MIN_BLOCKS = 10  # bets and thresholds are chosen on earlier blocks, so a short run needs several blocks
+_COUNTS = ("games", "seed", "block", "first_block")
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
 
 
@@ -32,7 +31,7 @@ class Plan:
     confidence: the certified bound is wrong with probability at most 1 - confidence.
     games: games in each world; with `until_refuted`, the largest number of games.
     until_refuted: stop as soon as the claim is refuted. seed: random seed.
-    block: pairs of games in a block. Default: 4,096, or fewer in short runs.
+    first_block, block: pairs of games in the first block and in the largest; see `BlockSizes`.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
         views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
     faults: a learner that raises does not end the audit; the adversary is told that it failed.
@@ -51,11 +50,16 @@ class Plan:
     seed: int = attrs.field(default=0, validator=[whole, at_least(0)])
     distinguisher: str = attrs.field(default=SCORE, validator=one_of(*DISTINGUISHERS))
     faults: bool = False
+    first_block: int = attrs.field(validator=[whole, at_least(1)])
     block: int = attrs.field(validator=[whole, at_least(1)])
+
+    @first_block.default
+    def _choose_first_block(self) -> int:
+        return first_block_pairs(self.games, until_refuted=self.until_refuted)
 
     @block.default
     def _choose_block(self) -> int:
-        return default_block(self.games)
+        return MAX_RELEASE_PAIRS if isinstance(self.referee, Release) else MAX_BLOCK_PAIRS
 
     @epsilon.validator
     def _check_epsilon(self, attribute: Any, value: float) -> None:
@@ -75,27 +79,18 @@ class Plan:
             )
 
     @property
-    def blocks(self) -> int:
-        """The number of blocks; with `until_refuted`, the largest number."""
-        return ceil(self.games / self.block)
-
-    def pairs(self, index: int) -> int:
-        """The number of pairs of games in block `index`; the last block may be smaller."""
-        return min(self.block, self.games - index * self.block)
+    def blocks(self) -> BlockSizes:
+        """The sizes of the blocks; with `until_refuted`, up to the largest number of games."""
+        return BlockSizes(self.games, self.first_block, self.block)
 
     def describe(self) -> dict[str, object]:
         """The plan as plain data, which a ledger stores: equal for equal plans, on any machine."""
         entries = {field.name: getattr(self, field.name) for field in attrs.fields(Plan)}
         entries |= {role: describe(entries[role]) for role in ("learner", "adversary", "referee")}
-        entries |= {name: int(entries[name]) for name in ("games", "seed", "block")}  # perhaps numpy's
+        entries |= {name: int(entries[name]) for name in _COUNTS}  # perhaps numpy's
         # The entry is missing in the plans of learners whose random numbers a seed repeats.
         own_coins = {OWN_COINS: True} if self.learner.own_coins else {}
         return {**entries, "versions": versions(), **own_coins}
-
-
-def default_block(games: int) -> int:
-    """The number of pairs in a block of a plan with this many games in each world."""
-    return max(1, min(MAX_BLOCK_PAIRS, ceil(games / _MIN_BLOCKS)))
 
 
 def describe(configuration: Any, *, modules: bool = False) -> dict[str, object]:

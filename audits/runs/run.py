@@ -15,11 +15,12 @@ from arena.testing.fresh_coins import check_own_coins
 from arena.testing.independence import check_common_random_numbers
 from audits.distinguishers.view_features import Block
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
-from audits.runs.blocks import play_blocks, uses_common_random_numbers
+from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
 from audits.runs.interrupts import defer_interrupts
 from audits.runs.plan import Plan
 from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
+from audits.statistics.score_bins import EXACT
 
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
@@ -120,12 +121,19 @@ def _iterate_blocks(
 ) -> Generator[tuple[Block, bool], None, None]:
     """All blocks in order, each with whether it is new: those that the ledger lacks are played and stored."""
     stored_blocks, stored = (iter(()), set()) if ledger is None else (ledger.blocks(), ledger.block_indices())
-    missing = [index for index in range(plan.blocks) if index not in stored] if stored else range(plan.blocks)
     keep = None if ledger is None else ledger.add
-    with closing(play_blocks(plan, missing, workers, keep=keep)) as new_blocks:
-        for index in range(plan.blocks):
-            if index in stored:
-                # The iterator over the ledger also returns blocks that were added meanwhile.
-                yield next(block for place, block in stored_blocks if place == index), False
-            else:
-                yield next(new_blocks), True
+    exact = plan.blocks.exact
+    first_blocks: list[Block] = []
+    for indices in (range(exact), range(exact, len(plan.blocks))):
+        bins = choose_bins(plan, first_blocks) if first_blocks else EXACT
+        missing = [index for index in indices if index not in stored] if stored else indices
+        with closing(play_blocks(plan, missing, workers, bins=bins, keep=keep)) as new_blocks:
+            for index in indices:
+                if index in stored:
+                    # The iterator over the ledger also returns blocks that were added meanwhile.
+                    block = next(block for place, block in stored_blocks if place == index)
+                else:
+                    block = next(new_blocks)
+                if index < exact:
+                    first_blocks.append(block)
+                yield block, index not in stored

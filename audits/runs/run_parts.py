@@ -15,10 +15,11 @@ from typing import Self
 import attrs
 
 from arena import InvalidArgument
-from audits.runs.blocks import play_blocks
+from audits.runs.blocks import choose_bins, play_blocks
 from audits.runs.plan import Plan
 from audits.runs.run import check_players, open_ledger
 from audits.runs.workers import Workers
+from audits.statistics.score_bins import EXACT
 
 
 @attrs.frozen
@@ -45,7 +46,7 @@ class RunPart:
 
     def block_indices(self, plan: Plan) -> range:
         """The indices of the blocks of this part."""
-        return range(self.number - 1, plan.blocks, self.of)
+        return range(self.number - 1, len(plan.blocks), self.of)
 
 
 def _not_a_part(text: str) -> InvalidArgument:
@@ -90,8 +91,9 @@ def play_part(
     with closing(open_ledger(ledger, plan, command)) as opened_ledger:
         stored = opened_ledger.block_indices()
         missing = [index for index in own if index not in stored]
-        blocks, games = len(own) - len(missing), sum(plan.pairs(index) for index in own if index in stored)
-        with closing(play_blocks(plan, missing, jobs, keep=opened_ledger.add)) as results:
+        blocks, games = len(own) - len(missing), sum(plan.blocks[index] for index in own if index in stored)
+        bins = choose_bins(plan) if missing else EXACT
+        with closing(play_blocks(plan, missing, jobs, bins=bins, keep=opened_ledger.add)) as results:
             try:
                 for result in results:
                     blocks, games = blocks + 1, games + result.pairs
@@ -104,6 +106,6 @@ def play_part(
         blocks=blocks,
         blocks_planned=len(own),
         games=games,
-        games_planned=sum(plan.pairs(index) for index in own),
+        games_planned=sum(plan.blocks[index] for index in own),
         interrupted=interrupted,
     )

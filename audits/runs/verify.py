@@ -12,7 +12,7 @@ import numpy as np
 from arena import InvalidArgument
 from arena.randomness import generator
 from arena.settings import at_least, check_value, whole
-from audits.runs.blocks import play_blocks
+from audits.runs.blocks import choose_bins, play_blocks
 from audits.runs.ledger import Ledger
 from audits.runs.ledger.store import equal_results
 from audits.runs.plan import Plan
@@ -65,7 +65,10 @@ def verify(
             random_generator = generator(np.random.SeedSequence(seed))
             places = random_generator.choice(len(stored), size=blocks, replace=False)
             indices = sorted(stored[place] for place in places)
-        with closing(play_blocks(plan, indices, jobs)) as results:
+        exact = range(plan.blocks.exact)
+        first_blocks = [ledger.block(index) for index in exact] if stored[: len(exact)] == [*exact] else None
+        bins = choose_bins(plan, first_blocks)
+        with closing(play_blocks(plan, indices, jobs, bins=bins)) as results:
             for index, result in zip(indices, results, strict=True):
                 if not equal_results(ledger.block(index), result):
                     differing.append(index)

@@ -102,6 +102,7 @@ def play_halves(
         delta=target.claim.delta,
         games=games,
         block=games,
+        first_block=games,
         seed=exploring_seed(target.seed, stage, describe(adversary, modules=True)),
         distinguisher=LEARNED,
     )
@@ -111,7 +112,9 @@ def play_halves(
         if isinstance(error, PlayerError) and error.player != "learner":
             raise
         fewer = max(1, pairs // (2 * _FAULT_FACTOR))
-        halves = _play_block_in_halves(attrs.evolve(plan, faults=True, games=2 * fewer, block=2 * fewer))
+        games = 2 * fewer
+        fewer_games = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
+        halves = _play_block_in_halves(fewer_games)
         # Declining a game in both worlds reveals nothing; declining it in one world reveals the world.
         if isinstance(error, DECLINED) and all(half.columns(("failed",)).all() for half in halves):
             raise

@@ -14,8 +14,9 @@ from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts
 from audits.statistics.threshold_events import Events
 
-_NODE_SPACING = 10  # events are compared at every tenth ε of the grid
-_NODES_AT_ONCE = 16  # bounds the memory of one comparison
+_SPACING = 100  # of the ε of the grid at which it is seen whether any event pays
+_MAX_POINTS = 256  # values of ε for which stakes are set
+_MAX_NODES = 16  # values of ε at which events are compared
 _NEWTON_STEPS = 20
 _BISECTION_STEPS = 25  # enough for a stake to within 3e-8
 _RAKING_STEPS = 8
@@ -23,7 +24,7 @@ _RAKING_STEPS = 8
 
 def next_choice(pairs: int) -> int:
     """The number of pairs at which bets are chosen again, if they were last chosen at `pairs`."""
-    return -(-11 * pairs // 10)  # a tenth more data hardly improves a bet
+    return -(-6 * pairs // 5)  # a fifth more data hardly improves a bet
 
 
 def single_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
@@ -56,13 +57,18 @@ def double_returns(epsilon: np.ndarray, delta: float) -> np.ndarray:
 
 @attrs.frozen(eq=False)
 class Bets:
-    """For every ε an event and a stake in each direction, and a stake on both directions at once.
+    """For each of P values of ε an event and a stake in each direction, and a stake on both at once.
 
-    Shapes: event (2, G), indices into `events`; log_factors (4, 2, G), by cell; couples (C, 2), the distinct
-        columns of `event` at which both directions are staked on; couple (G,), the index of the couple of
-        each ε; log_double (16, G), by cell.
+    A bet against ε is legal against every smaller ε too: each serves the ε of the grid from the previous of
+    the P values on. So `span` (a slice of the grid) falls into P parts of the sizes `parts`.
+
+    Shapes: event (2, P), indices into `events`; log_factors (4, 2, P), by cell; couples (C, 2), the distinct
+        columns of `event` at which both directions are staked on; couple (P,), the index of the couple of
+        each ε; log_double (16, P), by cell; parts (P,).
     """
 
+    span: slice
+    parts: np.ndarray
     events: Events
     event: np.ndarray
     log_factors: np.ndarray
@@ -71,60 +77,89 @@ class Bets:
     log_double: np.ndarray
 
     def log_growth(self, block: PairCounts) -> np.ndarray:
-        """(3, G): the increase of the three log wealths by a block."""
+        """(3, S): the increase of the three log wealths at the ε of the span by a block."""
         counts = self.events.count(block)
         cells = single_cells(counts.world, counts.both, counts.pairs)
         single = np.take_along_axis(cells, self.event[None], axis=2)
         double = self.events.count_cells(block, self.couples)[self.couple].T
-        return np.vstack([(single * self.log_factors).sum(axis=0), (double * self.log_double).sum(axis=0)])
+        growth = np.vstack([(single * self.log_factors).sum(axis=0), (double * self.log_double).sum(axis=0)])
+        return np.repeat(growth, self.parts, axis=1)
 
 
 def choose_bets(
-    returns: np.ndarray,
-    double: np.ndarray,
+    grid: np.ndarray,
+    delta: float,
     histogram: ScoreHistogram,
     recent: Iterable[PairCounts],
+    *,
     rejected: int,
+    claim: int | None = None,
 ) -> Bets | None:
-    """The bets of the largest expected log growth if games stay as they were; None if all scores are equal.
+    """The bets of the largest expected log growth if games stay as they were; None if nothing can be won.
 
     Half a game is added to every count, so that no event is taken to be impossible, and no stake risks more
-    than that half game. Events are compared at every tenth ε and used up to the next; stakes are set at each
-    ε. The first `rejected` ε need no bets. recent: blocks that show how the games of a pair depend.
-
-    Shapes: returns (4, G) and double (16, G), as `single_returns` and `double_returns` give them.
+    than that half game. recent: blocks that show how the games of a pair depend. The first `rejected` ε of
+    the grid (G,), in nats, need no bets. claim: the index of an ε that gets a bet of its own.
     """
     events, counts = histogram.events()
-    if not len(events):
+    if not len(events) or rejected == len(grid):
         return None
     pairs = histogram.pairs
     max_stake = 1.0 - 0.5 / (pairs + 1)
     loss = (counts + 0.5) / (pairs + 1)
-    cells = single_cells(loss, overlap_chances(events, recent, loss))
-    indices = np.arange(returns.shape[1])
-    start = min(rejected, indices[-1]) // _NODE_SPACING * _NODE_SPACING
-    best_events = []
-    all_nodes = indices[start::_NODE_SPACING]
-    for nodes in np.split(all_nodes, range(_NODES_AT_ONCE, len(all_nodes), _NODES_AT_ONCE)):
-        _, growth = kelly_stakes(cells[:, :, None, :], returns[:, None, nodes, None], max_stake)
-        best_events.append(growth.argmax(axis=2))
-        if not (growth[:, -1] > 0).any():  # and none will pay at a larger ε
-            break
-    best = np.concatenate(best_events, axis=1)
-    event = best[:, np.clip((indices - start) // _NODE_SPACING, 0, best.shape[1] - 1)]
+    cells = _lower_expectations(single_cells(loss, overlap_chances(events, recent, loss)), pairs)
+    probes = np.arange(rejected, len(grid), _SPACING)
+    slopes = np.einsum("cdk,cn->dkn", cells, single_returns(grid[probes], delta))
+    pays = np.flatnonzero(slopes.max(axis=(0, 1)) > 0)
+    if not len(pays):
+        return None
+    span = slice(rejected, min(int(probes[pays[-1]]) + _SPACING, len(grid)))
+    points = _choose_points(span, claim)
+    returns, double = single_returns(grid[points], delta), double_returns(grid[points], delta)
+    nodes = np.unique(np.linspace(0, len(points) - 1, _MAX_NODES).astype(int))
+    _, growth = kelly_stakes(cells[:, :, :, None], returns[:, None, None, nodes], max_stake)
+    event = growth.argmax(axis=1)[:, np.searchsorted(nodes, np.arange(len(points)), side="right") - 1]
     stake, _ = kelly_stakes(np.take_along_axis(cells, event[None], axis=2), returns[:, None, :], max_stake)
-    stake[:, :start] = 0.0
     # Where neither direction pays by itself, both together do not pay either.
     couples, couple, staked = _list_couples(event, np.any(stake > 0, axis=0))
     chances = double_cells(events, couples, counts, pairs, recent)
     log_double = np.zeros_like(double)
     odds = double[:, staked]
     log_double[:, staked] = np.log1p(best_stake(chances[couple[staked]].T, odds, max_stake) * odds)
-    return Bets(events, event, np.log1p(stake * returns[:, None, :]), couples, couple, log_double)
+    return Bets(
+        span=span,
+        parts=np.diff(points, prepend=rejected - 1),
+        events=events,
+        event=event,
+        log_factors=np.log1p(stake * returns[:, None, :]),
+        couples=couples,
+        couple=couple,
+        log_double=log_double,
+    )
+
+
+def _lower_expectations(cells: np.ndarray, pairs: int) -> np.ndarray:
+    """The cell probabilities (4, 2, K) with gains less, and losses more frequent, by one standard error.
+
+    The best of many events looks better than it is, most of all after few pairs.
+    """
+    gain, loss, both, _ = cells
+    error = np.sqrt(np.clip(cells[:2] * (1 - cells[:2]), 0, None) / pairs)
+    gain, loss = np.maximum(gain - error[0], gain / (pairs + 1)), loss + error[1]
+    return np.stack([gain, loss, both, np.maximum(1 - gain - loss - both, 0)])
+
+
+def _choose_points(span: slice, claim: int | None) -> np.ndarray:
+    """At most about `_MAX_POINTS` indices of the span, evenly spaced: the last one, and the claim's."""
+    step = -(-(span.stop - span.start) // _MAX_POINTS)
+    points = np.arange(span.stop - 1, span.start - 1, -step)
+    if claim is not None and span.start <= claim < span.stop:
+        points = np.append(points, claim)
+    return np.unique(points)
 
 
 def _list_couples(event: np.ndarray, pays: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """The distinct couples (C, 2) of events where a direction pays, the couple of each ε (G,), these ε."""
+    """The distinct couples (C, 2) of events where a direction pays, the couple of each ε (P,), these ε."""
     staked = np.flatnonzero(pays)
     couple = np.zeros(event.shape[1], np.intp)
     couples, place = np.unique(event[:, staked].T, axis=0, return_inverse=True)

@@ -8,11 +8,13 @@ from __future__ import annotations
 import math
 from collections import deque
 from collections.abc import Iterable
+from functools import lru_cache
 
 import numpy as np
 
+from arena.points import freeze
 from arena.settings import at_least, at_most, check_value, less_than, more_than
-from audits.statistics.bets import Bets, choose_bets, double_returns, next_choice, single_returns
+from audits.statistics.bets import Bets, choose_bets, next_choice
 from audits.statistics.score_histogram import ScoreHistogram
 from audits.statistics.score_pairs import PairCounts, join_blocks
 
@@ -20,6 +22,7 @@ EPSILON_MAX = 20.0  # nats: a billion pairs certify at most about that much
 RECENT_PAIRS = 32_768  # kept pair by pair, to estimate how the two games of a pair depend on each other
 _MAX_RECENT_BLOCKS = 16  # in which these pairs are kept
 _FINEST_STEP = 1e-3  # nats; the smallest positive ε of the grid
+_STEP = 1e-3  # by which an ε of the grid exceeds the one before it, relative to it
 
 
 class Betting:
@@ -57,8 +60,7 @@ class Betting:
         if epsilon_claim is not None:
             self.grid = np.union1d(self.grid, [epsilon_claim])
             self._claim = int(np.searchsorted(self.grid, epsilon_claim))
-        self._single = single_returns(self.grid, delta)
-        self._double = double_returns(self.grid, delta)
+        self._delta = delta
         self._histogram = ScoreHistogram()
         self._recent: deque[PairCounts] = deque()
         self._bets: Bets | None = None
@@ -71,8 +73,9 @@ class Betting:
         if not block.pairs:
             return
         if self._bets is not None:
-            self._log_wealth += self._bets.log_growth(block)
-            np.maximum(self._peak, self.log_wealth, out=self._peak)
+            span = self._bets.span
+            self._log_wealth[:, span] += self._bets.log_growth(block)
+            self._peak[span] = np.maximum(self._peak[span], _log_mean(self._log_wealth[:, span]))
         self._remember(block)
         if self.pairs >= next_choice(self._bets_from):
             self._choose_bets()
@@ -96,8 +99,14 @@ class Betting:
 
     def _choose_bets(self) -> None:
         # Where a null hypothesis has been rejected there is nothing left to win.
-        rejected = self._count_rejected()
-        self._bets = choose_bets(self._single, self._double, self._histogram, self._recent, rejected)
+        self._bets = choose_bets(
+            self.grid,
+            self._delta,
+            self._histogram,
+            self._recent,
+            rejected=self._count_rejected(),
+            claim=self._claim,
+        )
         self._bets_from = self.pairs
 
     @property
@@ -108,8 +117,7 @@ class Betting:
     @property
     def log_wealth(self) -> np.ndarray:
         """(G,): the logarithm of the current average wealth (an e-value) against each ε of the grid."""
-        largest = self._log_wealth.max(axis=0)
-        return np.asarray(largest + np.log(np.exp(self._log_wealth - largest).mean(axis=0)))
+        return _log_mean(self._log_wealth)
 
     @property
     def epsilon_lower(self) -> float:
@@ -120,7 +128,7 @@ class Betting:
     @property
     def log_wealth_now(self) -> float:
         """The current log wealth against the claim's ε; 0 without a claim."""
-        return 0.0 if self._claim is None else float(self.log_wealth[self._claim])
+        return 0.0 if self._claim is None else float(_log_mean(self._log_wealth[:, self._claim]))
 
     @property
     def log_evidence(self) -> float:
@@ -143,9 +151,15 @@ class Betting:
         return int(np.count_nonzero(self._evidence() >= self.threshold))
 
 
+def _log_mean(log_wealth: np.ndarray) -> np.ndarray:
+    """The logarithm of the average wealth of the bettors, who are on axis 0."""
+    largest = log_wealth.max(axis=0)
+    return np.asarray(largest + np.log(np.exp(log_wealth - largest).mean(axis=0)))
+
+
+@lru_cache(maxsize=8)
 def _epsilon_grid(epsilon_max: float) -> np.ndarray:
-    """The grid of ε in nats: 0, then steps of 1 % below one nat and steps of 0.01 nats above."""
-    below = np.geomspace(_FINEST_STEP, 1.0, round(-math.log(_FINEST_STEP) / math.log(1.01)) + 1)
-    above = np.arange(100, round(epsilon_max * 100) + 1) / 100
-    grid = np.unique(np.concatenate([[0.0], below, above]))
-    return np.asarray(grid[grid <= epsilon_max])
+    """The grid of ε in nats: 0, then steps of 0.1 %."""
+    steps = math.ceil(math.log(max(epsilon_max, _FINEST_STEP) / _FINEST_STEP) / math.log1p(_STEP))
+    grid = np.append(0.0, np.geomspace(_FINEST_STEP, max(epsilon_max, _FINEST_STEP), steps + 1))
+    return freeze(grid[grid <= epsilon_max])

@@ -36,13 +36,11 @@ class ScoreHistogram:
 
     def add(self, block: PairCounts) -> None:
         """Count the scores of a block."""
-        values = np.concatenate([self._edges, *block.scores.T])
-        edges, place = np.unique(values, return_inverse=True)
-        old, new0, new1 = np.split(place, [len(self), len(self) + len(block.counts)])
+        edges, place = np.unique(np.concatenate([self._edges, block.levels]), return_inverse=True)
+        old, new = np.split(place, [len(self)])
         mass = np.zeros((2, len(edges)), dtype=np.int64)
         mass[:, old] = self._mass
-        np.add.at(mass[0], new0, block.counts)
-        np.add.at(mass[1], new1, block.counts)
+        mass[:, new] += block.by_level[:2]
         if len(edges) > MAX_EXACT_EDGES:
             kept = choose_edges(mass, old)
             edges, mass = edges[kept], np.add.reduceat(mass, kept, axis=1)
@@ -55,7 +53,7 @@ class ScoreHistogram:
         """
         kept = np.arange(1, len(self))
         if len(kept) > candidates:
-            kept = _choose_landmarks(self._mass, candidates)
+            kept = choose_landmarks(self._mass, candidates)
         below = np.cumsum(self._mass, axis=1)[:, kept - 1]
         return Events(self._edges[kept]), np.concatenate([self.pairs - below, below], axis=1)
 
@@ -86,7 +84,7 @@ def choose_edges(mass: np.ndarray, old: np.ndarray) -> np.ndarray:
     return bins[~light]
 
 
-def _choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
+def choose_landmarks(mass: np.ndarray, limit: int) -> np.ndarray:
     """Indices (at most `limit`, sorted, never 0) of the edges that are most useful as thresholds.
 
     In each world these cut off geometrically growing numbers of scores from either end, or are even in rank.

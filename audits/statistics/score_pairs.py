@@ -9,26 +9,31 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Iterable
+from functools import cached_property
 
 import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
 
-# Many different scores are mostly noise: compressing them saves a third and takes longer than the games.
+# Many different pairs are mostly noise: compressing them saves little and takes longer than the games.
 _MAX_COMPRESSED = 1_024  # distinct pairs
 _COMPRESSED, _UNCOMPRESSED = 6, 0  # levels of zlib
+_MAX_TABLE = 1 << 16  # cells of a table of all pairs of levels
+_HEAD = struct.Struct("<qqq")
+_MAGIC = b"pairs"
 
 
-@attrs.frozen(eq=False)
+@attrs.frozen(eq=False, slots=False)
 class PairCounts:
     """The score pairs of one block, counted.
 
-    Shapes: scores (m, 2) float64, distinct and sorted lexicographically, column b is the score of the game in
-        world b; counts (m,) int64, at least 1.
+    Shapes: levels (k,) float64, the scores that occur, increasing; which (m, 2) int64, distinct and sorted
+        lexicographically, column b is the level of the game in world b; counts (m,) int64, at least 1.
     """
 
-    scores: np.ndarray
+    levels: np.ndarray
+    which: np.ndarray
     counts: np.ndarray
 
     @classmethod
@@ -37,58 +42,114 @@ class PairCounts:
 
         times: (n,) integers, how often each pair occurred; default: once. Raises: InvalidArgument.
         """
-        pairs = np.column_stack([world0, world1]).astype(np.float64)
-        if np.isnan(pairs).any():
-            raise InvalidArgument("a score must not be NaN")
-        pairs += 0.0  # turns -0.0 into 0.0, which compares equal but has other bytes
-        scores, place = distinct(pairs)
-        counts = np.zeros(len(scores), np.int64)
-        np.add.at(counts, place, 1 if times is None else times)
-        return cls(scores, counts)
+        scores = check_scores(np.concatenate([world0, world1]))
+        levels, place = np.unique(scores, return_inverse=True)
+        return cls.of_levels(levels, place[: len(world0)], place[len(world0) :], times)
 
     @classmethod
-    def of_levels(cls, levels: np.ndarray, world0: np.ndarray, world1: np.ndarray) -> PairCounts:
-        """Count the pairs (levels[world0[j]], levels[world1[j]]); much faster than `of` for few levels.
+    def of_levels(
+        cls, levels: np.ndarray, world0: np.ndarray, world1: np.ndarray, times: np.ndarray | None = None
+    ) -> PairCounts:
+        """Count the pairs (levels[world0[j]], levels[world1[j]]).
 
-        Shapes: levels (k,), increasing; world0, world1 (n,), integers below k.
+        Shapes: levels (k,), increasing; world0, world1 (n,), integers below k; times (n,), as in `of`.
         """
-        counts = np.bincount(world0 * len(levels) + world1, minlength=len(levels) ** 2)
-        occurring = np.flatnonzero(counts)
-        pairs = np.stack(np.divmod(occurring, len(levels)), axis=1)
-        return cls(levels[pairs], counts[occurring])
+        size = len(levels)
+        codes = world0 * size + world1
+        if size**2 <= max(_MAX_TABLE, len(codes)):
+            table = np.bincount(codes, times, minlength=size**2)
+            pairs = np.flatnonzero(table)
+            counts = table[pairs].astype(np.int64)
+        elif times is None:
+            ordered = np.sort(codes)
+            first = np.flatnonzero(np.diff(ordered, prepend=-1))
+            pairs, counts = ordered[first], np.diff(first, append=len(ordered))
+        else:
+            pairs, place = np.unique(codes, return_inverse=True)
+            counts = np.bincount(place, times, minlength=len(pairs)).astype(np.int64)
+        which = np.stack(np.divmod(pairs, max(size, 1)), axis=1)
+        occurs = np.zeros(size, bool)
+        occurs[which] = True
+        if not occurs.all():
+            levels, which = levels[occurs], (np.cumsum(occurs) - 1)[which]
+        return cls(levels, which, counts)
 
     @property
     def pairs(self) -> int:
         """The number of pairs of games."""
         return int(self.counts.sum())
 
+    @property
+    def scores(self) -> np.ndarray:
+        """(m, 2): the distinct pairs, column b is the score of the game in world b."""
+        return np.asarray(self.levels[self.which])
+
+    @cached_property
+    def by_level(self) -> np.ndarray:
+        """(3, k) int64: games of world 0 and of world 1, and pairs whose lower score is this, by level."""
+        columns = (*self.which.T, self.which.min(axis=1))
+        size = len(self.levels)
+        return np.stack([np.bincount(c, self.counts, minlength=size) for c in columns]).astype(np.int64)
+
     def to_bytes(self) -> bytes:
         """A compact, canonical encoding."""
-        head = struct.pack("<q", len(self.counts))
-        body = self.scores.astype("<f8").tobytes() + self.counts.astype("<i8").tobytes()
+        head = _HEAD.pack(len(self.levels), len(self.counts), int(self.counts.max(initial=0)))
+        which = self.which.astype(_smallest_type(len(self.levels)))
+        counts = self.counts.astype(_smallest_type(int(self.counts.max(initial=0))))
+        body = self.levels.astype("<f8").tobytes() + which.tobytes() + counts.tobytes()
         level = _COMPRESSED if len(self.counts) <= _MAX_COMPRESSED else _UNCOMPRESSED
-        return zlib.compress(head + body, level=level)
+        return _MAGIC + zlib.compress(head + body, level=level)
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:
-        """The inverse of `to_bytes`. Raises InvalidArgument for anything else."""
+        """The inverse of `to_bytes`, also of earlier versions. Raises InvalidArgument for anything else."""
         try:
-            raw = zlib.decompress(blob)
-            (m,) = struct.unpack_from("<q", raw)
-            if len(raw) != 8 + 24 * m:
+            raw = zlib.decompress(blob.removeprefix(_MAGIC))
+            if not blob.startswith(_MAGIC):
+                return cls._from_old_bytes(raw)
+            k, m, largest = _HEAD.unpack_from(raw)
+            of_level, of_count = _smallest_type(k), _smallest_type(largest)
+            at = _HEAD.size + 8 * k
+            end = at + 2 * m * of_level.itemsize
+            if len(raw) != end + m * of_count.itemsize:
                 raise ValueError("length")
-            scores = np.frombuffer(raw, "<f8", 2 * m, 8).reshape(m, 2)
-            counts = np.frombuffer(raw, "<i8", m, 8 + 16 * m)
+            levels = np.frombuffer(raw, "<f8", k, _HEAD.size)
+            which = np.frombuffer(raw, of_level, 2 * m, at).reshape(m, 2)
+            counts = np.frombuffer(raw, of_count, m, end)
         except (zlib.error, struct.error, ValueError) as error:
             raise InvalidArgument("the bytes do not encode the scores of a block") from error
-        return cls(scores.astype(np.float64), counts.astype(np.int64))
+        return cls(levels.astype(np.float64), which.astype(np.int64), counts.astype(np.int64))
+
+    @classmethod
+    def _from_old_bytes(cls, raw: bytes) -> PairCounts:
+        """Before version 0.2, every distinct pair of scores was stored with its count, 24 bytes a pair."""
+        (m,) = struct.unpack_from("<q", raw)
+        if len(raw) != 8 + 24 * m:
+            raise ValueError("length")
+        world0, world1 = np.frombuffer(raw, "<f8", 2 * m, 8).reshape(m, 2).T
+        return cls.of(world0, world1, np.frombuffer(raw, "<i8", m, 8 + 16 * m))
+
+
+def check_scores(scores: np.ndarray) -> np.ndarray:
+    """The scores as float64, with 0.0 for -0.0, which is equal. Raises: InvalidArgument if one is NaN."""
+    if np.isnan(scores).any():
+        raise InvalidArgument("a score must not be NaN")
+    return np.asarray(scores, np.float64) + 0.0
+
+
+def _smallest_type(largest: int) -> np.dtype:
+    """The smallest unsigned type, little-endian, that holds this number."""
+    return np.min_scalar_type(largest).newbyteorder("<")
 
 
 def join_blocks(blocks: Iterable[PairCounts]) -> PairCounts:
     """All blocks as one."""
     parts = list(blocks)
-    world0, world1 = np.concatenate([part.scores for part in parts]).T
-    return PairCounts.of(world0, world1, np.concatenate([part.counts for part in parts]))
+    levels = np.unique(np.concatenate([part.levels for part in parts]))
+    which = np.concatenate([np.searchsorted(levels, part.levels)[part.which] for part in parts])
+    return PairCounts.of_levels(
+        levels, which[:, 0], which[:, 1], np.concatenate([part.counts for part in parts])
+    )
 
 
 def distinct(rows: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -55,7 +55,7 @@ class ThresholdCounter:
         """Count the scores of a block."""
         if not block.pairs:
             return
-        edges = np.unique(np.concatenate([self._edges, *block.scores.T]))
+        edges = np.union1d(self._edges, block.levels)
         below = Events(edges).count(block).world[:, len(edges) :]
         least, most, tops = self._count_bounds_at(edges)
         least, most = least + below, most + below

@@ -26,7 +26,7 @@ class Event:
 
     def count(self, block: PairCounts) -> tuple[int, int]:
         """The number of games of the block in the event, in world 0 and in world 1."""
-        hits0, hits1 = block.counts @ self.holds(block.scores)
+        hits0, hits1 = block.by_level[:2] @ self.holds(block.levels)
         return int(hits0), int(hits1)
 
 
@@ -64,11 +64,11 @@ class Events:
 
     def count(self, block: PairCounts) -> EventCounts:
         """Count the block's games in every event."""
-        columns = (*block.scores.T, block.scores.min(axis=1))
-        upper0, upper1, upper_both = (_at_least(self.thresholds, values, block.counts) for values in columns)
-        pairs, upper = block.pairs, np.stack([upper0, upper1])
-        both = np.concatenate([upper_both, pairs - upper0 - upper1 + upper_both])
-        return EventCounts(pairs, np.concatenate([upper, pairs - upper], axis=1), both)
+        below = np.cumsum(np.pad(block.by_level, ((0, 0), (1, 0))), axis=1)
+        pairs = block.pairs
+        *upper, upper_both = pairs - below[:, np.searchsorted(block.levels, self.thresholds)]
+        both = np.concatenate([upper_both, pairs - upper[0] - upper[1] + upper_both])
+        return EventCounts(pairs, np.concatenate([upper, pairs - np.array(upper)], axis=1), both)
 
     def count_cells(self, block: PairCounts, couples: np.ndarray) -> np.ndarray:
         """(C, 16): the block's pairs by 4 kind(score in world 0) + kind(score in world 1), for each couple.
@@ -77,13 +77,23 @@ class Events:
 
         Shapes: couples (C, 2), indices of events.
         """
-        inside = np.stack([self[event].holds(block.scores) for event in np.unique(couples)])
-        place = np.searchsorted(np.unique(couples), couples)
-        kinds = inside[place[:, 0]] + 2 * inside[place[:, 1]]  # (C, m, 2)
-        code = 4 * kinds[:, :, 0] + kinds[:, :, 1] + 16 * np.arange(len(couples))[:, None]
-        times = np.broadcast_to(block.counts, code.shape)
-        cells = np.bincount(code.ravel(), weights=times.ravel(), minlength=16 * len(couples))
-        return cells.reshape(-1, 16)
+        thresholds, place = np.unique(self.thresholds[couples % len(self.thresholds)], return_inverse=True)
+        place = place.reshape(couples.shape)
+        # The pairs by the bins of their scores between these thresholds, then added up below each threshold.
+        size = len(thresholds) + 1
+        bins = np.searchsorted(thresholds, block.levels, side="right")[block.which]
+        table = np.bincount(bins @ np.array([size, 1]), block.counts, minlength=size**2).reshape(size, size)
+        below = np.zeros((size + 1, size + 1))
+        below[1:, 1:] = table.cumsum(axis=0).cumsum(axis=1)
+        # Each score of a pair is in one of three bins of the couple's two thresholds.
+        low, high = np.sort(place, axis=1).T + 1
+        ends = np.stack([np.zeros_like(low), low, high, np.full_like(low, size)], axis=1)
+        cells = np.diff(np.diff(below[ends[:, :, None], ends[:, None, :]], axis=1), axis=2)  # (C, 3, 3)
+        upper = couples < len(self.thresholds)
+        reached = place[:, :, None] < ends[:, None, :-1]  # (C, 2, 3)
+        kind = ((reached == upper[:, :, None]) * np.array([1, 2])[:, None]).sum(axis=1)  # (C, 3)
+        code = 4 * kind[:, :, None] + kind[:, None, :] + 16 * np.arange(len(couples))[:, None, None]
+        return np.bincount(code.ravel(), cells.ravel(), minlength=16 * len(couples)).reshape(-1, 16)
 
     def count_kinds(self, couples: np.ndarray, counts: np.ndarray, pairs: int) -> np.ndarray:
         """(2, C, 4): the number of games of each kind by world, from the counts (2, K) of the events."""
@@ -92,10 +102,3 @@ class Events:
         # Half-lines of the same direction are nested; of opposite directions, they overlap if they must.
         both = np.where(same_direction, np.minimum(first, second), np.maximum(first + second - pairs, 0))
         return np.stack([pairs - first - second + both, first - both, second - both, both], axis=2)
-
-
-def _at_least(thresholds: np.ndarray, values: np.ndarray, counts: np.ndarray) -> np.ndarray:
-    """The number of values at or above each threshold, counted with multiplicity."""
-    order = np.argsort(values, kind="stable")
-    below = np.concatenate([[0], np.cumsum(counts[order])])
-    return np.asarray(below[-1] - below[np.searchsorted(values[order], thresholds, side="left")])

@@ -12,6 +12,7 @@ from audits.registry.pairing import choose_protocol, configure_game
 from audits.registry.players import ADVERSARIES
 from audits.registry.settings_text import build_player
 from audits.registry.tested_claim import read_claim, resolve_claim
+from audits.runs.block_sizes import MAX_BLOCK_PAIRS
 from audits.runs.blocks import choose_distinguisher
 from audits.runs.plan import Plan
 from audits.runs.run import run
@@ -155,7 +156,8 @@ class _PrivacyTest:
             if verdict.refuted:
                 refutation = Refutation(plan=plan, verdict=verdict)
                 break
-        return self._make_outcome(verdicts, games, share, refutation, played=sum(v.games for v in verdicts))
+        played, block = sum(verdict.games for verdict in verdicts), max(plan.block for plan in plans)
+        return self._make_outcome(verdicts, games, share, refutation, played=played, block=block)
 
     def _make_plan(self, opponent: Opponent, games: int, share: float) -> Plan:
         adversary, referee = self._configure(opponent)
@@ -218,7 +220,7 @@ class _PrivacyTest:
 
     def _check_power(self, games: int, share: float) -> None:
         if not self.allow_underpowered:
-            check_power(games, claim=self.claim, error=share)
+            check_power(games, claim=self.claim, error=share, until_refuted=self.until_refuted)
 
     def _make_outcome(
         self,
@@ -226,14 +228,17 @@ class _PrivacyTest:
         games: int,
         share: float,
         refutation: Refutation | None,
+        *,
         played: int,
+        block: int = MAX_BLOCK_PAIRS,
     ) -> Outcome:
+        ceiling = compute_ceiling(games, claim=self.claim, error=share, block=block)
         return Outcome(
             learner=self.learner.name,
             claim=self.claim,
             error=self.error,
             verdicts=tuple(verdicts),
-            ceiling=compute_ceiling(games, claim=self.claim, error=share),
+            ceiling=ceiling,
             games=played,
             refutation=refutation,
         )

@@ -10,7 +10,7 @@ import attrs
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.registry.suggestions import unknown_name
-from audits.runs.plan import default_block
+from audits.runs.block_sizes import MAX_BLOCK_PAIRS, BlockSizes, first_block_pairs
 from audits.statistics.betting import EPSILON_MAX
 from audits.statistics.ceilings import ceiling
 
@@ -72,32 +72,43 @@ def compute_confidence(error: float) -> float:
 
 
 @lru_cache(maxsize=256)
-def games_needed(claim: Claim, *, error: float) -> int | None:
+def games_needed(claim: Claim, *, error: float, until_refuted: bool = False) -> int | None:
     """The games in each world that refute the claim of a learner whose worlds can always be distinguished.
 
     A learner that keeps some privacy needs more games. None if the number is too large to play.
 
-    error: the maximum probability that a true claim is refuted.
+    error: the maximum probability that a true claim is refuted. until_refuted: whether the games end when the
+        claim is refuted, as in `assert_refuted`.
     """
     if claim.epsilon > EPSILON_MAX or claim.delta >= 1:
         return None
     games = ceil(log(1 / error) / log1p(exp(-claim.epsilon)))
     while games <= _MAX_GAMES:
-        if compute_ceiling(games, claim=claim, error=error) >= claim.epsilon:
+        if compute_ceiling(games, claim=claim, error=error, until_refuted=until_refuted) >= claim.epsilon:
             return games
         games += games // 10 + 1
     return None
 
 
 @lru_cache(maxsize=256)
-def compute_ceiling(games: int, *, claim: Claim, error: float) -> float:
-    """The largest ε in nats that so many games can certify: that of an adversary that is always right."""
-    block = default_block(games)
-    sizes = [block] * (games // block) + [games % block]
+def compute_ceiling(
+    games: int,
+    *,
+    claim: Claim,
+    error: float,
+    until_refuted: bool = False,
+    block: int = MAX_BLOCK_PAIRS,
+) -> float:
+    """The largest ε in nats that so many games can certify: that of an adversary that is always right.
+
+    block: pairs of games in the largest block.
+    """
+    sizes = BlockSizes(games, first_block_pairs(games, until_refuted=until_refuted), block)
     return ceiling(sizes, delta=claim.delta, confidence=compute_confidence(error))
 
 
-def check_power(games: int, *, claim: Claim, error: float) -> None:
+def check_power(games: int, *, claim: Claim, error: float, until_refuted: bool = False) -> None:
     """Refuse a test that cannot fail. Raises: Underpowered."""
-    if compute_ceiling(games, claim=claim, error=error) < claim.epsilon:
-        raise Underpowered(claim, error=error, games=games, needed=games_needed(claim, error=error))
+    if compute_ceiling(games, claim=claim, error=error, until_refuted=until_refuted) < claim.epsilon:
+        needed = games_needed(claim, error=error, until_refuted=until_refuted)
+        raise Underpowered(claim, error=error, games=games, needed=needed)

@@ -55,15 +55,32 @@ def test_plans_that_make_no_sense_are_refused(setting: dict, message: str) -> No
         Plan(**(GOOD | setting))
 
 
-def test_blocks_cover_the_games() -> None:
-    for games, block in ((1, None), (7, 3), (50_000, None), (10_000_000, None)):
-        plan = Plan(**GOOD, games=games, **({} if block is None else {"block": block}))
-        assert sum(plan.pairs(i) for i in range(plan.blocks)) == games
-        assert plan.block <= 4_096
+@pytest.mark.parametrize("games", [1, 7, 15, 16, 17, 1_000, 50_000, 10_000_000])
+@pytest.mark.parametrize("settings", [{}, {"block": 3}, {"until_refuted": True}, {"first_block": 50_000}])
+def test_blocks_cover_the_games(games: int, settings: dict) -> None:
+    plan = Plan(**GOOD, games=games, **settings)
+    sizes = [*plan.blocks]
+    assert sum(sizes) == games
+    assert len(sizes) == len(plan.blocks)
+    assert min(sizes) >= 1
+    assert max(sizes) <= plan.block
+    for index, size in enumerate(sizes[:-1]):
+        before = sum(sizes[:index]) if index < 100 else games
+        assert size == min(max(before // 2, plan.first_block), plan.block)
+    with pytest.raises(IndexError):
+        plan.blocks[len(sizes)]
 
 
-def test_short_runs_have_several_blocks() -> None:
-    assert Plan(**GOOD, games=100).blocks == 10
+def test_short_runs_have_several_blocks_and_runs_that_may_stop_begin_small() -> None:
+    assert [*Plan(**GOOD, games=100).blocks] == [10, 10, 10, 15, 22, 33]
+    assert [*Plan(**GOOD, games=10**9, until_refuted=True).blocks][:6] == [16, 16, 16, 24, 36, 54]
+
+
+def test_scores_are_counted_exactly_until_there_are_enough_for_bins() -> None:
+    for settings in ({}, {"until_refuted": True}, {"block": 1_000}, {"first_block": 9_000, "block": 9_000}):
+        blocks = Plan(**GOOD, games=1_000_000, **settings).blocks
+        assert sum([*blocks][: blocks.exact - 1]) < 8_192 <= sum([*blocks][: blocks.exact])
+    assert Plan(**GOOD, games=8_000).blocks.exact == len(Plan(**GOOD, games=8_000).blocks)
 
 
 def test_a_description_is_plain_and_tells_plans_apart() -> None:

@@ -60,7 +60,7 @@ def figures(verdict: Verdict) -> dict:
     return {k: v for k, v in to_data(verdict).items() if k not in ("seconds", "games_per_second")}
 
 
-NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000)
+NUMBERS = plan_of(LaplaceCount(), CountSwap(), delta=0.0, confidence=0.95, games=20_000, block=2_000)
 
 
 # --- what is found -------------------------------------------------------------------------------------

