@@ -14,7 +14,7 @@ from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
 from arena.points import freeze
-from arena.randomness import Streams, block_seed, streams
+from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.replies import Reply
@@ -221,9 +221,10 @@ def _run(
                 expected="a Move such as Train or Query",
                 got=type(move).__name__,
             )
-        reply = batch.carry_out(move)
+        original = batch.carry_out(move)
         if replies is not None:
-            replies.append(reply)
+            replies.append(original)
+        reply = original.copy()
 
 
 def _read_score(returned: object, adversary: Adversary, games: int, round: int) -> np.ndarray | None:
@@ -256,7 +257,7 @@ def _play_single(
     game: int,
     root: np.random.SeedSequence,
 ) -> Played:
-    own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
+    own = child_seed(root, 3, game)
     world = freeze(worlds[game : game + 1].copy())
     try:
         return play_batch(world, streams(own), own)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from hashlib import sha256
 from importlib import metadata
 from math import ceil
@@ -14,25 +15,36 @@ from arena import Adversary, InvalidArgument, Learner, Referee, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
+from arena.randomness import STREAMS
 from arena.settings import at_least, less_than, more_than, one_of, whole
 
-MAX_BLOCK_PAIRS = 4_096  # the arrays of a batch of 8,192 games fit into a processor's cache
+MAX_BLOCK_PAIRS = (
+    8_192  # the arrays of a batch of 8,192 games, those of one world, fit into a processor's cache
+)
 SCORE, LEARNED, LIKELIHOOD = DISTINGUISHERS = ("score", "learned", "likelihood")
 OWN_COINS = "own_coins"
 _MIN_BLOCKS = 10  # bets and thresholds are chosen on earlier blocks, so a short run needs several blocks
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
 
 
+def _copy_learner(learner: Learner) -> Learner:
+    try:
+        return deepcopy(learner)
+    except Exception:  # settings that are objects of other libraries may raise anything
+        return learner
+
+
 @attrs.frozen(kw_only=True)
 class Plan:
     """What is played and tested.
 
-    learner, adversary, referee: the players' configurations and the protocol.
+    learner, adversary, referee: the players' configurations and the protocol. The learner is a copy, of
+        which the adversary has no hold.
     epsilon, delta: the claim under test, ε in nats.
     confidence: the certified bound is wrong with probability at most 1 - confidence.
     games: games in each world; with `until_refuted`, the largest number of games.
     until_refuted: stop as soon as the claim is refuted. seed: random seed.
-    block: pairs of games in a block. Default: 4,096, or fewer in short runs.
+    block: pairs of games in a block. Default: 8,192, or fewer in short runs.
     distinguisher: what maps a view to a number: the adversary's "score"; a distinguisher "learned" from the
         views of earlier blocks; or the log "likelihood" ratio, if the learner's output distribution is known.
     faults: a learner that raises does not end the audit; the adversary is told that it failed.
@@ -40,7 +52,7 @@ class Plan:
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
 
-    learner: Learner
+    learner: Learner = attrs.field(converter=_copy_learner)
     adversary: Adversary
     referee: Referee
     epsilon: float = attrs.field(converter=float)
@@ -134,7 +146,7 @@ def versions() -> dict[str, str]:
         own = metadata.version("dp-arena")
     except metadata.PackageNotFoundError:
         own = "not installed"
-    return {"dp-arena": own, "numpy": np.__version__}
+    return {"dp-arena": own, "numpy": np.__version__, "streams": str(STREAMS)}
 
 
 def _describe_value(value: object, modules: bool) -> object:

@@ -59,7 +59,7 @@ def test_blocks_cover_the_games() -> None:
     for games, block in ((1, None), (7, 3), (50_000, None), (10_000_000, None)):
         plan = Plan(**GOOD, games=games, **({} if block is None else {"block": block}))
         assert sum(plan.pairs(i) for i in range(plan.blocks)) == games
-        assert plan.block <= 4_096
+        assert plan.block <= 8_192
 
 
 def test_short_runs_have_several_blocks() -> None:
