@@ -37,9 +37,10 @@ def block_seed(seed: int, block: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=(block,))
 
 
-def streams(seed: np.random.SeedSequence) -> Streams:
-    """The streams of the batch with this seed."""
-    return Streams(*(generator(_hash_seed(seed, field.name)) for field in attrs.fields(Streams)))
+def streams(seed: np.random.SeedSequence, coins: int = 0) -> Streams:
+    """The streams of the batch with this seed; coins: which of the learner's, where there are several."""
+    parties = f"learner {coins}", "adversary", "referee"
+    return Streams(*(generator(_hash_seed(seed, party)) for party in parties))
 
 
 def child_seed(seed: np.random.SeedSequence, *number: int) -> np.random.SeedSequence:

@@ -271,10 +271,16 @@ def check_batches_independent(
     for world in (False, True) if referee.two_worlds else (False,):
         features = []
         for batch in range(batches):
-            fresh: Any = _Reseeded(learner, batch)
-            worlds = np.full(games, world)
             played = play(
-                fresh, adversary, referee, games=games, seed=2, worlds=worlds, faults=faults, record=record
+                learner,
+                adversary,
+                referee,
+                games=games,
+                seed=2,
+                worlds=np.full(games, world),
+                faults=faults,
+                record=record,
+                coins=batch,
             )
             features.append(_summarise(played))
         numbers = min(len(each) for each in features)
@@ -285,20 +291,6 @@ def check_batches_independent(
                 "every game draws its own random numbers",
                 f"batches of {games} games against {adversary.name} vary more than independent games could",
             )
-
-
-class _Reseeded:
-    """A learner whose random numbers are those of child `number` of its generator."""
-
-    def __init__(self, learner: Learner, number: int) -> None:
-        self._learner = learner
-        self._number = number
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._learner, name)
-
-    def start(self, games: int, rng: np.random.Generator) -> Any:
-        return self._learner.start(games, rng.spawn(self._number + 1)[-1])
 
 
 def _summarise(played: Played) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
-from arena.randomness import block_seed, child_seed, streams
+from arena.randomness import block_seed, streams
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.tested_claim import check_protected
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
@@ -42,15 +42,12 @@ def play_block(plan: Plan, index: int) -> Block:
     """
     pairs, seed = plan.pairs(index), block_seed(plan.seed, index)
     common = uses_common_random_numbers(plan)
-    # One batch for each world, so that no player sees both, in an order that no player knows.
-    order = (0, 1) if streams(seed).referee.integers(2) else (1, 0)
-    results = {
-        world: _evaluate(
-            plan,
-            _play(plan, pairs, seed if common else child_seed(seed, 4 + place), np.full(pairs, world, bool)),
-        )
-        for place, world in enumerate(order)
-    }
+    # One batch for each world, so that no player sees both, in an order that no player knows. The adversary
+    # draws the same in both: what it draws for a whole batch must not tell the worlds apart.
+    results = {}
+    for place, world in enumerate((0, 1) if streams(seed).referee.integers(2) else (1, 0)):
+        played = _play(plan, np.full(pairs, world, bool), seed, coins=0 if common else place)
+        results[world] = _evaluate(plan, played)
     by_world = [results[0], results[1]]
     if plan.distinguisher == LEARNED:
         return ViewCounts.of(*by_world)
@@ -80,10 +77,18 @@ def uses_common_random_numbers(plan: Plan) -> bool:
     )
 
 
-def _play(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.ndarray) -> Played:
-    players = (plan.learner, plan.adversary, plan.referee)
-    record = plan.distinguisher != SCORE
-    played = play(*players, games=games, seed=seed, worlds=worlds, faults=plan.faults, record=record)
+def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Played:
+    played = play(
+        plan.learner,
+        plan.adversary,
+        plan.referee,
+        games=len(worlds),
+        seed=seed,
+        worlds=worlds,
+        faults=plan.faults,
+        record=plan.distinguisher != SCORE,
+        coins=coins,
+    )
     check_outcome(plan, played)
     return played
 

@@ -192,7 +192,7 @@ FALSE_DECLARATIONS = [
     (
         mutants.Stuck(),
         "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
-        "with answer 4 = 0 has frequency 0.7",
+        "with answer ",
     ),
     (
         mutants.Value("number", lambda: mutants.exponential(rate=1.5)),

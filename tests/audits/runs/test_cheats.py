@@ -6,14 +6,37 @@ from copy import deepcopy
 from pathlib import Path
 from typing import Any
 
+import attrs
+import numpy as np
 import pytest
 from support.players import cheats
-from support.players.cheats import CHEATS, BatchNoise, LateCount, Plain, RememberedGame
+from support.players.cheats import (
+    CHEATS,
+    NEIGHBOUR,
+    ONES,
+    ZEROS,
+    BatchNoise,
+    Cheat,
+    IndependentCount,
+    LateCount,
+    Plain,
+    RememberedGame,
+)
 
-from arena import ArenaError, InvalidArgument, NotConforming, ProtocolViolation
+from arena import (
+    ArenaError,
+    InvalidArgument,
+    Learner,
+    Moves,
+    NotConforming,
+    ProtocolViolation,
+    Release,
+    Train,
+)
 from arena.testing import check_learner
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
+from learners.releases.laplace_count import LaplaceCount
 
 SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
 # What stops an attack, where it is an error; the others are played, and find nothing.
@@ -88,3 +111,31 @@ def test_the_correct_learners_conform() -> None:
     for learner in (cheats.IndependentCount(), cheats.OddCount(), cheats.SignCount(), cheats.ClippedSum()):
         check_learner(learner, sample=cheats.ZEROS)
     assert LateCount().claim.epsilon == 1
+
+
+@attrs.frozen
+class OneSampleForAll(Cheat):
+    """Sound: draws one of two pairs of samples for all games of a batch."""
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        pair = (ZEROS, NEIGHBOUR) if rng.integers(2) else (ONES, ONES.replace_one(0, 0.0, 0))
+        reply = yield Train(*pair)
+        return reply.value
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("learner", [LaplaceCount(), IndependentCount()], ids=lambda learner: learner.name)
+@pytest.mark.parametrize("games", [300, 20_000])
+def test_an_adversary_may_draw_for_a_whole_batch(learner: Learner, games: int) -> None:
+    verdict = run(plan_attack(OneSampleForAll(learner=learner), 1))
+    assert not verdict.refuted
+    plan = Plan(
+        learner=learner,
+        adversary=OneSampleForAll(learner=learner),
+        referee=Release(),
+        epsilon=1.0,
+        delta=0.0,
+        games=games,
+        block=games // 3,
+    )
+    assert not run(plan).refuted
