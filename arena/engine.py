@@ -14,7 +14,7 @@ from arena.game_style import GameAdversary
 from arena.moves import Move
 from arena.players import Adversary, Learner
 from arena.points import freeze
-from arena.randomness import Streams, block_seed, streams
+from arena.randomness import Streams, block_seed, child_seed, streams
 from arena.referees import Batch, BatchSetup, Referee
 from arena.referees.scorebook import MistakeCounts, Scorebook
 from arena.replies import Reply
@@ -74,6 +74,7 @@ def play(
     faults: bool = False,
     record: bool = False,
     scorebook: Scorebook | None = None,
+    coins: int = 0,
 ) -> Played:
     """Play `games` games in lockstep.
 
@@ -86,6 +87,7 @@ def play(
         is not a failure and raises.
     record: keep the view and the transcript.
     scorebook: what to count in online games.
+    coins: the number of the learner's stream of random numbers; the adversary's is that of the seed.
 
     Raises: ProtocolViolation if a player breaks the protocol, PlayerError if it raises, InvalidArgument if it
     does not play the protocol or the arguments are invalid.
@@ -93,7 +95,7 @@ def play(
     check_protocol(learner, adversary, referee)
     check_value("games", games, at_least(0))
     root = block_seed(seed, 0) if isinstance(seed, int) else seed
-    random = streams(root)
+    random = streams(root, coins)
     if scorebook is not None:
         _check_scorebook(scorebook, referee, faults)
     if worlds is None:
@@ -104,7 +106,7 @@ def play(
     play_batch = partial(_play_batch, learner, adversary, referee, record, faults, scorebook)
     if not faults and not isinstance(adversary, GameAdversary):
         return play_batch(own, random, root)
-    single_games = [_play_single(play_batch, own, g, root) for g in range(games)]
+    single_games = [_play_single(play_batch, own, g, root, coins) for g in range(games)]
     return single_games[0] if games == 1 else _join_games(single_games, own, record, scorebook)
 
 
@@ -221,9 +223,10 @@ def _run(
                 expected="a Move such as Train or Query",
                 got=type(move).__name__,
             )
-        reply = batch.carry_out(move)
+        original = batch.carry_out(move)
         if replies is not None:
-            replies.append(reply)
+            replies.append(original)
+        reply = original.copy()
 
 
 def _read_score(returned: object, adversary: Adversary, games: int, round: int) -> np.ndarray | None:
@@ -255,11 +258,12 @@ def _play_single(
     worlds: np.ndarray,
     game: int,
     root: np.random.SeedSequence,
+    coins: int,
 ) -> Played:
-    own = np.random.SeedSequence(root.entropy, spawn_key=(*root.spawn_key, 3, game))
+    own = child_seed(root, 3, game)
     world = freeze(worlds[game : game + 1].copy())
     try:
-        return play_batch(world, streams(own), own)
+        return play_batch(world, streams(own, coins), own)
     except ProtocolViolation as error:
         raise error.in_games([game]) from error
 

@@ -19,6 +19,33 @@ def freeze(array: np.ndarray) -> np.ndarray:
     return array
 
 
+def own_copy(array: Any) -> np.ndarray:
+    """The same values as an array of numpy's own type, in memory that nobody can write to.
+
+    `array`: an array or a subclass, or anything that numpy makes an array from. An array of objects is only
+    marked read-only.
+    """
+    plain = np.asarray(array)
+    if plain.dtype.hasobject:
+        return freeze(plain.copy())
+    memory: Any = plain.base
+    shares = type(memory) is bytes and len(memory) == plain.nbytes and plain.flags.c_contiguous
+    return np.ndarray(plain.shape, plain.dtype, memory if shares else plain.tobytes())
+
+
+def own_points(points: Any) -> np.ndarray:
+    """Points as float64, the one type in which they are compared: no −0, and an own copy.
+
+    Raises: InvalidArgument for a value that is not finite, or an integer that float64 does not hold.
+    """
+    return own_copy(as_floats(as_points(points)).astype(np.float64, copy=False) + 0.0)
+
+
+def own_labels(labels: Any) -> np.ndarray:
+    """Labels as int8 of 0 and 1, an own copy. Raises: InvalidArgument if they are anything else."""
+    return own_copy(as_labels(labels))
+
+
 def as_points(points: Any) -> np.ndarray:
     """`points` as an array of finite numbers. Raises: InvalidArgument if they are anything else."""
     try:
@@ -27,6 +54,9 @@ def as_points(points: Any) -> np.ndarray:
         raise InvalidArgument("points must be numbers, or vectors of one length") from error
     if array.dtype.kind not in "biuf":
         raise InvalidArgument("points must be numbers", value=array.dtype.name)
+    if array.dtype.kind == "f" and array.dtype.itemsize > 8:
+        with np.errstate(over="ignore"):
+            array = array.astype(np.float64)
     if array.dtype.kind == "f" and not np.isfinite(array).all():
         infinite = array[~np.isfinite(array)]
         raise InvalidArgument("points must be finite: no NaN, no infinity", value=float(infinite.flat[0]))

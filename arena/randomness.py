@@ -1,11 +1,20 @@
-"""Random numbers: each block has a child of one `SeedSequence`, and in it one stream for each party."""
+"""Random numbers: each block has a child of one `SeedSequence`, and in it one stream for each party.
+
+A generator shows its seed to whoever holds it. So the seeds of the parties are hashes, from which neither the
+seed of the block nor that of another party can be computed, except by guessing the seed of the plan.
+"""
 
 from __future__ import annotations
+
+from hashlib import sha256
 
 import attrs
 import numpy as np
 
 from arena.settings import at_least, check_value, whole
+
+# Which way seeds are turned into random numbers; a ledger of another way is not continued.
+STREAMS = 2
 
 
 @attrs.frozen
@@ -28,13 +37,17 @@ def block_seed(seed: int, block: int) -> np.random.SeedSequence:
     return np.random.SeedSequence(seed, spawn_key=(block,))
 
 
-def streams(seed: np.random.SeedSequence) -> Streams:
-    """The streams of the batch with this seed.
+def streams(seed: np.random.SeedSequence, coins: int = 0) -> Streams:
+    """The streams of the batch with this seed; coins: which of the learner's, where there are several."""
+    parties = f"learner {coins}", "adversary", "referee"
+    return Streams(*(generator(_hash_seed(seed, party)) for party in parties))
 
-    The children are built from the key instead of by `seed.spawn`, so that calls can be repeated.
-    """
-    learner, adversary, referee = (
-        generator(np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, party)))
-        for party in range(3)
-    )
-    return Streams(learner, adversary, referee)
+
+def child_seed(seed: np.random.SeedSequence, *number: int) -> np.random.SeedSequence:
+    """A child, built from its key instead of by `seed.spawn`, so that calls can be repeated."""
+    return np.random.SeedSequence(seed.entropy, spawn_key=(*seed.spawn_key, *number))
+
+
+def _hash_seed(seed: np.random.SeedSequence, party: str) -> np.random.SeedSequence:
+    text = f"{seed.entropy} {seed.spawn_key} {party}"
+    return np.random.SeedSequence(int.from_bytes(sha256(text.encode()).digest(), "big"))

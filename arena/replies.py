@@ -1,12 +1,19 @@
-"""Replies: all that an adversary ever sees. Arrays are read-only; axis 0 is the game."""
+"""Replies: all that an adversary ever sees. Axis 0 of every array is the game.
+
+The engine hands over copies, to which nobody can write.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from copy import deepcopy
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import attrs
 import numpy as np
+
+from arena.points import own_copy
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
@@ -22,6 +29,10 @@ class Reply:
     def select_game(self, game: int) -> Any:
         """The reply as one game sees it: scalars in place of arrays."""
         return type(self)(*(_select_game(value, game) for value in self._values))
+
+    def copy(self) -> Any:
+        """The same reply in memory of its own."""
+        return type(self)(*(_copy(value) for value in self._values))
 
     @property
     def parts(self) -> tuple[np.ndarray, ...]:
@@ -39,6 +50,26 @@ def _select_game(value: Any, game: int) -> Any:
     if isinstance(value, tuple):
         return tuple(_select_game(each, game) for each in value)
     return value.select_game(game) if isinstance(value, Hypothesis) else value[game]
+
+
+def _copy(value: Any) -> Any:
+    if value is None:
+        return None
+    if isinstance(value, tuple):
+        return tuple(_copy(each) for each in value)
+    if isinstance(value, Hypothesis):
+        try:
+            concept_class = _copy_class(value.concept_class)
+        except TypeError:  # a class that cannot be hashed
+            concept_class = deepcopy(value.concept_class)
+        return Hypothesis(concept_class, own_copy(value.concepts))
+    return own_copy(value)
+
+
+@lru_cache(maxsize=64)
+def _copy_class(concept_class: ConceptClass) -> ConceptClass:
+    """A copy for adversaries, so that none has a hold of the class that the learner works with."""
+    return deepcopy(concept_class)
 
 
 def _list_parts(value: Any) -> list[np.ndarray]:
@@ -77,6 +108,9 @@ class Answer(Reply):
 
     def select_game(self, game: int) -> Answer:  # without the loop, since every round has one
         return Answer(self.label[game], self.halted[game])
+
+    def copy(self) -> Answer:  # likewise
+        return Answer(own_copy(self.label), own_copy(self.halted))
 
 
 @attrs.frozen(eq=False)

@@ -11,23 +11,28 @@ import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
-from arena.points import as_labels, as_points, format_point, freeze, points_differ
-
-
-def _own_points(points: Any) -> np.ndarray:
-    return freeze(as_points(points).copy())
+from arena.points import (
+    LARGEST_INTEGER,
+    as_points,
+    format_point,
+    own_copy,
+    own_labels,
+    own_points,
+    points_differ,
+)
 
 
 def _own_counts(counts: Any) -> np.ndarray | None:
-    return None if counts is None else np.asarray(counts)
+    return None if counts is None else own_copy(counts)
 
 
 @attrs.frozen(eq=False, slots=False, repr=False)
 class Sample:
     """An ordered list of labelled examples, stored as runs.
 
-    Shapes: points (k, ...), labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds `counts[0]`
-    copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the lists.
+    Shapes: points (k, ...) float64, labels (k,) of 0 and 1, counts (k,) of at least 1. The list holds
+    `counts[0]` copies of example 0, then `counts[1]` copies of example 1, and so on. Equality is that of the
+    lists. Arrays are copied, and nobody can write to the copies.
 
     Raises: InvalidArgument if the shapes or the values are others.
 
@@ -35,8 +40,8 @@ class Sample:
     Sample(6 examples: 3 x (0.5, 0), 2 x (0.5, 1), 1 x (2, 1))
     """
 
-    points: np.ndarray = attrs.field(converter=_own_points)
-    labels: np.ndarray = attrs.field(converter=as_labels)
+    points: np.ndarray = attrs.field(converter=own_points)
+    labels: np.ndarray = attrs.field(converter=own_labels)
     counts: np.ndarray = attrs.field(default=None, converter=_own_counts)
 
     def __attrs_post_init__(self) -> None:
@@ -50,8 +55,17 @@ class Sample:
             raise InvalidArgument(
                 "counts must be one integer of at least 1 for each point", value=counts.tolist()[:5]
             )
-        object.__setattr__(self, "counts", freeze(counts.astype(np.int64)))
-        freeze(self.labels)
+        if counts.astype(float).sum() > LARGEST_INTEGER:
+            raise InvalidArgument("a sample holds at most 2^53 examples", value=float(counts.sum()))
+        object.__setattr__(self, "counts", own_copy(counts.astype(np.int64, copy=False)))
+
+    @classmethod
+    def of(cls, given: Sample) -> Sample:
+        """The same list as a new Sample of no subclass, which changes to the given object do not reach.
+
+        Raises: InvalidArgument if the attributes have been changed to what is no sample.
+        """
+        return Sample(given.points, given.labels, given.counts)
 
     @cached_property
     def size(self) -> int:
@@ -94,9 +108,7 @@ class Sample:
         """
         counts = self.counts.copy()
         counts[run] -= 1
-        points = np.insert(
-            self.points.astype(np.result_type(self.points, as_points(point))), run + 1, point, axis=0
-        )
+        points = np.insert(self.points, run + 1, as_points(point), axis=0)
         labels = np.insert(self.labels, run + 1, label)
         counts = np.insert(counts, run + 1, 1)
         left = counts > 0
@@ -136,19 +148,16 @@ class Sample:
         new = np.ones(len(flat), bool)
         new[1:] = (flat[1:] != flat[:-1]).any(axis=1) | (self.labels[1:] != self.labels[:-1])
         starts = np.flatnonzero(new)
-        # As floats, since 1 and 1.0 compare equal and must have equal digests.
-        return (
-            self.points[starts].astype(np.float64),
-            self.labels[starts],
-            np.add.reduceat(self.counts, starts),
-        )
+        return self.points[starts], self.labels[starts], np.add.reduceat(self.counts, starts)
 
 
 @attrs.frozen(eq=False)
 class Training:
     """What a learner receives in the training phase: the distinct samples, and which game got which.
 
-    which: (n,), indices of `samples`. The order of `samples` reveals nothing about the worlds.
+    samples: those that some game of the batch got, so that a batch of one world does not show the other; in a
+        batch without games, those that games would have got. Their order reveals nothing about the worlds.
+    which: (n,), indices of `samples`.
     """
 
     samples: tuple[Sample, ...]
@@ -157,19 +166,16 @@ class Training:
     @classmethod
     def of(cls, samples: Sequence[Sample], which: np.ndarray) -> Training:
         """Game g gets `samples[which[g]]`. Equal samples are merged, and ordered by their digests."""
-        ordered = sorted(set(samples), key=lambda s: s.digest)
+        got = [samples[index] for index in np.unique(which)] or samples
+        ordered = sorted(set(got), key=lambda s: s.digest)
         place = {sample: i for i, sample in enumerate(ordered)}
-        return cls(tuple(ordered), freeze(np.array([place[s] for s in samples])[which]))
+        return cls(tuple(ordered), own_copy(np.array([place.get(s, 0) for s in samples])[which]))
 
     @property
     def games(self) -> int:
         return len(self.which)
 
     def groups(self) -> Iterator[tuple[Sample, np.ndarray]]:
-        """Each sample with the indices of the games that got it. Samples that no game got are left out,
-        except in a batch without games.
-        """
+        """Each sample with the indices of the games that got it."""
         for i, sample in enumerate(self.samples):
-            games = np.flatnonzero(self.which == i)
-            if len(games) or self.games == 0:
-                yield sample, games
+            yield sample, np.flatnonzero(self.which == i)

@@ -10,7 +10,7 @@ import numpy as np
 
 from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
 from arena.errors import RAISED, ArenaError, PlayerError
-from arena.points import freeze
+from arena.points import own_copy
 from arena.referees.position import Position
 from arena.replies import Hypothesis
 from arena.sample import Training
@@ -62,9 +62,8 @@ class LearnerCalls:
 
     def predict(self, x: np.ndarray, labels: LabelRange, halted: np.ndarray) -> np.ndarray:
         """(n,) bool or int: the labels of the queries x (n, ...), those of `halted` games unchecked."""
-        label = self.guard(lambda: self._state.predict(x))
-        self._check_labels(label, (self._games,), labels, halted)
-        return label  # type: ignore[no-any-return]
+        label: Any = self.guard(lambda: self._state.predict(x))
+        return self._check_labels(label, (self._games,), labels, halted)
 
     def predict_some(self, x: np.ndarray, labels: LabelRange, halted: np.ndarray) -> np.ndarray:
         """(n, j): the labels of the first j ≥ 1 of the queries x (n, k, ...); the learner chooses j."""
@@ -78,34 +77,36 @@ class LearnerCalls:
                 expected=f"an array of shape ({self._games}, 1 to {x.shape[1]})",
                 got=f"shape {shape}",
             )
-        self._check_labels(label, shape, labels, halted)
-        return label  # type: ignore[no-any-return]
+        return self._check_labels(label, shape, labels, halted)
 
     def _check_labels(
         self, label: Any, shape: tuple[int, ...], labels: LabelRange, halted: np.ndarray
-    ) -> None:
+    ) -> np.ndarray:
+        """The labels as an array of numpy's own type."""
         if not isinstance(label, np.ndarray) or label.shape != shape:
             raise self._refuse(
                 "predict returns one label a game",
                 expected=f"an array of shape {shape}",
                 got=_describe(label),
             )
-        if label.dtype == np.bool_:
-            return
-        if label.dtype.kind not in "iu":
-            raise self._refuse("labels are bool or integers", got=label.dtype.name)
-        if label.size and (label.min() < 0 or label.max() > labels.highest):
-            wrong = (label < 0) | (label > labels.highest)
+        plain = np.asarray(label)
+        if plain.dtype == np.bool_:
+            return plain
+        if plain.dtype.kind not in "iu":
+            raise self._refuse("labels are bool or integers", got=plain.dtype.name)
+        if plain.size and (plain.min() < 0 or plain.max() > labels.highest):
+            wrong = (plain < 0) | (plain > labels.highest)
             wrong[halted] = False
             if wrong.any():
                 raise self._refuse(
                     f"labels are {labels.text}",
                     games=np.flatnonzero(wrong.reshape(self._games, -1).any(axis=1)),
-                    got=np.unique(label[wrong])[:5].tolist(),
+                    got=np.unique(plain[wrong])[:5].tolist(),
                 )
+        return plain
 
     def read_halted(self, before: np.ndarray) -> np.ndarray:
-        """(n,) bool, read-only: the games in which the learner has halted. before: those that had already."""
+        """(n,) bool, a copy: the games in which the learner has halted. before: those that had already."""
         halted = self.guard(lambda: self._state.halted)
         if not isinstance(halted, np.ndarray) or halted.shape != (self._games,) or halted.dtype != np.bool_:
             raise self._refuse(
@@ -115,10 +116,11 @@ class LearnerCalls:
                 if isinstance(halted, np.ndarray)
                 else type(halted).__name__,
             )
+        halted = own_copy(halted)
         woken = before & ~halted
         if woken.any():
             raise self._refuse("a halted learner stays halted", games=np.flatnonzero(woken))
-        return freeze(halted.copy())
+        return halted
 
     def receive_unlabelled(self, x: np.ndarray) -> None:
         self.guard(lambda: self._state.receive_unlabelled(x))
@@ -126,7 +128,7 @@ class LearnerCalls:
     # --- releases and hypotheses ----------------------------------------------------------------------------
 
     def release(self, training: Training) -> np.ndarray | Hypothesis:
-        """One value (n, ...), read-only, or one hypothesis a game."""
+        """One value (n, ...), a copy, or one hypothesis a game."""
         value = self.guard(lambda: self._state.release(training))
         if isinstance(value, Hypothesis):
             return self._check_hypothesis(value)
@@ -136,7 +138,7 @@ class LearnerCalls:
                 expected=f"an array whose first axis is {self._games}",
                 got=_describe(value),
             )
-        return freeze(value.copy())
+        return own_copy(value)
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis of the round, one a game."""
@@ -151,7 +153,7 @@ class LearnerCalls:
                 expected=f"{self._games} concepts",
                 got=f"shape {np.shape(hypothesis.concepts)}",
             )
-        return hypothesis
+        return Hypothesis(hypothesis.concept_class, own_copy(hypothesis.concepts))
 
     def observe(self, x: np.ndarray, y: np.ndarray, instructions: np.ndarray | None) -> None:
         """Hand over the examples of a round, after the instructions if there are any."""

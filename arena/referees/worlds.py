@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from arena.claims import PrivacyUnit
-from arena.points import freeze
+from arena.points import own_copy
 from arena.referees.position import Position
 from arena.sample import Sample, Training
 
@@ -25,9 +25,15 @@ class Worlds:
         self.challenges: set[PrivacyUnit] = set()
 
     def choose(self, in_world_0: np.ndarray, in_world_1: np.ndarray) -> np.ndarray:
-        """For each game the entry of its own world, of two arrays (n, ...); read-only."""
+        """For each game the entry of its own world, of two arrays (n, ...).
+
+        In a batch of one world it is that world's array, so that the learner cannot tell it from a round in
+        which the worlds do not differ.
+        """
+        if self._worlds.all() or not self._worlds.any():
+            return in_world_1 if self._worlds.any() else in_world_0
         worlds = self._worlds.reshape((-1,) + (1,) * (in_world_0.ndim - 1))
-        return freeze(np.where(worlds, in_world_1, in_world_0))
+        return own_copy(np.where(worlds, in_world_1, in_world_0))
 
     def challenge(self, differ: np.ndarray, unit: PrivacyUnit, *, rule: str, thing: str = "point") -> None:
         """Raise the flag of the games in which the worlds now differ.

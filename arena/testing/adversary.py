@@ -12,8 +12,10 @@ from arena.testing.fresh_coins import check_repeats, no_global_randomness
 from arena.testing.independence import check_games_independent, check_plays_alike
 
 
-def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+def check_adversary(adversary: Adversary, learner: Learner, referee: Referee, *, games: int = 8) -> None:
     """Check an adversary in a few games against `learner`.
+
+    games: in a batch that checks whether they are independent; an audit gives the size of its blocks.
 
     Raises: NotConforming, of the learner if the fault is its; whatever a referee raises in a game.
     """
@@ -29,7 +31,7 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee) ->
     if played is not None:
         _check_returns_score(adversary, played)
     # Independent games; otherwise an audit would certify too much.
-    check_games_independent(adversary, learner, referee)
+    check_games_independent(adversary, learner, referee, games=games)
 
 
 def _check_repeats(adversary: Adversary, learner: Learner, referee: Referee) -> Played:

@@ -6,7 +6,9 @@ No referee can see a violation in one game, so every audit begins with these che
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
+from copy import deepcopy
+from hashlib import sha256
 from typing import Any
 
 import attrs
@@ -16,46 +18,154 @@ from arena.engine import Played, play
 from arena.errors import RAISED, NotConforming, PlayerError, describe_error
 from arena.game_style import GameAdversary
 from arena.moves import Move
-from arena.players import Adversary, Learner
-from arena.points import freeze
+from arena.players import Adversary, Learner, Moves
+from arena.points import own_copy
 from arena.randomness import block_seed, generator
 from arena.referees import Referee
-from arena.replies import Answer, Answers, Hypothesis, Received, Released, Reply, Shown, Stream
+from arena.replies import Answer, Answers, Hypothesis, Reply
 from arena.sample import Sample
 from arena.testing.fresh_coins import no_global_randomness
+from arena.testing.scatter import BatchScatter
 
-_GAMES = 8
-_KEPT = (0, 5)  # games whose own replies, or worlds, stay the same while those of others change
+_GAMES = 8  # of a batch, unless the caller says how large they are
+_LARGE_ENOUGH = 64  # games of which half are changed, so that hardly any pair of games is changed together
+_MOST_COLUMNS = 32  # numbers of a view that are compared between batches
+_RATE = 1e-6  # the probability with which independent games are called dependent
 
 
-def check_games_independent(adversary: Adversary, learner: Learner, referee: Referee) -> None:
+def check_games_independent(
+    adversary: Adversary, learner: Learner, referee: Referee, *, games: int = _GAMES
+) -> None:
     """Check that a game's moves and score depend on the replies of that game alone.
 
-    Records a small batch, and plays the adversary again on the recorded replies, then on replies of which
-    those to other games are changed. An adversary in game style cannot see other games.
+    In a batch of so many games, the adversary plays several times at once with the same random numbers: on
+    the replies of the learner, and on replies of which those to other games are changed. An adversary in game
+    style cannot see other games.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
-    if isinstance(adversary, GameAdversary):
+    if isinstance(adversary, GameAdversary) or games < 2:
         return
-    replies = play(learner, adversary, referee, games=_GAMES, seed=1, record=True).replies
-    moves, score = _replay(adversary, replies)
-    for game in _KEPT:
-        changed = tuple(_change_others(reply, keep=game) for reply in replies)
-        other_moves, other_score = _replay(adversary, changed)
-        for number, (move, other_move) in enumerate(zip(moves, other_moves, strict=False)):
-            if not _is_same_move(move, other_move, game):
-                raise NotConforming(
-                    adversary.name,
-                    "a game's moves depend on the replies of that game alone",
-                    f"move {number} of game {game} changed when only the replies of other games did",
-                )
-        if score is not None and other_score is not None and score[game] != other_score[game]:
+    for number in {games, max(games, _LARGE_ENOUGH)}:
+        compared = _Compared(adversary, _draw_changes(number), adversary.name, adversary.protocols)
+        play(learner, compared, referee, games=number, seed=1)
+
+
+@attrs.frozen(eq=False)
+class _Change:
+    """A change of the replies: game g gets the replies to game `donors[g]`, and `flip` inverts answers.
+
+    kept: (n,) bool, the games that keep their own replies.
+    """
+
+    kept: np.ndarray
+    donors: np.ndarray
+    flip: bool = False
+
+    def apply(self, reply: Reply) -> Any:
+        """The changed reply."""
+        if self.flip and isinstance(reply, Answer | Answers):
+            label, halted = reply.label.copy(), reply.halted.copy()
+            label[~self.kept] = np.where(label[~self.kept] == 1, 0, 1)
+            halted[~self.kept] ^= True
+            return type(reply)(own_copy(label), own_copy(halted))
+        return _select_games(reply, self.donors)
+
+
+def _draw_changes(games: int) -> list[_Change]:
+    """Half of the games are changed, then the other half, then all but one, then all but another."""
+    rng = generator(block_seed(1, 1))
+    half = rng.permutation(games) < games // 2
+    first, last = (np.arange(games) == game for game in rng.choice(games, size=2, replace=False))
+    changes = []
+    for kept, flip in ((half, False), (~half, True), (first, False), (last, True)):
+        others = np.flatnonzero(~kept)
+        # One game stands for all, or each for another: neither the mean nor the order remains.
+        pool = others[:1] if kept is first else rng.choice(others, size=len(others))
+        changes.append(_Change(kept, np.where(kept, np.arange(games), rng.choice(pool, size=games)), flip))
+    return changes
+
+
+@attrs.frozen(eq=False)
+class _Compared(Adversary):
+    """The adversary, which also plays on changed replies; games that keep theirs must go on as they were."""
+
+    adversary: Adversary
+    changes: list[_Change]
+    name: str  # type: ignore[misc]
+    protocols: tuple[str, ...]  # type: ignore[misc]
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        others = [
+            _OtherPlay(self.adversary.play(games, deepcopy(rng)), change, self.name)
+            for change in self.changes
+        ]
+        moves = self.adversary.play(games, rng)
+        # The engine refuses anything that is not a generator.
+        return self._relay(moves, others) if isinstance(moves, Generator) else moves
+
+    def _relay(self, moves: Moves, others: list[_OtherPlay]) -> Moves:
+        reply: Any = None
+        while True:
+            try:
+                move = moves.send(reply)
+            except StopIteration as end:
+                score: np.ndarray | None = end.value
+                for other in others:
+                    other.compare_score(reply, score)
+                return score
+            for other in others:
+                other.compare_move(reply, move)
+            reply = yield move
+
+
+class _OtherPlay:
+    """The adversary's play on changed replies."""
+
+    def __init__(self, moves: Moves, change: _Change, name: str) -> None:
+        self._moves: Moves | None = moves
+        self._change = change
+        self._name = name
+        self._number = 0
+        self._score: Any = None
+
+    def compare_move(self, reply: Reply | None, move: Move) -> None:
+        """Send the changed reply; compare the next move with that of the adversary."""
+        other = self._advance(reply)
+        if other is not None and not _is_same_move(move, other, self._change.kept):
             raise NotConforming(
-                adversary.name,
-                "a game's score depends on the replies of that game alone",
-                f"the score of game {game} changed when only the replies of other games did",
+                self._name,
+                "a game's moves depend on the replies of that game alone",
+                f"move {self._number} of a game changed when only the replies of other games did",
             )
+        self._number += 1
+
+    def compare_score(self, reply: Reply | None, score: Any) -> None:
+        """Send the last reply, changed; compare the score with that of the adversary."""
+        self._advance(reply)
+        if self._moves is not None:
+            self._moves.close()  # it would go on for longer
+        elif score is not None and self._score is not None:
+            score, other = (np.asarray(each)[self._change.kept] for each in (score, self._score))
+            if not np.array_equal(score, other):
+                raise NotConforming(
+                    self._name,
+                    "a game's score depends on the replies of that game alone",
+                    "the score of a game changed when only the replies of other games did",
+                )
+
+    def _advance(self, reply: Any) -> Move | None:
+        """The next move; None once the play has ended."""
+        if self._moves is None:
+            return None
+        try:
+            return self._moves.send(None if reply is None else self._change.apply(reply))
+        except StopIteration as end:
+            self._moves, self._score = None, end.value
+            return None
+        except RAISED as error:
+            text = f"{describe_error(error)} (where other games' replies were changed)"
+            raise PlayerError("adversary", self._name, self._number, text) from error
 
 
 def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) -> Played | None:
@@ -73,9 +183,8 @@ def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) 
     with no_global_randomness(adversary.name):
         (moves, score), (other_moves, other_score) = (_replay(adversary, played.replies) for _ in range(2))
     same = all(
-        _is_same_move(move, other, game)
+        _is_same_move(move, other, np.ones(_GAMES, bool))
         for move, other in zip(moves, other_moves, strict=False)
-        for game in range(_GAMES)
     )
     if not same or not np.array_equal(score, other_score):  # type: ignore[arg-type]
         raise NotConforming(
@@ -86,22 +195,28 @@ def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) 
     return played
 
 
-def check_common_random_numbers(learner: Learner, adversary: Adversary, referee: Referee) -> None:
+def check_common_random_numbers(
+    learner: Learner, adversary: Adversary, referee: Referee, *, games: int = _GAMES
+) -> None:
     """Check that a learner with common random numbers gives a game the same replies whatever the worlds of
-    other games.
+    other games, in a batch of so many.
 
     Otherwise pairs of games that share random numbers would depend on other pairs.
 
     Raises: NotConforming; whatever a referee raises in a game.
     """
-    kept = np.isin(np.arange(_GAMES), _KEPT)
+    kept = generator(block_seed(1, 2)).permutation(games) < (games + 1) // 2
     for world in (False, True):
-        one_world, two_worlds = (
-            play(learner, adversary, referee, games=_GAMES, seed=1, record=True, worlds=worlds).replies
-            for worlds in (np.full(_GAMES, world), np.where(kept, world, not world))
-        )
+        one_world: list[bytes] = []
+        two_worlds: list[bytes] = []
+        for seen, worlds in (
+            (one_world, np.full(games, world)),
+            (two_worlds, np.where(kept, world, not world)),
+        ):
+            watched = _Watched(adversary, adversary.name, adversary.protocols, kept, seen)
+            play(learner, watched, referee, games=games, seed=1, worlds=worlds)
         for number, (reply, other) in enumerate(zip(one_world, two_worlds, strict=True)):
-            if not all(_is_same_reply(reply, other, game) for game in _KEPT):
+            if reply != other:
                 raise NotConforming(
                     learner.name,
                     "with common random numbers, a game draws the same whatever other games receive",
@@ -109,8 +224,102 @@ def check_common_random_numbers(learner: Learner, adversary: Adversary, referee:
                 )
 
 
-def _is_same_reply(reply: Reply, other: Reply, game: int) -> bool:
-    return all(np.array_equal(a[game], b[game]) for a, b in zip(reply.parts, other.parts, strict=True))
+@attrs.frozen(eq=False)
+class _Watched(Adversary):
+    """The adversary; digests of the replies to the games `kept` are added to `seen`."""
+
+    adversary: Adversary
+    name: str  # type: ignore[misc]
+    protocols: tuple[str, ...]  # type: ignore[misc]
+    kept: np.ndarray
+    seen: list[bytes]
+
+    def play(self, games: int, rng: np.random.Generator) -> Moves:
+        moves = self.adversary.play(games, rng)
+        return self._relay(moves) if isinstance(moves, Generator) else moves
+
+    def _relay(self, moves: Moves) -> Moves:
+        reply: Any = None
+        while True:
+            try:
+                move = moves.send(reply)
+            except StopIteration as end:
+                score: np.ndarray | None = end.value
+                return score
+            reply = yield move
+            parts = b"".join(np.ascontiguousarray(part[self.kept]).tobytes() for part in reply.parts)
+            self.seen.append(sha256(parts).digest())
+
+
+def check_batches_independent(
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    games: int,
+    batches: int = 16,
+    faults: bool = False,
+) -> None:
+    """Check that views and scores scatter between batches of so many games no more than within.
+
+    The adversary draws the same random numbers in every batch, and the learner others. Independent games are
+    refused with probability at most 1e-6.
+
+    Raises: NotConforming; whatever a referee raises in a game.
+    """
+    record = not isinstance(adversary, GameAdversary) and not faults
+    for world in (False, True) if referee.two_worlds else (False,):
+        features = []
+        for batch in range(batches):
+            played = play(
+                learner,
+                adversary,
+                referee,
+                games=games,
+                seed=2,
+                worlds=np.full(games, world),
+                faults=faults,
+                record=record,
+                coins=batch,
+            )
+            features.append(_summarise(played))
+        numbers = min(len(each) for each in features)
+        values = np.stack([each[:numbers] for each in features])  # (batches, f, n)
+        if _p_value(values) <= _RATE / 2:
+            raise NotConforming(
+                learner.name,
+                "every game draws its own random numbers",
+                f"batches of {games} games against {adversary.name} vary more than independent games could",
+            )
+
+
+def _summarise(played: Played) -> np.ndarray:
+    """(f, n): the score, numbers from the whole of the view, and whether the learner halted."""
+    columns = [] if played.score is None else [played.score]
+    parts = [part for reply in played.replies for part in reply.parts if part.dtype.kind in "biuf"]
+    shown = [column for part in parts for column in part.reshape(len(part), -1).T]
+    places = np.unique(np.linspace(0, len(shown) - 1, min(len(shown), _MOST_COLUMNS)).astype(int))
+    columns += [shown[place].astype(float) for place in places]
+    if played.halted is not None:
+        columns.append(played.halted.astype(float))
+    return np.array(columns).reshape(len(columns), len(played.worlds))
+
+
+def _p_value(values: np.ndarray) -> float:
+    """A p-value that the games of all batches are alike and independent; values: (batches, f, n).
+
+    Events: that a value is at least the quartiles of all batches, or above the least value.
+    """
+    flat = np.moveaxis(values, 1, 0).reshape(values.shape[1], -1)
+    if not flat.size:
+        return 1.0
+    cuts = np.quantile(flat, [0.25, 0.5, 0.75], axis=1, method="higher")
+    hits = [(values >= cut[:, None]).sum(axis=2) for cut in cuts]
+    hits.append((values > flat.min(axis=1)[:, None]).sum(axis=2))
+    scatter = BatchScatter(4 * values.shape[1])
+    for each in np.concatenate(hits, axis=1):
+        scatter.update(each.astype(float), values.shape[2])
+    return scatter.p_value()
 
 
 def _replay(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move], np.ndarray | None]:
@@ -130,55 +339,41 @@ def _replay(adversary: Adversary, replies: tuple[Reply, ...]) -> tuple[list[Move
     return moves, None  # the adversary would go on for longer than was recorded
 
 
-def _change_others(reply: Reply, keep: int) -> Reply:
-    """The reply, changed for every game but `keep`."""
-    others = np.arange(_GAMES) != keep
-    if isinstance(reply, Answer | Answers):
-        label, halted = reply.label.copy(), reply.halted.copy()
-        label[others] = np.where(label[others] == 1, 0, 1)
-        halted[others] ^= True
-        return type(reply)(freeze(label), freeze(halted))
-    if isinstance(reply, Received):
-        return Received(freeze(np.where(others, ~reply.halted, reply.halted)))
-    if isinstance(reply, Released):
-        return Released(_rotate_others(reply.value, others))
-    if isinstance(reply, Shown):
-        return Shown(None if reply.hypothesis is None else _rotate_others(reply.hypothesis, others))
-    if isinstance(reply, Stream):
-        return Stream(tuple(_rotate_others(h, others) for h in reply.hypotheses))
-    return reply
-
-
-def _rotate_others(value: Any, others: np.ndarray) -> Any:
-    """The values or hypotheses with those of other games passed on to the next of them."""
+def _select_games(value: Any, games: np.ndarray) -> Any:
+    """A reply or a part of one, with the entries of these games."""
+    if isinstance(value, Reply):
+        return type(value)(*(_select_games(getattr(value, f.name), games) for f in attrs.fields(type(value))))
+    if isinstance(value, tuple):
+        return tuple(_select_games(each, games) for each in value)
     if isinstance(value, Hypothesis):
-        return Hypothesis(value.concept_class, _rotate_others(np.asarray(value.concepts), others))
-    changed = value.copy()
-    changed[others] = np.roll(value[others], 1, axis=0)
-    return freeze(changed)
+        return Hypothesis(value.concept_class, _select_games(value.concepts, games))
+    return None if value is None else own_copy(value[games])
 
 
-def _is_same_move(move: Move, other: Move, game: int) -> bool:
+def _is_same_move(move: Move, other: Move, kept: np.ndarray) -> bool:
     if type(move) is not type(other):
         return False
     names = [field.name for field in attrs.fields(type(move))]
-    return all(_is_same_part(getattr(move, name), getattr(other, name), game) for name in names)
+    return all(_is_same_part(getattr(move, name), getattr(other, name), kept) for name in names)
 
 
-def _is_same_part(part: Any, other: Any, game: int) -> bool:
-    """Whether a part of a move, given once for all games or once for each, is the same for `game`."""
+def _is_same_part(part: Any, other: Any, kept: np.ndarray) -> bool:
+    """Whether a part of a move, given once for all games or once for each, is the same for the games kept."""
     if isinstance(part, Iterator) and isinstance(other, Iterator):
         return True  # it is committed before any reply, and run to its end before there is one
-    part, other = _select_game(part, game), _select_game(other, game)
-    if isinstance(part, Sample) or part is None:
+    if part is None or other is None:
+        return part is other
+    part, other = _select_kept(part, kept), _select_kept(other, kept)
+    if isinstance(part, Sample | list):
         return bool(part == other)
     return np.array_equal(part, other)
 
 
-def _select_game(part: Any, game: int) -> Any:
-    if part is None or isinstance(part, Sample):
+def _select_kept(part: Any, kept: np.ndarray) -> Any:
+    if isinstance(part, Sample):
         return part
-    if isinstance(part, list | tuple) and len(part) == _GAMES and isinstance(part[0], Sample):
-        return part[game]
+    if isinstance(part, list | tuple) and len(part) and isinstance(part[0], Sample):
+        games = np.flatnonzero(kept) if len(part) == len(kept) else range(len(part))
+        return [part[game] for game in games]
     array = np.asarray(part)
-    return array[game] if array.ndim and len(array) == _GAMES else array
+    return array[kept] if array.ndim and len(array) == len(kept) else array

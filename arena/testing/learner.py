@@ -20,7 +20,7 @@ from arena.capabilities import (
 )
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
-from arena.errors import ArenaError, NotConforming, Unsupported
+from arena.errors import ArenaError, BudgetExceeded, InvalidArgument, NotConforming, Unsupported
 from arena.laws import AnswerLaw, ValueLaw
 from arena.players import Learner
 from arena.randomness import block_seed, generator
@@ -30,6 +30,7 @@ from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, S
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
 from arena.testing.fresh_coins import check_own_coins, check_repeats, no_global_randomness
+from arena.testing.independence import check_batches_independent
 from arena.testing.law_checks import check_answers, check_values
 from arena.testing.probe import ROUNDS, Probe
 
@@ -38,17 +39,16 @@ RATE = 1e-9  # the probability with which a statistical check may refuse a sound
 _BATCHES_COMMON = 3  # seeds with which common random numbers are checked
 _BATCHES = 40  # whose means are compared with each other, _BATCH games each
 _BATCH = 100
-_USUAL_SIZE = 1_000  # examples for a learner that takes any number
+_FEW_BATCHES = 8  # on each of the other samples
+_USUAL_SIZE, _SMALL_SIZE = 1_000, 7  # examples for a learner that takes any number
 _LAWS: dict[str, type] = {"Release": ValueLaw, "Figure1": AnswerLaw, "Voting": AnswerLaw}
-_REFEREES = {
-    name: kind(T=ROUNDS) if issubclass(kind, OnlineReferee) else kind() for name, kind in REFEREES.items()
-}
 
 
 def check_learner(learner: Learner, *, sample: Sample | None = None, games: int = 2_000) -> None:
     """Check a learner under every protocol that it names.
 
-    sample: what to train on; by default two points with both labels, as many examples as it needs.
+    sample: what to train on; by default two points with both labels, as many examples as it needs, and then
+        samples of other sizes and with hardly any or only examples of one label.
     games: the size of the batches for statistics.
 
     Raises: NotConforming; whatever a referee raises in a game.
@@ -61,10 +61,7 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
     _check_some_points(learner)
     training_set = sample or _make_sample(learner)
     for protocol in learner.protocols:
-        referee = _REFEREES[protocol]
-        probe = Probe(
-            training_set, _choose_points(training_set), protocol, unlabelled=_takes_unlabelled(learner)
-        )
+        probe, referee = _prepare_probe(learner, protocol, training_set, _choose_points(training_set))
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
             with no_global_randomness(learner.name):
@@ -81,10 +78,47 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
             _check_common_bits(learner, probe, referee)
         # If it declares its output distribution: values or answers with these probabilities.
         _check_law(learner, probe, referee, games)
+        # Independent games and the declared distribution on other samples, which show other noise.
+        for other in [] if sample else _vary_sample(learner):
+            _check_on_sample(learner, attrs.evolve(probe, sample=other), referee, games)
         # It can be trained on `some_points` and asked about them.
-        _play_some_points(learner, protocol, referee)
+        _play_some_points(learner, protocol)
         # Capabilities that it has beyond its protocol.
         _check_capabilities(learner, probe, referee)
+
+
+def _prepare_probe(
+    learner: Learner, protocol: str, sample: Sample, points: tuple[Any, ...]
+) -> tuple[Probe, Referee]:
+    """The longest games that the learner's budget of rounds or queries allows."""
+    kind: Any = REFEREES[protocol]
+    unlabelled = _takes_unlabelled(learner)
+    for length in range(max(ROUNDS, len(points)), 0, -1):
+        rounds = min(length, ROUNDS)
+        online = issubclass(kind, OnlineReferee)
+        asked = points if online else points[:length]
+        probe = Probe(sample, asked, protocol, unlabelled=unlabelled, rounds=rounds)
+        referee = kind(T=rounds) if online else kind()
+        try:
+            play(learner, probe, referee, games=1, seed=1)
+        except BudgetExceeded:
+            if length == 1:
+                raise
+        else:
+            break
+    return probe, referee
+
+
+def _check_on_sample(learner: Learner, probe: Probe, referee: Referee, games: int) -> None:
+    """Check the declared distribution and independence on a sample, unless the learner declines it."""
+    try:
+        play(learner, probe, referee, games=1, seed=1)
+    except (InvalidArgument, BudgetExceeded):
+        return
+    _check_law(learner, probe, referee, games)
+    if not learner.own_coins:
+        few = max(_BATCH, games // _FEW_BATCHES)
+        check_batches_independent(learner, probe, referee, games=few, batches=_FEW_BATCHES)
 
 
 # --- games of a learner -------------------------------------------------------------------------------------
@@ -210,13 +244,13 @@ def _check_some_points(learner: Learner) -> None:
         )
 
 
-def _play_some_points(learner: Learner, protocol: str, referee: Referee) -> None:
+def _play_some_points(learner: Learner, protocol: str) -> None:
     points = learner.some_points[: learner.sample_size]
     size = max(len(points), learner.sample_size or 0)
     counts = [size - len(points) + 1, *[1] * (len(points) - 1)]
     sample = Sample(points, np.arange(len(points)) % 2, counts)
-    probe = Probe(sample, _split(learner.some_points), protocol, unlabelled=_takes_unlabelled(learner))
     try:
+        probe, referee = _prepare_probe(learner, protocol, sample, _split(learner.some_points))
         play(learner, probe, referee, games=3, seed=2)
     except ArenaError as error:
         rule = "it can be trained on some_points and asked about them"
@@ -286,6 +320,20 @@ def _make_sample(learner: Learner) -> Sample:
     low, high = learner.some_points[[0, -1]]
     counts = np.diff(size * np.arange(runs + 1) // runs)
     return Sample([low, high, low, high][:runs], [0, 1, 1, 0][:runs], counts)
+
+
+def _vary_sample(learner: Learner) -> list[Sample]:
+    """Samples with few examples labelled 1, with one, with none and with nothing else; small ones too."""
+    low, high = learner.some_points[[0, -1]]
+    samples = []
+    for size in [learner.sample_size] if learner.sample_size else [_USUAL_SIZE, _SMALL_SIZE]:
+        samples += [Sample([low], [label], [size]) for label in range(2)]
+        samples += [
+            Sample([low, high], [0, 1], [size - ones, ones])
+            for ones in {1, size // 10, size // 2}
+            if 0 < ones < size
+        ]
+    return samples
 
 
 def _choose_points(sample: Sample) -> tuple[Any, ...]:

@@ -13,7 +13,7 @@ from arena.players import Adversary, Moves
 from arena.referees import REFEREES
 from arena.sample import Sample
 
-ROUNDS = 12  # of online games
+ROUNDS = 12  # of online games, if the learner allows so many
 _UNLABELLED = 10  # times that every point is handed over
 
 
@@ -23,7 +23,7 @@ class Probe(Adversary):
 
     mixed: every other game of the batch gets another sample and other points.
     in_a_row: queries are asked together. unlabelled: unlabelled points are handed over before the queries.
-    instructed: online games come with instructions.
+    instructed: online games come with instructions. rounds: of online games.
     """
 
     sample: Sample
@@ -33,6 +33,7 @@ class Probe(Adversary):
     in_a_row: bool = False
     unlabelled: bool = False
     instructed: bool = False
+    rounds: int = ROUNDS
 
     name = "probe"
     protocols = tuple(REFEREES)
@@ -65,12 +66,12 @@ class Probe(Adversary):
         yield Train(self._mix_samples(games))
 
     def _commit(self, games: int) -> Iterator[Move]:
-        rounds = range(ROUNDS)
+        rounds = range(self.rounds)
         x = np.stack([self._mix_points(self._point(t), games) for t in rounds], axis=1)
         yield Commit(x, np.stack([self._mix_labels(t, games) for t in rounds], axis=1))
 
     def _give_examples(self, games: int) -> Iterator[Move]:
-        for t in range(ROUNDS):
+        for t in range(self.rounds):
             update = t % 2 == 0 if self.instructed else None
             x = self._mix_points(self._point(t), games)
             yield Example(x, self._mix_labels(t, games), update=update)
@@ -90,7 +91,8 @@ class Probe(Adversary):
     def _mix_points(self, x: Any, games: int) -> np.ndarray:
         points = np.repeat(np.asarray(x)[None], games, axis=0)
         if self.mixed:  # the other extreme of the points
-            points[1::2] = self.points[2] if np.array_equal(x, self.points[0]) else self.points[0]
+            farthest = self.points[min(2, len(self.points) - 1)]
+            points[1::2] = farthest if np.array_equal(x, self.points[0]) else self.points[0]
         return points
 
     def _mix_samples(self, games: int) -> Sample | list[Sample]:

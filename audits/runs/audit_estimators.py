@@ -15,6 +15,7 @@ from audits.distinguishers.view_features import Block, ViewCounts
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.statistics.betting import Betting
+from audits.statistics.block_scatter import BlockScatter
 from audits.statistics.ceilings import ceiling
 from audits.statistics.estimates import Estimates, FixedSizeEstimators
 from audits.statistics.held_out import HeldOutEstimator
@@ -77,6 +78,7 @@ class AuditEstimators:
         self.betting = Betting(delta=delta, confidence=confidence, epsilon_claim=settings.epsilon)
         self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
         self._fixed_size: FixedSizeEstimators | None = None
+        self.scatter = BlockScatter()
         self.learning = DistinguisherTraining(pairs=choosing_pairs)
         self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
         self.games = 0
@@ -94,6 +96,7 @@ class AuditEstimators:
             self._learn(block)
         else:
             self.betting.update(block)
+            self.scatter.update(block)
             self._update_fixed_size([block])
 
     def update_from_ledger(self, ledger: Ledger, watch: Callable[[], None] | None = None) -> None:
@@ -110,12 +113,14 @@ class AuditEstimators:
         scores, final = self.learning.score(views), self.learning.done
         if scores is not None:
             self.betting.update(scores)
+            self.scatter.update(scores)
         if final:
             assert scores is not None
             self._update_fixed_size([scores])
         relearned = self.learning.learn(views)
         if relearned is not None:
             self.betting.start_again(relearned)
+            self.scatter.start_again(relearned)
             if self.learning.done:
                 self._update_fixed_size(relearned)
 

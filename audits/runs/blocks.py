@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from arena import Adversary, GameAdversary, Learner, Played, Referee, Unsupported, play
-from arena.randomness import block_seed
+from arena.randomness import block_seed, streams
 from audits.distinguishers.view_features import Block, ViewCounts, view_features
 from audits.registry.tested_claim import check_protected
 from audits.runs.plan import LEARNED, LIKELIHOOD, SCORE, Plan
@@ -56,14 +56,14 @@ def play_block(plan: Plan, index: int, *, bins: ScoreBins | None = None) -> Bloc
     InvalidArgument if the worlds differ in something that the learner does not protect.
     """
     pairs, seed = plan.blocks[index], block_seed(plan.seed, index)
-    if uses_common_random_numbers(plan):
-        by_world = [_evaluate(plan, _play(plan, pairs, seed, np.full(pairs, w, bool))) for w in range(2)]
-    else:
-        played = _play(plan, 2 * pairs, seed, None)
-        results, games = _evaluate(plan, played), np.arange(2 * pairs).reshape(-1, 2)
-        # The referee's random bit says which game of a pair is in which world.
-        first_world = played.worlds[games[:, 0]].astype(int)
-        by_world = [results[games[np.arange(pairs), first_world ^ w]] for w in range(2)]
+    common = uses_common_random_numbers(plan)
+    # One batch for each world, so that no player sees both, in an order that no player knows. The adversary
+    # draws the same in both: what it draws for a whole batch must not tell the worlds apart.
+    results = {}
+    for place, world in enumerate((0, 1) if streams(seed).referee.integers(2) else (1, 0)):
+        played = _play(plan, np.full(pairs, world, bool), seed, coins=0 if common else place)
+        results[world] = _evaluate(plan, played)
+    by_world = [results[0], results[1]]
     if plan.distinguisher == LEARNED:
         return ViewCounts.of(*by_world)
     if plan.distinguisher == LIKELIHOOD:
@@ -94,10 +94,18 @@ def uses_common_random_numbers(plan: Plan) -> bool:
     )
 
 
-def _play(plan: Plan, games: int, seed: np.random.SeedSequence, worlds: np.ndarray | None) -> Played:
-    players = (plan.learner, plan.adversary, plan.referee)
-    record = plan.distinguisher != SCORE
-    played = play(*players, games=games, seed=seed, worlds=worlds, faults=plan.faults, record=record)
+def _play(plan: Plan, worlds: np.ndarray, seed: np.random.SeedSequence, coins: int) -> Played:
+    played = play(
+        plan.learner,
+        plan.adversary,
+        plan.referee,
+        games=len(worlds),
+        seed=seed,
+        worlds=worlds,
+        faults=plan.faults,
+        record=plan.distinguisher != SCORE,
+        coins=coins,
+    )
     check_outcome(plan, played)
     return played
 

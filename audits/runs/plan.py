@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from hashlib import sha256
 from importlib import metadata
 from typing import Any
@@ -13,6 +14,7 @@ from arena import Adversary, InvalidArgument, Learner, Referee, Release, Sample
 from arena.concepts import ConceptClass
 from arena.engine import check_protocol
 from arena.fingerprint import fingerprint
+from arena.randomness import STREAMS
 from arena.settings import at_least, less_than, more_than, one_of, whole
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS, MAX_RELEASE_PAIRS, BlockSizes, first_block_pairs
 
@@ -22,11 +24,19 @@ _COUNTS = ("games", "seed", "block", "first_block")
 _SHIPPED = ("arena", "learners", "adversaries", "audits")
 
 
+def _copy_learner(learner: Learner) -> Learner:
+    try:
+        return deepcopy(learner)
+    except Exception:  # settings that are objects of other libraries may raise anything
+        return learner
+
+
 @attrs.frozen(kw_only=True)
 class Plan:
     """What is played and tested.
 
-    learner, adversary, referee: the players' configurations and the protocol.
+    learner, adversary, referee: the players' configurations and the protocol. The learner is a copy, of
+        which the adversary has no hold.
     epsilon, delta: the claim under test, ε in nats.
     confidence: the certified bound is wrong with probability at most 1 - confidence.
     games: games in each world; with `until_refuted`, the largest number of games.
@@ -39,7 +49,7 @@ class Plan:
     Raises: InvalidArgument if a value makes no sense; Unsupported if a player does not play the protocol.
     """
 
-    learner: Learner
+    learner: Learner = attrs.field(converter=_copy_learner)
     adversary: Adversary
     referee: Referee
     epsilon: float = attrs.field(converter=float)
@@ -129,7 +139,7 @@ def versions() -> dict[str, str]:
         own = metadata.version("dp-arena")
     except metadata.PackageNotFoundError:
         own = "not installed"
-    return {"dp-arena": own, "numpy": np.__version__}
+    return {"dp-arena": own, "numpy": np.__version__, "streams": str(STREAMS)}
 
 
 def _describe_value(value: object, modules: bool) -> object:

@@ -12,7 +12,7 @@ import attrs
 
 from arena.testing import check_adversary
 from arena.testing.fresh_coins import check_own_coins
-from arena.testing.independence import check_common_random_numbers
+from arena.testing.independence import check_batches_independent, check_common_random_numbers
 from audits.distinguishers.view_features import Block
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
 from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
@@ -24,6 +24,10 @@ from audits.statistics.score_bins import EXACT
 
 if TYPE_CHECKING:
     from audits.runs.ledger import Ledger
+
+_FEW_BLOCKS = 8  # too few to see from their scores that the games of a block depend on each other
+_MIN_BATCHES, _MAX_BATCHES = 16, 64  # of fresh games, if the blocks are few or scatter
+_SMALL_BATCH = 16  # games, which are enough if no game differs from the others of its block
 
 
 def run(
@@ -74,6 +78,7 @@ def run(
             interrupted = True
         except RunStopped as error:
             failure, interrupted = error, True
+    _check_after(plan, estimators)
     verdict = estimators.make_verdict(
         learner=plan.learner.name,
         adversary=plan.adversary.name,
@@ -98,12 +103,50 @@ def check_players(plan: Plan) -> None:
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
     the random numbers that it declares, common to both worlds or its own.
     """
+    games = plan.blocks[0]
     if plan.learner.own_coins:
         check_own_coins(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
+    check_independence(plan, games)
+    if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
+        check_scatter(plan, games)
+
+
+def _check_after(plan: Plan, estimators: AuditEstimators) -> None:
+    """Check the players in a batch as large as the largest that was played, and look at the scatter of blocks.
+
+    Raises: NotConforming.
+    """
+    largest = max(estimators.block_sizes, default=0)
+    if largest > plan.blocks[0] and estimators.betting.epsilon_lower > 0:
+        check_independence(plan, largest)
+    if estimators.scatter.suspected:
+        check_scatter(plan, largest)
+    elif estimators.betting.refuted and estimators.scatter.unclear and uses_common_random_numbers(plan):
+        check_scatter(plan, min(largest, _SMALL_BATCH))
+
+
+def check_independence(plan: Plan, games: int) -> None:
+    """Check in a batch of so many games that what a player does in one does not depend on the others.
+
+    Raises: NotConforming.
+    """
     if not plan.faults:  # with faults, every game is played alone
-        check_adversary(plan.adversary, plan.learner, plan.referee)
+        check_adversary(plan.adversary, plan.learner, plan.referee, games=games)
     if uses_common_random_numbers(plan):
-        check_common_random_numbers(plan.learner, plan.adversary, plan.referee)
+        check_common_random_numbers(plan.learner, plan.adversary, plan.referee, games=games)
+
+
+def check_scatter(plan: Plan, games: int) -> None:
+    """Check in fresh batches of so many games that the games of a batch are independent.
+
+    An adversary may draw random numbers for a whole batch, which make blocks differ and do no harm. So in
+    these games it draws the same in every batch.
+
+    Raises: NotConforming.
+    """
+    batches = min(max(len(plan.blocks), _MIN_BATCHES), _MAX_BATCHES)
+    players = (plan.learner, plan.adversary, plan.referee)
+    check_batches_independent(*players, games=games, batches=batches, faults=plan.faults)
 
 
 def open_ledger(path: str | Path, plan: Plan, command: str | None) -> Ledger:

@@ -28,6 +28,7 @@ from arena import (
     Training,
     ValueLaw,
 )
+from learners.mechanisms.noise.densities import laplace_density
 
 SAMPLE = Sample([0.0, 1.0], [0, 1], [2, 2])
 
@@ -539,6 +540,45 @@ class Value(Learner):
 
     def law(self, sample: Sample) -> ValueLaw:
         return self.tell()
+
+
+@attrs.frozen
+class NoisyShare(Learner):
+    """Releases the share of ones with Laplace noise of scale 1/n, and declares that distribution.
+
+    noise: that of how many examples is drawn; None: of as many as there are. one_coin: a batch of fewer ones
+        than this draws one random number for all of its games.
+    """
+
+    name = "noisy-share"
+    protocols = ("Release",)
+
+    noise: int | None = None
+    one_coin: int = 0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=1, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    def start(self, games: int, rng: np.random.Generator) -> NoisyShareState:
+        return NoisyShareState(self, rng)
+
+    def law(self, sample: Sample) -> ValueLaw:
+        return laplace_density(float(sample.labels @ sample.counts) / sample.size, 1 / sample.size)
+
+
+@attrs.frozen(eq=False)
+class NoisyShareState:
+    learner: NoisyShare
+    rng: np.random.Generator
+
+    def release(self, training: Training) -> np.ndarray:
+        ones = np.array([float(s.labels @ s.counts) for s in training.samples])[training.which]
+        sizes = np.array([s.size for s in training.samples])[training.which]
+        drawn = self.rng.laplace(size=len(ones))
+        if ones.size and ones.max() < self.learner.one_coin:
+            drawn[:] = drawn[0]
+        return ones / sizes + drawn / (self.learner.noise or sizes)
 
 
 def finite(*probabilities: float) -> Finite:

@@ -133,7 +133,7 @@ def test_query_swap_sees_a_query_where_nothing_hides_it() -> None:
             return 1e6
 
     loud = Loud(**{a.name: getattr(learner, a.name) for a in attrs.fields(EverlastingV2)})
-    in_0, in_1 = by_world(play(loud, QuerySwap(learner=loud), Figure1(), games=400, seed=1))
+    in_0, in_1 = by_world(play(loud, QuerySwap(learner=loud), Figure1(), games=4_000, seed=1))
     assert in_1.mean() > in_0.mean() + 5
 
 

@@ -40,7 +40,7 @@ BROKEN_ADVERSARIES = [
     (
         mutants.MovesAside(),
         NotConforming,
-        "asker does not conform: a game's moves depend on the replies of that game alone; move 2 of game ",
+        "asker does not conform: a game's moves depend on the replies of that game alone; move 2 of a game ",
     ),
     (
         mutants.GlobalAsker(),

