@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copyreg
+import os
+import sysconfig
 from collections.abc import Sequence
+from pathlib import Path
+from traceback import walk_tb
 
 import numpy as np
 
@@ -11,6 +15,10 @@ import numpy as np
 RAISED = (Exception, SystemExit)
 
 _MOST_GAMES = 5  # games that a message lists
+# Files that are not the user's: dp-arena, Python and installed packages.
+_SHIPPED = [str(Path(__file__).parents[1] / name) + os.sep for name in ("arena", "learners", "adversaries", "audits")]
+_INSTALLED = [sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+_NOT_THE_USERS = (*_SHIPPED, *_INSTALLED, "<")
 
 
 class ArenaError(Exception):
@@ -98,6 +106,14 @@ class PlayerError(ArenaError):
         super().__init__(f"{player} {name} raised {error} in {_name_round(round)}")
 
 
+class NothingTested(ArenaError):
+    """The games of an audit or a search could not have refuted anything, so that passing would be empty."""
+
+
+class LearnerFails(UserWarning):
+    """A learner fails in some of the games, or against some adversaries, which then show little."""
+
+
 class NotConforming(ArenaError):
     """A player fails a check of `arena.testing`.
 
@@ -116,8 +132,31 @@ class InternalError(Exception):
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception as text: its type, and its message if it has one."""
-    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    """An exception as text: its type, its message if it has one, and where the user's code raised it."""
+    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+    place = locate_error(error)
+    return f"{text} ({place})" if place else text
+
+
+def locate_error(error: BaseException) -> str:
+    """The file and the line of the user's code that led to an exception; empty if none did."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    lines = [place for place in frames if is_users_file(place[0])]
+    return format_place(*lines[-1]) if lines else ""
+
+
+def is_users_file(path: str) -> bool:
+    """Whether a file belongs neither to dp-arena nor to Python or an installed package."""
+    return not path.startswith(_NOT_THE_USERS)
+
+
+def format_place(path: str, line: int) -> str:
+    """A line of a file as text; the path is relative if the file is in the current folder."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:  # the folder was deleted
+        here = ""
+    return f"{path.removeprefix(here)}, line {line}"
 
 
 def _name_round(round: int) -> str:

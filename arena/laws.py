@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
+from arena.categories import encode_values
 from arena.errors import InvalidArgument
 from arena.points import freeze, hash_rows
 
@@ -35,7 +36,7 @@ class ValueLaw(ABC):
 
 
 def _copy_values(values: Any) -> np.ndarray:
-    return freeze(np.array(values))
+    return freeze(np.array(encode_values(values)))
 
 
 def _copy_probabilities(values: Any) -> np.ndarray:

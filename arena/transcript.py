@@ -9,6 +9,7 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
+from arena.categories import format_value
 from arena.points import format_point
 from arena.replies import NO_LABEL, UNSTABLE, Hypothesis
 from arena.sample import Training
@@ -95,7 +96,7 @@ class ReleaseEntry(Entry):
 
     def describe(self, game: int) -> Cells:
         concepts = self.value.concepts if isinstance(self.value, Hypothesis) else self.value
-        text = format_point(concepts[game])
+        text = format_value(concepts[game])
         return ("", text, text)
 
 

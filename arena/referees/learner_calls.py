@@ -8,6 +8,7 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
+from arena.categories import encode_values
 from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
 from arena.errors import RAISED, ArenaError, PlayerError
 from arena.points import freeze
@@ -136,7 +137,8 @@ class LearnerCalls:
                 expected=f"an array whose first axis is {self._games}",
                 got=_describe(value),
             )
-        return freeze(value.copy())
+        encoded = self.guard(lambda: encode_values(value))
+        return freeze(encoded.copy())
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis of the round, one a game."""

@@ -18,6 +18,7 @@ from arena.capabilities import (
     PredictsMany,
     TakesInstructions,
 )
+from arena.categories import spread_codes
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
 from arena.errors import ArenaError, NotConforming, Unsupported
@@ -120,7 +121,7 @@ def _list_columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
     if isinstance(reply, Released):
         if isinstance(reply.value, Hypothesis):
             return [reply.value(x).astype(float) for x in points]
-        flat = reply.value.reshape(len(reply.value), -1).astype(float)
+        flat = spread_codes(reply.value.reshape(len(reply.value), -1).astype(float))
         return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
     if isinstance(reply, Shown):
         return [] if reply.hypothesis is None else [reply.hypothesis(x).astype(float) for x in points[:1]]

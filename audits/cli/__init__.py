@@ -13,7 +13,9 @@ import gc
 import importlib
 import os
 import sys
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
@@ -68,7 +70,8 @@ class Arena(click.Group):
     def main(self, *arguments: Any, **options: Any) -> NoReturn:
         """Run, and end the process with one of the statuses above."""
         try:
-            status = super().main(*arguments, **{**options, "standalone_mode": False}) or 0
+            with _print_warnings():
+                status = super().main(*arguments, **{**options, "standalone_mode": False}) or 0
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:
@@ -77,6 +80,23 @@ class Arena(click.Group):
                 raise
             status = _report_error(error)
         sys.exit(status)
+
+
+@contextmanager
+def _print_warnings() -> Iterator[None]:
+    """Print warnings of dp-arena's own in one line, as errors are."""
+    show = warnings.showwarning
+
+    def show_own(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if category.__module__.partition(".")[0] == "arena":
+            click.echo(f"arena: warning: {message}", err=True)
+        else:
+            show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_own
+        warnings.filterwarnings("always", module="audits|arena", category=UserWarning)
+        yield
 
 
 def _report_error(error: Exception) -> int:

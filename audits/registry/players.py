@@ -20,10 +20,10 @@ from typing import Any
 
 import attrs
 
-from arena.errors import RAISED, InvalidArgument
+from arena.errors import RAISED, InvalidArgument, describe_error
 from arena.players import Adversary, Learner
 from audits.registry.suggestions import suggest, unknown_name
-from audits.registry.user_files import describe_fault, load_module
+from audits.registry.user_files import load_module
 
 PlayerClass = type[Learner] | type[Adversary]
 FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
@@ -120,7 +120,7 @@ class Registry:
                 module = importlib.import_module(name)
             except RAISED as error:  # a file dropped into the package may contain anything
                 raise InvalidArgument(
-                    f"the module {name} cannot be imported ({describe_fault(error)})",
+                    f"the module {name} cannot be imported ({describe_error(error)})",
                     remedy="Fix or remove it.",
                 ) from error
             for player in self.list_players_in(module):
@@ -140,7 +140,7 @@ class Registry:
             player = point.load()
         except RAISED as error:  # the code of another package may raise anything
             raise InvalidArgument(
-                f"{source} cannot be loaded ({describe_fault(error)})",
+                f"{source} cannot be loaded ({describe_error(error)})",
                 remedy="Fix or uninstall that package.",
             ) from error
         self._check(player, source)

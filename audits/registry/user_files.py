@@ -9,7 +9,7 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, describe_error
 
 
 def load_function(text: str) -> Callable[..., Any]:
@@ -44,12 +44,6 @@ def load_module(path: str) -> ModuleType:
     return sys.modules[name]
 
 
-def describe_fault(error: BaseException) -> str:
-    """The type and message of an exception, with the line of a syntax error."""
-    line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-    return f"{type(error).__name__}: {error}" + ("" if "line" in str(error) else line)
-
-
 def _import_source(name: str, location: Path, source: bytes, path: str) -> ModuleType:
     module = ModuleType(name)
     module.__file__ = str(location)
@@ -60,7 +54,7 @@ def _import_source(name: str, location: Path, source: bytes, path: str) -> Modul
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InvalidArgument(
-            f"the plug-in {path} cannot be imported ({describe_fault(error)})",
+            f"the plug-in {path} cannot be imported ({describe_error(error)})",
             remedy=f"Fix it; `python {path}` shows where it fails.",
         ) from error
     return module

@@ -16,6 +16,7 @@ from arena.testing.independence import check_common_random_numbers
 from audits.distinguishers.view_features import Block
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
 from audits.runs.blocks import play_blocks, uses_common_random_numbers
+from audits.runs.first_games import check_first_games
 from audits.runs.interrupts import defer_interrupts
 from audits.runs.plan import Plan
 from audits.runs.verdict import RunStopped, Verdict
@@ -47,7 +48,7 @@ def run(
     numbers that no seed repeats, the figures cannot be repeated but are as valid, since new processes draw
     other numbers, which is checked.
 
-    Raises: NotConforming if a player fails the checks of `check_players`; whatever `arena.play` raises;
+    Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
     """
     workers = Workers.from_jobs(jobs)
@@ -95,7 +96,8 @@ def check_players(plan: Plan) -> None:
     """Check the properties of the players that the verdict relies on.
 
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
-    the random numbers that it declares, common to both worlds or its own.
+    the random numbers that it declares, common to both worlds or its own; NothingTested if the first games
+    show that none could refute the claim.
     """
     if plan.learner.own_coins:
         check_own_coins(plan.learner, plan.adversary, plan.referee, faults=plan.faults)
@@ -103,6 +105,7 @@ def check_players(plan: Plan) -> None:
         check_adversary(plan.adversary, plan.learner, plan.referee)
     if uses_common_random_numbers(plan):
         check_common_random_numbers(plan.learner, plan.adversary, plan.referee)
+    check_first_games(plan)
 
 
 def open_ledger(path: str | Path, plan: Plan, command: str | None) -> Ledger:
