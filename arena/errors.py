@@ -91,19 +91,24 @@ class ProtocolViolation(ArenaError):
 
 
 class PlayerError(ArenaError):
-    """A player raised an exception of its own, which is chained as the cause."""
+    """A player raised an exception of its own, which is chained as the cause.
+
+    place: the file and the line of the user's code that raised it, if any.
+    """
 
     @classmethod
     def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:
         """The error to raise from `error`, an exception of the player's code."""
-        return cls(player, name, round, describe_error(error))
+        return cls(player, name, round, describe_error(error), locate_error(error))
 
-    def __init__(self, player: str, name: str, round: int, error: str) -> None:
+    def __init__(self, player: str, name: str, round: int, error: str, place: str = "") -> None:
         self.player = player
         self.name = name
         self.round = round
         self.error = error
-        super().__init__(f"{player} {name} raised {error} in {_name_round(round)}")
+        self.place = place
+        text = f"{player} {name} raised {error} in {_name_round(round)}"
+        super().__init__(f"{text} ({place})" if place else text)
 
 
 class NothingTested(ArenaError):
@@ -132,10 +137,8 @@ class InternalError(Exception):
 
 
 def describe_error(error: BaseException) -> str:
-    """An exception as text: its type, its message if it has one, and where the user's code raised it."""
-    text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
-    place = locate_error(error)
-    return f"{text} ({place})" if place else text
+    """An exception as text: its type, and its message if it has one."""
+    return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
 
 
 def locate_error(error: BaseException) -> str:

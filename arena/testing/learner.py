@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import log, sqrt
 from numbers import Real
 from typing import Any, cast
@@ -30,7 +31,7 @@ from arena.referees.online import OnlineReferee
 from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
-from arena.testing.fresh_coins import check_own_coins, check_repeats, no_global_randomness
+from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness
 from arena.testing.law_checks import check_answers, check_values
 from arena.testing.probe import ROUNDS, Probe
 
@@ -68,8 +69,8 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
         )
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
-            with no_global_randomness(learner.name):
-                play(learner, probe, referee, games=number, seed=1)
+            few_games = partial(play, learner, probe, referee, games=number, seed=1)
+            forbid_global_randomness(learner.name, few_games)
         # The same game for the same random numbers, or fresh random numbers in every process.
         if learner.own_coins:
             check_own_coins(learner, probe, referee)

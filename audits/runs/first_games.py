@@ -13,16 +13,19 @@ from arena.capabilities import ReceivesPart
 from arena.errors import describe_error, format_place, is_users_file, locate_error
 from arena.randomness import block_seed
 from arena.transcript import TrainingEntry
+from audits.runs.blocks import check_outcome
 from audits.runs.plan import Plan
 
 _FIRST_PAIRS = 32  # if their worlds do not differ, the whole first block is played
 
 
 def check_first_games(plan: Plan) -> None:
-    """Check that the games of a plan could show a violation, and warn if the learner fails in many of them.
+    """Check that the games of a plan could show a violation, and warn if the learner fails in both worlds.
+
+    To fail in one world only is evidence, which an audit with `faults` weighs.
 
     Raises: NothingTested if the worlds never differ in what the learner receives, or if the learner fails in
-    every game; whatever `arena.play` raises.
+    every game; whatever `arena.play` and `check_outcome` raise.
     """
     for pairs in (min(_FIRST_PAIRS, plan.pairs(0)), plan.pairs(0)):
         played = _play_first(plan, pairs)
@@ -32,7 +35,9 @@ def check_first_games(plan: Plan) -> None:
     else:
         raise fault
     if played.failed is not None and played.failure is not None:
-        report_failures(plan.learner, played.failure, int(played.failed.sum()), len(played.worlds), "games")
+        if all(played.failed[played.worlds == world].any() for world in (False, True)):
+            failures, games = int(played.failed.sum()), len(played.worlds)
+            report_failures(plan.learner, played.failure, failures, games, "games")
 
 
 def report_failures(learner: Learner, first: ArenaError | str, failures: int, tried: int, units: str) -> None:
@@ -53,11 +58,10 @@ def report_failures(learner: Learner, first: ArenaError | str, failures: int, tr
 
 def describe_failure(error: ArenaError, learner: Learner) -> str:
     """What a learner raised, and where: the line that did, or that of the learner's definition."""
-    text = str(error) if isinstance(error, PlayerError) else describe_error(error)
-    if locate_error(error.__cause__ if isinstance(error.__cause__, BaseException) else error):
-        return text
-    place = _locate_definition(learner)
-    return f"{text} ({place})" if place else text
+    is_own = isinstance(error, PlayerError)
+    text = str(error) if is_own else describe_error(error)
+    place = locate_error(error) or _locate_definition(learner)
+    return text if (is_own and error.place) or not place else f"{text} ({place})"
 
 
 def _locate_definition(learner: Learner) -> str:
@@ -71,7 +75,10 @@ def _locate_definition(learner: Learner) -> str:
 def _play_first(plan: Plan, pairs: int) -> Played:
     players = (plan.learner, plan.adversary, plan.referee)
     seed = block_seed(plan.seed, 0)
-    return play(*players, games=2 * pairs, seed=seed, faults=plan.faults, record=True)
+    played = play(*players, games=2 * pairs, seed=seed, faults=plan.faults, record=True)
+    if played.score is None:
+        check_outcome(plan, played)
+    return played
 
 
 def _find_same_data(plan: Plan, played: Played) -> NothingTested | None:
