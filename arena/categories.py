@@ -1,7 +1,7 @@
 """Released values that are not numbers: text, None, and tuples or lists with text or None in them.
 
-Each distinct value becomes a number between 2^700 and 2^701, its code, that no mechanism releases: the same in
-every process, so that counts of blocks agree. Two values share a code with probability 2^-52.
+Each distinct value becomes a number between 2^700 and 2^701, its code, that no mechanism releases: the same
+in every process, so that counts of blocks agree. Two values share a code with probability 2^-52.
 """
 
 from __future__ import annotations
@@ -47,7 +47,9 @@ def encode_values(values: Any) -> np.ndarray:
     rows = [list(_take_apart(value)) for value in values]
     width = max([1, *map(len, rows)])
     if any(len(row) < width for row in rows) and all(isinstance(leaf, Real) for row in rows for leaf in row):
-        raise Unsupported("a release must have the same shape in every game", value="values of several shapes")
+        raise Unsupported(
+            "a release must have the same shape in every game", value="values of several shapes"
+        )
     codes = [[_encode(leaf) for leaf in [*row, *[_ABSENT] * (width - len(row))]] for row in rows]
     return np.array(codes, np.float64).reshape(len(rows), width)[:, 0 if single else slice(None)]
 
@@ -102,7 +104,7 @@ def _take_apart(value: Any, *, nested: bool = False) -> Iterator[object]:
 def _encode(leaf: object) -> float:
     if isinstance(leaf, Real):
         number = _to_float(leaf)
-        if number == number and abs(number) < _LEAST or abs(number) == inf:
+        if abs(number) < _LEAST or abs(number) == inf:
             return number
     text = repr(leaf)
     if " at 0x" in text and not isinstance(leaf, str | bytes):  # an address differs between processes

@@ -16,7 +16,9 @@ RAISED = (Exception, SystemExit)
 
 _MOST_GAMES = 5  # games that a message lists
 # Files that are not the user's: dp-arena, Python and installed packages.
-_SHIPPED = [str(Path(__file__).parents[1] / name) + os.sep for name in ("arena", "learners", "adversaries", "audits")]
+_SHIPPED = [
+    str(Path(__file__).parents[1] / name) + os.sep for name in ("arena", "learners", "adversaries", "audits")
+]
 _INSTALLED = [sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")]
 _NOT_THE_USERS = (*_SHIPPED, *_INSTALLED, "<")
 

@@ -14,8 +14,8 @@ from arena.categories import is_category
 class CountSwap(Adversary):
     """Two samples that differ in one label. The score is the released number itself.
 
-    If several numbers, text or a hypothesis are released, it returns no score, so that a distinguisher can use
-    the whole release.
+    If several numbers, text or a hypothesis are released, it returns no score, so that a distinguisher can
+    use the whole release.
     """
 
     name = "count-swap"

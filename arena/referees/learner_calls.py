@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 import attrs
 import numpy as np
 
-from arena.categories import encode_values
 from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
+from arena.categories import encode_values
 from arena.errors import RAISED, ArenaError, PlayerError
 from arena.points import freeze
 from arena.referees.position import Position

@@ -8,15 +8,33 @@ from collections.abc import Iterator
 
 import numpy as np
 
-from arena import ArenaError, Learner, LearnerFails, NothingTested, Played, PlayerError, Sample, play
+from arena import (
+    Adversary,
+    ArenaError,
+    BudgetExceeded,
+    InvalidArgument,
+    Learner,
+    LearnerFails,
+    NotConforming,
+    NothingTested,
+    Played,
+    PlayerError,
+    Referee,
+    Sample,
+    play,
+)
 from arena.capabilities import ReceivesPart
 from arena.errors import describe_error, format_place, is_users_file, locate_error
 from arena.randomness import block_seed
+from arena.testing import check_learner
 from arena.transcript import TrainingEntry
 from audits.runs.blocks import check_outcome
 from audits.runs.plan import Plan
 
+REFUSALS = (PlayerError, InvalidArgument, BudgetExceeded)  # what a learner raises that cannot play a game
+
 _FIRST_PAIRS = 32  # if their worlds do not differ, the whole first block is played
+_checked: set[Learner] = set()  # learners that have passed `check_learner` in this process
 
 
 def check_first_games(plan: Plan) -> None:
@@ -27,41 +45,69 @@ def check_first_games(plan: Plan) -> None:
     Raises: NothingTested if the worlds never differ in what the learner receives, or if the learner fails in
     every game; whatever `arena.play` and `check_outcome` raise.
     """
-    for pairs in (min(_FIRST_PAIRS, plan.pairs(0)), plan.pairs(0)):
-        played = _play_first(plan, pairs)
+    played = _play_first(plan, min(_FIRST_PAIRS, plan.pairs(0)))
+    if _find_same_data(plan, played) is not None:
+        played = _play_first(plan, plan.pairs(0))
         fault = _find_same_data(plan, played)
-        if fault is None:
-            break
-    else:
-        raise fault
-    if played.failed is not None and played.failure is not None:
-        if all(played.failed[played.worlds == world].any() for world in (False, True)):
-            failures, games = int(played.failed.sum()), len(played.worlds)
-            report_failures(plan.learner, played.failure, failures, games, "games")
-
-
-def report_failures(learner: Learner, first: ArenaError | str, failures: int, tried: int, units: str) -> None:
-    """Say how often the learner failed, and how it did so first.
-
-    units: what was tried, in the plural. Raises: NothingTested if it always failed.
-    """
-    text = first if isinstance(first, str) else describe_failure(first, learner)
-    if failures < tried:
-        share = f"{failures:,} of the first {tried:,} {units} ({100 * failures / tried:.2g} %)"
-        warnings.warn(f"{learner.name} failed in {share}, first: {text}", LearnerFails, stacklevel=2)
+        if fault is not None:
+            raise fault
+    if played.failed is None or played.failure is None:
         return
-    raise NothingTested(
-        f"{learner.name} failed in, or declined, all of {tried:,} {units}, so nothing was tested; first: {text}. "
+    failures, games = int(played.failed.sum()), len(played.worlds)
+    first = describe_failure(played.failure, plan.learner)
+    if failures == games:
+        raise refuse_failures(plan.learner, first, f"in all of the first {games:,} games")
+    if all(played.failed[played.worlds == world].any() for world in (False, True)):
+        warn_of_failures(plan.learner, first, failures, games, "in {} first games")
+
+
+def warn_of_failures(learner: Learner, first: str, failures: int, tried: int, where: str) -> None:
+    """Warn that the learner failed. where: what it failed in, as "in {} first games"."""
+    share = where.format(f"{failures:,} of {tried:,}") + f" ({100 * failures / tried:.3g} %)"
+    warnings.warn(f"{learner.name} failed {share}; first: {first}", LearnerFails, stacklevel=3)
+
+
+def refuse_failures(learner: Learner, first: str, where: str) -> NothingTested:
+    """The error for a learner that always failed. where: as "in all 64 first games"."""
+    return NothingTested(
+        f"{learner.name} failed, or declined to play, {where}, so nothing was tested; first: {first}. "
         "Fix the learner, or set what it needs."
     )
 
 
+def find_failure(learner: Learner, adversary: Adversary, referee: Referee) -> PlayerError | None:
+    """The first failure of a learner that is its own and no refusal, in a few games in each world, if any."""
+    played = play(learner, adversary, referee, games=2 * _FIRST_PAIRS, seed=0, faults=True)
+    failure = played.failure
+    return None if failure is None or isinstance(failure.__cause__, ArenaError) else failure
+
+
+def check_learner_first(learner: Learner) -> None:
+    """Check a learner before its claim is tested, once in a process.
+
+    A learner that raises or refuses in games of the check is left to the test, which says how often it does.
+    Raises: NotConforming.
+    """
+    if learner in _checked:
+        return
+    try:
+        check_learner(learner)
+    except REFUSALS:
+        return
+    except NotConforming as error:
+        if isinstance(error.__cause__, REFUSALS):
+            return
+        raise
+    _checked.add(learner)
+
+
 def describe_failure(error: ArenaError, learner: Learner) -> str:
     """What a learner raised, and where: the line that did, or that of the learner's definition."""
-    is_own = isinstance(error, PlayerError)
-    text = str(error) if is_own else describe_error(error)
+    text = str(error) if isinstance(error, PlayerError) else describe_error(error)
+    if isinstance(error, PlayerError) and error.place:
+        return text
     place = locate_error(error) or _locate_definition(learner)
-    return text if (is_own and error.place) or not place else f"{text} ({place})"
+    return f"{text} ({place})" if place else text
 
 
 def _locate_definition(learner: Learner) -> str:

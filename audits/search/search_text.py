@@ -72,6 +72,8 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
     if result.rejected:
         declined = f"{result.rejected:,} adversaries that the learner does not play against"
         rows.insert(-1, ("declined", declined))
+    if result.failed:
+        rows.insert(-1, ("failed", f"against {result.failed:,} adversaries; first: {result.failure}"))
     return rows
 
 

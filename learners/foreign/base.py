@@ -50,8 +50,8 @@ def function_setting(help: str) -> Any:
 class ForeignMechanism(ReleaseLearner):
     """Base of the learners that wrap a mechanism of other code.
 
-    A subclass has the setting `receives`, one of its `parts`, and implements `draw_releases`. All games of one
-    sample are played before those of the next.
+    A subclass has the setting `receives`, one of its `parts`, and implements `draw_releases`. All games of
+    one sample are played before those of the next.
     """
 
     parts: ClassVar[tuple[str, ...]] = PARTS
@@ -139,9 +139,9 @@ def _read_releases(name: str, values: Any, games: int) -> np.ndarray | list[Any]
 
 
 def _join_releases(name: str, parts: list[np.ndarray | list[Any]]) -> np.ndarray:
-    if len({part.shape[1:] if isinstance(part, np.ndarray) else None for part in parts}) == 1:
-        if isinstance(parts[0], np.ndarray):
-            return np.concatenate(parts)
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == len(parts) and len({array.shape[1:] for array in arrays}) == 1:
+        return np.concatenate(arrays)
     try:
         return encode_values([value for part in parts for value in part])
     except Unsupported as error:
