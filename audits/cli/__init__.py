@@ -14,7 +14,7 @@ import importlib
 import os
 import sys
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
@@ -67,15 +67,17 @@ class Arena(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
 
-    def main(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Run, and end the process with one of the statuses above."""
+    def main(self, args: Sequence[str] | None = None, *arguments: Any, **options: Any) -> NoReturn:
+        """Run, and end the process with one of the statuses above. `--debug` may stand anywhere."""
+        words = list(sys.argv[1:] if args is None else args)
+        debugging = "--debug" in words or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
+        words = [word for word in words if word != "--debug"]
         try:
             with _print_warnings():
-                status = super().main(*arguments, **{**options, "standalone_mode": False}) or 0
+                status = super().main(words, *arguments, **{**options, "standalone_mode": False}) or 0
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:
-            debugging = "--debug" in sys.argv or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
             if debugging and not isinstance(error, click.ClickException):
                 raise
             status = _report_error(error)

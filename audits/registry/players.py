@@ -219,12 +219,20 @@ def _load_from_file(text: str, *registries: Registry) -> Any:
     if name in vars(module):
         return vars(module)[name]
     names = [item.__name__ for registry in registries for item in registry.list_players_in(module)]
+    things = "class"
+    if LEARNERS in registries and any(_is_own_function(item, module) for item in vars(module).values()):
+        things = "class or function"
+        names += [f.__name__ for f in vars(module).values() if _is_own_function(f, module)]
     remedy = f"{suggest(name, names)}Name one of: {', '.join(f'{path}:{item}' for item in names)}."
     kinds = " or ".join(registry.kind for registry in registries)
     raise InvalidArgument(
-        f"{path} has no class {name!r}" if name else f"{path} needs the name of a class in it",
+        f"{path} has no {things} {name!r}" if name else f"{path} needs the name of a {things} in it",
         remedy=remedy if names else f"It contains no {kinds}.",
     )
+
+
+def _is_own_function(item: object, module: ModuleType) -> bool:
+    return inspect.isfunction(item) and item.__module__ == module.__name__ and item.__name__[0] != "_"
 
 
 def _name_clash(kind: str, name: str, locations: list[str]) -> InvalidArgument:

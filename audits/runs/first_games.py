@@ -33,7 +33,8 @@ from audits.runs.plan import Plan
 
 REFUSALS = (PlayerError, InvalidArgument, BudgetExceeded)  # what a learner raises that cannot play a game
 
-_FIRST_PAIRS = 32  # if their worlds do not differ, the whole first block is played
+_FIRST_PAIRS = 32
+_MORE_PAIRS = 1_024  # played if the worlds of the first do not differ, as some challenges are rare
 _checked: set[Learner] = set()  # learners that have passed `check_learner` in this process
 
 
@@ -45,9 +46,9 @@ def check_first_games(plan: Plan) -> None:
     Raises: NothingTested if the worlds never differ in what the learner receives, or if the learner fails in
     every game; whatever `arena.play` and `check_outcome` raise.
     """
-    played = _play_first(plan, min(_FIRST_PAIRS, plan.pairs(0)))
+    played = _play_first(plan, _FIRST_PAIRS)
     if _find_same_data(plan, played) is not None:
-        played = _play_first(plan, plan.pairs(0))
+        played = _play_first(plan, _MORE_PAIRS)
         fault = _find_same_data(plan, played)
         if fault is not None:
             raise fault

@@ -18,7 +18,7 @@ from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, Run
 from audits.runs.blocks import play_blocks, uses_common_random_numbers
 from audits.runs.first_games import check_first_games
 from audits.runs.interrupts import defer_interrupts
-from audits.runs.plan import Plan
+from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 
@@ -106,6 +106,10 @@ def check_players(plan: Plan) -> None:
     if uses_common_random_numbers(plan):
         check_common_random_numbers(plan.learner, plan.adversary, plan.referee)
     check_first_games(plan)
+    if plan.distinguisher == LIKELIHOOD:
+        from audits.exact.declared_law import check_declared_law  # slow to import
+
+        check_declared_law(plan.learner, plan.adversary, plan.referee)
 
 
 def open_ledger(path: str | Path, plan: Plan, command: str | None) -> Ledger:

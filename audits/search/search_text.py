@@ -94,4 +94,5 @@ def _explain(result: SearchResult) -> str:
 def _transcript(result: SearchResult) -> str:
     plan = result.plan
     assert plan is not None
-    return write_example_games(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
+    players = plan.learner, plan.adversary, plan.referee
+    return write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)
