@@ -10,7 +10,7 @@ import pytest
 
 from adversaries.figure1.training_swap import TrainingSwap
 from adversaries.release.count_swap import CountSwap
-from arena import Adversary, Figure1, Learner, NotConforming, NothingTested, Referee, Release
+from arena import Adversary, Figure1, InvalidArgument, Learner, NotConforming, NothingTested, Referee, Release
 from audits.exact import exact
 from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.run import run
@@ -85,6 +85,18 @@ def test_an_inherited_law_is_compared_with_games(
     )
     with pytest.raises(NotConforming, match="the output distribution that it declares"):
         run(plan)
+
+
+def test_a_law_that_raises_is_the_learners_fault() -> None:
+    @attrs.frozen
+    class Faulty(LaplaceCount):
+        name = "faulty"
+
+        def law(self, sample: Any) -> Any:
+            return 1 / 0
+
+    with pytest.raises(InvalidArgument, match=r"faulty raised ZeroDivisionError.*test_declared_law\.py, line "):
+        exact(Faulty(), CountSwap(), Release())
 
 
 def test_worlds_must_differ() -> None:
