@@ -69,7 +69,7 @@ class Arena(click.Group):
 
     def main(self, args: Sequence[str] | None = None, *arguments: Any, **options: Any) -> NoReturn:
         """Run, and end the process with one of the statuses above. `--debug` may stand anywhere."""
-        words = list(sys.argv[1:] if args is None else args)
+        words = [*(sys.argv[1:] if args is None else args)]  # here `list` is the module of that command
         debugging = "--debug" in words or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
         words = [word for word in words if word != "--debug"]
         try:
