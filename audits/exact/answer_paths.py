@@ -12,7 +12,6 @@ import attrs
 import numpy as np
 
 from arena import AnswerLaw, InvalidArgument, Learner, Sample, Training, Unsupported
-from audits.registry.settings_text import blame_player
 
 MAX_ROUNDS = 10_000
 
@@ -61,8 +60,7 @@ class AnswerLaws:
         Raises: Unsupported if the learner's output distribution is unknown or is not one of answers.
         """
         if sample not in self._laws:
-            with blame_player(self._learner.name, "asked for its output distribution"):
-                law = self._learner.law(sample)
+            law = self._learner.law(sample)
             if not isinstance(law, AnswerLaw):
                 raise Unsupported(
                     f"{self._learner.name} states no distribution of its answers",
