@@ -12,11 +12,10 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena.categories import encode_values
 from arena.concepts.base import ConceptClass
 from arena.errors import ProtocolViolation, Unsupported
 from arena.players import Adversary, Learner, Moves
-from arena.replies import Hypothesis
+from arena.replies import Hypothesis, encode_values
 from arena.sample import Training
 
 

@@ -15,9 +15,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.categories import encode_values
 from arena.errors import InvalidArgument
 from arena.points import freeze, hash_rows
+from arena.replies import encode_values
 
 _CHUNK = 8_192  # values that are hashed at a time, so that they stay in the cache
 _TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1

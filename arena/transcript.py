@@ -9,9 +9,8 @@ import attrs
 import numpy as np
 from tabulate import tabulate
 
-from arena.categories import format_value
 from arena.points import format_point
-from arena.replies import NO_LABEL, UNSTABLE, Hypothesis
+from arena.replies import NO_LABEL, UNSTABLE, Hypothesis, format_value
 from arena.sample import Training
 
 Cells = tuple[str, str, str]

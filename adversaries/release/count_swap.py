@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.common.training_samples import plant_example
 from arena import Adversary, Hypothesis, Moves, Sample, Train, setting
-from arena.categories import is_category
+from arena.replies import is_category
 
 
 @attrs.frozen

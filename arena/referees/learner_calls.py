@@ -9,11 +9,10 @@ import attrs
 import numpy as np
 
 from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructions
-from arena.categories import encode_values
 from arena.errors import RAISED, ArenaError, PlayerError
 from arena.points import freeze
 from arena.referees.position import Position
-from arena.replies import Hypothesis
+from arena.replies import Hypothesis, encode_values
 from arena.sample import Training
 
 V = TypeVar("V")

@@ -19,7 +19,6 @@ from arena.capabilities import (
     PredictsMany,
     TakesInstructions,
 )
-from arena.categories import spread_codes
 from arena.claims import Bound, Claim, PrivacyUnit
 from arena.engine import play
 from arena.errors import ArenaError, NotConforming, Unsupported
@@ -28,7 +27,17 @@ from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Referee
 from arena.referees.online import OnlineReferee
-from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
+from arena.replies import (
+    Answer,
+    Answers,
+    Hypothesis,
+    Released,
+    Reply,
+    Shown,
+    Stream,
+    list_answers,
+    spread_codes,
+)
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
 from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 import attrs
 import numpy as np
 
-from arena.categories import encode_values
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error
 from arena.fingerprint import callable_name, fingerprint
+from arena.replies import encode_values
 from arena.sample import Sample, Training
 from arena.settings import Check, at_least, setting, whole
 from learners.common.release_learner import ReleaseLearner

@@ -12,7 +12,7 @@ import pytest
 
 from adversaries.release.count_swap import CountSwap
 from arena import Claim, GameLearner, PrivacyUnit, Release, Unsupported, play
-from arena.categories import encode_values, format_value, is_category
+from arena.replies import encode_values, format_value, is_category
 from audits.runs.plan import LEARNED, Plan
 from audits.runs.run import run
 from learners.foreign.function import Function
