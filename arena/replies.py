@@ -153,7 +153,8 @@ class Stream(Reply):
 # --- released values that are not numbers -------------------------------------------------------------------
 
 # Each distinct text, None or other value becomes a number between 2^700 and 2^701, its code, that no
-# mechanism releases: the same in every process, so that counts of blocks agree. Two share one with probability 2^-52.
+# mechanism releases: the same in every process, so that counts of blocks agree. Two values share one with
+# probability 2^-52.
 _LEAST = ldexp(1.0, 700)
 _ABSENT = "no further value"  # the value in places that other games of a batch fill
 _MAX_TEXTS = 4_096  # codes whose text is remembered for transcripts
