@@ -12,6 +12,7 @@ import numpy as np
 
 if TYPE_CHECKING:
     from arena.concepts import ConceptClass
+    from arena.sample import Sample
 
 # --- running learners ---------------------------------------------------------------------------------------
 
@@ -52,6 +53,18 @@ class TakesInstructions(Protocol):
 
 
 # --- learners -----------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class ReceivesPart(Protocol):
+    """A learner that reads only a part of its sample, the one that its setting `receives` names."""
+
+    @property
+    def receives(self) -> str:
+        """The part that it reads."""
+
+    def read_parts(self, sample: Sample) -> dict[str, Any]:
+        """What each value of the setting would let it read of the sample."""
 
 
 @runtime_checkable

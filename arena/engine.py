@@ -40,6 +40,7 @@ class Played:
     mistakes: (n,) int, or None if the protocol counts none. rounds: the number of rounds played.
     mistake_counts: what the scorebook holds, or None without one.
     failed: (n,) bool, the games that ended because the learner raised, or None without `faults`.
+    failure: what it raised in the first of these games, or None.
     view, transcript: None unless recorded.
     single_games: the recorded games, where they were played one by one.
     """
@@ -53,6 +54,7 @@ class Played:
     rounds: int
     mistake_counts: MistakeCounts | None = None
     failed: np.ndarray | None = None
+    failure: PlayerError | None = None
     view: View | None = None
     transcript: Transcript | None = None
     single_games: tuple[Played, ...] = ()
@@ -164,14 +166,14 @@ def _play_batch(
     )
     batch = referee.open(setup)
     replies: list[Reply] | None = [] if record else None
-    failed = False
+    failure: PlayerError | None = None
     try:
         returned = _run(adversary, games, random.adversary, batch, replies)
         batch.close()
     except PlayerError as error:
         if not faults or error.player != "learner":
             raise
-        returned, failed = np.full(games, np.inf), True
+        returned, failure = np.full(games, np.inf), error
     score = _read_score(returned, adversary, games, batch.round)
     return Played(
         worlds=worlds,
@@ -182,7 +184,8 @@ def _play_batch(
         mistakes=batch.mistakes,
         rounds=batch.round,
         mistake_counts=batch.mistake_counts,
-        failed=np.full(games, failed) if faults else None,
+        failed=np.full(games, failure is not None) if faults else None,
+        failure=failure,
         view=None if replies is None else View(tuple(replies), root),
         transcript=None if log is None else Transcript(tuple(log), worlds, score),
     )
@@ -287,5 +290,6 @@ def _join_games(
         rounds=max((played.rounds for played in single_games), default=0),
         mistake_counts=None if scorebook is None else MistakeCounts.join(scorebook, counts),
         failed=join("failed"),
+        failure=next((played.failure for played in single_games if played.failure is not None), None),
         single_games=tuple(single_games) if record else (),
     )

@@ -3,7 +3,11 @@
 from __future__ import annotations
 
 import copyreg
+import os
+import sysconfig
 from collections.abc import Sequence
+from pathlib import Path
+from traceback import walk_tb
 
 import numpy as np
 
@@ -11,6 +15,12 @@ import numpy as np
 RAISED = (Exception, SystemExit)
 
 _MOST_GAMES = 5  # games that a message lists
+# Files that are not the user's: dp-arena, Python and installed packages.
+_SHIPPED = [
+    str(Path(__file__).parents[1] / name) + os.sep for name in ("arena", "learners", "adversaries", "audits")
+]
+_INSTALLED = [sysconfig.get_path(name) + os.sep for name in ("stdlib", "platstdlib", "purelib", "platlib")]
+_NOT_THE_USERS = (*_SHIPPED, *_INSTALLED, "<")
 
 
 class ArenaError(Exception):
@@ -83,19 +93,32 @@ class ProtocolViolation(ArenaError):
 
 
 class PlayerError(ArenaError):
-    """A player raised an exception of its own, which is chained as the cause."""
+    """A player raised an exception of its own, which is chained as the cause.
+
+    place: the file and the line of the user's code that raised it, if any.
+    """
 
     @classmethod
     def of(cls, error: BaseException, *, player: str, name: str, round: int) -> PlayerError:
         """The error to raise from `error`, an exception of the player's code."""
-        return cls(player, name, round, describe_error(error))
+        return cls(player, name, round, describe_error(error), locate_error(error))
 
-    def __init__(self, player: str, name: str, round: int, error: str) -> None:
+    def __init__(self, player: str, name: str, round: int, error: str, place: str = "") -> None:
         self.player = player
         self.name = name
         self.round = round
         self.error = error
-        super().__init__(f"{player} {name} raised {error} in {_name_round(round)}")
+        self.place = place
+        text = f"{player} {name} raised {error} in {_name_round(round)}"
+        super().__init__(f"{text} ({place})" if place else text)
+
+
+class NothingTested(ArenaError):
+    """The games of an audit or a search could not have refuted anything, so that passing would be empty."""
+
+
+class LearnerFails(UserWarning):
+    """A learner fails in some of the games, or against some adversaries, which then show little."""
 
 
 class NotConforming(ArenaError):
@@ -118,6 +141,27 @@ class InternalError(Exception):
 def describe_error(error: BaseException) -> str:
     """An exception as text: its type, and its message if it has one."""
     return f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
+
+
+def locate_error(error: BaseException) -> str:
+    """The file and the line of the user's code that led to an exception; empty if none did."""
+    frames = [(frame.f_code.co_filename, line) for frame, line in walk_tb(error.__traceback__)]
+    lines = [place for place in frames if is_users_file(place[0])]
+    return format_place(*lines[-1]) if lines else ""
+
+
+def is_users_file(path: str) -> bool:
+    """Whether a file belongs neither to dp-arena nor to Python or an installed package."""
+    return not path.startswith(_NOT_THE_USERS)
+
+
+def format_place(path: str, line: int) -> str:
+    """A line of a file as text; the path is relative if the file is in the current folder."""
+    try:
+        here = os.path.join(os.getcwd(), "")
+    except OSError:  # the folder was deleted
+        here = ""
+    return f"{path.removeprefix(here)}, line {line}"
 
 
 def _name_round(round: int) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 from arena.concepts.base import ConceptClass
 from arena.errors import ProtocolViolation, Unsupported
 from arena.players import Adversary, Learner, Moves
-from arena.replies import Hypothesis
+from arena.replies import Hypothesis, encode_values
 from arena.sample import Training
 
 
@@ -24,7 +24,8 @@ class GameLearner(Learner):
     """A learner written for one game.
 
     The state of one game has the methods of its protocol on scalars: `train(sample)`, `predict(x)` -> 0 or 1,
-    and `halted`, a bool (False if it is left out); `release(sample)` -> value; `hypothesis()` -> concept and
+    and `halted`, a bool (False if it is left out); `release(sample)` -> number, text, None
+    or a tuple or array of these; `hypothesis()` -> concept and
     `observe(x, y)`.
     """
 
@@ -66,7 +67,7 @@ class LiftedState:
 
     def release(self, training: Training) -> np.ndarray:
         samples = (training.samples[which] for which in training.which)
-        return np.array([state.release(s) for state, s in zip(self._states, samples, strict=True)])
+        return encode_values([state.release(s) for state, s in zip(self._states, samples, strict=True)])
 
     def hypothesis(self) -> Hypothesis:
         concepts = np.array([state.hypothesis() for state in self._states])

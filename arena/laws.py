@@ -17,6 +17,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from arena.points import freeze, hash_rows
+from arena.replies import encode_values
 
 _CHUNK = 8_192  # values that are hashed at a time, so that they stay in the cache
 _TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
@@ -35,7 +36,7 @@ class ValueLaw(ABC):
 
 
 def _copy_values(values: Any) -> np.ndarray:
-    return freeze(np.array(values))
+    return freeze(np.array(encode_values(values)))
 
 
 def _copy_probabilities(values: Any) -> np.ndarray:

@@ -10,7 +10,7 @@ import numpy as np
 from tabulate import tabulate
 
 from arena.points import format_point
-from arena.replies import NO_LABEL, UNSTABLE, Hypothesis
+from arena.replies import NO_LABEL, UNSTABLE, Hypothesis, format_value
 from arena.sample import Training
 
 Cells = tuple[str, str, str]
@@ -95,7 +95,7 @@ class ReleaseEntry(Entry):
 
     def describe(self, game: int) -> Cells:
         concepts = self.value.concepts if isinstance(self.value, Hypothesis) else self.value
-        text = format_point(concepts[game])
+        text = format_value(concepts[game])
         return ("", text, text)
 
 

@@ -30,14 +30,11 @@ DATA = ROOT / "examples" / "data"
 AUDITS = """
 above-threshold --against reconstruct
 above-threshold --against training-swap
-above-threshold --against stale-thresholds
 between-thresholds --against reconstruct
 between-thresholds --against training-swap
 steady-thresholds --against reconstruct
 noisy-votes --against membership
 static-erm --against membership
-static-erm --against honest
-static-erm --against hypothesis-learner --set concepts=thresholds:1..16
 everlasting-v1 --against halt-counter --estimators
 everlasting-v1 --against stale-thresholds
 everlasting-v2 --against query-swap

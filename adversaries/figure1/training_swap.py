@@ -7,7 +7,7 @@ import numpy as np
 
 from adversaries.common.training_samples import build_tied_sample, swap_nearest_label
 from adversaries.figure1.base import Figure1Adversary
-from adversaries.figure1.vote_points import find_vote_points
+from adversaries.figure1.vote_points import find_split_point
 from arena import Moves, Query, Sample, Train, setting
 from arena.settings import at_least, whole
 
@@ -27,7 +27,7 @@ class TrainingSwap(Figure1Adversary):
 
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or build_tied_sample(self.learner)
-        point = find_vote_points(self.learner, sample).split if self.point is None else self.point
+        point = find_split_point(self.learner, sample) if self.point is None else self.point
 
         yield Train(*swap_nearest_label(sample, point))
         ones = np.zeros(games)

@@ -42,18 +42,31 @@ def find_vote_points(learner: Learner | None, sample: Sample) -> VotePoints:
 
     Raises: InvalidArgument if the votes are the same at all points.
     """
-    points = _choose_candidates(learner, sample)
-    votes = _simulate_votes(learner, sample, points)
-    # A tie must occur in every simulated game, so a point is judged by its worst game.
-    doubt = np.abs(votes - 0.5).max(axis=1)
-    certainty = np.abs(votes - 0.5).min(axis=1)
-    split, clear = int(doubt.argmin()), int(certainty.argmax())
+    points, votes, split = _find_closest_vote(learner, sample)
+    clear = int(np.abs(votes - 0.5).min(axis=1).argmax())
     if split == clear:
         raise InvalidArgument(
             "the votes must be clear at one point and tie at another, but they are the same at all points",
-            remedy="Bring a sample with at least two points, or with both labels at some point.",
+            remedy="Bring a sample with at least two points, or with both labels at some point."
+            if len(np.unique(sample.labels)) == 1
+            else "With these settings the learner answers alike everywhere: change them, or set the "
+            "adversary's points.",
         )
     return VotePoints(as_point(points[clear]), as_point(points[split]), float(votes[split].mean()))
+
+
+def find_split_point(learner: Learner | None, sample: Sample) -> Any:
+    """The point where the votes are closest to a tie, as in `find_vote_points`; there may be no clear one."""
+    points, _, split = _find_closest_vote(learner, sample)
+    return as_point(points[split])
+
+
+@lru_cache(maxsize=32)
+def _find_closest_vote(learner: Learner | None, sample: Sample) -> tuple[np.ndarray, np.ndarray, int]:
+    """Points, their votes (points, games), and which of the points is closest to a tie in its worst game."""
+    points = _choose_candidates(learner, sample)
+    votes = _simulate_votes(learner, sample, points)
+    return points, votes, int(np.abs(votes - 0.5).max(axis=1).argmin())
 
 
 def as_point(point: Any) -> Any:

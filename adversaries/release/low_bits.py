@@ -13,7 +13,8 @@ _NO_LAST_BIT = 2_000.0  # the score of 0 and of infinities; larger than the expo
 
 @attrs.frozen
 class LowBits(Adversary):
-    """Two samples that differ in one label. The score is z, the place of the last bit of y = odd·2^z.
+    """Two samples that differ in one label. The score is z, the place of the last bit of y = odd·2^z, and of
+    a vector the sum over its entries.
 
     Mironov, On Significance of the Least Significant Bits for Differential Privacy (2012), found that noise
     added in floating point leaves gaps. That the spacing of doubles at the true value shows is the
@@ -37,7 +38,7 @@ class LowBits(Adversary):
     def play(self, games: int, rng: np.random.Generator) -> Moves:
         sample = self.sample or Sample([0.0, 0.0], [0, 0], [1, 9])
         reply = yield Train(*plant_example(sample, 0, sample.points[0]))
-        return last_bits(np.reshape(reply.value, (games, -1))[:, 0])
+        return last_bits(np.reshape(reply.value, -1)).reshape(games, -1).sum(axis=1)
 
 
 def last_bits(y: np.ndarray) -> np.ndarray:

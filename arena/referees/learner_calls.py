@@ -12,7 +12,7 @@ from arena.capabilities import PredictsMany, ReceivesUnlabelled, TakesInstructio
 from arena.errors import RAISED, ArenaError, PlayerError
 from arena.points import own_copy
 from arena.referees.position import Position
-from arena.replies import Hypothesis
+from arena.replies import Hypothesis, encode_values
 from arena.sample import Training
 
 V = TypeVar("V")
@@ -138,7 +138,8 @@ class LearnerCalls:
                 expected=f"an array whose first axis is {self._games}",
                 got=_describe(value),
             )
-        return own_copy(value)
+        encoded = self.guard(lambda: encode_values(value))
+        return own_copy(encoded)
 
     def hypothesis(self) -> Hypothesis:
         """The hypothesis of the round, one a game."""

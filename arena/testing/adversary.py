@@ -8,7 +8,7 @@ from arena.game_style import GameAdversary
 from arena.players import Adversary, Learner
 from arena.referees import Referee
 from arena.testing.configuration import check_configuration
-from arena.testing.fresh_coins import check_repeats, no_global_randomness
+from arena.testing.fresh_coins import check_repeats, forbid_global_randomness
 from arena.testing.independence import check_games_independent, check_plays_alike
 
 
@@ -23,8 +23,9 @@ def check_adversary(adversary: Adversary, learner: Learner, referee: Referee, *,
     check_configuration(adversary, "adversary")
     # Legal moves, and the same game for the same random numbers; nothing from global generators.
     if learner.own_coins:
-        with no_global_randomness(adversary.name):
-            played = check_plays_alike(adversary, learner, referee)
+        played = forbid_global_randomness(
+            adversary.name, lambda: check_plays_alike(adversary, learner, referee)
+        )
     else:
         played = _check_repeats(adversary, learner, referee)
     # A score in every game or in none, as declared.

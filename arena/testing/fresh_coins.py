@@ -13,10 +13,9 @@ import os
 import random
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 import cloudpickle
 import numpy as np
@@ -27,10 +26,13 @@ from arena.game_style import GameAdversary
 from arena.players import Adversary, Learner
 from arena.referees import Referee
 
+P = TypeVar("P")
+
 _GAMES = 256  # of a batch in a new process
 _FEWEST = 8  # games that must differ; by chance so many repeat with probability below 1e-15
 _FEW_GAMES = 8  # of a batch that is played twice
 _CHILD = "from arena.testing.fresh_coins import play_from_stdin; play_from_stdin()"
+_MAX_IMPORTING = 4  # times that games are played again because they imported modules
 _SECONDS = 120  # for a new process
 
 _checked: set[Learner] = set()  # learners that have passed `check_own_coins` in this process
@@ -44,9 +46,11 @@ def check_repeats(learner: Learner, adversary: Adversary, referee: Referee, name
     Raises: NotConforming; whatever a referee raises in a game.
     """
     record = not isinstance(adversary, GameAdversary)
-    with no_global_randomness(name):
-        first = play(learner, adversary, referee, games=_FEW_GAMES, seed=7, record=record)
-    second = play(learner, adversary, referee, games=_FEW_GAMES, seed=7, record=record)
+
+    def play_few() -> Played:
+        return play(learner, adversary, referee, games=_FEW_GAMES, seed=7, record=record)
+
+    first, second = forbid_global_randomness(name, play_few), play_few()
     for part, one, other in zip(("views", "scores"), _outcome(first), _outcome(second), strict=True):
         if one != other:
             raise NotConforming(name, "the same random numbers give the same game", f"{part} differ")
@@ -72,8 +76,9 @@ def check_own_coins(
     Raises: NotConforming; whatever a referee raises in a game.
     """
     # Play in this process first: errors raised here are chained to their causes.
-    with no_global_randomness(learner.name):
-        play(learner, adversary, referee, games=1, seed=1, faults=faults)
+    forbid_global_randomness(
+        learner.name, lambda: play(learner, adversary, referee, games=1, seed=1, faults=faults)
+    )
     if learner in _checked:
         return
     try:
@@ -96,17 +101,26 @@ def check_own_coins(
         )
 
 
-@contextmanager
-def no_global_randomness(name: str) -> Iterator[None]:
-    """Raises: NotConforming, of the player `name`, if the global generators of the process are used."""
-    before = _read_global_states()
-    yield
-    if before != _read_global_states():
-        raise NotConforming(
-            name,
-            "all random numbers come from the generator that a player is given, none from a global one",
-            "`random` or `numpy.random` was used (a function of yours may, with coins=global)",
-        )
+def forbid_global_randomness(name: str, play_games: Callable[[], P]) -> P:
+    """The result of `play_games`, which may use the global generators of the process only to import modules.
+
+    Some libraries draw from them while they are imported. If modules were imported, the games are played once
+    more, without imports.
+
+    Raises: NotConforming, of the player `name`; whatever `play_games` raises.
+    """
+    for _ in range(_MAX_IMPORTING):
+        states, modules = _read_global_states(), set(sys.modules)
+        result = play_games()
+        if states == _read_global_states():
+            return result
+        if modules.issuperset(sys.modules):
+            break
+    raise NotConforming(
+        name,
+        "all random numbers come from the generator that a player is given, none from a global one",
+        "`random` or `numpy.random` was used (a function of yours may, with coins=global)",
+    )
 
 
 def _read_global_states() -> tuple[object, ...]:

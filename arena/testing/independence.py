@@ -24,7 +24,7 @@ from arena.randomness import block_seed, generator
 from arena.referees import Referee
 from arena.replies import Answer, Answers, Hypothesis, Reply
 from arena.sample import Sample
-from arena.testing.fresh_coins import no_global_randomness
+from arena.testing.fresh_coins import forbid_global_randomness
 from arena.testing.scatter import BatchScatter
 
 _GAMES = 8  # of a batch, unless the caller says how large they are
@@ -180,8 +180,9 @@ def check_plays_alike(adversary: Adversary, learner: Learner, referee: Referee) 
     if isinstance(adversary, GameAdversary):
         return None
     played = play(learner, adversary, referee, games=_GAMES, seed=7, record=True)
-    with no_global_randomness(adversary.name):
-        (moves, score), (other_moves, other_score) = (_replay(adversary, played.replies) for _ in range(2))
+    (moves, score), (other_moves, other_score) = forbid_global_randomness(
+        adversary.name, lambda: [_replay(adversary, played.replies) for _ in range(2)]
+    )
     same = all(
         _is_same_move(move, other, np.ones(_GAMES, bool))
         for move, other in zip(moves, other_moves, strict=False)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from math import log, sqrt
 from numbers import Real
 from typing import Any, cast
@@ -26,10 +27,20 @@ from arena.players import Learner
 from arena.randomness import block_seed, generator
 from arena.referees import REFEREES, Referee
 from arena.referees.online import OnlineReferee
-from arena.replies import Answer, Answers, Hypothesis, Released, Reply, Shown, Stream, list_answers
+from arena.replies import (
+    Answer,
+    Answers,
+    Hypothesis,
+    Released,
+    Reply,
+    Shown,
+    Stream,
+    list_answers,
+    spread_codes,
+)
 from arena.sample import Sample, Training
 from arena.testing.configuration import check_configuration
-from arena.testing.fresh_coins import check_own_coins, check_repeats, no_global_randomness
+from arena.testing.fresh_coins import check_own_coins, check_repeats, forbid_global_randomness
 from arena.testing.independence import check_batches_independent
 from arena.testing.law_checks import check_answers, check_values
 from arena.testing.probe import ROUNDS, Probe
@@ -64,8 +75,8 @@ def check_learner(learner: Learner, *, sample: Sample | None = None, games: int 
         probe, referee = _prepare_probe(learner, protocol, training_set, _choose_points(training_set))
         # Any number of games, even none, without writing to the input or using global generators.
         for number in (0, 1, 3):
-            with no_global_randomness(learner.name):
-                play(learner, probe, referee, games=number, seed=1)
+            few_games = partial(play, learner, probe, referee, games=number, seed=1)
+            forbid_global_randomness(learner.name, few_games)
         # The same game for the same random numbers, or fresh random numbers in every process.
         if learner.own_coins:
             check_own_coins(learner, probe, referee)
@@ -154,7 +165,7 @@ def _list_columns(reply: Reply, points: tuple[Any, ...]) -> list[np.ndarray]:
     if isinstance(reply, Released):
         if isinstance(reply.value, Hypothesis):
             return [reply.value(x).astype(float) for x in points]
-        flat = reply.value.reshape(len(reply.value), -1).astype(float)
+        flat = spread_codes(reply.value.reshape(len(reply.value), -1).astype(float))
         return [1.0 / (1.0 + np.exp(-np.clip(column, -500, 500))) for column in flat.T]
     if isinstance(reply, Shown):
         return [] if reply.hypothesis is None else [reply.hypothesis(x).astype(float) for x in points[:1]]

@@ -13,7 +13,9 @@ import gc
 import importlib
 import os
 import sys
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from typing import Any, NoReturn
 
 import click
@@ -65,18 +67,38 @@ class Arena(click.Group):
         with formatter.section("Commands"):
             formatter.write_dl([(name, text) for name, (_, _, text) in _COMMANDS.items()])
 
-    def main(self, *arguments: Any, **options: Any) -> NoReturn:
-        """Run, and end the process with one of the statuses above."""
+    def main(self, args: Sequence[str] | None = None, *arguments: Any, **options: Any) -> NoReturn:
+        """Run, and end the process with one of the statuses above. `--debug` may stand anywhere."""
+        words = [*(sys.argv[1:] if args is None else args)]  # here `list` is the module of that command
+        debugging = "--debug" in words or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
+        words = [word for word in words if word != "--debug"]
         try:
-            status = super().main(*arguments, **{**options, "standalone_mode": False}) or 0
+            with _print_warnings():
+                status = super().main(words, *arguments, **{**options, "standalone_mode": False}) or 0
         except click.Abort:
             status = INTERRUPTED
         except Exception as error:
-            debugging = "--debug" in sys.argv or os.environ.get("ARENA_DEBUG", "0") not in ("", "0")
             if debugging and not isinstance(error, click.ClickException):
                 raise
             status = _report_error(error)
         sys.exit(status)
+
+
+@contextmanager
+def _print_warnings() -> Iterator[None]:
+    """Print warnings of dp-arena's own in one line, as errors are."""
+    show = warnings.showwarning
+
+    def show_own(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
+        if category.__module__.partition(".")[0] == "arena":
+            click.echo(f"arena: warning: {message}", err=True)
+        else:
+            show(message, category, *place, **more)
+
+    with warnings.catch_warnings():
+        warnings.showwarning = show_own
+        warnings.filterwarnings("always", module="audits|arena", category=UserWarning)
+        yield
 
 
 def _report_error(error: Exception) -> int:

@@ -125,7 +125,9 @@ def make_plan(game: MatchOptions, asked: PlanOptions, output: Quiet) -> Plan:
     output.print_notes(match.notes)
     distinguisher = asked.distinguisher
     if distinguisher is None:
-        distinguisher = choose_distinguisher(match.learner, match.adversary, match.referee)
+        distinguisher = choose_distinguisher(
+            match.learner, match.adversary, match.referee, faults=asked.faults
+        )
         if distinguisher != SCORE:
             output.print_notes([_NOTES_WITHOUT_SCORE[distinguisher].format(match.adversary.name)])
     epsilon, delta = resolve_claim(match.learner, asked.epsilon, asked.delta)

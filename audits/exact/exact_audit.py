@@ -9,9 +9,10 @@ from typing import ClassVar
 import attrs
 import numpy as np
 
-from arena import Adversary, Claim, Learner, Referee
+from arena import Adversary, Claim, Learner, NothingTested, Referee
 from arena.engine import check_protocol
 from arena.settings import at_least, at_most, check_value, less_than
+from audits.exact.declared_law import check_declared_law
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
 from audits.exact.released_values import LabelledLoss
 from audits.exact.view_laws import ViewLaw, view_law
@@ -109,7 +110,8 @@ def exact(
     epsilons: further ε in nats at which δ(ε) is computed. delta: at which ε(δ) is; default: the claim's.
 
     Raises: InvalidArgument if these are out of range, if a player does not play the protocol, or if the
-        worlds differ in something that the learner does not promise to protect; otherwise as `view_law`.
+        worlds differ in something that the learner does not promise to protect; NothingTested if they do not
+        differ; NotConforming if games do not follow the distribution; otherwise as `view_law`.
     """
     check_protocol(learner, adversary, referee)
     claim = read_claim(learner)
@@ -120,6 +122,12 @@ def exact(
     check_value("delta", delta, at_least(0), at_most(1))
     law = view_law(learner, adversary, referee)
     check_protected(law.challenges, learner, adversary)
+    if not law.challenges:
+        raise NothingTested(
+            f"{adversary.name} hands {learner.name} the same in both worlds, so there is no loss to compute. "
+            "Let an example or a query differ, or choose another adversary."
+        )
+    check_declared_law(learner, adversary, referee)
     loss = law.loss
     return ExactAudit(
         learner=learner.name,

@@ -26,6 +26,7 @@ from audits.exact.path_enumeration import ANSWERING, PRUNE, PathEnumeration, for
 from audits.exact.privacy_loss import PrivacyLoss
 from audits.exact.released_values import LabelledLoss, losses_of_values
 from audits.exact.wrapped_players import PresetStates, forbid_randomness
+from audits.registry.settings_text import blame_player
 
 MAX_PATHS = 200_000
 _MAX_SCORED = 4_096  # values of a finite distribution that are played to find their scores
@@ -124,7 +125,8 @@ def _law_of_release(learner: Learner, adversary: Adversary, referee: Referee) ->
 
 
 def _value_law(learner: Learner, sample: Sample) -> ValueLaw:
-    law = learner.law(sample)
+    with blame_player(learner.name, "asked for its output distribution"):
+        law = learner.law(sample)
     if not isinstance(law, ValueLaw):
         raise Unsupported(
             f"{learner.name} states no distribution of what it releases",

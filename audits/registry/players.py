@@ -20,10 +20,10 @@ from typing import Any
 
 import attrs
 
-from arena.errors import RAISED, InvalidArgument
+from arena.errors import RAISED, InvalidArgument, describe_error
 from arena.players import Adversary, Learner
 from audits.registry.suggestions import suggest, unknown_name
-from audits.registry.user_files import describe_fault, load_module
+from audits.registry.user_files import load_module
 
 PlayerClass = type[Learner] | type[Adversary]
 FUNCTION_LEARNER = "function"  # name of the learner that plays a function, and of its setting for it
@@ -120,7 +120,7 @@ class Registry:
                 module = importlib.import_module(name)
             except RAISED as error:  # a file dropped into the package may contain anything
                 raise InvalidArgument(
-                    f"the module {name} cannot be imported ({describe_fault(error)})",
+                    f"the module {name} cannot be imported ({describe_error(error)})",
                     remedy="Fix or remove it.",
                 ) from error
             for player in self.list_players_in(module):
@@ -140,7 +140,7 @@ class Registry:
             player = point.load()
         except RAISED as error:  # the code of another package may raise anything
             raise InvalidArgument(
-                f"{source} cannot be loaded ({describe_fault(error)})",
+                f"{source} cannot be loaded ({describe_error(error)})",
                 remedy="Fix or uninstall that package.",
             ) from error
         self._check(player, source)
@@ -219,12 +219,20 @@ def _load_from_file(text: str, *registries: Registry) -> Any:
     if name in vars(module):
         return vars(module)[name]
     names = [item.__name__ for registry in registries for item in registry.list_players_in(module)]
+    things = "class"
+    if LEARNERS in registries and any(_is_own_function(item, module) for item in vars(module).values()):
+        things = "class or function"
+        names += [f.__name__ for f in vars(module).values() if _is_own_function(f, module)]
     remedy = f"{suggest(name, names)}Name one of: {', '.join(f'{path}:{item}' for item in names)}."
     kinds = " or ".join(registry.kind for registry in registries)
     raise InvalidArgument(
-        f"{path} has no class {name!r}" if name else f"{path} needs the name of a class in it",
+        f"{path} has no {things} {name!r}" if name else f"{path} needs the name of a {things} in it",
         remedy=remedy if names else f"It contains no {kinds}.",
     )
+
+
+def _is_own_function(item: object, module: ModuleType) -> bool:
+    return inspect.isfunction(item) and item.__module__ == module.__name__ and item.__name__[0] != "_"
 
 
 def _name_clash(kind: str, name: str, locations: list[str]) -> InvalidArgument:

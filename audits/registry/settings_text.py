@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.concepts import ConceptClass
-from arena.errors import ArenaError, InvalidArgument, describe_error
+from arena.errors import ArenaError, InvalidArgument, describe_error, locate_error
 from arena.fingerprint import callable_name
 from arena.players import Adversary, Learner
 from arena.sample import Sample
@@ -92,8 +92,10 @@ def blame_player(name: str, action: str) -> Iterator[None]:
     except ArenaError:
         raise
     except Exception as error:
+        place = locate_error(error)
         raise InvalidArgument(
-            f"{name} raised {describe_error(error)} when it was {action}", remedy="Fix the player."
+            f"{name} raised {describe_error(error)} when it was {action}",
+            remedy="Fix the player." + (f" See {place}." if place else ""),
         ) from error
 
 

@@ -9,7 +9,10 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, describe_error, is_users_file
+
+_PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
+_folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.path
 
 
 def load_function(text: str) -> Callable[..., Any]:
@@ -26,7 +29,8 @@ def load_function(text: str) -> Callable[..., Any]:
 def load_module(path: str) -> ModuleType:
     """The module in a file. It is imported once, and again if the file has changed.
 
-    Worker processes receive its classes by value, so they need not be able to import it.
+    It may import files in its folder. Worker processes receive its classes, and those of these files, by
+    value, so they need not be able to import them.
     """
     try:
         location = Path(path).resolve()
@@ -36,18 +40,41 @@ def load_module(path: str) -> ModuleType:
             f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."
         ) from error
     # The name distinguishes versions of a file, and does not depend on its folder.
-    name = f"arena_plugin_{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
+    name = f"{_PREFIX}{location.stem}_{hashlib.sha256(source).hexdigest()[:12]}"
     if name not in sys.modules:
         from cloudpickle import register_pickle_by_value  # slow to import, and rarely needed
 
+        _make_importable(location.parent)
+        before = set(sys.modules)
         register_pickle_by_value(_import_source(name, location, source, path))
+        for new in set(sys.modules) - before - {name}:
+            if _is_in(sys.modules[new], location.parent):
+                register_pickle_by_value(sys.modules[new])
     return sys.modules[name]
 
 
-def describe_fault(error: BaseException) -> str:
-    """The type and message of an exception, with the line of a syntax error."""
-    line = f", line {error.lineno}" if isinstance(error, SyntaxError) and error.lineno else ""
-    return f"{type(error).__name__}: {error}" + ("" if "line" in str(error) else line)
+def _make_importable(folder: Path) -> None:
+    """Let a plug-in import the files of its folder, unless Python or a package has a module of that name.
+
+    If a plug-in of another folder has imported a file of the same name, that is forgotten.
+    """
+    others = [path for path in _folders if path != str(folder)]
+    if str(folder) in _folders or str(folder) not in sys.path:
+        sys.path[:] = [path for path in sys.path if path not in _folders]
+        _folders[:] = [str(folder), *others]
+        sys.path += _folders
+    for name, module in [*sys.modules.items()]:
+        own = folder / name.partition(".")[0]
+        if not (name.startswith(_PREFIX) or own.is_dir() or own.with_suffix(".py").is_file()):
+            continue
+        if any(_is_in(module, Path(other)) for other in others):
+            del sys.modules[name]
+
+
+def _is_in(module: ModuleType, folder: Path) -> bool:
+    """Whether a module is the user's and in the folder, or below it."""
+    path = getattr(module, "__file__", None)
+    return path is not None and folder in Path(path).parents and is_users_file(path)
 
 
 def _import_source(name: str, location: Path, source: bytes, path: str) -> ModuleType:
@@ -60,7 +87,7 @@ def _import_source(name: str, location: Path, source: bytes, path: str) -> Modul
     except (Exception, SystemExit) as error:
         del sys.modules[name]
         raise InvalidArgument(
-            f"the plug-in {path} cannot be imported ({describe_fault(error)})",
+            f"the plug-in {path} cannot be imported ({describe_error(error)})",
             remedy=f"Fix it; `python {path}` shows where it fails.",
         ) from error
     return module

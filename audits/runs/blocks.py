@@ -17,6 +17,8 @@ from audits.runs.workers import Workers, map_in_order
 from audits.statistics.score_bins import EXACT, ScoreBins
 from audits.statistics.score_pairs import PairCounts
 
+_FAULTY_GAMES = 64  # of which one that does not fail shows whether the adversary returns a score
+
 
 def play_blocks(
     plan: Plan,
@@ -121,13 +123,23 @@ def _evaluate(plan: Plan, played: Played) -> Any:
     return played.score
 
 
-def choose_distinguisher(learner: Learner, adversary: Adversary, referee: Referee) -> str:
-    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one."""
+def choose_distinguisher(
+    learner: Learner, adversary: Adversary, referee: Referee, *, faults: bool = False
+) -> str:
+    """The score, if the adversary returns one; else the likelihood ratio, if known; else a learned one.
+
+    faults: whether failures of the learner are part of the view, of which no likelihood ratio knows.
+    """
     returns_score = adversary.returns_score
     if referee.two_worlds and returns_score is None:
-        returns_score = play(learner, adversary, referee, games=2, seed=0).score is not None
+        games = _FAULTY_GAMES if faults else 2
+        played = play(learner, adversary, referee, games=games, seed=0, faults=faults)
+        # The engine scores games that failed.
+        returns_score = played.score is not None and (played.failed is None or not played.failed.all())
     if returns_score or not referee.two_worlds:
         return SCORE
+    if faults:
+        return LEARNED
     from audits.distinguishers.likelihood_ratio import build_likelihood_ratio  # slow to import
 
     try:

@@ -3,21 +3,63 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 
 import numpy as np
 
-from arena import Adversary, Learner, Played, Referee, play
+from arena import Adversary, ArenaError, Learner, Played, Referee, play
 from arena.randomness import block_seed
+
+_MAX_PAIRS = 32  # pairs of games to search for one that shows the worlds apart
 
 
 def write_example_games(
-    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+    learner: Learner,
+    adversary: Adversary,
+    referee: Referee,
+    *,
+    seed: int,
+    faults: bool = False,
+    telling: bool = False,
 ) -> str:
     """One game in each world as text, with the scores and with what differs between the worlds.
 
-    Arguments and errors as `play_example_games`.
+    telling: take the games of `find_telling_games`. Other arguments and errors as `play_example_games`.
     """
-    return format_games(play_example_games(learner, adversary, referee, seed=seed, faults=faults))
+    choose_games = find_telling_games if telling else play_example_games
+    return format_games(choose_games(learner, adversary, referee, seed=seed, faults=faults))
+
+
+def find_telling_games(
+    learner: Learner, adversary: Adversary, referee: Referee, *, seed: int, faults: bool = False
+) -> tuple[Played, ...]:
+    """The first pair of games that shows the worlds apart, of those with this seed and the next; else the
+    first pair.
+
+    A pair does if its score is higher in world 1 or, without scores, if the views differ. Arguments and
+    errors as `play_example_games`.
+    """
+    first = pair = play_example_games(learner, adversary, referee, seed=seed, faults=faults)
+    for later in range(seed + 1, seed + _MAX_PAIRS):
+        if _tells_worlds_apart(pair):
+            return pair
+        with suppress(ArenaError):
+            pair = play_example_games(learner, adversary, referee, seed=later, faults=faults)
+    return first
+
+
+def _tells_worlds_apart(batches: Sequence[Played]) -> bool:
+    worlds = np.concatenate([played.worlds for played in batches])
+    if all(played.score is not None for played in batches):
+        scores = np.concatenate([np.asarray(played.score) for played in batches])
+        return bool(scores[worlds].max() > scores[~worlds].max())
+    if len(batches) > 1:
+        return _read_view(batches[0], 0) != _read_view(batches[1], 0)
+    return _read_view(batches[0], 0) != _read_view(batches[0], 1)
+
+
+def _read_view(played: Played, game: int) -> list[bytes]:
+    return [np.asarray(part[game]).tobytes() for reply in played.replies for part in reply.parts]
 
 
 def play_example_games(

@@ -44,7 +44,7 @@ class LedgerNotes:
 
     @classmethod
     def from_plan(cls, plan: Plan, command: str | None = None) -> Self:
-        """The notes on a plan. Plays one pair of games."""
+        """The notes on a plan. Plays a few pairs of games."""
         claim = plan.learner.claim
         return cls(
             learner=plan.learner.name,
@@ -72,10 +72,10 @@ class LedgerNotes:
 
 
 def _write_transcript(plan: Plan) -> str:
-    """The first pair of games; empty if it cannot be played, which must not keep the audit from starting."""
+    """A pair of games; empty if it cannot be played, which must not keep the audit from starting."""
     players = (plan.learner, plan.adversary, plan.referee)
     try:
-        games = write_example_games(*players, seed=plan.seed, faults=plan.faults)
+        games = write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)
     except ArenaError:
         return ""
     lines = games.splitlines()

@@ -16,8 +16,9 @@ from arena.testing.independence import check_batches_independent, check_common_r
 from audits.distinguishers.view_features import Block
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings, RunProgress
 from audits.runs.blocks import choose_bins, play_blocks, uses_common_random_numbers
+from audits.runs.first_games import check_first_games
 from audits.runs.interrupts import defer_interrupts
-from audits.runs.plan import Plan
+from audits.runs.plan import LIKELIHOOD, Plan
 from audits.runs.verdict import RunStopped, Verdict
 from audits.runs.workers import Workers
 from audits.statistics.score_bins import EXACT
@@ -52,7 +53,7 @@ def run(
     numbers that no seed repeats, the figures cannot be repeated but are as valid, since new processes draw
     other numbers, which is checked.
 
-    Raises: NotConforming if a player fails the checks of `check_players`; whatever `arena.play` raises;
+    Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
     """
     workers = Workers.from_jobs(jobs)
@@ -101,7 +102,8 @@ def check_players(plan: Plan) -> None:
     """Check the properties of the players that the verdict relies on.
 
     Raises: NotConforming if the adversary fails `arena.testing.check_adversary`, or the learner does not use
-    the random numbers that it declares, common to both worlds or its own.
+    the random numbers that it declares, common to both worlds or its own; NothingTested if the first games
+    show that none could refute the claim.
     """
     games = plan.blocks[0]
     if plan.learner.own_coins:
@@ -109,10 +111,15 @@ def check_players(plan: Plan) -> None:
     check_independence(plan, games)
     if 1 < len(plan.blocks) < _FEW_BLOCKS and not plan.faults:
         check_scatter(plan, games)
+    check_first_games(plan)
+    if plan.distinguisher == LIKELIHOOD:
+        from audits.exact.declared_law import check_declared_law  # slow to import
+
+        check_declared_law(plan.learner, plan.adversary, plan.referee)
 
 
 def _check_after(plan: Plan, estimators: AuditEstimators) -> None:
-    """Check the players in a batch as large as the largest that was played, and look at the scatter of blocks.
+    """Check the players in a batch of the largest size that was played, and look at the scatter of blocks.
 
     Raises: NotConforming.
     """

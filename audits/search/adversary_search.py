@@ -14,6 +14,7 @@ import attrs
 
 from arena import Claim, InvalidArgument, Learner, PlayerError, ProtocolViolation
 from arena.settings import at_least, check_value, less_than, more_than, whole
+from audits.runs.first_games import check_learner_first, refuse_failures, warn_of_failures
 from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -57,7 +58,8 @@ class SearchResult:
     refuted: the claim is false, with confidence 1 − error.
     adversary: the smallest adversary that refutes it; None if nothing was confirmed.
     plan, verdict: of its confirmation; `plan.confidence` is at least 1 − error.
-    examples: adversaries that were played. rejected: adversaries that the learner declined.
+    examples: adversaries that were played. rejected: those that the learner declined, or failed against.
+    failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
     games: played in each world to explore. confirmations: the number of attempts.
     best: the largest evidence in nats.
     """
@@ -76,6 +78,8 @@ class SearchResult:
     games: int
     confirmations: int
     best: float
+    failed: int = 0
+    failure: str = ""
     interrupted: bool = False
 
 
@@ -103,9 +107,11 @@ def search(
     seed: random seed. jobs: processes, or `Workers`; they do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
-    A keyboard interrupt ends the search; the result so far is marked `interrupted`.
+    A keyboard interrupt ends the search; the result so far is marked `interrupted`. Warns if the learner
+    fails in some games.
 
-    Raises: InvalidArgument; WorkersFailed; whatever a referee raises in a game that the learner accepts.
+    Raises: InvalidArgument; WorkersFailed; NotConforming if the learner fails `arena.testing.check_learner`;
+    NothingTested if it fails in, or declines, every game; whatever a referee raises in other games.
     """
     protocol = choose_protocol(learner, protocol)
     claim = learner.claim if claim is None else claim
@@ -122,7 +128,14 @@ def search(
         confirm_games=_default_games(claim.epsilon, error) if confirm_games is None else confirm_games,
         seed=seed,
     )
-    return plan.run(Workers.from_jobs(jobs), watch)
+    check_learner_first(learner)
+    result = plan.run(Workers.from_jobs(jobs), watch)
+    tried = result.examples + result.rejected
+    if not (result.examples or result.interrupted):
+        raise refuse_failures(learner, result.failure, f"against all of {tried:,} adversaries")
+    if result.failed and not result.refuted:
+        warn_of_failures(learner, result.failure, result.failed, tried, "in games against {} adversaries")
+    return result
 
 
 def share_of_error(error: float, number: int) -> float:
@@ -157,6 +170,8 @@ class _SearchPlan:
                         script, faults = self._choose_score(exploration)
                         confirmations, confirmed = self._confirm(script, faults, confirmations)
                     interrupted = exploration.interrupted
+                    if not any(each.examples for each in explorations):
+                        break  # the learner fails in, or declines, all games
                     if confirmed is not None or interrupted:
                         break
         except KeyboardInterrupt:
@@ -177,6 +192,8 @@ class _SearchPlan:
             games=sum(each.games for each in explorations),
             confirmations=confirmations,
             best=max((each.best for each in explorations), default=0.0),
+            failed=sum(each.failed for each in explorations),
+            failure=next((each.failure for each in explorations if each.failure), ""),
             interrupted=interrupted,
         )
 

@@ -76,8 +76,8 @@ Halves = tuple[ViewCounts, ViewCounts]
 def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee) -> Evidence:
     """Play an adversary and weigh the games; play more games while the evidence is promising.
 
-    Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. A
-        game that the learner declines in both worlds raises the learner's error.
+    Raises: whatever `arena.play` raises, except the learner's own errors, which become part of the view. If
+        the learner fails in, or declines, every game in both worlds, its error is raised.
     """
     games = 0
     for stage, (factor, promising) in _STAGES.items():
@@ -115,8 +115,8 @@ def play_halves(
         games = 2 * fewer
         fewer_games = attrs.evolve(plan, faults=True, games=games, block=games, first_block=games)
         halves = _play_block_in_halves(fewer_games)
-        # Declining a game in both worlds reveals nothing; declining it in one world reveals the world.
-        if isinstance(error, DECLINED) and all(half.columns(("failed",)).all() for half in halves):
+        # Failing in both worlds reveals nothing; failing in one world reveals the world.
+        if all(half.columns(("failed",)).all() for half in halves):
             raise
         return halves, True
 

@@ -4,13 +4,13 @@ passes."""
 from __future__ import annotations
 
 from collections.abc import Callable
-from contextlib import suppress
 
 import attrs
 from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
 from hypothesis.errors import Unsatisfiable
 
-from arena import REFEREES, Referee, SpecialRound
+from arena import REFEREES, ArenaError, PlayerError, Referee, SpecialRound
+from audits.runs.first_games import describe_failure, find_failure
 from audits.search.evidence import DECLINED, Evidence, SearchTarget, weigh_adversary
 from audits.search.script import Script
 from audits.search.script_strategies import adversaries
@@ -19,6 +19,7 @@ from audits.search.script_strategies import adversaries
 EVIDENCE_THRESHOLD = 10.0
 MAX_GAME_ROUNDS = 2**18  # rounds of an adversary's first games, both worlds together
 _MAX_SHRINKS = 400
+_MAX_FAILED = 32  # adversaries after which a learner that has failed against all of them is given up
 
 
 @attrs.frozen(kw_only=True)
@@ -35,6 +36,8 @@ class Exploration:
     rejected: int
     games: int
     best: float
+    failed: int = 0
+    failure: str = ""
     interrupted: bool = False
 
 
@@ -44,6 +47,10 @@ class _ThresholdPassed(Exception):
 
 class _ShrinksExhausted(BaseException):  # which Hypothesis, whose own limit depends on time, lets pass
     """The limit on shrinking is reached."""
+
+
+class _LearnerFailed(BaseException):
+    """The learner fails in all games."""
 
 
 def referee_for(script: Script) -> Referee:
@@ -68,6 +75,8 @@ class HypothesisRun:
     _shrinks: int = 0
     _games: int = 0
     _best: float = 0.0
+    _failed: int = 0
+    _failure: str = ""
 
     def run(self, examples: int) -> Exploration:
         """Draw at most `examples` adversaries. The result depends on the arguments only.
@@ -90,7 +99,7 @@ class HypothesisRun:
         )
         try:
             seed(self._target.seed)(limit(given(scripts)(self._try_adversary)))()
-        except (_ThresholdPassed, _ShrinksExhausted, Unsatisfiable):
+        except (_ThresholdPassed, _ShrinksExhausted, _LearnerFailed, Unsatisfiable):
             pass  # Unsatisfiable: the learner declined every adversary
         except KeyboardInterrupt:
             interrupted = True
@@ -102,12 +111,16 @@ class HypothesisRun:
             rejected=len(self._evidence) - len(played),
             games=self._games,
             best=self._best,
+            failed=self._failed,
+            failure=self._failure,
             interrupted=interrupted,
         )
 
     def _try_adversary(self, script: Script) -> None:
         evidence = self._weigh(script)
         if evidence is None:
+            if self._failed >= _MAX_FAILED and not any(self._evidence.values()):
+                raise _LearnerFailed
             reject()
         if self._smallest is None:
             target(evidence.objective)
@@ -123,11 +136,23 @@ class HypothesisRun:
         if self._shrinks > _MAX_SHRINKS:
             raise _ShrinksExhausted
         evidence: Evidence | None = None
-        with suppress(*DECLINED):
+        try:
             evidence = weigh_adversary(self._target, script, referee_for(script))
             self._games += evidence.games
             self._best = max(self._best, evidence.nats)
+            if evidence.faults:
+                self._note_failure(find_failure(self._target.learner, script, referee_for(script)))
+        except (PlayerError, *DECLINED) as error:
+            if isinstance(error, PlayerError) and error.player != "learner":
+                raise
+            self._note_failure(error)
         self._evidence[script] = evidence
         if self._watch is not None:
             self._watch(len(self._evidence), self._best)
         return evidence
+
+    def _note_failure(self, error: ArenaError | None) -> None:
+        """Keep the first failure or refusal of the learner, and count the failures."""
+        self._failed += isinstance(error, PlayerError)
+        if error is not None and not self._failure:
+            self._failure = describe_failure(error, self._target.learner)

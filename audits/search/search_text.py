@@ -72,6 +72,8 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
     if result.rejected:
         declined = f"{result.rejected:,} adversaries that the learner does not play against"
         rows.insert(-1, ("declined", declined))
+    if result.failed:
+        rows.insert(-1, ("failed", f"against {result.failed:,} adversaries; first: {result.failure}"))
     return rows
 
 
@@ -92,4 +94,5 @@ def _explain(result: SearchResult) -> str:
 def _transcript(result: SearchResult) -> str:
     plan = result.plan
     assert plan is not None
-    return write_example_games(plan.learner, plan.adversary, plan.referee, seed=plan.seed, faults=plan.faults)
+    players = plan.learner, plan.adversary, plan.referee
+    return write_example_games(*players, seed=plan.seed, faults=plan.faults, telling=True)

@@ -14,6 +14,7 @@ from audits.registry.settings_text import build_player
 from audits.registry.tested_claim import read_claim, resolve_claim
 from audits.runs.block_sizes import MAX_BLOCK_PAIRS
 from audits.runs.blocks import choose_distinguisher
+from audits.runs.first_games import check_learner_first
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -62,8 +63,9 @@ def assert_private(
     seed: random seed, an integer ≥ 0. The same test always has the same outcome.
     allow_underpowered: play even if the games could not refute the claim of a learner without privacy.
 
-    Raises: NotPrivate if the claim is refuted; Underpowered; InvalidArgument for invalid arguments; errors of
-    a referee.
+    Raises: NotPrivate if the claim is refuted; Underpowered; NotConforming if the learner fails
+    `check_learner`; NothingTested if the games could not refute any claim; InvalidArgument for invalid
+    arguments; errors of a referee.
     """
     __tracebackhide__ = True
     test = _PrivacyTest(
@@ -136,6 +138,8 @@ class _PrivacyTest:
         compute_confidence(self.error)  # refuses an invalid error before anything is played
         if against is None:
             return self._search()
+        if not self.until_refuted:
+            check_learner_first(self.learner)
         opponents = [against] if isinstance(against, Adversary | str) else list(against)
         if not opponents:
             raise InvalidArgument("a test plays against at least one adversary", value=against)

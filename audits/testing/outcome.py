@@ -6,12 +6,11 @@ import textwrap
 from functools import cached_property
 
 import attrs
-import numpy as np
 
-from arena import Adversary, ArenaError, Claim, Played
+from arena import Adversary, ArenaError, Claim
 from audits.reports import verdict_rows
 from audits.reports.formatting import name_table
-from audits.runs.example_games import format_games, play_example_games
+from audits.runs.example_games import find_telling_games, format_games
 from audits.runs.plan import Plan
 from audits.runs.verdict import Verdict
 from audits.search import Script, SearchResult
@@ -19,7 +18,6 @@ from audits.search.source_code import format_script
 from audits.testing.replay_command import SOURCE_FILE, format_replay
 
 _FIGURES = ("claim under test", "certified", "adversary", "protocol", "games")
-_MAX_PAIRS = 32  # pairs of games to search for one whose scores distinguish the worlds
 _MAX_LINES = 60  # of a printed game
 
 
@@ -56,22 +54,13 @@ class Refutation:
     def game(self) -> str:
         """One game in each world, side by side: the first pair with a higher score in world 1."""
         try:
-            lines = format_games(self._find_pair()).splitlines()
+            plan = self.plan
+            players = plan.learner, plan.adversary, plan.referee
+            lines = format_games(find_telling_games(*players, seed=0, faults=plan.faults)).splitlines()
         except ArenaError as error:
             return f"(it ends early: {error})"
         omitted = len(lines) - _MAX_LINES
         return "\n".join([*lines[:_MAX_LINES], *([f"... and {omitted} lines more"] if omitted > 0 else [])])
-
-    def _find_pair(self) -> tuple[Played, ...]:
-        plan = self.plan
-        pairs = (
-            play_example_games(plan.learner, plan.adversary, plan.referee, seed=seed, faults=plan.faults)
-            for seed in range(_MAX_PAIRS)
-        )
-        first = next(pairs)
-        if any(played.score is None for played in first) or _has_higher_score_in_world_1(first):
-            return first
-        return next(filter(_has_higher_score_in_world_1, pairs), first)
 
     @property
     def headline(self) -> str:
@@ -169,9 +158,3 @@ class NotRefuted(AssertionError):
             f"certified ε ≥ {outcome.epsilon_lower:.4g} nats in {outcome.games:,} games in each world, "
             f"which could have certified {outcome.ceiling:.4g}"
         )
-
-
-def _has_higher_score_in_world_1(pair: tuple[Played, ...]) -> bool:
-    worlds = np.concatenate([played.worlds for played in pair])
-    scores = np.concatenate([np.asarray(played.score) for played in pair])
-    return bool(scores[worlds].max() > scores[~worlds].max())

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
-from typing import Any
+from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arena.errors import RAISED, ArenaError, InvalidArgument, Unsupported, describe_error
 from arena.fingerprint import callable_name, fingerprint
+from arena.replies import encode_values
 from arena.sample import Sample, Training
 from arena.settings import Check, at_least, setting, whole
 from learners.common.release_learner import ReleaseLearner
@@ -49,9 +50,11 @@ def function_setting(help: str) -> Any:
 class ForeignMechanism(ReleaseLearner):
     """Base of the learners that wrap a mechanism of other code.
 
-    A subclass has the setting `receives` and implements `draw_releases`. All games of one sample are played
-    before those of the next.
+    A subclass has the setting `receives`, one of its `parts`, and implements `draw_releases`. All games of
+    one sample are played before those of the next.
     """
+
+    parts: ClassVar[tuple[str, ...]] = PARTS
 
     dimension: int | None = setting(
         None,
@@ -63,23 +66,24 @@ class ForeignMechanism(ReleaseLearner):
     def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
         """The releases of `games` independent games on the sample: a list or an array (games, ...)."""
 
+    def read_parts(self, sample: Sample) -> dict[str, Any]:
+        """Every part of a sample that the setting `receives` can name."""
+        return {part: extract_part(sample, part) for part in self.parts}
+
     @property
     def point_shape(self) -> tuple[int, ...]:
         return () if self.dimension is None else (self.dimension,)
 
     def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
-        """Raises: Unsupported if a release is not a number or an array of numbers, of one shape in all
-        games."""
+        """Raises: Unsupported if games release numbers of several shapes, or what `encode_values` refuses."""
         if not training.games:
             return np.zeros(0)
         order, parts = [], []
         for sample, games in training.groups():
             order.append(games)
             releases = self.draw_releases(sample, len(games), rng)
-            parts.append(_check_numbers(self.name, releases, len(games)))
-        if len({part.shape[1:] for part in parts}) > 1:
-            raise _release_error(self.name, "values of several shapes")
-        return np.concatenate(parts)[np.argsort(np.concatenate(order))]
+            parts.append(_read_releases(self.name, releases, len(games)))
+        return _join_releases(self.name, parts)[np.argsort(np.concatenate(order))]
 
 
 def extract_part(sample: Sample, part: str) -> Any:
@@ -119,16 +123,29 @@ def missing_library(library: str, error: ImportError) -> Unsupported:
     )
 
 
-def _check_numbers(name: str, values: Any, games: int) -> np.ndarray:
+def _read_releases(name: str, values: Any, games: int) -> np.ndarray | list[Any]:
+    """Numbers (games, ...), or a list of anything else."""
     try:
         array = np.asarray(values)
-    except ValueError as error:  # rows of different lengths
-        raise _release_error(name, "values of several shapes") from error
-    if array.dtype.kind not in "biuf" or array.shape[:1] != (games,):
+    except ValueError:  # entries of different shapes
+        array = np.fromiter(values, object)
+    if array.shape[:1] != (games,):
         raise _release_error(name, f"{array.dtype.name} of shape {array.shape} for {games} games")
+    if array.dtype.kind not in "biuf":
+        return list(values)
     if np.isnan(array).any():
         raise _release_error(name, "nan")
     return array
+
+
+def _join_releases(name: str, parts: list[np.ndarray | list[Any]]) -> np.ndarray:
+    arrays = [part for part in parts if isinstance(part, np.ndarray)]
+    if len(arrays) == len(parts) and len({array.shape[1:] for array in arrays}) == 1:
+        return np.concatenate(arrays)
+    try:
+        return encode_values([value for part in parts for value in part])
+    except Unsupported as error:
+        raise _release_error(name, str(error.value)) from error
 
 
 def _release_error(name: str, release: str) -> Unsupported:

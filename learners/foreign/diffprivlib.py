@@ -41,10 +41,12 @@ class Diffprivlib(ForeignMechanism):
     name = "diffprivlib"
     theorem = "the epsilon and delta of the mechanism (diffprivlib)"
 
+    parts = (ONES, SUM)
+
     make: Callable[..., Any] = function_setting(
         "returns the mechanism; path/to/file.py:f on the command line"
     )
-    receives: str = receives_setting(ONES, check=one_of(ONES, SUM))
+    receives: str = receives_setting(ONES, check=one_of(*parts))
     seeded: bool = setting(
         False, help="whether `make` is called with a random_state drawn from the learner's random numbers"
     )

@@ -53,6 +53,8 @@ class OpenDP(ForeignMechanism):
     theorem = "the privacy map of the measurement (OpenDP)"
     own_coins = True
 
+    parts = (ONES, LABELS, SUM, POINTS)
+
     make: Callable[..., Any] = function_setting(
         "returns the measurement; path/to/file.py:f on the command line"
     )
@@ -61,7 +63,7 @@ class OpenDP(ForeignMechanism):
         "count, 2 for vectors by symmetric distance",
         check=more_than(0),
     )
-    receives: str = receives_setting(ONES, check=one_of(ONES, LABELS, SUM, POINTS))
+    receives: str = receives_setting(ONES, check=one_of(*parts))
     delta: float | None = setting(
         None,
         unit="probability",

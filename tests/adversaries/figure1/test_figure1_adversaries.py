@@ -165,6 +165,14 @@ def test_points_that_do_not_exist_are_not_found() -> None:
         find_vote_points(learner, Sample([10.0], [1], [learner.sample_size]))
 
 
+@pytest.mark.parametrize("learner", [EverlastingV1(agnostic=True), EverlastingV2(teachers=11, agnostic=True)])
+def test_votes_that_are_the_same_everywhere_are_not_blamed_on_the_sample(learner: Learner) -> None:
+    """After relabelling by one concept no vote ties. `training-swap` needs no tie; others say why they do."""
+    play(learner, TrainingSwap(learner=learner, queries=2), Figure1(), games=2, seed=1)
+    with pytest.raises(InvalidArgument, match="With these settings the learner answers alike everywhere"):
+        find_vote_points(learner, build_tied_sample(learner))
+
+
 def test_finite_classes_have_vote_points() -> None:
     concepts = FiniteClass([[0, 0, 0, 0], [0, 0, 1, 1], [0, 1, 1, 1]])
     learner = EverlastingV1(concepts=concepts)

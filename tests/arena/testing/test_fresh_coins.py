@@ -6,7 +6,9 @@ import atexit
 import os
 import random
 import secrets
+import sys
 import threading
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -24,7 +26,7 @@ from support.players.foreign_mechanisms import (
 from adversaries.release.count_swap import CountSwap
 from arena import Adversary, Moves, NotConforming, Release, Sample, Train
 from arena.testing import check_adversary, check_learner
-from arena.testing.fresh_coins import check_own_coins
+from arena.testing.fresh_coins import check_own_coins, forbid_global_randomness
 from learners.foreign.function import Function
 
 
@@ -67,6 +69,24 @@ def test_global_generators_are_refused() -> None:
         "function does not conform: all random numbers come from the generator that a player is given, none "
         "from a global one; `random` or `numpy.random` was used (a function of yours may, with coins=global)"
     )
+
+
+def test_an_import_is_no_draw(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some libraries draw from the global generators while they are imported, as scikit-learn does."""
+    (tmp_path / "draws_while_imported.py").write_text("import random\nrandom.random()\n")
+    monkeypatch.syspath_prepend(tmp_path)
+
+    def import_only() -> None:
+        import draws_while_imported  # noqa: F401
+
+    def import_and_draw() -> None:
+        import_only()
+        random.random()
+
+    forbid_global_randomness("someone", import_only)
+    monkeypatch.delitem(sys.modules, "draws_while_imported")
+    with pytest.raises(NotConforming, match="none from a global one"):
+        forbid_global_randomness("someone", import_and_draw)
 
 
 def test_a_learner_that_cannot_be_pickled_is_refused() -> None:

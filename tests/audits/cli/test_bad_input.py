@@ -400,7 +400,7 @@ def test_a_learner_that_breaks_the_rules_is_named(
         (
             "return 1 / 0",
             "mine raised ZeroDivisionError: division by zero when it was asked for its claim. "
-            "Fix the player.",
+            "Fix the player. See {path}, line 26.",
         ),
         ("return 3.0", "the claim of mine must be a Claim, got 3.0"),
         ("return Claim(epsilon=-1, delta=0, protects=())", "ε must be at least 0 nats, got -1.0"),
@@ -409,7 +409,7 @@ def test_a_learner_that_breaks_the_rules_is_named(
 def test_a_learner_whose_claim_is_none_is_named(tmp_path: Path, claim: str, message: str) -> None:
     path = tmp_path / "mine.py"
     path.write_text(LEARNER.format(predict="return x > 0", claim=claim))
-    assert refusal("audit", f"{path}:Mine", "--against", "training-swap") == message
+    assert refusal("audit", f"{path}:Mine", "--against", "training-swap") == message.format(path=path)
 
 
 def test_a_violation_in_a_worker_process_says_the_same(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ import pytest
 from click.testing import Result
 from support.command_line import Command
 
-from arena import InvalidArgument
+from arena import InvalidArgument, PlayerError
 from audits.registry.players import resolve_learner
 from audits.registry.user_files import load_function
 
@@ -126,3 +126,58 @@ def test_other_names_stay_what_they_are(file: str) -> None:
     assert resolve_learner("laplace-count") == ("laplace-count", {})
     assert resolve_learner(f"{file}:Mechanism") == (f"{file}:Mechanism", {})
     assert resolve_learner(f"{file}:noisy") == ("function", {"function": f"{file}:noisy"})
+
+
+# --- errors and neighbours --------------------------------------------------------------------------------
+
+
+def test_a_misspelt_function_is_looked_up(file: str) -> None:
+    result = audit(f"{file}:noisi", "--epsilon", "1")
+    assert result.exit_code == 2
+    assert f"{file} has no class or function 'noisi'. Did you mean noisy? Name one of: " in result.stderr
+    assert f"{file}:own" in result.stderr
+
+
+def test_an_exception_names_the_file_and_the_line(tmp_path: Path) -> None:
+    path = tmp_path / "failing.py"
+    path.write_text(
+        "def fail(data, rng):\n    return help_out(data)\n\n\ndef help_out(data):\n    return data.total\n"
+    )
+    result = audit(f"{path}:fail", "--epsilon", "1")
+    assert result.exit_code == 2
+    assert f"has no attribute 'total' in round 1 ({path}, line 6)" in result.stderr
+
+
+def test_debug_may_stand_behind_the_command(tmp_path: Path) -> None:
+    path = tmp_path / "failing.py"
+    path.write_text("def fail(data, rng):\n    raise KeyError('oops')\n")
+    result = audit(f"{path}:fail", "--epsilon", "1", "--debug")
+    assert isinstance(result.exception, PlayerError)
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_plug_in_imports_files_of_its_folder(tmp_path: Path, jobs: str) -> None:
+    bounds = {}
+    for name, scale in (("small", 0.5), ("large", 4.0)):
+        folder = tmp_path / name
+        folder.mkdir()
+        (folder / "noise_of_mine.py").write_text(f"def noise(rng):\n    return {scale} * rng.laplace()\n")
+        (folder / f"{name}.py").write_text(
+            "from noise_of_mine import noise\n\n\ndef f(data, rng):\n    return data.sum() + noise(rng)\n"
+        )
+        result = audit(f"{folder / name}.py:f", "--epsilon", "1", "--json", "--jobs", jobs)
+        bounds[name] = json.loads(result.stdout)["epsilon_lower"]
+    assert bounds["small"] > 1.0 > bounds["large"]
+
+
+def test_warnings_are_one_line(tmp_path: Path) -> None:
+    path = tmp_path / "flaky.py"
+    path.write_text(
+        "def flaky(data, rng):\n    if rng.random() < 0.5:\n"
+        "        raise KeyError('oops')\n    return data.sum()\n"
+    )
+    result = audit(f"{path}:flaky", "--epsilon", "1", "--faults", games=100)
+    (line,) = [line for line in result.stderr.splitlines() if "warning" in line]
+    assert line.startswith("arena: warning: function failed in ")
+    assert line.endswith(f"KeyError: 'oops' in round 1 ({path}, line 3)")

@@ -401,11 +401,11 @@ def test_build_sets_what_it_is_told_and_fills_what_is_given() -> None:
         ({"count": "x"}, "count must be an integer, got 'x'. Write 20001, 20_001 or 1e5."),
         ({"sample": "x"}, "sample of fussy cannot be set. It is filled from --data."),
         ({"learner": "x"}, "learner of fussy cannot be set. It is filled with the opponent's configuration."),
-        ({"title": "bad"}, "fussy raised KeyError: 'bad' when it was created. Fix the player."),
+        ({"title": "bad"}, "fussy raised KeyError: 'bad' when it was created. Fix the player. See "),
     ],
 )
 def test_settings_that_are_not_are_refused(texts: dict[str, str], message: str) -> None:
-    assert refusal(build_player, Fussy, texts) == message
+    assert refusal(build_player, Fussy, texts).startswith(message)
 
 
 def test_a_setting_without_a_default_must_be_given() -> None:

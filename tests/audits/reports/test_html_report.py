@@ -227,7 +227,7 @@ def test_a_claim_that_is_not_refuted(count: tuple[Path, Verdict]) -> None:
 
 
 def test_games_without_any_evidence(ledger: Path) -> None:
-    """Worlds that do not differ: every figure is 0, and the page is whole."""
+    """A score that says nothing: every figure is 0, and the page is whole."""
 
     @attrs.frozen
     class Same(Adversary):
@@ -235,7 +235,7 @@ def test_games_without_any_evidence(ledger: Path) -> None:
         protocols = ("Release",)
 
         def play(self, games: int, rng: np.random.Generator) -> Moves:
-            yield Train(Sample([0.0], [0], [10]))
+            yield Train(Sample([0.0], [0], [10]), Sample([0.0, 0.0], [0, 1], [9, 1]))
             return np.zeros(games)
 
     run(attrs.evolve(COUNT, adversary=Same(), games=1_000), ledger=ledger)

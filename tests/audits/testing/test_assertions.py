@@ -51,6 +51,7 @@ from audits.testing import (
     streams,
 )
 from audits.testing.budget import compute_confidence
+from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.predictors.noisy_votes import NoisyVotes
 from learners.predictors.static_erm import StaticErm
@@ -168,14 +169,29 @@ def test_settings_are_part_of_the_line() -> None:
     assert arena(line).exit_code == 3
 
 
-def test_players_that_have_no_name_are_replayed_from_python() -> None:
-    line = refute(HalfTheNoise(), against=CountSwap(), budget="quick").replay
-    assert "learner=HalfTheNoise(epsilon=1.0)," in line
-    assert "adversary=CountSwap(sample=None)," in line
-    line = refute(LaplaceCount(), claim=(0.5, 0), against=CountSwap(sample=Sample([0.0], [0], [5]))).replay
-    assert line.startswith(
-        "audits.runs.run.run(audits.runs.plan.Plan(\n    learner=LaplaceCount(epsilon=1.0),"
-    )
+def noisy_count(data: Any, rng: np.random.Generator) -> float:
+    return float(np.sum(data) + 0.1 * rng.laplace())
+
+
+@pytest.mark.parametrize(
+    ("learner", "against"),
+    [
+        (HalfTheNoise(), CountSwap()),
+        (LaplaceCount(), CountSwap(sample=Sample([0.0], [0], [5]))),
+        (Function(function=noisy_count), CountSwap()),
+        (Function(function=noisy_count), None),
+    ],
+    ids=["class", "sample", "function", "search"],
+)
+def test_players_that_have_no_name_are_replayed_from_python(
+    learner: Learner, against: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = refute(learner, claim=(0.5, 0), against=against, budget="quick")
+    monkeypatch.chdir(tmp_path)
+    Path("found.py").write_text(failure.refutation.source)
+    names: dict[str, Any] = {}
+    exec(failure.replay.replace("run(Plan(", "verdict = run(Plan("), names)
+    assert names["verdict"].epsilon_lower == failure.verdict.epsilon_lower
 
 
 def test_an_adversary_that_was_found_is_shown_as_source_that_plays(

@@ -196,8 +196,8 @@ def test_refused_settings(settings: dict[str, Any], message: str) -> None:
 @pytest.mark.parametrize(
     ("function", "vectorised", "release"),
     [
-        (lambda data, rng: "one", False, "'str96 of shape (3,) for 3 games'"),
-        (lambda data, rng: None, False, "'object of shape (3,) for 3 games'"),
+        (lambda data, rng: object(), False, "'object'"),
+        (lambda data, games, rng: "one", True, "'str96 of shape () for 3 games'"),
         (lambda data, rng: np.nan, False, "'nan'"),
         (lambda data, games, rng: np.zeros(games + 1), True, "'float64 of shape (4,) for 3 games'"),
         (lambda data, rng: np.zeros(rng.integers(1, 10**6)), False, "'values of several shapes'"),

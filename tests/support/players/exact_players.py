@@ -85,14 +85,28 @@ class Releasing(Learner):
         return self.distribution(ones(sample))
 
     def start(self, games: int, rng: np.random.Generator) -> ReleasingState:
-        return ReleasingState()
+        return ReleasingState(self, rng)
 
 
+@attrs.frozen
 class ReleasingState:
-    """Releases the count itself, which exact audits ignore."""
+    """Draws from the distribution."""
+
+    learner: Releasing
+    rng: np.random.Generator
 
     def release(self, training: Training) -> np.ndarray:
-        return np.array([ones(sample) for sample in training.samples])[training.which]
+        values = [self._draw(self.learner.law(sample), len(training.which)) for sample in training.samples]
+        return np.array(values)[training.which, np.arange(len(training.which))]
+
+    def _draw(self, law: ValueLaw, games: int) -> np.ndarray:
+        if isinstance(law, Finite):
+            return law.values[self.rng.choice(len(law.values), games, p=law.probabilities)]
+        if not isinstance(law, Density):  # a learner that declares a law of the wrong kind
+            return np.zeros(games)
+        x = np.linspace(law.low, law.high, 20_001)
+        below = np.cumsum(np.exp(law.log((x[1:] + x[:-1]) / 2)))
+        return np.interp(self.rng.random(games), np.append(0.0, below / below[-1]), x)
 
 
 @attrs.frozen
@@ -116,8 +130,7 @@ def response(count: float) -> Finite:
 
 @attrs.frozen
 class Predicting(Learner):
-    """Answers with the `distribution` for the number of labels 1. Games cannot be played, only audited
-    exactly."""
+    """Answers with the `distribution` for the number of labels 1."""
 
     name = "predicting"
     protocols = ("Figure1",)
@@ -133,8 +146,32 @@ class Predicting(Learner):
     def law(self, sample: Sample) -> AnswerLaw:
         return self.distribution(ones(sample))
 
-    def start(self, games: int, rng: np.random.Generator) -> None:
-        raise AssertionError("an exact audit must not start the learner under Figure1")
+    def start(self, games: int, rng: np.random.Generator) -> PredictingState:
+        return PredictingState(self, games, rng)
+
+
+class PredictingState:
+    """Follows the hidden Markov chain of the distribution."""
+
+    def __init__(self, learner: Predicting, games: int, rng: np.random.Generator) -> None:
+        self.learner, self.rng = learner, rng
+        self.halted = np.zeros(games, bool)
+
+    def train(self, training: Training) -> None:
+        self.laws = [self.learner.law(training.samples[which]) for which in training.which]
+        self.measures = [law.start() for law in self.laws]
+
+    def predict(self, x: np.ndarray) -> np.ndarray:
+        labels, halted = np.zeros(len(x), int), self.halted.copy()
+        for game in np.flatnonzero(~halted):
+            law = self.laws[game]
+            after = law.step(self.measures[game][None], x[game : game + 1])[:, 0]
+            masses = after.sum(axis=1)
+            outcome = self.rng.choice(len(masses), p=masses / masses.sum())
+            self.measures[game] = after[outcome] / masses[outcome]
+            labels[game], halted[game] = law.outcomes[outcome]
+        self.halted = halted
+        return labels
 
 
 class Coin(AnswerLaw):

@@ -1,0 +1,44 @@
+"""The pair of games that a report shows."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from adversaries.release.count_swap import CountSwap
+from arena import Release
+from audits.runs.example_games import find_telling_games, play_example_games
+from learners.foreign.function import Function
+
+PLAYERS = CountSwap(), Release()
+
+
+def rarely(data: Any, rng: np.random.Generator) -> str:
+    """Reveals the data in one game of four."""
+    return "one" if np.any(data) and rng.random() < 0.25 else "none"
+
+
+def in_numbers(data: Any, rng: np.random.Generator) -> float:
+    return float(rarely(data, rng) == "one")
+
+
+def test_the_games_shown_differ() -> None:
+    for function in (rarely, in_numbers):
+        learner = Function(function=function)
+        equal = [
+            seed
+            for seed in range(8)
+            if np.ptp(play_example_games(learner, *PLAYERS, seed=seed)[0].replies[0].value) == 0
+        ]
+        assert equal
+        for seed in equal:
+            (played,) = find_telling_games(learner, *PLAYERS, seed=seed)
+            assert np.ptp(played.replies[0].value) > 0
+
+
+def test_if_none_differ_the_first_pair_is_shown() -> None:
+    learner = Function(function=lambda data, rng: rng.random())
+    constant = Function(function=lambda data, rng: 0.0)
+    for each in (learner, constant):
+        assert len(find_telling_games(each, *PLAYERS, seed=3)) == 1
