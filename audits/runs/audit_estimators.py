@@ -77,7 +77,7 @@ class AuditEstimators:
         self.betting = Betting(delta=delta, confidence=confidence, epsilon_claim=settings.epsilon)
         self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
         self._fixed_size: FixedSizeEstimators | None = None
-        self.learning = DistinguisherTraining(pairs=choosing_pairs)
+        self.learning = DistinguisherTraining(pairs=choosing_pairs, delta=delta)
         self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
         self.games = 0
 
@@ -116,8 +116,6 @@ class AuditEstimators:
         relearned = self.learning.learn(views)
         if relearned is not None:
             self.betting.start_again(relearned)
-            if self.learning.done:
-                self._update_fixed_size(relearned)
 
     def _update_fixed_size(self, blocks: list[PairCounts]) -> None:
         """Update the fixed-sample-size estimators, using only blocks scored by the final distinguisher."""
