@@ -18,7 +18,7 @@ import numpy as np
 from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
 from arena.points import freeze
 from arena.replies import list_answers
-from audits.statistics.score_pairs import PairCounts, distinct
+from audits.statistics.score_pairs import PairCounts, compression_level, distinct
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
 _MISSING = -2.0  # the feature of a view that has no such answer or value
@@ -183,7 +183,8 @@ class ViewCounts:
         names = "\n".join(self.names).encode()
         head = _HEAD.pack(len(self.rows), len(self.counts), len(names))
         body = self.rows.astype("<f8").tobytes() + self.which.astype("<i8").tobytes()
-        return _MAGIC + zlib.compress(head + names + body + self.counts.astype("<i8").tobytes(), level=6)
+        level = compression_level(len(self.rows))
+        return _MAGIC + zlib.compress(head + names + body + self.counts.astype("<i8").tobytes(), level=level)
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> ViewCounts:

@@ -67,8 +67,7 @@ class PairCounts:
         """A compact, canonical encoding."""
         head = struct.pack("<q", len(self.counts))
         body = self.scores.astype("<f8").tobytes() + self.counts.astype("<i8").tobytes()
-        level = _COMPRESSED if len(self.counts) <= _MAX_COMPRESSED else _UNCOMPRESSED
-        return zlib.compress(head + body, level=level)
+        return zlib.compress(head + body, level=compression_level(len(self.counts)))
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> PairCounts:
@@ -83,6 +82,11 @@ class PairCounts:
         except (zlib.error, struct.error, ValueError) as error:
             raise InvalidArgument("the bytes do not encode the scores of a block") from error
         return cls(scores.astype(np.float64), counts.astype(np.int64))
+
+
+def compression_level(rows: int) -> int:
+    """The level of zlib for so many distinct rows."""
+    return _COMPRESSED if rows <= _MAX_COMPRESSED else _UNCOMPRESSED
 
 
 def join_blocks(blocks: Iterable[PairCounts]) -> PairCounts:
