@@ -6,7 +6,7 @@ WORKERS ?= 2
 
 PACKAGES := arena adversaries learners audits
 PAGES := $(wildcard README.md docs/*.md)
-SLOW := coverage searches suite scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts)
+SLOW := coverage searches suite distinguishers scale $(addprefix by_learner/, experts winnow lists growth dimensions everlasting charts)
 QUICK := $(filter-out $(SLOW:%=benchmarks/%.py), $(wildcard benchmarks/*.py benchmarks/by_learner/*.py))
 INSTALL := -m pip install --quiet --disable-pip-version-check
 PYTEST := pytest --no-header
@@ -23,7 +23,7 @@ endef
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures test-lowest format clean
+.PHONY: help demo test check lint check-slow torture bench bench-coverage bench-search bench-suite bench-distinguishers bench-experts bench-lists bench-winnow bench-everlasting bench-scale pictures test-lowest format clean
 
 help:  ## list the targets
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  make \1|\2/p' Makefile | while IFS='|' read -r name what; do \
@@ -62,6 +62,9 @@ bench-search: .venv/ready  ## a thousand searches of each correct learner (hours
 
 bench-suite: .venv/ready  ## the mechanisms of the literature: exact and certified loss, seconds
 	@.venv/bin/python benchmarks/suite.py
+
+bench-distinguishers: .venv/ready  ## learned distinguishers beside the likelihood ratio, at equal games (ten minutes)
+	@.venv/bin/python -m benchmarks.distinguishers
 
 bench-experts: .venv/ready  ## the private agnostic learners: regret, and their parts beside their bounds (minutes)
 	@.venv/bin/python benchmarks/by_learner/experts.py

@@ -15,7 +15,17 @@ from arena.errors import (
     Unsupported,
 )
 from arena.game_style import GameAdversary, GameLearner
-from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
+from arena.laws import (
+    AnswerLaw,
+    Branches,
+    Density,
+    Finite,
+    Independent,
+    Mixture,
+    Transformed,
+    ValueLaw,
+    project,
+)
 from arena.moves import Commit, Example, Move, Queries, Query, Ready, Train, Unlabelled
 from arena.players import Adversary, Learner, Moves
 from arena.referees import (
@@ -78,6 +88,7 @@ __all__ = [
     "Learner",
     "LearnerFails",
     "MistakeCounts",
+    "Mixture",
     "Move",
     "Moves",
     "Neighbours",
@@ -106,11 +117,13 @@ __all__ = [
     "Trained",
     "Training",
     "Transcript",
+    "Transformed",
     "Unlabelled",
     "Unsupported",
     "ValueLaw",
     "View",
     "Voting",
     "play",
+    "project",
     "setting",
 ]

@@ -8,14 +8,15 @@ is released. Under `Figure1` and `Voting` it is that of the answers, given as a 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from functools import cached_property, partial
 from typing import Any, ClassVar
 
 import attrs
 import numpy as np
 
 from arena.errors import InvalidArgument
+from arena.fingerprint import callable_name, fingerprint
 from arena.points import freeze, hash_rows
 from arena.replies import encode_values
 
@@ -24,7 +25,11 @@ _TOLERANCE = 1e-9  # by how much the sum of probabilities may differ from 1
 
 
 class ValueLaw(ABC):
-    """The distribution of one released value."""
+    """The distribution of one released value.
+
+    The kinds below suffice for exact audits. A subclass of your own, with `log_density` alone, suffices for
+    likelihood ratios.
+    """
 
     @abstractmethod
     def log_density(self, values: np.ndarray) -> np.ndarray:
@@ -41,6 +46,11 @@ def _copy_values(values: Any) -> np.ndarray:
 
 def _copy_probabilities(values: Any) -> np.ndarray:
     return freeze(np.array(values, dtype=np.float64))
+
+
+def _check_sum(probabilities: np.ndarray, name: str) -> None:
+    if not ((probabilities >= 0).all() and abs(probabilities.sum() - 1) <= _TOLERANCE):
+        raise InvalidArgument(f"{name} must be at least 0 and have sum 1", value=probabilities.sum())
 
 
 @attrs.frozen(eq=False, slots=False)
@@ -63,10 +73,7 @@ class Finite(ValueLaw):
         k = len(self.values) if self.values.ndim else 0
         if k == 0 or self.probabilities.shape != (k,):
             raise InvalidArgument(f"{k} values need as many probabilities", value=self.probabilities.shape)
-        if not ((self.probabilities >= 0).all() and abs(self.probabilities.sum() - 1) <= _TOLERANCE):
-            raise InvalidArgument(
-                "probabilities must be at least 0 and have sum 1", value=self.probabilities.sum()
-            )
+        _check_sum(self.probabilities, "probabilities")
         if len(np.unique(self.values, axis=0)) != k:
             raise InvalidArgument("the values of a distribution must be distinct", value=k)
 
@@ -115,9 +122,9 @@ class Density(ValueLaw):
 
 @attrs.frozen(eq=False)
 class Independent(ValueLaw):
-    """A vector with independent coordinates, one of `parts` each."""
+    """A vector with independent coordinates, one of `parts` each: a `Finite`, a `Density` or a `Mixture`."""
 
-    parts: tuple[Finite | Density, ...]
+    parts: tuple[ValueLaw, ...]
 
     def log_density(self, values: np.ndarray) -> np.ndarray:
         columns = np.asarray(values).reshape(len(values), len(self.parts)).T
@@ -149,6 +156,176 @@ class Branches(ValueLaw):
             else:
                 result[rows] = _log(np.array(part))
         return result
+
+
+@attrs.frozen(eq=False)
+class Transformed(ValueLaw):
+    """The distribution of f(u) for an invertible function f, which is the same whatever the data.
+
+    law: the distribution of u. inverse: values f(u) (n, ...) -> u (n, ...). Likelihood ratios are those of u.
+
+    >>> steps = Independent((Finite([0, 1], [0.5, 0.5]), Finite([0, 1], [0.25, 0.75])))
+    >>> sums = Transformed(steps, inverse=lambda values: np.diff(values, axis=1, prepend=0))
+    >>> np.exp(sums.log_density(np.array([[1, 2], [0, 2]]))).tolist()
+    [0.375, 0.0]
+    """
+
+    law: ValueLaw
+    inverse: Callable[[np.ndarray], np.ndarray]
+
+    def log_density(self, values: np.ndarray) -> np.ndarray:
+        return self.law.log_density(self.inverse(np.asarray(values)))
+
+
+def check_same_function(one: Transformed, other: Transformed) -> None:
+    """Raises: InvalidArgument if two distributions have different functions and so cannot be compared."""
+    if fingerprint(one.inverse) != fingerprint(other.inverse):
+        raise InvalidArgument(
+            "the function of a Transformed must be the same for all data",
+            value=[callable_name(law.inverse) for law in (one, other)],
+            remedy="Put what depends on the data into its law.",
+        )
+
+
+def _copy_laws(laws: Sequence[ValueLaw]) -> tuple[ValueLaw, ...]:
+    return tuple(laws)
+
+
+@attrs.frozen(eq=False)
+class Mixture(ValueLaw):
+    """A choice among distributions that the value does not show; it shows only what the chosen one yields.
+
+    A number that a `Finite` of the mixture can yield is one that its densities yield with probability 0.
+
+    Shapes: weights (k,) of sum 1. Raises: InvalidArgument if they are not.
+
+    >>> law = Mixture([0.5, 0.5], (Finite([0], [1]), Finite([0, 1], [0.5, 0.5])))
+    >>> np.exp(law.log_density(np.array([0, 1]))).tolist()
+    [0.75, 0.25]
+    """
+
+    weights: np.ndarray = attrs.field(converter=_copy_probabilities)
+    laws: Sequence[ValueLaw] = attrs.field(converter=_copy_laws)
+
+    def __attrs_post_init__(self) -> None:
+        if self.weights.shape != (len(self.laws),):
+            raise InvalidArgument(
+                f"{len(self.laws)} distributions need as many weights", value=self.weights.shape
+            )
+        _check_sum(self.weights, "weights")
+
+    def log_density(self, values: np.ndarray) -> np.ndarray:
+        (law,) = simplify_laws(self)
+        if not isinstance(law, Mixture):
+            return law.log_density(values)
+        logs = [part.log_density(values) for part in law.laws]
+        return _add_logs(np.array(logs), law.weights)
+
+
+def project(law: ValueLaw, onto: Callable[[np.ndarray], np.ndarray] | Sequence[int]) -> ValueLaw:
+    """The distribution of a part of a value, if only that is shown.
+
+    onto: of a `Finite`, values (n, ...) -> what is shown (n, ...); of an `Independent`, the indices of the
+        coordinates that are shown; of a `Mixture`, whatever its distributions take.
+    Raises: InvalidArgument for other distributions.
+
+    >>> project(Finite([0, 1, 2], [0.25, 0.25, 0.5]), lambda value: value % 2).probabilities.tolist()
+    [0.75, 0.25]
+    """
+    if isinstance(law, Mixture):
+        return Mixture(law.weights, [project(part, onto) for part in law.laws])
+    if isinstance(law, Finite) and callable(onto):
+        return Finite(*_sum_by_value(onto(law.values), law.probabilities))
+    if isinstance(law, Independent) and not callable(onto):
+        return Independent(tuple(law.parts[index] for index in onto))
+    raise InvalidArgument(
+        "a projection needs a Finite and a function, or an Independent and indices of coordinates",
+        value=f"{type(law).__name__} and {type(onto).__name__}",
+        remedy="Define a ValueLaw with the density of what is shown.",
+    )
+
+
+def simplify_laws(*laws: ValueLaw) -> tuple[ValueLaw, ...]:
+    """The distributions of one learner on several samples, with mixtures replaced by simpler kinds.
+
+    Mixtures of `Finite` become one `Finite`, of `Density` one `Density`, and of both `Branches`, with a
+    branch for each number that has a probability in any of the distributions. Others stay what they are.
+    """
+    parts = [_list_parts(law) for law in laws]
+    kinds = [isinstance(part, Finite) for of_law in parts for _, part in of_law]
+    known = all(isinstance(part, Finite | Density) for of_law in parts for _, part in of_law)
+    if not known or not any(isinstance(law, Mixture) for law in laws):
+        return laws
+    if all(kinds):
+        return tuple(Finite(*_list_masses(of_law)) for of_law in parts)
+    every_density = [part for of_law in parts for _, part in of_law if isinstance(part, Density)]
+    densities = [_mix_densities(of_law, every_density) for of_law in parts]
+    if not any(kinds):
+        return tuple(densities)
+    listed = [_list_masses(of_law) for of_law in parts]
+    atoms = np.unique(np.concatenate([values.reshape(-1) for values, _ in listed]))
+    branches = []
+    for (values, masses), density in zip(listed, densities, strict=True):
+        at_atoms = np.zeros(len(atoms))
+        at_atoms[np.searchsorted(atoms, values.reshape(-1))] = masses
+        branches.append(Branches(parts=(*at_atoms.tolist(), density), read=partial(_read_number, atoms)))
+    return tuple(branches)
+
+
+def _list_parts(law: ValueLaw) -> list[tuple[float, ValueLaw]]:
+    """The distributions of a mixture, and of mixtures in it, with their weights."""
+    if not isinstance(law, Mixture):
+        return [(1.0, law)]
+    return [
+        (weight * inner, part)
+        for weight, mixed in zip(law.weights.tolist(), law.laws, strict=True)
+        for inner, part in _list_parts(mixed)
+    ]
+
+
+def _list_masses(parts: Sequence[tuple[float, ValueLaw]]) -> tuple[np.ndarray, np.ndarray]:
+    finite = [(weight, part) for weight, part in parts if isinstance(part, Finite)]
+    if not finite:
+        return np.zeros(0), np.zeros(0)
+    masses = np.concatenate([weight * part.probabilities for weight, part in finite])
+    return _sum_by_value(np.concatenate([part.values for _, part in finite]), masses)
+
+
+def _sum_by_value(values: np.ndarray, masses: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The distinct ones of values (k, ...), and the sums of their masses (k,)."""
+    found, place = np.unique(values, axis=0, return_inverse=True)
+    return found, np.bincount(place.reshape(-1), weights=masses)
+
+
+def _mix_densities(parts: Sequence[tuple[float, ValueLaw]], every: Sequence[Density]) -> Density:
+    """The densities among the parts, each times its weight; with the kinks and limits of every density."""
+    own = [(weight, part) for weight, part in parts if isinstance(part, Density)]
+
+    def log(x: np.ndarray) -> np.ndarray:
+        logs = np.array([np.full(len(x), -np.inf), *(part.log_density(x) for _, part in own)])
+        return _add_logs(logs, np.array([0.0, *(weight for weight, _ in own)]))
+
+    return Density(
+        log=log,
+        kinks=tuple(sorted({kink for part in every for kink in part.kinks})),
+        low=min(part.low for part in every),
+        high=max(part.high for part in every),
+        scale=min(part.scale for part in every),
+    )
+
+
+def _read_number(atoms: np.ndarray, values: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """The branch of each value, its place among the atoms or after them, and the value as a number."""
+    numbers = np.asarray(values, np.float64).reshape(len(values))
+    place = np.minimum(np.searchsorted(atoms, numbers), len(atoms) - 1)
+    return np.where(atoms[place] == numbers, place, len(atoms)), numbers
+
+
+def _add_logs(logs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """(n,): log Σ_i w_i exp(l_i), for logs (k, n) and weights (k,)."""
+    logs = logs + _log(weights)[:, None]
+    largest = np.maximum(logs.max(axis=0), -np.finfo(float).max)
+    return np.asarray(largest + _log(np.exp(logs - largest).sum(axis=0)))
 
 
 class AnswerLaw(ABC):

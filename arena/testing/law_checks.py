@@ -14,7 +14,16 @@ import attrs
 import numpy as np
 
 from arena.errors import NotConforming
-from arena.laws import AnswerLaw, Branches, Density, Finite, Independent, ValueLaw
+from arena.laws import (
+    AnswerLaw,
+    Branches,
+    Density,
+    Finite,
+    Independent,
+    Transformed,
+    ValueLaw,
+    simplify_laws,
+)
 from arena.replies import Answer
 
 _TOLERANCE = 1e-6  # the error of probabilities and their sum that quadratures may leave
@@ -89,7 +98,10 @@ def _check_probabilities(name: str, masses: np.ndarray) -> None:
 
 def _list_value_events(name: str, law: ValueLaw, values: np.ndarray) -> Iterator[_Event]:
     """Events of the values; none if the kind of distribution is not known here."""
-    if isinstance(law, Finite):
+    (law,) = simplify_laws(law)
+    if isinstance(law, Transformed):
+        yield from _list_value_events(name, law.law, np.asarray(law.inverse(values)))
+    elif isinstance(law, Finite):
         yield from _list_finite_events(law, values)
     elif isinstance(law, Density):
         cuts, below = _integrate(law)

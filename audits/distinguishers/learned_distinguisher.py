@@ -1,41 +1,70 @@
 """Distinguishers that are learned from the games of earlier blocks.
 
+Several kinds compete on games that none of them was trained on, and are fitted again as games grow.
 Validity: docs/proofs/learned_distinguisher.md.
 """
 
 from __future__ import annotations
 
-import importlib.util
-from collections.abc import Callable, Sequence
-from typing import Any
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
-import attrs
 import numpy as np
 
-from arena.errors import InvalidArgument
-from audits.distinguishers.view_features import ViewCounts
-from audits.statistics.score_pairs import PairCounts, distinct
+from audits.distinguishers.marginal_ratios import Entries, MarginalCounts
+from audits.distinguishers.view_classifiers import (
+    FEW_FEATURES,
+    BoostedTrees,
+    Distinguisher,
+    MarginalTerms,
+    Regression,
+    SmoothTerms,
+    ViewFrequencies,
+    regress_on_bins,
+)
+from audits.distinguishers.view_features import ViewCounts, follows_a_number, join_views
+from audits.statistics.score_pairs import PairCounts
+from audits.statistics.threshold_events import Events
 
-MAX_TRAINING_PAIRS = 65_536  # more would cost time and memory and hardly improve a distinguisher
-_MAX_COUNTED_VIEWS = 1_024  # distinct views up to which their frequencies are used
-_MIN_LEAF = 64  # games in a leaf of a tree
-
-Distinguisher = Callable[[ViewCounts], np.ndarray]
+_HELD_OUT = 4  # one game in four is not trained on: events, stakes and the kind are chosen by these games
+_MAX_HELD_OUT_PAIRS = 65_536
+_MAX_CELLS = (
+    2**24
+)  # numbers in the views that are kept for training, 128 MB; beyond, every second pair is kept
+_PILOT_PAIRS = 4_096  # from which on the bins of entries stay as they are, and every pair is counted in them
+_MAX_COUNTED_VIEWS = 65_536  # distinct views up to which their frequencies are used
+_FEW_VIEWS = 64  # distinct views up to which nothing but their frequencies is used
+_TIE = 0.05  # of the largest bound, by which a simpler kind may fall short: chance decides as much
+# Kinds below this share of the best bound are given up, and of many features those below a simpler kind ...
+_PROMISING = 0.7
+_TRIAL_PAIRS = 32_768  # ... once so many pairs were trained on, or twice as many of few features
+_MAX_BINS = 256  # of all entries, up to which they are fitted together
+_STANDARD_ERRORS = 3.0  # by which a bound is below its estimate
+_COSTLY = "regression", "trees"  # beginnings of the names of kinds that may be given up
+_FEW_TO_FIT = 1_024  # distinct views up to which nothing is fitted by scikit-learn
+_SMALL_LEAF, _LEAVES = (
+    64,
+    100,
+)  # games in a leaf of a tree, at least: so many, or one of so many parts of them
+_THRESHOLDS = 64  # of the events by which kinds are compared
 
 
 class DistinguisherTraining:
     """Turns blocks of views into blocks of scores, and learns from each block after it was scored.
 
-    Blocks of even index train the distinguisher. Blocks of odd index are scored by each new distinguisher, so
-    that events and stakes are chosen from scores that it was not fitted to.
+    Three games in four train the distinguisher, by whole blocks. The others are scored by each new
+    distinguisher, so that its kind, events and stakes are chosen from scores that it was not fitted to. It is
+    learned anew whenever the games have doubled. Memory stays bounded: see the constants of this module.
 
-    pairs: training ends with about so many pairs, or with `MAX_TRAINING_PAIRS`. done: whether it has ended.
+    pairs: training ends with about so many pairs. done: whether it has ended. delta: δ of the claim.
     """
 
-    def __init__(self, *, pairs: int) -> None:
-        self._pairs = min(pairs, MAX_TRAINING_PAIRS)
-        self._blocks: list[ViewCounts] = []
-        self._learned_from = 0
+    def __init__(self, *, pairs: int, delta: float = 0.0) -> None:
+        self._pairs, self._delta = pairs, delta
+        self._games = TrainingGames()
+        self._kinds = _Competition()
+        self._held_out: list[ViewCounts] = []
+        self._seen = self._held_out_pairs = self._learned_from = 0
         self.done = False
         self.distinguisher: Distinguisher | None = None
 
@@ -47,76 +76,156 @@ class DistinguisherTraining:
         """Add a block; return a new distinguisher's scores of the blocks it was not trained on, if any."""
         if self.done:
             return None
-        self._blocks.append(block)
-        pairs = sum(block.pairs for block in self._blocks)
-        due = pairs >= min(2 * self._learned_from, self._pairs)
-        if len(self._blocks) < 2 or not due:
+        if self._held_out_pairs * _HELD_OUT < self._seen:
+            self._hold_out(block)
+        else:
+            self._games.add(block)
+        self._seen += block.pairs
+        due = 2 * self._learned_from
+        if not self._held_out or self._seen < (due if 3 * due <= 2 * self._pairs else self._pairs):
             return None
-        self._learned_from = pairs
-        self.distinguisher = learn_distinguisher(self._blocks[::2])
-        scores = [block.count_scores(self.distinguisher(block)) for block in self._blocks[1::2]]
-        if pairs >= self._pairs:
-            self.done, self._blocks = True, []
+        self._learned_from = self._seen
+        self.distinguisher, scores = self._kinds.choose(self._games, self._held_out, self._delta)
+        if self._seen >= self._pairs:
+            self.done, self._games, self._held_out = True, TrainingGames(), []
         return scores
+
+    def _hold_out(self, block: ViewCounts) -> None:
+        """Keep a block for choices. Which blocks are kept depends on the sizes of blocks alone."""
+        self._held_out_pairs += block.pairs
+        self._held_out.append(block)
+        while sum(kept.pairs for kept in self._held_out[1:]) >= _MAX_HELD_OUT_PAIRS:
+            self._held_out.pop(0)
 
 
 def learn_distinguisher(blocks: Sequence[ViewCounts]) -> Distinguisher:
-    """Learn frequencies from blocks of few distinct views, otherwise boosted trees (scikit-learn).
+    """Learn frequencies from blocks of few distinct views, otherwise boosted trees; without a competition.
 
     Raises: InvalidArgument if there are many distinct views and scikit-learn is missing.
     """
-    names = tuple(dict.fromkeys(name for block in blocks for name in block.names))
-    rows, place = distinct(np.concatenate([block.columns(names) for block in blocks]))
-    times = np.zeros((len(rows), 2), np.int64)
-    np.add.at(times, place, np.concatenate([block.by_world() for block in blocks]))
-    if len(rows) <= _MAX_COUNTED_VIEWS:
-        return ViewFrequencies(names, rows, np.log((times[:, 1] + 0.5) / (times[:, 0] + 0.5)))
-    return _boost_trees(names, rows, times)
+    views = join_views(blocks)
+    if len(views.rows) <= _FEW_TO_FIT:
+        return ViewFrequencies.fit(views)
+    additive = MarginalCounts.of(Entries(views.names, False), views).ratios(1)
+    return BoostedTrees.fit(views, additive, leaf=_SMALL_LEAF, summary=False)
 
 
-@attrs.frozen(eq=False)
-class ViewFrequencies:
-    """Scores a view by the log ratio of its frequencies in world 1 and world 0; 0 if it did not occur.
+class TrainingGames:
+    """The games that a distinguisher is trained on: some of the views, and counts of the bins of all."""
 
-    Shapes: rows (m, F), scores (m,).
+    def __init__(self) -> None:
+        self._blocks: list[ViewCounts] = []
+        self._stride = 1
+        self._marginals: list[MarginalCounts] | None = None
+
+    def add(self, block: ViewCounts) -> None:
+        """Add a block."""
+        for marginals in self._marginals or ():
+            marginals.add(block)
+        self._blocks.append(block.thin(self._stride))
+        while sum(kept.rows.size for kept in self._blocks) > _MAX_CELLS:
+            self._stride *= 2
+            self._blocks = [kept.thin(2) for kept in self._blocks]
+
+    def join(self) -> tuple[ViewCounts, list[MarginalCounts]]:
+        """The views that are kept, as one block, and the counts of bins: of the features, then, if there is a
+        vector, of its differences."""
+        views = join_views(self._blocks)
+        self._blocks = [views]
+        if self._marginals is not None:
+            return views, self._marginals
+        kinds = (False, True) if follows_a_number(views.names) else (False,)
+        found = [MarginalCounts.of(Entries(views.names, differences), views) for differences in kinds]
+        if views.pairs >= _PILOT_PAIRS:
+            self._marginals = found
+        return views, found
+
+
+class _Competition:
+    """Kinds of distinguishers, of which those that fall far behind are given up."""
+
+    def __init__(self) -> None:
+        self._lost: set[str] = set()
+
+    def choose(
+        self, games: TrainingGames, held_out: Sequence[ViewCounts], delta: float
+    ) -> tuple[Distinguisher, list[PairCounts]]:
+        """The simplest distinguisher with about the largest bound on held-out games, and their scores."""
+        views, marginals = games.join()
+        checked = join_views(held_out)
+        learned = {name: fit() for name, fit in _list_kinds(views, marginals) if name not in self._lost}
+        bounds = {
+            name: _bound_epsilon(checked.count_scores(distinguisher(checked)), delta)
+            for name, distinguisher in learned.items()
+        }
+        enough = max(bounds.values()) - _TIE * abs(max(bounds.values()))
+        best = learned[next(name for name, bound in bounds.items() if bound >= enough)]
+        wide = len(views.names) > FEW_FEATURES
+        if views.pairs >= (_TRIAL_PAIRS if wide else 2 * _TRIAL_PAIRS):
+            least = _PROMISING * max(bounds.values())
+            for name, bound in bounds.items():
+                if name.startswith(_COSTLY) and bound < least:
+                    self._lost.add(name)
+                if wide:
+                    least = max(least, bound)
+        return best, [block.count_scores(best(block)) for block in held_out]
+
+
+def _list_kinds(
+    views: ViewCounts, marginals: list[MarginalCounts]
+) -> Iterator[tuple[str, Callable[[], Distinguisher]]]:
+    """The kinds that can be learned from these games, by name, the simplest first."""
+    repeats = len(views.rows) <= views.pairs
+    if len(views.rows) <= (_MAX_COUNTED_VIEWS if repeats else _FEW_TO_FIT):
+        yield "frequencies", partial(ViewFrequencies.fit, views)
+    if repeats and len(views.rows) <= _FEW_VIEWS:
+        return
+    fits_more = len(views.rows) > _FEW_TO_FIT  # scikit-learn is slow to import, and would learn little
+    if fits_more:
+        terms = SmoothTerms.fit(views, linear=True)
+        yield "regression linear", partial(Regression.fit, views, terms, terms.width)
+    for counts in marginals:
+        for resolution in counts.resolutions:
+            yield f"marginals {counts.entries.differences} {resolution}", partial(counts.ratios, resolution)
+    if not fits_more:
+        return
+    terms = SmoothTerms.fit(views, linear=False)
+    yield "regression smooth", partial(Regression.fit, views, terms, terms.width)
+    for counts in marginals:
+        for resolution in counts.resolutions:
+            if counts.width(resolution) <= _MAX_BINS:
+                name = f"regression of bins {counts.entries.differences} {resolution}"
+                yield name, partial(regress_on_bins, views, counts, resolution)
+    if len(marginals) > 1:
+        ratios = MarginalTerms(tuple(counts.ratios(1) for counts in marginals))
+        if ratios.width:
+            yield "regression of marginals", partial(Regression.fit, views, ratios, ratios.width)
+    additive = marginals[0].ratios(1)
+    for summary in (True, False) if len(views.names) > 1 else (False,):
+        for leaf in sorted({_SMALL_LEAF, max(_SMALL_LEAF, views.pairs // _LEAVES)}):
+            name = f"trees {summary} {leaf == _SMALL_LEAF}"
+            yield name, partial(BoostedTrees.fit, views, additive, leaf=leaf, summary=summary)
+
+
+def _bound_epsilon(scores: PairCounts, delta: float) -> float:
+    """About the ε (nats) that the best event of these scores certifies, to compare kinds.
+
+    The log ratio of the event's probabilities, minus a multiple of its standard error, which guards against
+    rare events that look good by chance. Pairs with both games in the event add nothing to the error.
     """
-
-    names: tuple[str, ...]
-    rows: np.ndarray
-    scores: np.ndarray
-
-    def __call__(self, views: ViewCounts) -> np.ndarray:
-        both, place = distinct(np.concatenate([self.rows, views.columns(self.names)]))
-        scores = np.zeros(len(both))
-        scores[place[: len(self.rows)]] = self.scores
-        return np.asarray(scores[place[len(self.rows) :]])
-
-
-@attrs.frozen(eq=False)
-class BoostedTrees:
-    """Scores a view by the log odds of world 1 under a classifier."""
-
-    names: tuple[str, ...]
-    classifier: Any
-
-    def __call__(self, views: ViewCounts) -> np.ndarray:
-        return np.asarray(self.classifier.decision_function(views.columns(self.names)))
-
-
-def _boost_trees(names: tuple[str, ...], rows: np.ndarray, times: np.ndarray) -> BoostedTrees:
-    if importlib.util.find_spec("sklearn") is None:
-        raise InvalidArgument(
-            "learning a distinguisher from so many different views needs scikit-learn",
-            value=len(rows),
-            remedy="Run pip install dp-arena[learning], or let the adversary return a score.",
-        )
-    from sklearn.ensemble import HistGradientBoostingClassifier  # an extra, and slow to import
-
-    classifier = HistGradientBoostingClassifier(
-        max_iter=80, max_leaf_nodes=15, min_samples_leaf=_MIN_LEAF, early_stopping=False, random_state=0
-    )
-    worlds = np.repeat([0, 1], len(rows))
-    weights = times.T.ravel()
-    occurs = weights > 0
-    classifier.fit(np.concatenate([rows, rows])[occurs], worlds[occurs], sample_weight=weights[occurs])
-    return BoostedTrees(names, classifier)
+    pairs = scores.pairs
+    values, place = np.unique(scores.scores, return_inverse=True)
+    mass = np.bincount(place.ravel(), weights=np.repeat(scores.counts, 2))
+    ranks = np.concatenate([0.5 ** np.arange(1, 24), np.arange(1, 2 * _THRESHOLDS, 2) / (2 * _THRESHOLDS)])
+    below = np.cumsum(mass)
+    cut = np.searchsorted(below, below[-1] * np.concatenate([ranks, 1 - ranks]))
+    thresholds = np.unique(values[cut[(cut > 0) & (cut < len(values))]])
+    if not len(thresholds):
+        return 0.0
+    counts = Events(thresholds).count(scores)
+    chances = (counts.world + 0.5) / (pairs + 1)
+    both = counts.both / (pairs + 1)
+    gain, loss = np.concatenate([chances, chances[::-1]], axis=1)
+    gain = np.maximum(gain - delta, 1e-300)
+    error = np.sqrt(np.maximum(1 / gain + 1 / loss - 2 * np.tile(both, 2) / (gain * loss), 0) / pairs)
+    return float((np.log(gain / loss) - _STANDARD_ERRORS * error).max())

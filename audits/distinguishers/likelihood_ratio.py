@@ -22,15 +22,18 @@ from arena import (
     Played,
     Referee,
     Released,
+    Transformed,
     Unsupported,
     ValueLaw,
 )
+from arena.laws import check_same_function, simplify_laws
 from audits.exact.path_enumeration import ANSWERING, PRUNE, PathEnumeration, answer_letters
 from audits.exact.view_laws import value_laws
 
 MAX_LEVELS = 512
 _MAX_PATHS = 50_000
 _GRID_CELLS = 16_384  # of the grid over a density
+_SMALLEST_RATIO, _LARGEST_RATIO = 1e-4, 50.0  # nats; between these, sums of ratios are told apart
 _DECIMALS = 9  # to which ratios are rounded before they are sorted into levels
 
 Locate = Callable[[np.ndarray], np.ndarray]
@@ -116,6 +119,11 @@ def _drop_after_halt(letters: np.ndarray, rounds: int) -> np.ndarray:
 
 
 def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
+    world_0, world_1 = simplify_laws(world_0, world_1)
+    if isinstance(world_0, Transformed) and isinstance(world_1, Transformed):
+        check_same_function(world_0, world_1)
+        ratio, inverse = _ratio_of_values(world_0.law, world_1.law), world_0.inverse
+        return attrs.evolve(ratio, locate=lambda values: ratio.locate(np.asarray(inverse(values))))
     if isinstance(world_0, Finite) and isinstance(world_1, Finite):
         both = np.unique(np.concatenate([world_0.values, world_1.values]), axis=0)
         masses = np.exp([law.log_density(both) for law in (world_0, world_1)])
@@ -127,9 +135,15 @@ def _ratio_of_values(world_0: ValueLaw, world_1: ValueLaw) -> LikelihoodRatio:
         return _ratio_of_branches(world_0, world_1)
     if isinstance(world_0, Independent) and isinstance(world_1, Independent):
         return _ratio_of_parts(world_0, world_1)
-    raise Unsupported(
-        "a likelihood ratio needs output distributions of the same kind in both worlds",
-        value=[type(world_0).__name__, type(world_1).__name__],
+    kinds = {type(world_0), type(world_1)}
+    if len(kinds) > 1 and kinds & {Finite, Density, Independent, Branches, Transformed}:
+        raise Unsupported(
+            "a likelihood ratio needs output distributions of the same kind in both worlds",
+            value=[type(world_0).__name__, type(world_1).__name__],
+            remedy="State a Mixture in both worlds, or distributions of one class.",
+        )
+    return _sort_into_fixed_levels(
+        lambda values: _difference(*(law.log_density(values) for law in (world_0, world_1)))
     )
 
 
@@ -195,18 +209,15 @@ def _ratio_of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRat
         (index,) = differing
         single = ratios[index]
         return LikelihoodRatio(single.levels, single.level, lambda values: single.locate(values[:, index]))
-    largest = sum(float(np.abs(ratio.levels[np.isfinite(ratio.levels)]).max(initial=0.0)) for ratio in ratios)
-    grid = np.linspace(-largest, largest, MAX_LEVELS - 2) if largest else np.zeros(1)
 
-    def locate(values: np.ndarray) -> np.ndarray:
+    def add_ratios(values: np.ndarray) -> np.ndarray:
         total = np.zeros(len(values))
         for index in differing:
             part = ratios[index]
             total += part.levels[part.level[part.locate(values[:, index])]]
-        return np.searchsorted(grid, total, side="right")
+        return total
 
-    levels = np.concatenate([[-np.inf], grid])
-    return LikelihoodRatio(levels, np.arange(len(levels)), locate)
+    return _sort_into_fixed_levels(add_ratios)
 
 
 def _ratio_of_list(listed: np.ndarray, masses: np.ndarray, rows: Locate) -> LikelihoodRatio:
@@ -239,6 +250,18 @@ def _sort_into_levels(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, locate: 
     starts = np.diff(group, prepend=-1) != 0
     level = np.cumsum(starts) - 1
     return LikelihoodRatio(values[starts], level[which], locate)
+
+
+def _sort_into_fixed_levels(find_ratios: Callable[[np.ndarray], np.ndarray]) -> LikelihoodRatio:
+    """Sort the ratios (n,) of values (n, ...), whose masses are not known, into levels 5 % apart."""
+    above = np.geomspace(_SMALLEST_RATIO, _LARGEST_RATIO, MAX_LEVELS // 2 - 2)
+    levels = np.concatenate([[-np.inf], -above[::-1], [0.0], above, [np.inf]])
+
+    def locate(values: np.ndarray) -> np.ndarray:
+        ratios = np.round(find_ratios(values), _DECIMALS)
+        return np.searchsorted(levels, ratios, side="right") - 1
+
+    return LikelihoodRatio(levels, np.arange(len(levels)), locate)
 
 
 def _log_ratio(masses: np.ndarray) -> np.ndarray:

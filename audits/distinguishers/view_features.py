@@ -9,6 +9,7 @@ from __future__ import annotations
 import struct
 import zlib
 from collections.abc import Sequence
+from functools import lru_cache
 from itertools import pairwise
 
 import attrs
@@ -17,7 +18,7 @@ import numpy as np
 from arena import Answer, Answers, InvalidArgument, Played, Received, Reply
 from arena.points import freeze
 from arena.replies import list_answers
-from audits.statistics.score_pairs import PairCounts, distinct
+from audits.statistics.score_pairs import PairCounts, compression_level, distinct
 
 MAX_ROUNDS = 64  # answers that are features by themselves; longer games give sums over stretches of rounds
 _MISSING = -2.0  # the feature of a view that has no such answer or value
@@ -94,6 +95,16 @@ def _value_columns(values: list[np.ndarray], games: int) -> dict[str, np.ndarray
     return columns
 
 
+@lru_cache(maxsize=64)
+def follows_a_number(names: tuple[str, ...]) -> frozenset[int]:
+    """The columns that hold an entry of a released vector, next to the entry before it."""
+    return frozenset(
+        index
+        for index, (before, name) in enumerate(pairwise(names), start=1)
+        if name.endswith("]") and before.split("[")[0] == name.split("[")[0]
+    )
+
+
 def _replace_infinities(rows: np.ndarray) -> np.ndarray:
     rows = rows + 0.0  # turns -0.0 into 0.0, which compares equal but has other bytes
     return np.nan_to_num(rows, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)
@@ -155,6 +166,13 @@ class ViewCounts:
         """The named columns of all rows; a constant for columns that the block does not have."""
         return _select_columns(self.rows, self.names, names)
 
+    def thin(self, stride: int) -> ViewCounts:
+        """Every so-manieth of the distinct pairs, with the rows that they have."""
+        if stride == 1:
+            return self
+        used, place = np.unique(self.which[::stride], return_inverse=True)
+        return ViewCounts(self.rows[used], place.reshape(-1, 2), self.counts[::stride], self.names)
+
     def count_scores(self, score: np.ndarray) -> PairCounts:
         """The score pairs of the block; score: (m,), the score of each row."""
         world0, world1 = score[self.which].T
@@ -165,7 +183,8 @@ class ViewCounts:
         names = "\n".join(self.names).encode()
         head = _HEAD.pack(len(self.rows), len(self.counts), len(names))
         body = self.rows.astype("<f8").tobytes() + self.which.astype("<i8").tobytes()
-        return _MAGIC + zlib.compress(head + names + body + self.counts.astype("<i8").tobytes(), level=6)
+        level = compression_level(len(self.rows))
+        return _MAGIC + zlib.compress(head + names + body + self.counts.astype("<i8").tobytes(), level=level)
 
     @classmethod
     def from_bytes(cls, blob: bytes) -> ViewCounts:
@@ -185,6 +204,21 @@ class ViewCounts:
             raise InvalidArgument("the bytes do not encode the views of a block") from error
         columns = tuple(names.split("\n")) if names else ()
         return cls(rows.astype(np.float64), which.astype(np.int64), counts.astype(np.int64), columns)
+
+
+def join_views(blocks: Sequence[ViewCounts]) -> ViewCounts:
+    """All blocks as one; views of different blocks are compared if few of a block's views are distinct."""
+    names = tuple(dict.fromkeys(name for block in blocks for name in block.names))
+    sizes = [len(block.rows) for block in blocks]
+    starts = np.cumsum([0, *sizes[:-1]])
+    rows = np.concatenate([block.columns(names) for block in blocks])
+    which = np.concatenate([block.which + start for block, start in zip(blocks, starts, strict=True)])
+    counts = np.concatenate([block.counts for block in blocks])
+    if len(blocks) > 1 and len(rows) < sum(block.pairs for block in blocks):
+        rows, place = distinct(rows)
+        which, pair = distinct(place[which])
+        counts = np.bincount(pair, weights=counts, minlength=len(which)).astype(np.int64)
+    return ViewCounts(rows, which, counts, names)
 
 
 Block = PairCounts | ViewCounts

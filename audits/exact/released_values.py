@@ -8,7 +8,8 @@ from typing import Any
 import attrs
 import numpy as np
 
-from arena import Branches, Density, Finite, Independent, InvalidArgument, ValueLaw
+from arena import Branches, Density, Finite, Independent, InvalidArgument, Transformed, ValueLaw
+from arena.laws import check_same_function, simplify_laws
 from audits.exact.independent_parts import product_cells
 from audits.exact.loss_cells import HIDDEN, LossCells, concatenate_cells, density_cells
 from audits.exact.privacy_loss import PrivacyLoss
@@ -47,7 +48,10 @@ def pure_epsilon(world_0: ValueLaw, world_1: ValueLaw) -> float:
 
 def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HIDDEN) -> ValueLosses:
     """The privacy loss with described cells; hidden: how much of δ one cell may hide."""
-    pair = (world_0, world_1)
+    pair = world_0, world_1 = simplify_laws(world_0, world_1)
+    if isinstance(world_0, Transformed) and isinstance(world_1, Transformed):
+        check_same_function(world_0, world_1)
+        return losses_of_values(world_0.law, world_1.law, hidden=hidden)
     if isinstance(world_0, Branches) and isinstance(world_1, Branches):
         parts = _pair_parts(world_0, world_1, "both worlds must have the same branches")
         branches = [_branch_cells(*part, hidden) for part in parts]
@@ -65,8 +69,10 @@ def losses_of_values(world_0: ValueLaw, world_1: ValueLaw, *, hidden: float = HI
         listed = _label_losses(product_cells([_part_cells(*part, hidden) for part in parts]))
         return ValueLosses(listed, listed)
     raise InvalidArgument(
-        "both worlds need distributions of the same kind: Finite, Density, Independent or Branches",
+        "both worlds need distributions of the same kind: Finite, Density, Independent or Branches, a "
+        "Transformed of these, or a Mixture of Finite and Density",
         value=[type(law).__name__ for law in pair],
+        remedy="Use `arena audit`: likelihood ratios need no more than log_density.",
     )
 
 
@@ -96,7 +102,12 @@ def _pair_parts(
     return list(zip(one.parts, other.parts, strict=True))
 
 
-def _part_cells(one: Finite | Density, other: Finite | Density, hidden: float) -> LossCells:
+def _part_cells(one: ValueLaw, other: ValueLaw, hidden: float) -> LossCells:
+    one, other = simplify_laws(one, other)
+    if isinstance(one, Branches) and isinstance(other, Branches):
+        return concatenate_cells(
+            [_branch_cells(*pair, hidden) for pair in zip(one.parts, other.parts, strict=True)]
+        )
     if isinstance(one, Finite) and isinstance(other, Finite):
         return _finite_cells(one, other)[0]
     if isinstance(one, Density) and isinstance(other, Density):

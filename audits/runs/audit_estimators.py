@@ -79,7 +79,7 @@ class AuditEstimators:
         self.held_out = HeldOutEstimator(delta=delta, confidence=confidence, choose_pairs=choosing_pairs)
         self._fixed_size: FixedSizeEstimators | None = None
         self.scatter = BlockScatter()
-        self.learning = DistinguisherTraining(pairs=choosing_pairs)
+        self.learning = DistinguisherTraining(pairs=choosing_pairs, delta=delta)
         self.block_sizes = array("q")  # eight bytes a block, since there may be millions of blocks
         self.games = 0
 
@@ -121,8 +121,6 @@ class AuditEstimators:
         if relearned is not None:
             self.betting.start_again(relearned)
             self.scatter.start_again(relearned)
-            if self.learning.done:
-                self._update_fixed_size(relearned)
 
     def _update_fixed_size(self, blocks: list[PairCounts]) -> None:
         """Update the fixed-sample-size estimators, using only blocks scored by the final distinguisher."""

@@ -6,6 +6,8 @@ import inspect
 import random
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from copy import deepcopy
+from itertools import islice
 from math import inf
 from threading import RLock
 from typing import Any
@@ -14,9 +16,10 @@ import attrs
 import numpy as np
 
 from arena.claims import Claim, PrivacyUnit
-from arena.errors import InvalidArgument
+from arena.errors import InvalidArgument, NotConforming
 from arena.fingerprint import callable_name
-from arena.sample import Sample
+from arena.randomness import generator
+from arena.sample import Sample, Training
 from arena.settings import at_least, less_than, more_than, one_of, setting
 from learners.foreign.base import (
     LABELS,
@@ -48,6 +51,10 @@ class Function(ForeignMechanism):
     One call plays one game. A `vectorised` function also receives the number of games and plays them in one
     call, f(data, games, rng) or f(data, games) -> (games, ...), with independent random numbers in every
     game.
+
+    A game that is given a generator is given one of its own, so that what it draws changes nothing for other
+    games. Audits then give both games of a pair the same random numbers, one in each world. A vectorised
+    function must be declared `aligned` for that.
     """
 
     name = "function"
@@ -66,7 +73,19 @@ class Function(ForeignMechanism):
         check=one_of(*COINS),
     )
 
+    aligned: bool = setting(
+        False,
+        help="whether a vectorised function draws the same random numbers for a game whatever the data, so "
+        "that both worlds may use common random numbers",
+    )
+
     def __attrs_post_init__(self) -> None:
+        if self.aligned and not (self.vectorised and self.effective_coins == GIVEN):
+            raise InvalidArgument(
+                "only a vectorised function that takes an rng can be aligned",
+                value=callable_name(self.function),
+                remedy="Leave aligned out: a function of one game has random numbers of its own.",
+            )
         arguments = self.arguments
         if _accepts(self.function, arguments):
             return
@@ -101,12 +120,68 @@ class Function(ForeignMechanism):
     def own_coins(self) -> bool:
         return self.effective_coins == OWN
 
-    def draw_releases(self, sample: Sample, games: int, rng: np.random.Generator) -> Any:
-        generator = (rng,) if self.effective_coins == GIVEN else ()
+    @property
+    def common_random_numbers(self) -> bool:
+        return self.effective_coins == GIVEN and (self.aligned or not self.vectorised)
+
+    def release(self, training: Training, rng: Any) -> np.ndarray:
+        if not (self.common_random_numbers and training.games):
+            return super().release(training, rng)
+        order = np.concatenate([games for _, games in training.groups()])
+        coins: Any = _GameCoins(rng, training.games, iter(order.tolist()))
+        return super().release(training, coins)
+
+    def draw_releases(self, sample: Sample, games: int, rng: Any) -> Any:
+        if isinstance(rng, _GameCoins):
+            if not self.vectorised:
+                return [
+                    self.function(extract_part(sample, self.receives), coins)
+                    for coins in islice(rng.generators(), games)
+                ]
+            coins = rng.copy_generator()
+            releases = self.function(extract_part(sample, self.receives), rng.games, coins)
+            rng.check_end(coins, callable_name(self.function))
+            places = list(islice(rng.order, games))
+            return [releases[place] for place in places] if len(releases) == rng.games else releases
+        given = (rng,) if self.effective_coins == GIVEN else ()
         with _control_global_generators(rng, self.effective_coins == GLOBAL):
             if self.vectorised:
-                return self.function(extract_part(sample, self.receives), games, *generator)
-            return [self.function(extract_part(sample, self.receives), *generator) for _ in range(games)]
+                return self.function(extract_part(sample, self.receives), games, *given)
+            return [self.function(extract_part(sample, self.receives), *given) for _ in range(games)]
+
+
+class _GameCoins:
+    """The random numbers of the games of a batch, which do not depend on what other games draw.
+
+    order: the indices of the games in the order in which they are played.
+    """
+
+    def __init__(self, rng: np.random.Generator, games: int, order: Iterator[int]) -> None:
+        self.rng, self.games, self.order = rng, games, order
+        self._seeds: np.ndarray | None = None
+        self._end = ""
+
+    def generators(self) -> Iterator[np.random.Generator]:
+        """The generator of each next game."""
+        if self._seeds is None:
+            self._seeds = self.rng.integers(2**63, size=(self.games, 2))
+        for game in self.order:
+            yield generator(np.random.SeedSequence(self._seeds[game].tolist()))
+
+    def copy_generator(self) -> np.random.Generator:
+        """The batch's generator as it was before any game."""
+        return deepcopy(self.rng)
+
+    def check_end(self, used: np.random.Generator, name: str) -> None:
+        """Raises: NotConforming unless as many random numbers were used as for the samples before."""
+        end = str(used.bit_generator.state)
+        if self._end not in ("", end):
+            raise NotConforming(
+                name,
+                "an aligned function draws the same random numbers whatever the data",
+                "after another sample its generator was in another state",
+            )
+        self._end = end
 
 
 def _requires(function: Callable[..., Any], position: int) -> bool:

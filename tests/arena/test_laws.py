@@ -7,7 +7,17 @@ import pytest
 from scipy import stats
 from support.players.simple_players import SAMPLE, Echo
 
-from arena import Branches, Density, Finite, Independent, InvalidArgument, Unsupported
+from arena import (
+    Branches,
+    Density,
+    Finite,
+    Independent,
+    InvalidArgument,
+    Mixture,
+    Unsupported,
+    project,
+)
+from arena.laws import simplify_laws
 
 
 def laplace(location: float, share: float = 1.0) -> Density:
@@ -67,3 +77,50 @@ def test_a_learner_declares_no_output_distribution_by_default() -> None:
 
 def test_points_to_choose_inputs_from() -> None:
     assert Echo().some_points.tolist() == [0, 0.5, 1]
+
+
+# --- compositions -------------------------------------------------------------------------------------------
+
+
+def test_a_mixture_of_points_and_a_density_becomes_branches() -> None:
+    """Numbers that are points in any of the distributions are points in all."""
+    clipped = Mixture([0.25, 0.75], (Finite([2.0], [1.0]), laplace(0.0)))
+    dropped = Mixture([0.5, 0.5], (Finite([-1.0], [1.0]), Mixture([1.0], (laplace(1.0),))))
+    values = np.array([2.0, -1.0, 0.5])
+    first, second = simplify_laws(clipped, dropped)
+    assert np.exp(first.log_density(values)) == pytest.approx([0.25, 0, 0.75 * stats.laplace.pdf(0.5)])
+    assert np.exp(second.log_density(values)) == pytest.approx([0, 0.5, 0.5 * stats.laplace.pdf(-0.5)])
+
+
+def test_mixtures_of_one_kind_stay_of_that_kind() -> None:
+    (finite,) = simplify_laws(Mixture([0.5, 0.5], (Finite([0, 1], [0.5, 0.5]), Finite([1, 2], [0.5, 0.5]))))
+    assert isinstance(finite, Finite)
+    assert finite.probabilities.tolist() == [0.25, 0.5, 0.25]
+    (density,) = simplify_laws(Mixture([0.5, 0.5], (laplace(0.0), laplace(3.0))))
+    assert isinstance(density, Density)
+    assert density.kinks == (0.0, 3.0)
+
+
+def test_a_mixture_of_vectors_has_a_density() -> None:
+    one, other = (Independent((laplace(place), laplace(place))) for place in (0.0, 2.0))
+    values = np.array([[0.0, 1.0], [5.0, -5.0]])
+    mixed = np.exp(Mixture([0.25, 0.75], (one, other)).log_density(values))
+    assert mixed == pytest.approx(
+        0.25 * np.exp(one.log_density(values)) + 0.75 * np.exp(other.log_density(values))
+    )
+
+
+def test_projections() -> None:
+    pair = Independent((laplace(0.0), Finite([0, 1], [0.25, 0.75])))
+    assert project(pair, [1]).log_density(np.array([[1.0]])) == pytest.approx(np.log([0.75]))
+    grid = Finite([[0, 1], [1, 1], [1, 2]], [0.25, 0.25, 0.5])
+    shown = project(Mixture([0.5, 0.5], (grid, grid)), lambda values: values[:, 0])
+    assert np.exp(shown.log_density(np.array([0, 1]))) == pytest.approx([0.25, 0.75])
+    with pytest.raises(InvalidArgument, match="a projection needs a Finite and a function"):
+        project(laplace(0.0), [0])
+
+
+@pytest.mark.parametrize("weights", [[0.5, 0.6], [1.0], [1.5, -0.5]])
+def test_weights_of_a_mixture_are_checked(weights: list[float]) -> None:
+    with pytest.raises(InvalidArgument, match="weights"):
+        Mixture(weights, (laplace(0.0), laplace(1.0)))

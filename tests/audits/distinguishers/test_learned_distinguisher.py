@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import attrs
 import numpy as np
 import pytest
 
+from audits.distinguishers import learned_distinguisher
 from audits.distinguishers.learned_distinguisher import (
-    BoostedTrees,
     DistinguisherTraining,
-    ViewFrequencies,
+    TrainingGames,
     learn_distinguisher,
 )
+from audits.distinguishers.view_classifiers import BoostedTrees, ViewFrequencies
 from audits.distinguishers.view_features import ViewCounts, ViewFeatures
+from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 
 
 def block(world0: np.ndarray, world1: np.ndarray) -> ViewCounts:
@@ -96,6 +99,87 @@ def test_the_scores_that_bets_start_from_are_not_those_it_was_fitted_to() -> Non
     seen = learning.learn(block(*values[2:]))
     assert seen is not None
     assert [one.scores.tolist() for one in seen] == [[[0.0, 0.0]]]
+
+
+@pytest.mark.parametrize(
+    "sizes", [[16, 16, 32, 64, 128, 256, 512, 1_024], [300] * 12], ids=["growing", "equal"]
+)
+def test_bets_start_again_from_blocks_that_trained_nothing(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator, sizes: list[int]
+) -> None:
+    trained: list[int] = []
+    add = TrainingGames.add
+    monkeypatch.setattr(
+        TrainingGames, "add", lambda self, block: (trained.append(block.pairs), add(self, block))
+    )
+    learning, seen = DistinguisherTraining(pairs=sum(sizes) // 2), []
+    for size in sizes:
+        if learning.done:
+            break
+        seen.append(size)
+        scores = learning.learn(coins(rng, size, 0.7))
+        if scores is not None:
+            held_out = [block.pairs for block in scores]
+            assert sorted(held_out + trained) == sorted(seen)
+            assert sum(held_out) <= max(sum(seen) / 4 + max(seen), sum(seen) / 2)
+    assert learning.done
+    assert sum(trained) >= sum(seen) / 2
+
+
+def test_estimators_of_a_fixed_size_count_only_games_after_training(rng: np.random.Generator) -> None:
+    """Held-out games chose among the kinds of distinguishers, so their scores look better than they are."""
+    settings = EstimatorSettings(epsilon=1.0, delta=0.0, confidence=0.95, games=1_000, until_refuted=False)
+    estimators = AuditEstimators(settings, all_estimators=True)
+    for _ in range(10):
+        after_training = estimators.learning.done
+        estimators.update(coins(rng, 100, 0.9))
+        if not after_training:
+            assert estimators.held_out.bound is None
+    assert estimators.estimates().games == 800
+
+
+def test_memory_stays_bounded_and_no_game_is_ignored(
+    monkeypatch: pytest.MonkeyPatch, rng: np.random.Generator
+) -> None:
+    monkeypatch.setattr(learned_distinguisher, "_MAX_CELLS", 20_000)
+    monkeypatch.setattr(learned_distinguisher, "_PILOT_PAIRS", 500)
+    games = TrainingGames()
+    for number in range(40):
+        games.add(block(*rng.normal(size=(2, 250, 3))))
+        if number == 3:
+            games.join()
+    views, (counts,) = games.join()
+    assert views.rows.size <= 20_000
+    assert counts.counts[0].sum() == 10_000
+
+
+@pytest.mark.thorough
+def test_the_best_kind_wins(rng: np.random.Generator) -> None:
+    """No entry says anything alone: only a kind that sees two of them together can tell the worlds apart."""
+    learning = DistinguisherTraining(pairs=4_000)
+    signs = rng.choice([-1.0, 1.0], size=(2, 4_000, 1))
+    values = rng.normal(size=(2, 4_000, 2)) + 2 * signs
+    values[1, :, 1] *= -1
+    for start in range(0, 4_000, 500):
+        learning.learn(block(*values[:, start : start + 500]))
+    assert isinstance(learning.distinguisher, BoostedTrees)
+
+
+@pytest.mark.thorough
+def test_scikit_learn_keeps_to_one_thread(rng: np.random.Generator) -> None:
+    from threadpoolctl import threadpool_info
+
+    trees = learn_distinguisher([block(*rng.normal(size=(2, 2_000, 2)))])
+    assert isinstance(trees, BoostedTrees)
+    threads: list[int] = []
+
+    class Spy:
+        def decision_function(self, rows: np.ndarray) -> np.ndarray:
+            threads.extend(library["num_threads"] for library in threadpool_info())
+            return np.zeros(len(rows))
+
+    attrs.evolve(trees, classifier=Spy())(block(*rng.normal(size=(2, 10, 2))))
+    assert set(threads) == {1}
 
 
 def test_distinguishers_with_other_columns_meet(rng: np.random.Generator) -> None:

@@ -13,6 +13,7 @@ from adversaries.release.statdp import StatDP
 from arena import (
     Adversary,
     Figure1,
+    Finite,
     Learner,
     Moves,
     Referee,
@@ -20,7 +21,10 @@ from arena import (
     Sample,
     SpecialRound,
     Train,
+    Training,
+    Transformed,
     Unsupported,
+    ValueLaw,
     play,
 )
 from audits.distinguishers.likelihood_ratio import MAX_LEVELS, build_likelihood_ratio, likelihood_ratios
@@ -141,3 +145,48 @@ def test_where_there_is_none_it_is_said() -> None:
     learner = LEARNERS.find("everlasting-v1")()
     with pytest.raises(Unsupported, match="everlasting-v1 does not declare its output distribution"):
         build_likelihood_ratio(learner, HaltCounter(learner=learner), Figure1())
+
+
+@attrs.frozen(eq=False)
+class OwnLaw(ValueLaw):
+    """Laplace noise around a count, as a distribution that nothing here knows."""
+
+    count: float
+
+    def log_density(self, values: np.ndarray) -> np.ndarray:
+        return -np.abs(values.reshape(len(values)) - self.count)
+
+
+@attrs.frozen
+class OwnLearner(LaplaceCount):
+    """Releases the count on another scale."""
+
+    name = "own-learner"
+    kind: str = "own"
+
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        released = super().release(training, rng)
+        return released if self.kind == "own" else np.exp(released)
+
+    def law(self, sample: Sample) -> ValueLaw:
+        law = OwnLaw(float(sample.counts @ sample.labels))
+        return law if self.kind == "own" else Transformed(law, inverse=np.log)
+
+
+@pytest.mark.parametrize("kind", ["own", "transformed"])
+def test_a_distribution_of_the_users_own_is_a_distinguisher(kind: str) -> None:
+    learner = OwnLearner(epsilon=1.0, kind=kind)
+    found = ratios(learner, CountSwap(), Release())
+    assert found.max() == pytest.approx(1.0, rel=0.06)
+    assert found.min() == pytest.approx(-1.0, rel=0.06)
+    assert np.mean(np.abs(found) > 0.94) > 0.5
+
+
+def test_worlds_need_distributions_of_one_kind() -> None:
+    @attrs.frozen
+    class Odd(OwnLearner):
+        def law(self, sample: Sample) -> ValueLaw:
+            return OwnLaw(0.0) if sample.labels.any() else Finite([0], [1])
+
+    with pytest.raises(Unsupported, match="State a Mixture in both worlds"):
+        build_likelihood_ratio(Odd(), CountSwap(), Release())

@@ -13,7 +13,16 @@ from hypothesis import strategies as st
 from scipy import stats
 from support.players.exact_players import gaussian, laplace, response, uniform
 
-from arena import Branches, Density, Finite, Independent, InvalidArgument, ValueLaw
+from arena import (
+    Branches,
+    Density,
+    Finite,
+    Independent,
+    InvalidArgument,
+    Mixture,
+    Transformed,
+    ValueLaw,
+)
 from audits.exact import loss_of_values
 from audits.exact.privacy_loss import Bracket, PrivacyLoss
 from audits.exact.released_values import losses_of_values
@@ -281,3 +290,50 @@ def test_laws_that_do_not_match_are_refused(world_0: ValueLaw, world_1: ValueLaw
 def test_what_is_no_log_density_is_refused(log: Callable) -> None:
     with pytest.raises(InvalidArgument, match="a log density must be a number or -inf"):
         loss_of_values(laplace(0.0), attrs.evolve(laplace(0.0), log=log))
+
+
+# --- compositions -------------------------------------------------------------------------------------------
+
+
+def _negate(values: np.ndarray) -> np.ndarray:
+    return -values
+
+
+def test_an_invertible_function_loses_nothing() -> None:
+    pair = laplace(0.0), laplace(1.0)
+    transformed = loss_of_values(*(Transformed(law, inverse=_negate) for law in pair))
+    assert transformed.epsilon == loss_of_values(*pair).epsilon
+    with pytest.raises(InvalidArgument, match="the function of a Transformed must be the same for all data"):
+        loss_of_values(
+            *(
+                Transformed(law, inverse=lambda values, s=s: s * values)
+                for law, s in zip(pair, (1, 2), strict=False)
+            )
+        )
+
+
+def clip(location: float) -> Mixture:
+    """Laplace noise of scale 1 around `location`, clipped to [0, 1]."""
+    below, above = stats.laplace.cdf(0, location), stats.laplace.sf(1, location)
+    inside = 1 - below - above
+    between = attrs.evolve(
+        laplace(location), log=lambda x: stats.laplace.logpdf(x, location) - np.log(inside), low=0.0, high=1.0
+    )
+    return Mixture([below, above, inside], (Finite([0.0], [1.0]), Finite([1.0], [1.0]), between))
+
+
+def test_clipping_noise_at_both_ends_of_the_shift_hides_the_rest() -> None:
+    loss = loss_of_values(clip(0.0), clip(1.0))
+    assert loss.epsilon == pytest.approx(1.0, abs=1e-9)
+    assert loss.delta(0.5).upper == pytest.approx(laplace_delta(0.5, 1.0), abs=1e-3)
+    vectors = loss_of_values(*(Independent((clip(0.0), clip(place))) for place in (0.0, 1.0)))
+    assert vectors.epsilon == pytest.approx(1.0, abs=1e-9)
+
+
+def test_a_distribution_of_ones_own_cannot_be_integrated() -> None:
+    class Own(ValueLaw):
+        def log_density(self, values: np.ndarray) -> np.ndarray:
+            return np.zeros(len(values))
+
+    with pytest.raises(InvalidArgument, match="likelihood ratios need no more than log_density"):
+        loss_of_values(Own(), Own())

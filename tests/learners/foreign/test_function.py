@@ -23,8 +23,19 @@ from support.players.simple_players import Scripted
 from support.statistical import statistical
 
 from adversaries.release.count_swap import CountSwap
-from arena import InvalidArgument, Moves, PlayerError, Release, Sample, Train, Unsupported, play
+from arena import (
+    InvalidArgument,
+    Moves,
+    NotConforming,
+    PlayerError,
+    Release,
+    Sample,
+    Train,
+    Unsupported,
+    play,
+)
 from arena.testing import check_learner
+from arena.testing.independence import check_common_random_numbers
 from audits.reports import verdict_text
 from audits.runs.plan import Plan
 from audits.runs.run import run
@@ -271,3 +282,63 @@ def test_learners_are_equal_if_their_functions_are() -> None:
     assert hash(Function(function=one)) == hash(Function(function=one))
     assert Function(function=one) != Function(function=laplace)
     assert "function=laplace" in repr(attrs.evolve(Function(function=one), function=laplace))
+
+
+# --- common random numbers ----------------------------------------------------------------------------------
+
+
+def rejecting(ones: int, rng: np.random.Generator) -> float:
+    """Draws more or fewer random numbers, depending on the data."""
+    noise = rng.laplace()
+    while noise < ones - 2:
+        noise = rng.laplace()
+    return ones + noise
+
+
+def misaligned(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
+    return ones + rng.laplace(size=games * (1 + ones))[:: 1 + ones]
+
+
+def shared(ones: int, games: int, rng: np.random.Generator) -> np.ndarray:
+    return ones + rng.laplace(size=games)
+
+
+def test_a_game_that_is_given_a_generator_draws_the_same_whatever_others_draw() -> None:
+    learner = Function(function=rejecting, receives="ones")
+    assert learner.common_random_numbers
+    check_common_random_numbers(learner, CountSwap(), Release())
+
+
+def test_a_vectorised_function_must_declare_that_it_is_aligned() -> None:
+    settings: dict[str, Any] = {"receives": "ones", "vectorised": True}
+    assert not Function(function=shared, **settings).common_random_numbers
+    aligned = Function(function=shared, aligned=True, **settings)
+    assert aligned.common_random_numbers
+    check_common_random_numbers(aligned, CountSwap(), Release())
+    with pytest.raises(NotConforming, match="an aligned function draws the same random numbers"):
+        check_common_random_numbers(
+            Function(function=misaligned, aligned=True, **settings), CountSwap(), Release()
+        )
+
+
+def test_only_what_can_be_aligned_may_be() -> None:
+    with pytest.raises(InvalidArgument, match="only a vectorised function that takes an rng can be aligned"):
+        Function(function=laplace, aligned=True)
+    assert not Function(function=with_system_generator).common_random_numbers
+
+
+def test_a_learner_without_privacy_falls_after_fewer_games_with_common_random_numbers() -> None:
+    def audit(**settings: Any) -> int:
+        plan = Plan(
+            learner=Function(function=shared, receives="ones", vectorised=True, **settings),
+            adversary=CountSwap(),
+            referee=Release(),
+            epsilon=0.5,
+            delta=0.0,
+            games=2_000,
+            block=10,
+            until_refuted=True,
+        )
+        return run(plan).games
+
+    assert audit(aligned=True) < audit()

@@ -1,0 +1,257 @@
+"""Kinds of distinguishers that are learned from games, in the order in which they are preferred at a tie."""
+
+from __future__ import annotations
+
+import importlib.util
+import warnings
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from functools import lru_cache
+from typing import Any
+
+import attrs
+import numpy as np
+
+from arena.errors import InvalidArgument
+from audits.distinguishers.marginal_ratios import MarginalCounts, MarginalRatios, find_bins
+from audits.distinguishers.view_features import ViewCounts
+from audits.statistics.score_pairs import distinct
+
+Distinguisher = Callable[[ViewCounts], np.ndarray]
+
+_MAX_CELLS = 2**22  # numbers in the table that a classifier is fitted to, which bounds its time and memory
+FEW_FEATURES = 16  # above which trees are fitted to fewer games, since each takes longer
+_PILOT_CELLS = 2**20  # the same, for the centres, scales and quantiles of features
+_OUTERMOST = 5e-4  # share of the games on either side beyond whose values all are alike to a regression
+_GRID = 33  # quantiles by which ranks are found
+
+
+@attrs.frozen(eq=False)
+class ViewFrequencies:
+    """Scores a view by the log ratio of its frequencies in world 1 and world 0; 0 if it did not occur.
+
+    Shapes: rows (m, F), scores (m,).
+    """
+
+    names: tuple[str, ...]
+    rows: np.ndarray
+    scores: np.ndarray
+
+    @classmethod
+    def fit(cls, views: ViewCounts) -> ViewFrequencies:
+        """Learn from games; half a game is added to every count."""
+        times = views.by_world()
+        return cls(views.names, views.rows, np.log((times[:, 1] + 0.5) / (times[:, 0] + 0.5)))
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        both, place = distinct(np.concatenate([self.rows, views.columns(self.names)]))
+        scores = np.zeros(len(both))
+        scores[place[: len(self.rows)]] = self.scores
+        return np.asarray(scores[place[len(self.rows) :]])
+
+
+@attrs.frozen(eq=False)
+class BoostedTrees:
+    """Scores a view by the log odds of world 1 under boosted trees, of its features and an additive score.
+
+    summary: whether, instead of all features, the trees see their sum, their extremes and where these are.
+    """
+
+    names: tuple[str, ...]
+    summary: bool
+    additive: MarginalRatios
+    classifier: Any
+
+    @classmethod
+    def fit(cls, views: ViewCounts, additive: MarginalRatios, *, leaf: int, summary: bool) -> BoostedTrees:
+        """Learn from games; leaf: the least number of games in a leaf.
+
+        Raises: InvalidArgument if scikit-learn is missing.
+        """
+        require_sklearn(len(views.rows))
+        from sklearn.ensemble import HistGradientBoostingClassifier  # an extra, and slow to import
+
+        classifier = HistGradientBoostingClassifier(
+            max_iter=80, max_leaf_nodes=15, min_samples_leaf=leaf, early_stopping=False, random_state=0
+        )
+        wide = len(views.names) > FEW_FEATURES
+        views = _limit_cells(views, len(views.names), _MAX_CELLS // 2 if wide and not summary else _MAX_CELLS)
+        trees = cls(views.names, summary, additive, classifier)
+        rows, worlds, times = _stack_worlds(trees.columns(views), views)
+        weights: np.ndarray | None = times
+        if times.sum() <= 2 * len(times):  # scikit-learn is slow to bin many numbers that have weights
+            rows, worlds, weights = np.repeat(rows, times, axis=0), np.repeat(worlds, times), None
+        with one_thread():
+            classifier.fit(rows, worlds, sample_weight=weights)
+        return trees
+
+    def columns(self, views: ViewCounts) -> np.ndarray:
+        """(m, c): what the trees see of each view."""
+        rows = views.columns(self.names)
+        if self.summary:
+            rows = np.column_stack(
+                [rows.sum(axis=1), *(f(rows, axis=1) for f in (np.min, np.max, np.argmin, np.argmax))]
+            )
+        return np.column_stack([rows, self.additive(views)])
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        columns = self.columns(views)
+        with one_thread():
+            return np.asarray(self.classifier.decision_function(columns))
+
+
+@attrs.frozen(eq=False)
+class Regression:
+    """Scores a view by the log odds of world 1 under a logistic regression.
+
+    terms: views -> (m, T), what is weighed. weights: (T,).
+    """
+
+    terms: Callable[[ViewCounts], np.ndarray]
+    weights: np.ndarray
+
+    @classmethod
+    def fit(cls, views: ViewCounts, terms: Callable[[ViewCounts], np.ndarray], width: int) -> Regression:
+        """Learn from games; width: the number of terms.
+
+        Raises: InvalidArgument if scikit-learn is missing.
+        """
+        views = _limit_cells(views, width)
+        rows = terms(views)
+        spread = rows.std(axis=0)
+        scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        return cls(terms, _regress((rows - rows.mean(axis=0)) * scale, views) * scale)
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        with one_thread():
+            return np.asarray(self.terms(views) @ self.weights)
+
+
+def regress_on_bins(views: ViewCounts, marginals: MarginalCounts, resolution: int) -> MarginalRatios:
+    """Log ratios of the bins of all entries, fitted together, so that entries may say the same.
+
+    Raises: InvalidArgument if scikit-learn is missing.
+    """
+    cuts = [of_entry[resolution] for of_entry in marginals.cuts]
+    sizes = [len(of_entry) + 1 for of_entry in cuts]
+    views = _limit_cells(views, sum(sizes))
+    columns = marginals.entries.columns(views)
+    bins = [find_bins(column, of_entry) for column, of_entry in zip(columns, cuts, strict=True)]
+    rows = np.concatenate(
+        [np.eye(size)[of_entry] for size, of_entry in zip(sizes, bins, strict=True)], axis=1
+    )
+    tables = np.split(_regress(rows, views), np.cumsum(sizes)[:-1])
+    return MarginalRatios(marginals.entries, tuple(range(len(cuts))), tuple(cuts), tuple(tables))
+
+
+def _regress(rows: np.ndarray, views: ViewCounts) -> np.ndarray:
+    """The weights (T,) of a logistic regression on the terms (m, T) of the views."""
+    require_sklearn(len(views.rows))
+    from sklearn.linear_model import LogisticRegression  # an extra, and slow to import
+
+    rows, worlds, times = _stack_worlds(rows, views)
+    classifier = LogisticRegression(solver="newton-cholesky", max_iter=20)
+    with one_thread(), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # a distinguisher is usable before its fit has converged
+        classifier.fit(rows, worlds, sample_weight=times)
+    return np.asarray(classifier.coef_[0])
+
+
+@attrs.frozen(eq=False)
+class SmoothTerms:
+    """The terms of a regression: standardised features and, unless `linear`, their absolute values, squares
+    and ranks.
+
+    Shapes: grid (F, g), the quantiles of each feature; centre and scale (F,).
+    """
+
+    names: tuple[str, ...]
+    linear: bool
+    grid: np.ndarray
+    centre: np.ndarray
+    scale: np.ndarray
+
+    @classmethod
+    def fit(cls, views: ViewCounts, *, linear: bool) -> SmoothTerms:
+        """The centres, scales and quantiles of the features in these games."""
+        views = _limit_cells(views, len(views.names), _PILOT_CELLS)
+        ranks = np.concatenate([[_OUTERMOST], np.arange(1, _GRID) / _GRID, [1 - _OUTERMOST]])
+        grid = np.quantile(views.rows, ranks, axis=0, method="nearest").T
+        inside = np.clip(views.rows, grid[:, 0], grid[:, -1])
+        spread = inside.std(axis=0)
+        scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
+        return cls(views.names, linear, grid, inside.mean(axis=0), scale)
+
+    @property
+    def width(self) -> int:
+        """The number of terms."""
+        return len(self.names) * (1 if self.linear else 4)
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        rows = np.clip(views.columns(self.names), self.grid[:, 0], self.grid[:, -1])
+        z = (rows - self.centre) * self.scale
+        if self.linear:
+            return z
+        columns = np.ascontiguousarray(rows.T)
+        ranks = [find_bins(column, cuts) for cuts, column in zip(self.grid, columns, strict=True)]
+        return np.concatenate([z, np.abs(z), z**2, np.stack(ranks, axis=1)], axis=1)
+
+
+@attrs.frozen(eq=False)
+class MarginalTerms:
+    """The terms of a regression: the log ratios of the entries' bins."""
+
+    ratios: tuple[MarginalRatios, ...]
+
+    @property
+    def width(self) -> int:
+        """The number of terms."""
+        return sum(len(ratios.used) for ratios in self.ratios)
+
+    def __call__(self, views: ViewCounts) -> np.ndarray:
+        return np.stack([term for ratios in self.ratios for term in ratios.terms(views)], axis=1)
+
+
+def require_sklearn(views: int) -> None:
+    """Raises: InvalidArgument if scikit-learn is missing; views: how many different ones there are."""
+    if importlib.util.find_spec("sklearn") is None:
+        raise InvalidArgument(
+            "learning a distinguisher from so many different views needs scikit-learn",
+            value=views,
+            remedy="Run pip install dp-arena[learning], or let the adversary return a score.",
+        )
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Keep the libraries beneath scikit-learn to one thread, as jobs are for the user to choose.
+
+    More threads wait for each other on a busy machine, and sum in another order.
+    """
+    with _thread_controller().limit(limits=1):
+        yield
+
+
+@lru_cache(maxsize=1)
+def _thread_controller() -> Any:
+    import sklearn.ensemble  # loads the libraries that the controller must find  # noqa: F401
+    from threadpoolctl import ThreadpoolController  # comes with scikit-learn
+
+    return ThreadpoolController()
+
+
+def _stack_worlds(rows: np.ndarray, views: ViewCounts) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """The rows of the views that occur, first in world 0 and then in world 1, their worlds and how often."""
+    times = views.by_world().T
+    occurs = [np.flatnonzero(of_world) for of_world in times]
+    worlds = np.repeat([0, 1], [len(places) for places in occurs])
+    return (
+        rows[np.concatenate(occurs)],
+        worlds,
+        np.concatenate([t[o] for t, o in zip(times, occurs, strict=True)]),
+    )
+
+
+def _limit_cells(views: ViewCounts, width: int, cells: int = _MAX_CELLS) -> ViewCounts:
+    stride = -(-len(views.rows) * width // cells)
+    return views.thin(stride) if stride > 1 else views

@@ -1,0 +1,80 @@
+"""Additive distinguishers: bins of entries, counted pair by pair."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from audits.distinguishers.marginal_ratios import Entries, MarginalCounts, find_bins
+from audits.distinguishers.view_features import ViewCounts, ViewFeatures
+
+
+def vectors(world0: np.ndarray, world1: np.ndarray) -> ViewCounts:
+    names = tuple(f"value[{i}]" for i in range(world0.shape[1]))
+    return ViewCounts.of(ViewFeatures(world0, names), ViewFeatures(world1, names))
+
+
+def count_bins(views: ViewCounts, *, differences: bool = False) -> MarginalCounts:
+    return MarginalCounts.of(Entries(views.names, differences), views)
+
+
+@given(st.lists(st.integers(-3, 3), max_size=9), st.lists(st.integers(-3, 3), max_size=5, unique=True))
+def test_bins_are_those_of_a_binary_search(values: list[int], cuts: list[int]) -> None:
+    column, ordered = np.array(values, float), np.sort(np.array(cuts, float))
+    assert find_bins(column, ordered).tolist() == np.searchsorted(ordered, column, side="right").tolist()
+
+
+def test_with_common_random_numbers_a_small_shift_of_many_entries_is_learned(
+    rng: np.random.Generator,
+) -> None:
+    """Each entry says 0.01; from as many independent pairs, chance would say as much."""
+    noise = rng.laplace(size=(8_000, 50))
+    coupled = count_bins(vectors(noise, noise + 0.01)).ratios(0)
+    weights = np.array([table[-1] - table[0] for table in coupled.tables])
+    assert len(weights) == 50
+    assert weights.mean() == pytest.approx(0.02, rel=0.1)
+    assert weights.std() < 0.3 * weights.mean()
+
+
+def test_entries_on_which_the_worlds_agree_say_nothing(rng: np.random.Generator) -> None:
+    noise = rng.normal(size=(2_000, 20))
+    shifted = noise.copy()
+    shifted[:, 7] += 0.5
+    assert count_bins(vectors(noise, shifted)).ratios(1).used == (7,)
+
+
+def test_running_sums_are_read_by_their_steps(rng: np.random.Generator) -> None:
+    noise = rng.laplace(size=(2, 4_000, 30))
+    noise[1, :, 20] += 1.0
+    views = vectors(*np.cumsum(noise, axis=2))
+    scores = count_bins(views, differences=True).ratios(1)(views)[views.which]
+    assert np.mean(scores[:, 1] > scores[:, 0]) > 0.6
+    entries = Entries(views.names, True).columns(views)
+    assert np.allclose(np.sort(entries[20]), np.sort(noise[:, :, 20].ravel()))
+
+
+def test_point_masses_stay_points(rng: np.random.Generator) -> None:
+    noise = rng.normal(size=(2, 4_000, 1))
+    noise[0][:2_000], noise[1][:1_000] = 0.25, 0.25
+    views = vectors(*noise)
+    ratios = count_bins(views).ratios(0)
+    asked = vectors(np.array([[0.25]]), np.array([[np.nextafter(0.25, 1)]]))
+    point, next_to_it = ratios(asked)[asked.which[0]]
+    assert point == pytest.approx(np.log(0.5), abs=0.1)
+    assert next_to_it > 0.2
+
+
+def test_equal_masses_on_more_values_than_are_listed() -> None:
+    values = np.repeat(np.arange(40.0), 3)[:, None]
+    assert count_bins(vectors(values, values)).width(2) == 81
+
+
+def test_counts_of_blocks_add_up(rng: np.random.Generator) -> None:
+    blocks = [vectors(*rng.normal(size=(2, 500, 3))) for _ in range(2)]
+    counts = count_bins(blocks[0])
+    alone = [cells.copy() for cells in counts.counts]
+    counts.add(blocks[1])
+    assert [cells.sum() for cells in counts.counts] == [1_000] * 3
+    assert all((more >= less).all() for more, less in zip(counts.counts, alone, strict=True))
