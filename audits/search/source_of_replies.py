@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import attrs
 import numpy as np
 
-from audits.search.score import HYPOTHESES, Score
+from audits.search.score import Score
 from audits.search.script import (
     Challenge,
     Follow,
@@ -31,7 +31,11 @@ from audits.search.source_lines import (
 
 def keeps_replies(script: Script) -> bool:
     """Whether the source keeps all replies, for conditions on answers and for scores of several replies."""
-    conditions = any(memory != Memory() for memory in memories_of(script.steps))
+    conditions = any(
+        isinstance(step, Challenge | Special) or memory != Memory()
+        for step in script.steps
+        for memory in memories_of([step])
+    )
     return conditions or (script.score is not None and script.score.reads_many)
 
 
@@ -103,19 +107,12 @@ def _choice(condition: str, one: Point, zero: Point) -> str:
 
 
 def _score_lines(score: Score) -> Iterator[str]:
-    used = {field.name: getattr(score, field.name) for field in attrs.fields(Score)}
-    default = Score(score.feature) if score.feature != HYPOTHESES else score
     parts = [f'"{score.feature}"']
-    for name, value in list(used.items())[1:]:
-        if value != getattr(default, name):
-            text = (
-                f'"{value}"'
-                if isinstance(value, str)
-                else write_number(value)
-                if name == "centre"
-                else repr(value)
-            )
-            parts.append(f"{name}={text}")
+    for field in attrs.fields(Score)[1:]:
+        value = getattr(score, field.name)
+        if value != field.default:
+            text = write_number(value) if field.name == "centre" else repr(value).replace("'", '"')
+            parts.append(f"{field.name}={text}")
     yield from assign("score", "Score(", parts, ")")
     yield "return score.of(replies, games)"
 

@@ -36,6 +36,8 @@ FLAWS: tuple[tuple[Learner, str], ...] = (
     (releases.DistinctPoints(), "Release"),
     (releases.RunningSums(), "Release"),
 )
+# Flaws that not every seed finds within a minute, and why.
+UNFOUND: dict[str, str] = {}
 # The correct learners behind them.
 TWINS: tuple[tuple[Learner, str], ...] = (
     (predictors.Votes(answers=10), "Figure1"),

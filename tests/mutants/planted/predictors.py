@@ -282,7 +282,6 @@ class KeepsTheQuery(Votes):
 
     name = "keeps-the-query"
     state_class = MemorisesState
-    epsilon: float = 4.0
     answers: int = 10
 
 
