@@ -19,7 +19,7 @@ T = TypeVar("T")
 _MAX_ROUNDS = 1_024  # a larger setting is not taken for a number of rounds
 _MAX_POINTS = 16
 _MAX_FAR_POINTS = 32
-_POWERS = (1, 2, 3, 6, -1, -3, -6)  # of ten: the sizes of points far from the usual ones
+_POWERS = (0, 1, 2, 3, 6, -1, -3, -6)  # of ten: the sizes of points far from the usual ones
 # From a hundred choices on, Hypothesis mixes in constants that it finds in the loaded modules, so that the
 # same seed would not draw the same games.
 _MAX_CHOICES = 99

@@ -49,7 +49,7 @@ def test_nothing_found_is_no_refutation() -> None:
 
 def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> None:
     words = " ".join(arena("laplace-count", "--examples", "30").stdout.split())
-    assert "19 points with numbers from -1e+06 to 1e+06 (domain: unbounded)" in words
+    assert "20 points with numbers from -1e+06 to 1e+06 (domain: unbounded)" in words
     assert "would have been found with probability 90 %" in words
     file = f"{ROOT / 'tests' / 'support' / 'players' / 'foreign_mechanisms.py'}:laplace"
     bounded = arena(file, "--set", "domain=0,1", "--epsilon", "1", "--examples", "5")
