@@ -50,6 +50,7 @@ def search_json(result: SearchResult, *, source: str | None = None) -> str:
     data = {
         "learner": result.learner.name,
         **{name: to_data(getattr(result, name)) for name in names},
+        "searched": _describe_space(result),
         "adversary": None if result.adversary is None else _describe_script(result.adversary),
         "verdict": verdict,
         "source": source,

@@ -38,8 +38,8 @@ FLAWS: tuple[tuple[Learner, str], ...] = (
 )
 # Flaws that not every seed finds within a minute, and why.
 UNFOUND = {
-    "keeps-the-query": "It shows only if the challenge falls right after 1, 0, 1 and goes to a point with most "
-    "of the sample, from one without, and six of the ten answers are left."
+    "keeps-the-query": "It shows only if the challenge falls right after 1, 0, 1, at a point without data "
+    "in one world and with nearly all of it in the other, and leaves six of the ten answers."
 }
 # The correct learners behind them.
 TWINS: tuple[tuple[Learner, str], ...] = (
