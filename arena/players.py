@@ -91,17 +91,23 @@ class Learner(ABC):
         return False
 
     @property
+    def domain(self) -> tuple[float, float] | None:
+        """The least and the largest number in a point for which its claim is meant; None: any number."""
+        return None
+
+    @property
     def some_points(self) -> np.ndarray:
         """(k, ...): a few points of its domain, for players that must choose points without knowing it."""
         domain = finite_domain(self)
         if domain is not None:
             indices = np.unique(np.linspace(0, len(domain) - 1, 5).astype(int))
             return freeze(np.asarray(domain, float)[indices])
+        low, high = self.domain or (0.0, 1.0)
         if not self.point_shape:
-            return freeze(np.array([0.0, 0.5, 1.0]))
+            return freeze(low + (high - low) * np.array([0.0, 0.5, 1.0]))
         ones = np.ones(self.point_shape)
         units = np.eye(ones.size).reshape(-1, *self.point_shape)
-        return freeze(np.stack([0 * ones, ones, *units, *(ones - units)]))
+        return freeze(low + (high - low) * np.stack([0 * ones, ones, *units, *(ones - units)]))
 
     def bound(self, rounds: int) -> Bound | None:
         """What its theorem promises of an online game of so many rounds; None: nothing."""

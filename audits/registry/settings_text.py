@@ -130,6 +130,8 @@ def format_value(value: object) -> str:
         return "none" if value is None else "(must be set)"
     if isinstance(value, Learner | Adversary):
         return value.name
+    if isinstance(value, tuple):
+        return ",".join(map(format_value, value))
     if isinstance(value, FunctionType | partial) or inspect.isclass(value):
         return callable_name(value)
     return str(value)
@@ -203,12 +205,20 @@ def _parse_bool(name: str, text: str) -> bool:
         raise InvalidArgument(f"{name} must be true or false", value=text) from None
 
 
+def _parse_pair(name: str, text: str) -> tuple[float, float]:
+    numbers = text.split(",")
+    if len(numbers) != 2:
+        raise InvalidArgument(f"{name} must be two numbers", value=text, remedy="Write 0,1.")
+    return _parse_float(name, numbers[0]), _parse_float(name, numbers[1])
+
+
 _Parser = Callable[[str, str], Any]
 _PARSERS: dict[Any, _Parser] = {
     bool: _parse_bool,
     int: _parse_int,
     float: _parse_float,
     str: lambda name, text: text,
+    tuple[float, float]: _parse_pair,
     Callable[..., Any]: lambda name, text: load_function(text),
 }
 

@@ -4,12 +4,13 @@ from audits.search.adversary_search import SearchProgress, SearchResult, search,
 from audits.search.evidence import SearchTarget, weigh_adversary
 from audits.search.exploration import referee_for
 from audits.search.score import Score
-from audits.search.script import Ask, Challenge, Follow, Script, Show, Special
+from audits.search.script import Ask, Challenge, Follow, Memory, Script, Show, Special
 
 __all__ = [
     "Ask",
     "Challenge",
     "Follow",
+    "Memory",
     "Score",
     "Script",
     "SearchProgress",

@@ -19,6 +19,7 @@ from audits.runs.plan import LEARNED, SCORE, Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
 from audits.runs.workers import Workers, map_in_order
+from audits.search import exploration
 from audits.search.evidence import (
     DECLINED,
     SearchTarget,
@@ -28,6 +29,7 @@ from audits.search.evidence import (
     weigh_halves,
 )
 from audits.search.exploration import Exploration, HypothesisRun, referee_for
+from audits.search.halving import detectable_loss
 from audits.search.score import simple_scores
 from audits.search.script import Script
 from audits.search.script_strategies import adversaries, choose_protocol
@@ -38,6 +40,7 @@ _RUN_EXAMPLES = 250  # then a run with a fresh seed, in case this one is stuck i
 _READABLE = 0.8  # a simple score is used if it gives this part of the evidence
 _CONFIRM_GAMES = 20_000
 _MAX_CONFIRM_GAMES = 2_000_000
+_CONFIRM_FACTOR = 3  # times the games that the evidence so far suggests
 _FAULT_GAMES = 2_000  # with faults every game is played by itself
 
 
@@ -62,6 +65,8 @@ class SearchResult:
     failed: adversaries against which it raised an exception. failure: the first one, or the first refusal.
     games: played in each world to explore. confirmations: the number of attempts.
     best: the largest evidence in nats.
+    detectable: if nothing was confirmed, a loss that is larger than the claim by so many nats would have been
+        found with probability 90 % if one adversary tried had shown it; None if no power can be stated.
     """
 
     learner: Learner
@@ -80,6 +85,7 @@ class SearchResult:
     best: float
     failed: int = 0
     failure: str = ""
+    detectable: float | None = None
     interrupted: bool = False
 
 
@@ -103,7 +109,7 @@ def search(
     error: the probability, at most, of refuting a true claim.
     examples: adversaries to draw before giving up, not counting those tried while shrinking.
     pairs: games in each world to weigh one adversary; default: enough to show a clear leak at the claim's ε.
-    confirm_games: games in each world for a confirmation, at most.
+    confirm_games: games in each world for a confirmation, at most; default: what the evidence suggests.
     seed: random seed. jobs: processes, or `Workers`; they do not change the result.
     watch: called after every adversary, or with several jobs after every run of 250.
 
@@ -125,7 +131,7 @@ def search(
         error=error,
         examples=examples,
         pairs=_default_pairs(claim.epsilon) if pairs is None else pairs,
-        confirm_games=_default_games(claim.epsilon, error) if confirm_games is None else confirm_games,
+        confirm_games=confirm_games,
         seed=seed,
     )
     check_learner_first(learner)
@@ -151,7 +157,7 @@ class _SearchPlan:
     error: float
     examples: int = attrs.field(validator=[whole, at_least(1)])
     pairs: int = attrs.field(validator=[whole, at_least(2)])
-    confirm_games: int = attrs.field(validator=[whole, at_least(1)])
+    confirm_games: int | None = attrs.field(validator=attrs.validators.optional([whole, at_least(1)]))
     seed: int = attrs.field(validator=[whole, at_least(0)])
 
     def run(self, workers: Workers, watch: Callable[[SearchProgress], None] | None) -> SearchResult:
@@ -161,15 +167,15 @@ class _SearchPlan:
         interrupted = False
         try:
             with closing(self._explore_runs(workers, watch)) as runs:
-                for exploration in runs:
-                    explorations.append(exploration)
+                for explored in runs:
+                    explorations.append(explored)
                     if watch is not None:
                         best = max(each.best for each in explorations)
                         watch(self._progress(sum(each.examples for each in explorations), best))
-                    if exploration.adversary is not None:
-                        script, faults = self._choose_score(exploration)
-                        confirmations, confirmed = self._confirm(script, faults, confirmations)
-                    interrupted = exploration.interrupted
+                    if explored.adversary is not None:
+                        script, faults, rate = self._choose_score(explored)
+                        confirmations, confirmed = self._confirm(script, faults, rate, confirmations)
+                    interrupted = explored.interrupted
                     if not any(each.examples for each in explorations):
                         break  # the learner fails in, or declines, all games
                     if confirmed is not None or interrupted:
@@ -194,8 +200,20 @@ class _SearchPlan:
             best=max((each.best for each in explorations), default=0.0),
             failed=sum(each.failed for each in explorations),
             failure=next((each.failure for each in explorations if each.failure), ""),
+            detectable=None if confirmed else self._detectable_loss(explorations),
             interrupted=interrupted,
         )
+
+    def _detectable_loss(self, explorations: list[Exploration]) -> float | None:
+        """That of the exploration with the least power; None without rungs."""
+        losses = [
+            detectable_loss(
+                each.rungs, self.claim, pairs=self.pairs, threshold=exploration.EVIDENCE_THRESHOLD
+            )
+            for each in explorations
+            if each.rungs
+        ]
+        return None if not losses or None in losses else max(losses)  # type: ignore[type-var]
 
     def _progress(self, examples: int, best: float) -> SearchProgress:
         return SearchProgress(examples=examples, of=max(self.examples, examples), best=best)
@@ -214,12 +232,12 @@ class _SearchPlan:
             run: Callable[[tuple[int, int]], Exploration] = self._run
             if len(tasks) == 1 and workers.local:
                 run = partial(self._run, watch=self._add_progress(watch, before, best))
-            for exploration in map_in_order(run, tasks, workers, unit="run"):
-                before, best = before + exploration.examples, max(best, exploration.best)
-                if exploration.adversary is not None:
-                    unused += max(0, sizes[start] - exploration.examples - exploration.rejected)
+            for explored in map_in_order(run, tasks, workers, unit="run"):
+                before, best = before + explored.examples, max(best, explored.best)
+                if explored.adversary is not None:
+                    unused += max(0, sizes[start] - explored.examples - explored.rejected)
                 start += 1
-                yield exploration
+                yield explored
             if start == len(sizes) and unused:
                 sizes.append(min(_RUN_EXAMPLES, unused))
                 unused -= sizes[-1]
@@ -243,9 +261,10 @@ class _SearchPlan:
             return None
         return lambda now, best_now: watch(self._progress(before + now, max(best, best_now)))
 
-    def _choose_score(self, exploration: Exploration) -> tuple[Script, bool]:
-        """The adversary, with a simple score if one is nearly as good; whether failures are in the view."""
-        script, evidence = exploration.adversary, exploration.evidence
+    def _choose_score(self, explored: Exploration) -> tuple[Script, bool, float]:
+        """The adversary, with a simple score if one is nearly as good; whether failures are in the view; and
+        the evidence that a pair of games brings, in nats."""
+        script, evidence = explored.adversary, explored.evidence
         assert script is not None
         assert evidence is not None
         # At least as many games as it took to see the leak.
@@ -255,21 +274,24 @@ class _SearchPlan:
         scores = list(dict.fromkeys([*simple_scores(halves[0]), *simple_scores(halves[1])]))
         single = [weigh_halves(halves, self.claim, scores=[score]).nats for score in scores]
         largest = max([weigh_halves(halves, self.claim).nats, *single])
+        rate = largest / sum(half.pairs for half in halves)
         for score, nats in zip(scores, single, strict=True):
             if nats >= _READABLE * largest > 0:
                 sums = sum(half.counts @ score.column(half)[half.which] for half in halves)
                 sign = -1 if sums[1] < sums[0] else 1  # world 1 has the larger scores
-                return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults
-        return script, faults
+                return attrs.evolve(script, score=attrs.evolve(score, sign=sign)), faults, rate
+        return script, faults, rate
 
-    def _confirm(self, script: Script, faults: bool, number: int) -> tuple[int, tuple[Plan, Verdict] | None]:
+    def _confirm(
+        self, script: Script, faults: bool, rate: float, number: int
+    ) -> tuple[int, tuple[Plan, Verdict] | None]:
         """The number of attempts so far, and the success, if any.
 
         A game that fails in a way that the plan did not foresee is tried again with a plan that allows it.
         """
         while True:
             number += 1
-            plan = self._plan(script, faults, number)
+            plan = self._plan(script, faults, rate, number)
             try:
                 verdict = run(plan)
             except (PlayerError, *DECLINED) as error:
@@ -285,15 +307,21 @@ class _SearchPlan:
                     raise KeyboardInterrupt
                 return number, (plan, verdict) if verdict.refuted else None
 
-    def _plan(self, script: Script, faults: bool, number: int) -> Plan:
+    def _plan(self, script: Script, faults: bool, rate: float, number: int) -> Plan:
+        error = share_of_error(self.error, number)
+        games = self.confirm_games
+        if games is None:
+            games = _default_games(self.claim.epsilon, self.error)
+            enough = ceil(_CONFIRM_FACTOR * log(1 / error) / max(rate, 1e-12))
+            games = min(max(games, enough), _MAX_CONFIRM_GAMES)
         return Plan(
             learner=self.learner,
             adversary=script,
             referee=referee_for(script),
             epsilon=self.claim.epsilon,
             delta=self.claim.delta,
-            confidence=1.0 - share_of_error(self.error, number),
-            games=min(self.confirm_games, _FAULT_GAMES) if faults else self.confirm_games,
+            confidence=1.0 - error,
+            games=min(games, _FAULT_GAMES) if faults else games,
             until_refuted=True,
             seed=confirming_seed(self.seed, number),
             distinguisher=LEARNED if script.score is None else SCORE,

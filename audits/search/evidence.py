@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from math import inf, log, sqrt
+from math import inf, log, log1p, sqrt
 
 import attrs
 import numpy as np
@@ -17,7 +17,7 @@ from arena import Adversary, BudgetExceeded, Claim, InvalidArgument, Learner, Pl
 from arena.randomness import block_seed, generator
 from audits.distinguishers.learned_distinguisher import learn_distinguisher
 from audits.distinguishers.view_features import ViewCounts
-from audits.runs.blocks import play_block
+from audits.runs.blocks import play_block, uses_common_random_numbers
 from audits.runs.plan import LEARNED, Plan, describe
 from audits.search.score import Score, simple_scores
 from audits.statistics.betting import Betting
@@ -32,6 +32,8 @@ _MIN_Z = 0.5  # z-score below which bets are not computed
 # Stages: a factor of the number of games, and the z-score that is needed to go on to the next stage.
 _STAGES = {"first": (1, 1.5), "more": (8, 2.5), "most": (64, inf)}
 _CONCLUSIVE = 32.0  # nats
+_FIRST_ROUNDS = 2**17  # rounds of an adversary's first games in each world; long games are played less often
+_MIN_PAIRS = 64
 _FAULT_FACTOR = 8  # fewer games where they are played one by one
 DECLINED = (InvalidArgument, BudgetExceeded)  # the learner accepts no such sample, point or number of rounds
 
@@ -60,6 +62,7 @@ class Evidence:
     z: by how many standard deviations the claim fails at the chosen event.
     score: the simple score that was bet on; None if it was a learned one or nothing was bet.
     games: played in each world. faults: whether the adversary saw failures of the learner.
+    changed: with common random numbers, the share of games whose view the other world changes; else None.
     """
 
     nats: float
@@ -68,6 +71,7 @@ class Evidence:
     score: Score | None
     games: int
     faults: bool
+    changed: float | None = None
 
 
 Halves = tuple[ViewCounts, ViewCounts]
@@ -81,31 +85,37 @@ def weigh_adversary(target: SearchTarget, adversary: Adversary, referee: Referee
     """
     games = 0
     for stage, (factor, promising) in _STAGES.items():
-        halves, faults = play_halves(target, adversary, referee, pairs=factor * target.pairs, stage=stage)
-        evidence = weigh_halves(halves, target.claim, faults=faults)
+        pairs = limit_pairs(adversary, target.pairs, _FIRST_ROUNDS) * factor
+        evidence = weigh_games(target, adversary, referee, pairs=pairs, stage=stage)
         games += evidence.games
         if evidence.z < promising or evidence.nats > _CONCLUSIVE:
             break
     return attrs.evolve(evidence, games=games)
 
 
+def weigh_games(
+    target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
+) -> Evidence:
+    """The evidence in `pairs` pairs of games, which are the same for the same stage."""
+    halves, faults = play_halves(target, adversary, referee, pairs=pairs, stage=stage)
+    changed = None
+    if not faults and uses_common_random_numbers(_make_plan(target, adversary, referee, 2, stage)):
+        differ = sum(int(half.counts[half.which[:, 0] != half.which[:, 1]].sum()) for half in halves)
+        changed = differ / sum(half.pairs for half in halves)
+    return weigh_halves(halves, target.claim, faults=faults, changed=changed)
+
+
+def limit_pairs(adversary: Adversary, pairs: int, rounds: int) -> int:
+    """At most `pairs` pairs of games, with at most so many `rounds` in each world but at least 64 pairs."""
+    length = getattr(adversary, "rounds", 1)
+    return min(pairs, max(_MIN_PAIRS, rounds // max(1, length)))
+
+
 def play_halves(
     target: SearchTarget, adversary: Adversary, referee: Referee, *, pairs: int, stage: str
 ) -> tuple[Halves, bool]:
     """Two halves of `pairs` pairs of games as views, and whether the learner's failures are part of them."""
-    games = 2 * max(1, pairs // 2)
-    plan = Plan(
-        learner=target.learner,
-        adversary=adversary,
-        referee=referee,
-        epsilon=target.claim.epsilon,
-        delta=target.claim.delta,
-        games=games,
-        block=games,
-        first_block=games,
-        seed=exploring_seed(target.seed, stage, describe(adversary, modules=True)),
-        distinguisher=LEARNED,
-    )
+    plan = _make_plan(target, adversary, referee, 2 * max(1, pairs // 2), stage)
     try:
         return _play_block_in_halves(plan), False
     except (PlayerError, *DECLINED) as error:
@@ -119,6 +129,21 @@ def play_halves(
         if all(half.columns(("failed",)).all() for half in halves):
             raise
         return halves, True
+
+
+def _make_plan(target: SearchTarget, adversary: Adversary, referee: Referee, games: int, stage: str) -> Plan:
+    return Plan(
+        learner=target.learner,
+        adversary=adversary,
+        referee=referee,
+        epsilon=target.claim.epsilon,
+        delta=target.claim.delta,
+        games=games,
+        block=games,
+        first_block=games,
+        seed=exploring_seed(target.seed, stage, describe(adversary, modules=True)),
+        distinguisher=LEARNED,
+    )
 
 
 def _play_block_in_halves(plan: Plan) -> Halves:
@@ -144,9 +169,20 @@ def _hash_parts(*parts: object) -> int:
 
 
 def weigh_halves(
-    halves: Halves, claim: Claim, *, faults: bool = False, scores: Sequence[Score] | None = None
+    halves: Halves,
+    claim: Claim,
+    *,
+    faults: bool = False,
+    scores: Sequence[Score] | None = None,
+    changed: float | None = None,
 ) -> Evidence:
-    """The evidence in two halves of games. scores: to bet on; default: all simple ones and a learned one."""
+    """The evidence in two halves of games. scores: to bet on; default: all simple ones and a learned one.
+
+    changed: the share of coupled games that the other world changes, if they are coupled.
+    """
+    games = sum(half.pairs for half in halves)
+    if changed == 0:
+        return Evidence(nats=0.0, objective=0.0, z=-inf, score=None, games=games, faults=faults, changed=0.0)
     forward, backward = (
         _CrossFit.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
         for pair in (halves, halves[::-1])
@@ -156,13 +192,16 @@ def weigh_halves(
     if z[0] > _MIN_Z:
         nats = float(np.logaddexp(forward.log_wealth(claim), backward.log_wealth(claim)) - log(2.0))
     easier = float(np.clip(z[1:], 0.0, _MAX_Z).sum() / _MAX_Z)
+    # Before any claim can be refuted, the search climbs the number of games that the challenge changes.
+    reached = 0.0 if changed is None else log1p(changed * games) / log1p(games)
     return Evidence(
         nats=max(nats, 0.0),
-        objective=easier + max(nats, 0.0),
+        objective=reached + easier + max(nats, 0.0),
         z=float(z[0]),
         score=forward.score,
-        games=sum(half.pairs for half in halves),
+        games=games,
         faults=faults,
+        changed=changed,
     )
 
 
@@ -192,10 +231,7 @@ class _CrossFit:
             which=np.concatenate([fold.which for fold in folds]),
             counts=np.concatenate([fold.counts for fold in folds]),
         )
-        values = [
-            _ScoreValues(score, *(score.column(views)[views.which].T for views in (half, other)))
-            for score in scores[:_MAX_SCORES]
-        ]
+        values = [_ScoreValues(score, half, other) for score in scores[:_MAX_SCORES]]
         if learning and 1 < len(half.rows) <= min(_MAX_VIEWS, half.pairs):
             values.append(_ScoreValues.of_learned_score(folds, half, other))
         return cls._choose_event(values, half.counts, other.counts, claim)
@@ -204,21 +240,27 @@ class _CrossFit:
     def _choose_event(
         cls, scores: list[_ScoreValues], counts: np.ndarray, other_counts: np.ndarray, claim: Claim
     ) -> _CrossFit:
+        # The values of one score at a time, since there may be many scores and games.
         events = [score.thresholds() for score in scores]
+        z = [
+            _z_scores(*_count_events(score.values, event, counts), counts.sum(), claim)
+            for score, event in zip(scores, events, strict=True)
+        ]
         thresholds = np.concatenate([*events, np.zeros(0)])
         if not len(thresholds):
             nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
             return cls(np.zeros(len(_EASIER_CLAIMS)), None, *nothing, *nothing)
         owner = np.repeat(np.arange(len(scores)), [len(event) for event in events])
-        inside = [score.values[:, :, None] >= event for score, event in zip(scores, events, strict=True)]
-        z = _z_scores(np.concatenate(inside, axis=2), counts, claim)
-        event, direction = np.divmod(z.reshape(len(_EASIER_CLAIMS), -1).argmax(axis=1), 4)
+        every = np.concatenate(z, axis=1).reshape(len(_EASIER_CLAIMS), -1)
+        event, direction = np.divmod(every.argmax(axis=1), 4)
         fresh = np.stack([scores[owner[e]].other >= thresholds[e] for e in event], axis=2)
+        hits = np.einsum("k,bke->be", other_counts, fresh)
+        both = np.einsum("k,ke->e", other_counts, fresh[0] & fresh[1])
         claims = np.arange(len(_EASIER_CLAIMS))
         best = scores[owner[event[0]]]
-        z = _z_scores(fresh, other_counts, claim)[claims, claims, direction]
+        z_fresh = _z_scores(hits, both, other_counts.sum(), claim)[claims, claims, direction]
         choosing = best.values >= thresholds[event[0]]
-        return cls(z, best.score, choosing, counts, fresh[:, :, 0], other_counts)
+        return cls(z_fresh, best.score, choosing, counts, fresh[:, :, 0], other_counts)
 
     def log_wealth(self, claim: Claim) -> float:
         """The log wealth that bets chosen on the one half win on the other."""
@@ -231,20 +273,33 @@ class _CrossFit:
 
 @attrs.frozen(eq=False)
 class _ScoreValues:
-    """The values of a score for the pairs of both halves.
-
-    Shapes: values (2, k), row b for the games of world b; other (2, l).
-    """
+    """A score and the pairs of both halves; `learned` holds the values of a learned score for each half."""
 
     score: Score | None
-    values: np.ndarray
-    other: np.ndarray
+    half: ViewCounts
+    opposite: ViewCounts
+    learned: tuple[np.ndarray, np.ndarray] | None = None
 
     @classmethod
     def of_learned_score(cls, folds: Halves, half: ViewCounts, other: ViewCounts) -> _ScoreValues:
         """Each fold is scored by the other, since a view looks better on its own training data than it is."""
         scores = [learn_distinguisher([folds[1 - k]])(fold)[fold.which].T for k, fold in enumerate(folds)]
-        return cls(None, np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T)
+        learned = np.concatenate(scores, axis=1), learn_distinguisher([half])(other)[other.which].T
+        return cls(None, half, other, learned)
+
+    @property
+    def values(self) -> np.ndarray:
+        """(2, k): row b for the games of world b of the half."""
+        return self._of(self.half) if self.learned is None else self.learned[0]
+
+    @property
+    def other(self) -> np.ndarray:
+        """(2, l): the same for the other half."""
+        return self._of(self.opposite) if self.learned is None else self.learned[1]
+
+    def _of(self, views: ViewCounts) -> np.ndarray:
+        assert self.score is not None
+        return self.score.column(views)[views.which].T
 
     def thresholds(self) -> np.ndarray:
         values = np.unique(self.values)[1:]
@@ -269,15 +324,27 @@ def _drop_unused_rows(views: ViewCounts) -> ViewCounts:
     return attrs.evolve(views, rows=views.rows[used], which=place.reshape(views.which.shape))
 
 
-def _z_scores(inside: np.ndarray, counts: np.ndarray, claim: Claim) -> np.ndarray:
+def _count_events(
+    values: np.ndarray, thresholds: np.ndarray, counts: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """How many pairs reach thresholds: by world (2, e), and in both worlds (e,).
+
+    Shapes: values (2, k), thresholds (e,) increasing, counts (k,).
+    """
+    levels = np.searchsorted(thresholds, values, side="right")
+
+    def count(level: np.ndarray) -> np.ndarray:
+        times = np.bincount(level, weights=counts, minlength=len(thresholds) + 1)
+        return np.cumsum(times[::-1])[::-1][1:]
+
+    return np.stack([count(level) for level in levels]), count(levels.min(axis=0))
+
+
+def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> np.ndarray:
     """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0; every count gets half a game.
 
-    Shapes: inside (2, k, e), counts (k,); result (claims, e, 4): E in world 1, E in world 0, then not E.
+    Shapes: hits (2, e) by world, both (e,); result (claims, e, 4): E in world 1, E in world 0, then not E.
     """
-    pairs = counts.sum()
-    weights = counts.astype(float)
-    hits = np.stack([weights @ world for world in inside])  # (2, e)
-    both = weights @ (inside[0] & inside[1])
     counts_by_world = np.stack([hits, pairs - hits])  # (2, 2, e): of the event and of its complement
     overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
     loss = (counts_by_world + 0.5) / (pairs + 1)

@@ -12,6 +12,7 @@ from hypothesis.errors import Unsatisfiable
 from arena import REFEREES, ArenaError, PlayerError, Referee, SpecialRound
 from audits.runs.first_games import describe_failure, find_failure
 from audits.search.evidence import DECLINED, Evidence, SearchTarget, weigh_adversary
+from audits.search.halving import Climb, Rung, climb_rungs
 from audits.search.script import Script
 from audits.search.script_strategies import adversaries
 
@@ -26,8 +27,8 @@ _MAX_FAILED = 32  # adversaries after which a learner that has failed against al
 class Exploration:
     """The result of one exploration.
 
-    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence. Other fields
-    are as in `SearchResult`.
+    adversary: the adversary that passed the threshold, shrunk, or None. evidence: its evidence. rungs: those
+    that were played after nothing had passed it. Other fields are as in `SearchResult`.
     """
 
     adversary: Script | None
@@ -38,6 +39,7 @@ class Exploration:
     best: float
     failed: int = 0
     failure: str = ""
+    rungs: tuple[Rung, ...] = ()
     interrupted: bool = False
 
 
@@ -84,6 +86,7 @@ class HypothesisRun:
         Raises: whatever a referee raises in a game, except for games that the learner declines.
         """
         interrupted = False
+        climb = Climb()
         max_rounds = max(1, MAX_GAME_ROUNDS // (2 * self._target.pairs))
         limits = {"max_rounds": max_rounds} if max_rounds < 64 else {}
         scripts = adversaries(self._target.learner, self._protocol, **limits)
@@ -103,14 +106,20 @@ class HypothesisRun:
             pass  # Unsatisfiable: the learner declined every adversary
         except KeyboardInterrupt:
             interrupted = True
-        played = [evidence for evidence in self._evidence.values() if evidence is not None]
+        played = {script: evidence for script, evidence in self._evidence.items() if evidence is not None}
+        if self._smallest is None and not interrupted:
+            try:
+                climb = climb_rungs(self._target, played, threshold=EVIDENCE_THRESHOLD, refer=referee_for)
+            except KeyboardInterrupt:
+                interrupted = True
         return Exploration(
-            adversary=self._smallest,
-            evidence=None if self._smallest is None else self._evidence[self._smallest],
+            adversary=climb.adversary if self._smallest is None else self._smallest,
+            evidence=climb.evidence if self._smallest is None else self._evidence[self._smallest],
             examples=len(played),
             rejected=len(self._evidence) - len(played),
-            games=self._games,
-            best=self._best,
+            games=self._games + climb.games,
+            best=max(self._best, climb.best),
+            rungs=climb.rungs,
             failed=self._failed,
             failure=self._failure,
             interrupted=interrupted,

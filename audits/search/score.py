@@ -4,26 +4,35 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import product
 
 import attrs
 import numpy as np
+from scipy.linalg import eigh
 
 from arena import InvalidArgument, Reply
 from arena.replies import list_answers
 from arena.settings import one_of
 from audits.distinguishers.view_features import ViewCounts, collect_values
 
-FORMS = ("as it is", "distance", "equal", "at most", "weighted")
-AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED = FORMS
+FORMS = ("as it is", "distance", "equal", "at most", "weighted", "weighted distance")
+AS_IT_IS, DISTANCE, EQUAL, AT_MOST, WEIGHTED, WEIGHTED_DISTANCE = FORMS
+SUMS = (WEIGHTED, WEIGHTED_DISTANCE)
 HYPOTHESES = "hypotheses"  # all of them: the form "at most" counts them
+NUMBERS = "numbers"  # all numbers of a view, of whatever round
 _INFINITE = 1e299  # larger features stand for infinite values
 _FEATURE = re.compile(
-    r"halted|answers|answers 1|failed|hypotheses|answer (\d+)|(?:value|hypothesis (\d+))(?:\[(\d+)\])?"
+    r"halted|answers|answers 1|failed|hypotheses|numbers|answer (\d+)"
+    r"|(?:value|hypothesis (\d+))(?:\[(\d+)\])?"
+    r"|answers 1 in (?P<first>\d+) to (?P<last>\d+)|pattern (?P<pattern>[01]+)"
 )
 _MAX_EQUAL = 3  # values of a feature that are tested for equality
 _MAX_WEIGHTED = 64  # numbers of one released value
 _RIDGE = 1e-6  # relative to the variance; makes the covariance matrix of numbers with common noise invertible
 _MIN_WEIGHT = 0.05  # relative to the largest weight; smaller ones are set to 0
+_MIN_CONTRAST = 2.0  # ratio of variances from which a sum is worth a score
+_PATTERN_LENGTHS = (2, 3, 4)
+_MIN_PATTERN_ANSWERS = 8  # in shorter games whole views are learned
 
 
 @attrs.frozen
@@ -32,10 +41,11 @@ class Score:
 
     feature: "halted", "answers" (their number), "answers 1" (how many were 1), "answer 3" (the third, −1 if
         there is none), "failed" (the learner raised), "value" or "value[2]" (of the released value),
-        "hypothesis 4" or "hypothesis 4[2]" (of its concept), "hypotheses" (all of them).
+        "hypothesis 4" or "hypothesis 4[2]" (of its concept), "hypotheses" (all of them), "numbers" (those of
+        all of them), "answers 1 in 5 to 8", "pattern 101" (how often answers in a row were 1, 0, 1).
     form: "as it is"; the "distance" from `centre`; whether it is "equal" to it; for "hypotheses", the number
-        of concepts "at most" `centre`; for the numbers of "value" or "hypothesis 4", their sum "weighted" by
-        `weights`.
+        of concepts "at most" `centre`; for "value", "hypothesis 4" or "numbers", their sum "weighted" by
+        `weights`, or the "weighted distance" of this sum from `centre`.
     sign: 1, or −1 if small values indicate world 1.
 
     Raises: InvalidArgument.
@@ -50,8 +60,8 @@ class Score:
     def __attrs_post_init__(self) -> None:
         if not _FEATURE.fullmatch(self.feature) or (self.feature == HYPOTHESES) != (self.form == AT_MOST):
             raise InvalidArgument("feature must be the name of a feature of views", value=self.feature)
-        if bool(self.weights) != (self.form == WEIGHTED):
-            raise InvalidArgument('weights are given if and only if form is "weighted"', value=self.weights)
+        if bool(self.weights) != (self.form in SUMS):
+            raise InvalidArgument("weights are given if and only if a sum is weighted", value=self.weights)
 
     @property
     def part(self) -> tuple[int, int]:
@@ -59,6 +69,13 @@ class Score:
         match = _FEATURE.fullmatch(self.feature)
         assert match is not None
         return int(match[1] or match[2] or 1), int(match[3] or 0)
+
+    @property
+    def reads_many(self) -> bool:
+        """Whether it needs several replies, or features of them that no reply has."""
+        return self.form == WEIGHTED_DISTANCE or self.feature.startswith(
+            (NUMBERS, "pattern ", "answers 1 in ")
+        )
 
     def of(self, replies: Sequence[Reply], games: int) -> np.ndarray:
         """The scores (games,) of a batch, from its replies."""
@@ -76,14 +93,17 @@ class Score:
             columns = views.columns(names)
             centre = float(np.nan_to_num(self.centre, posinf=1e300, neginf=-1e300))
             return self.sign * (columns <= centre).sum(axis=1).astype(float)
-        if self.form == WEIGHTED:
-            columns = views.columns(tuple(f"{self.feature}[{i}]" for i in range(len(self.weights))))
-            return self.sign * (columns @ self.weights)
+        if self.form in SUMS:
+            names = _number_names(views, self.feature, len(self.weights))
+            return self.sign * self._apply_form(views.columns(names) @ self.weights)
+        if self.feature.startswith("pattern "):
+            labels = views.columns(tuple(name for name in views.names if name.startswith("answer ")))
+            return self.sign * self._apply_form(_count_pattern(labels == 1, self.feature.partition(" ")[2]))
         column = views.columns((self.feature,))[:, 0]
         return column if self.feature == "failed" else self.sign * self._apply_form(column)
 
     def _apply_form(self, column: np.ndarray) -> np.ndarray:
-        if self.form == DISTANCE:
+        if self.form in (DISTANCE, WEIGHTED_DISTANCE):
             return np.abs(column - self.centre)
         return (column == self.centre).astype(float) if self.form == EQUAL else column
 
@@ -98,8 +118,35 @@ class Score:
             return np.sum([np.isin(answer.label, (0, 1)) for answer in answers], axis=0)
         if self.feature.startswith("answer "):
             return answers[number - 1].label
-        values = np.reshape(collect_values(replies)[number - 1], (games, -1))
-        return values @ self.weights if self.form == WEIGHTED else values[:, place]
+        match = _FEATURE.fullmatch(self.feature)
+        assert match is not None
+        if match["first"]:
+            stretch = answers[int(match["first"]) - 1 : int(match["last"])]
+            return np.sum([answer.label == 1 for answer in stretch], axis=0)
+        if match["pattern"]:
+            ones = np.stack([answer.label == 1 for answer in answers], axis=1)
+            return _count_pattern(ones, match["pattern"])
+        released = collect_values(replies)
+        if self.feature != NUMBERS:
+            released = released[number - 1 : number]
+        values = np.concatenate([np.reshape(value, (games, -1)) for value in released], axis=1)
+        if self.form not in SUMS:
+            return values[:, place]
+        # As features are: a weight of 0 must also silence what is infinite.
+        return np.nan_to_num(values.astype(np.float64), posinf=1e300, neginf=-1e300) @ self.weights
+
+
+def _count_pattern(ones: np.ndarray, pattern: str) -> np.ndarray:
+    """(n,): how often answers in a row were `pattern`; ones: (n, rounds) bool."""
+    places = max(0, ones.shape[1] - len(pattern) + 1)
+    here = [ones[:, i : i + places] == (bit == "1") for i, bit in enumerate(pattern)]
+    return np.all(here, axis=0).sum(axis=1).astype(float)
+
+
+def _number_names(views: ViewCounts, feature: str, limit: int) -> tuple[str, ...]:
+    """The columns of the first numbers of a feature, in the order of the view."""
+    beginnings = ("value", "hypothesis ") if feature == NUMBERS else (f"{feature}[",)
+    return tuple(name for name in views.names if name.startswith(beginnings))[:limit]
 
 
 def simple_scores(views: ViewCounts) -> list[Score]:
@@ -109,7 +156,7 @@ def simple_scores(views: ViewCounts) -> list[Score]:
     rest = [name for name in names if name not in simplest]
     rest.sort(key=lambda name: name.startswith("answer "))
     scores = [Score(name) for name in [*simplest, *rest]]
-    scores += [*_discriminant_scores(views), *_hypothesis_scores(views)]
+    scores += [*_discriminant_scores(views), *_hypothesis_scores(views), *_pattern_scores(views)]
     for name in names:
         if name.startswith(("value", "hypothesis")):
             scores += _centre_scores(name, views)
@@ -117,13 +164,55 @@ def simple_scores(views: ViewCounts) -> list[Score]:
 
 
 def _discriminant_scores(views: ViewCounts) -> Iterator[Score]:
-    """Fisher's linear discriminant of numbers released at once, in which noise that they share cancels."""
-    for value in dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]")):
-        names = tuple(name for name in views.names if name.startswith(f"{value}["))
-        if len(names) <= _MAX_WEIGHTED:
-            weights = _discriminant(np.stack([views.columns(names)[w] for w in views.which.T]), views.counts)
+    """Sums of numbers in which noise that they share cancels: those of one release, then all of the view."""
+    released = dict.fromkeys(name.partition("[")[0] for name in views.names if name.endswith("]"))
+    kinds = {value: _number_names(views, value, len(views.names)) for value in released}
+    everything = _number_names(views, NUMBERS, len(views.names))
+    if everything not in kinds.values():
+        kinds[NUMBERS] = everything
+    for feature, names in kinds.items():
+        if 1 < len(names) <= _MAX_WEIGHTED:
+            numbers = views.columns(names)
+            worlds = np.stack([numbers[w] for w in views.which.T])
+            weights = _discriminant(worlds, views.counts)
             if np.count_nonzero(weights) > 1:
-                yield Score(value, WEIGHTED, weights=tuple(weights.tolist()))
+                yield Score(feature, WEIGHTED, weights=tuple(weights.tolist()))
+            for weights, centre in _contrast_directions(worlds, views.counts):
+                yield Score(feature, WEIGHTED_DISTANCE, centre, weights=tuple(weights.tolist()))
+
+
+def _contrast_directions(worlds: np.ndarray, counts: np.ndarray) -> Iterator[tuple[np.ndarray, float]]:
+    """The sums, with their centres, whose variances differ most between the worlds, in either direction.
+
+    Shapes as in `_discriminant`. Such a sum is constant in one world only if numbers share noise there.
+    """
+    finite = (np.abs(worlds) < _INFINITE).all(axis=(0, 1))
+    share = counts / counts.sum()
+    means = np.einsum("k,wkf->wf", share, worlds * finite)
+    within = (worlds * finite - means[:, None]) * np.sqrt(share)[:, None]
+    scale = np.sqrt((within**2).sum(axis=(0, 1)))
+    varies = scale > 0
+    if varies.sum() < 2:
+        return
+    within = within[:, :, varies] / scale[varies]
+    spreads = [each.T @ each + _RIDGE * np.eye(int(varies.sum())) for each in within]
+    ratios, directions = eigh(spreads[1], spreads[0])
+    for place in (0, -1):
+        if not 1 / _MIN_CONTRAST < ratios[place] < _MIN_CONTRAST:
+            weights = np.zeros(len(scale))
+            weights[varies] = directions[:, place] / scale[varies]
+            weights = _round_weights(weights)
+            narrow = 1 if place == 0 else 0
+            if np.count_nonzero(weights) > 1:
+                yield weights, float(f"{means[narrow] @ weights:.2g}")
+
+
+def _pattern_scores(views: ViewCounts) -> Iterator[Score]:
+    """How often patterns occur in the answers of games of some length."""
+    if sum(name.startswith("answer ") for name in views.names) >= _MIN_PATTERN_ANSWERS:
+        for length in _PATTERN_LENGTHS:
+            for bits in product("01", repeat=length):
+                yield Score(f"pattern {''.join(bits)}")
 
 
 def _discriminant(worlds: np.ndarray, counts: np.ndarray) -> np.ndarray:
@@ -137,7 +226,11 @@ def _discriminant(worlds: np.ndarray, counts: np.ndarray) -> np.ndarray:
     spread = (within / scale).T @ (within / scale) + _RIDGE * np.eye(len(scale))
     weights = np.linalg.solve(spread, (means[1] - means[0])[0] / scale) * (deviation > 0)
     heavy = np.abs(weights) > _MIN_WEIGHT * np.abs(weights).max()
-    weights = np.where(heavy, weights / scale, 0.0)
+    return _round_weights(np.where(heavy, weights / scale, 0.0))
+
+
+def _round_weights(weights: np.ndarray) -> np.ndarray:
+    """The same direction, with the largest weight 1, rounded."""
     return np.array([float(f"{weight:.2g}") for weight in weights / max(np.abs(weights).max(), 1e-300)])
 
 

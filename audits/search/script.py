@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Generator, Iterable, Iterator, Sequence
 from typing import Any, Self
 
 import attrs
 import numpy as np
 
 from arena import Adversary, Example, InvalidArgument, Moves, Query, Ready, Reply, Sample, Train, Unlabelled
+from arena.settings import one_of
 from audits.search.score import Score
 
 Point = float | tuple[Any, ...]
 Stretch = Generator[Any, Any, None]
 
 WITH, AGAINST = "with", "against"
+ENDS, SEEN, ODD = MEMORIES = ("ends", "seen", "odd")
 
 
 def as_point(value: Any) -> Point:
@@ -24,6 +26,47 @@ def as_point(value: Any) -> Point:
         return tuple(plain(part) for part in value) if isinstance(value, list | tuple) else float(value)
 
     return plain(np.asarray(value).tolist())
+
+
+@attrs.frozen
+class Memory:
+    """A condition on the answers so far; online, on the predictions at the points shown.
+
+    kind: whether they end with `pattern`, a string of 0 and 1, "ends"; whether it has occurred, "seen"; or
+        whether the number of answers 1 is "odd". An answer other than 1 counts as 0.
+    """
+
+    kind: str = attrs.field(default=ENDS, validator=one_of(*MEMORIES))
+    pattern: str = "1"
+
+
+class AnswerHistory:
+    """The answers of n games so far, for conditions on them. memories: those that will be asked for."""
+
+    def __init__(self, games: int, memories: Iterable[Memory]) -> None:
+        self._games = games
+        self._answers: list[np.ndarray] = []
+        self._odd = np.zeros(games, bool)
+        self._seen = {memory.pattern: np.zeros(games, bool) for memory in memories if memory.kind == SEEN}
+
+    def add(self, answered_1: np.ndarray) -> None:
+        """Add one answer of each game, (n,) bool."""
+        self._answers.append(answered_1)
+        self._odd = self._odd ^ answered_1
+        for pattern in self._seen:
+            self._seen[pattern] = self._seen[pattern] | self._ends_with(pattern)
+
+    def holds(self, memory: Memory) -> np.ndarray:
+        """(n,) bool: the games in which the condition holds."""
+        if memory.kind == ODD:
+            return self._odd
+        return self._seen[memory.pattern] if memory.kind == SEEN else self._ends_with(memory.pattern)
+
+    def _ends_with(self, pattern: str) -> np.ndarray:
+        if len(self._answers) < len(pattern):
+            return np.zeros(self._games, bool)
+        last = self._answers[len(self._answers) - len(pattern) :]
+        return np.all([a == (bit == "1") for a, bit in zip(last, pattern, strict=True)], axis=0)
 
 
 @attrs.frozen
@@ -50,19 +93,26 @@ class Ask(Step):
 
 @attrs.frozen
 class Follow(Step):
-    """Figure1, Voting: query `one` where the last answer was 1 and `zero` elsewhere, `times` times."""
+    """Figure1, Voting: query `one` in the games in which `when` holds and `zero` elsewhere, `times` times."""
 
     one: Point = attrs.field(converter=as_point)
     zero: Point = attrs.field(converter=as_point)
     times: int = 1
+    when: Memory = Memory()
 
 
 @attrs.frozen
 class Challenge(Step):
-    """Figure1: query `world_0` in world 0 and `world_1` in world 1."""
+    """Figure1: query `world_0` in world 0 and `world_1` in world 1.
+
+    With `when`, each game is challenged at the first of `times` rounds at which the condition holds, or at
+    the last of them; in the others `world_0` is queried in both worlds.
+    """
 
     world_0: Point = attrs.field(converter=as_point)
     world_1: Point = attrs.field(converter=as_point)
+    times: int = 1
+    when: Memory | None = None
 
 
 @attrs.frozen
@@ -79,10 +129,15 @@ class Show(Step):
 
 @attrs.frozen
 class Special(Step):
-    """SpecialRound: show the example `world_0` in world 0 and `world_1` in world 1, each (point, label)."""
+    """SpecialRound: show the example `world_0` in world 0 and `world_1` in world 1, each (point, label).
+
+    times, when: as in `Challenge`.
+    """
 
     world_0: tuple[Point, int]
     world_1: tuple[Point, int]
+    times: int = 1
+    when: Memory | None = None
 
 
 @attrs.frozen
@@ -167,36 +222,56 @@ class Script(Adversary):
 
 
 def _ask_queries(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
-    answered_1 = np.zeros(games, bool)
-    for step in _each_round(steps):
+    history = AnswerHistory(games, memories_of(steps))
+    for step, now in _each_round(steps, games, history):
         if isinstance(step, Challenge):
-            query = Query(step.world_0, step.world_1)
+            query = Query(step.world_0, _select_points(now, step.world_1, step.world_0))
         elif isinstance(step, Follow):
-            query = Query(_select_points(answered_1, step.one, step.zero))
+            query = Query(_select_points(history.holds(step.when), step.one, step.zero))
         else:
             assert isinstance(step, Ask)
             query = Query(step.point)
         reply = yield query
-        answered_1 = reply.label == 1
+        history.add(reply.label == 1)
         replies.append(reply)
 
 
 def _show_examples(steps: Sequence[Step], games: int, replies: list[Reply]) -> Stretch:
+    memories = memories_of(steps)
+    history = AnswerHistory(games, memories)
     reply = yield Ready()
     replies.append(reply)
-    for step in _each_round(steps):
+    for step, now in _each_round(steps, games, history):
         if isinstance(step, Special):
             (x, y), (other_x, other_y) = step.world_0, step.world_1
-            example = Example(x, y, other_x, other_y)
+            example = Example(x, y, _select_points(now, other_x, x), np.where(now, other_y, y))
         else:
             assert isinstance(step, Show)
-            example = Example(step.point, _label(step, reply))
+            x = step.point
+            example = Example(x, _label(step, reply))
+        if memories:
+            history.add(np.asarray(reply.hypothesis(np.asarray(x)), bool))
         reply = yield example
         replies.append(reply)
 
 
-def _each_round(steps: Iterable[Step]) -> Iterable[Step]:
-    return (step for step in steps for _ in range(step.rounds))
+def memories_of(steps: Iterable[Step]) -> list[Memory]:
+    """The conditions on answers that steps depend on."""
+    memories = [getattr(step, "when", None) for step in steps]
+    return list(dict.fromkeys(memory for memory in memories if memory is not None))
+
+
+def _each_round(
+    steps: Iterable[Step], games: int, history: AnswerHistory
+) -> Iterator[tuple[Step, np.ndarray]]:
+    """The step of every round, and in which games the worlds differ in it if it is a challenge."""
+    for step in steps:
+        challenged = np.zeros(games, bool)
+        for left in reversed(range(step.rounds)):
+            when = step.when if isinstance(step, Challenge | Special) else None
+            now = ~challenged & (history.holds(when) if when is not None and left else True)
+            yield step, now
+            challenged |= now
 
 
 def _select_points(use_one: np.ndarray, one: Point, zero: Point) -> np.ndarray:

@@ -3,18 +3,29 @@
 from __future__ import annotations
 
 import json
+from math import inf
 
 import attrs
+import numpy as np
 
+from arena.capabilities import finite_domain
 from audits.registry.settings_text import summarize_player
 from audits.reports.formatting import name_table, wrap
 from audits.reports.json_form import to_data
 from audits.runs.example_games import write_example_games
 from audits.search.adversary_search import SearchResult
 from audits.search.exploration import EVIDENCE_THRESHOLD
+from audits.search.point_strategies import far_points_of, points_of, round_limit
 from audits.search.script import Script
 from audits.search.source_code import CLASS
+from audits.search.step_strategies import MAX_EXAMPLES, MAX_QUERIES
 
+# By chance, a confirmation fails as rarely as evidence of the threshold comes up under a true claim.
+_MANY_FAILED = 3
+_DEPENDENT = (
+    "{} confirmations on fresh games failed, which is rare if games are independent. Check by "
+    "arena.testing.check_learner whether the games of a batch share random numbers."
+)
 _SPECIAL = ("learner", "adversary", "plan", "verdict")  # fields that are not in the JSON as they are
 
 
@@ -39,6 +50,7 @@ def search_json(result: SearchResult, *, source: str | None = None) -> str:
     data = {
         "learner": result.learner.name,
         **{name: to_data(getattr(result, name)) for name in names},
+        "searched": _describe_space(result),
         "adversary": None if result.adversary is None else _describe_script(result.adversary),
         "verdict": verdict,
         "source": source,
@@ -63,6 +75,7 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
         ("protocol", result.protocol),
         ("claim under test", str(result.claim)),
         ("tried", f"{result.examples:,} adversaries, {result.games:,} games in each world"),
+        ("searched", _describe_space(result)),
         ("confirmations", f"{result.confirmations}, with a total error of {result.error:g}"),
         ("seed", str(result.seed)),
     ]
@@ -77,7 +90,27 @@ def _rows(result: SearchResult) -> list[tuple[str, str]]:
     return rows
 
 
+def _describe_space(result: SearchResult) -> str:
+    """From which points adversaries were drawn, and how long their games could be."""
+    learner = result.learner
+    points = [*points_of(learner), *far_points_of(learner)]
+    words = f"{len(points)} points with numbers from {np.min(points):g} to {np.max(points):g}"
+    if finite_domain(learner) is None:
+        low, high = learner.domain or (-inf, inf)
+        words += f" (domain: {'unbounded' if learner.domain is None else f'{low:g} to {high:g}'})"
+    limits = {"Figure1": MAX_QUERIES, "Voting": MAX_QUERIES, "SpecialRound": MAX_EXAMPLES}
+    if result.protocol in limits:
+        words += f", games of up to {round_limit(learner, limits[result.protocol]):,} rounds"
+    return words
+
+
 def _explain(result: SearchResult) -> str:
+    failed = result.confirmations - result.refuted
+    doubt = f" {_DEPENDENT.format(failed)}" if failed >= _MANY_FAILED else ""
+    return _explain_outcome(result) + doubt
+
+
+def _explain_outcome(result: SearchResult) -> str:
     if result.verdict is not None:
         return (
             f"Refuted: with confidence 1 - {result.error:g} the claim is false, and no claim below "
@@ -88,6 +121,11 @@ def _explain(result: SearchResult) -> str:
     else:
         outcome = f"the best gave {result.best:.2g} nats of evidence, of {EVIDENCE_THRESHOLD:g} needed"
     explanation = f"Nothing found: of {result.examples:,} adversaries {outcome}. This does not prove privacy."
+    if result.detectable is not None:
+        explanation += (
+            f" A loss of {result.detectable:.2g} nats above the claim, shown by one of them as by randomised "
+            "response, would have been found with probability 90 %."
+        )
     return f"Interrupted. {explanation}" if result.interrupted else explanation
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import shlex
 import textwrap
 from collections.abc import Iterator
@@ -14,24 +13,19 @@ from arena import InvalidArgument, Sample
 from audits.runs.plan import Plan
 from audits.search.adversary_search import SearchResult
 from audits.search.score import DISTANCE, EQUAL, HYPOTHESES, WEIGHTED, Score
-from audits.search.script import (
-    AGAINST,
-    WITH,
-    Ask,
-    Challenge,
-    Follow,
-    Hand,
-    Point,
-    Script,
-    Show,
-    Special,
-    Step,
-    as_point,
+from audits.search.script import Follow, Script, Show, Step, memories_of
+from audits.search.source_lines import (
+    INDENT,
+    WIDTH,
+    assign,
+    assign_sample,
+    write_hand,
+    write_move,
+    write_number,
 )
+from audits.search.source_of_replies import body_of_replies, keeps_replies
 
 CLASS = "Found"
-_WIDTH = 110
-_INDENT = " " * 8
 
 
 def adversary_source(result: SearchResult, *, learner: str | None = None, file: str = "found.py") -> str:
@@ -68,11 +62,14 @@ def audit_command(plan: Plan, *, learner: str, adversary: str) -> str:
 
 def format_script(script: Script, *, about: str) -> str:
     """A script as a Python file; `about`: the docstring of its class."""
-    body = textwrap.indent("\n".join(_body(script)), _INDENT)
+    body = textwrap.indent("\n".join(_body(script)), INDENT)
     settings = f'rounds: int = setting({script.rounds}, help="T, of the game below")'
     online = script.protocol == "SpecialRound"
     opening = 'r"""' if "\\" in about else '"""'
     closing = '\n"""' if "\n" in about else '"""'
+    needs = [*["AnswerHistory", "Memory"] * bool(memories_of(script.steps))]
+    needs += ["Score"] * (script.score is not None)
+    imports = [f"from audits.search.script import {', '.join(needs)}"] if keeps_replies(script) else []
     return "\n".join(
         [
             '"""An adversary found by `arena search`."""',
@@ -81,6 +78,7 @@ def format_script(script: Script, *, about: str) -> str:
             "import numpy as np",
             "",
             f"from arena import {', '.join(_imported_names(script))}",
+            *imports,
             "",
             "",
             "@attrs.frozen",
@@ -108,7 +106,7 @@ def _docstring(result: SearchResult, learner: str, file: str) -> str:
         f"seed {result.seed})."
     )
     command = textwrap.indent(replay_command(result, learner=learner, file=file), " " * 4)
-    return "\n".join([*textwrap.wrap(summary, _WIDTH - 8), "", "Replay it:", "", command])
+    return "\n".join([*textwrap.wrap(summary, WIDTH - 8), "", "Replay it:", "", command])
 
 
 def _imported_names(script: Script) -> list[str]:
@@ -119,6 +117,9 @@ def _imported_names(script: Script) -> list[str]:
 
 
 def _body(script: Script) -> Iterator[str]:
+    if keeps_replies(script):
+        yield from body_of_replies(script)
+        return
     use = _ReplyUse.of(script)
     yield from use.before
     keeps = "reply = " if use.keeps(0) else ""
@@ -126,7 +127,7 @@ def _body(script: Script) -> Iterator[str]:
         yield f"{keeps}yield Ready()"
     else:
         yield from _training(script.world_0, script.world_1, keeps)
-        yield from (_hand_line(hand) for hand in script.handed)
+        yield from (write_hand(hand) for hand in script.handed)
     yield from use.after(0)
     before = 0
     for step in script.steps:
@@ -138,50 +139,20 @@ def _body(script: Script) -> Iterator[str]:
 
 def _training(sample: Sample, other: Sample | None, keeps: str) -> Iterator[str]:
     if other is None:
-        yield from _sample("sample", sample)
+        yield from assign_sample("sample", sample)
         yield f"{keeps}yield Train(sample)  # the same in both worlds"
     else:
-        yield from _sample("world_0", sample)
-        yield from _sample("world_1", other)
+        yield from assign_sample("world_0", sample)
+        yield from assign_sample("world_1", other)
         yield f"{keeps}yield Train(world_0, world_1)"
-
-
-def _hand_line(hand: Hand) -> str:
-    if hand.other is not None:
-        return f"yield Unlabelled([{_point(hand.point)}], [{_point(hand.other)}])  # world 0, world 1"
-    return f"yield Unlabelled([{_point(hand.point)}] * {hand.times})"
 
 
 def _step_lines(step: Step, times: int, before: int, use: _ReplyUse) -> Iterator[str]:
     keeps = "reply = " if use.keeps(before + times) else ""
-    lines = [f"{keeps}yield {_move_expression(step, first=before == 0)}", *use.after(before + times)]
+    lines = [f"{keeps}yield {write_move(step, first=before == 0)}", *use.after(before + times)]
     if times > 1:
         yield f"for _ in range({times}):"
     yield from (f"    {line}" if times > 1 else line for line in lines)
-
-
-def _move_expression(step: Step, *, first: bool) -> str:
-    if isinstance(step, Challenge):
-        query = f"Query({_point(step.world_0)}, {_point(step.world_1)})"
-        return f"{query}  # world 0, world 1: the label is withheld"
-    if isinstance(step, Special):
-        (x, y), (other_x, other_y) = step.world_0, step.world_1
-        return f"Example({_point(x)}, {y}, {_point(other_x)}, {other_y})  # world 0, world 1"
-    if isinstance(step, Follow):
-        # Before the first answer, the last answer was not 1.
-        return f"Query({_point(step.zero) if first else _follow_point(step)})"
-    if isinstance(step, Ask):
-        return f"Query({_point(step.point)})"
-    assert isinstance(step, Show)
-    point, predicted = _point(step.point), f"reply.hypothesis({_point(step.point)})"
-    labels: dict[int | str, str] = {WITH: predicted, AGAINST: f"~{predicted}"}
-    return f"Example({point}, {labels.get(step.label, step.label)})"
-
-
-def _follow_point(step: Follow) -> str:
-    dimensions = np.ndim(step.one)
-    condition = "reply.label == 1" if not dimensions else f"(reply.label == 1)[:{', None' * dimensions}]"
-    return f"np.where({condition}, {_point(step.one)}, {_point(step.zero)})"
 
 
 @attrs.frozen
@@ -229,7 +200,7 @@ class _ReplyUse:
                 result=_form_expression("count", score),
             )
         scored, expression = _reply_expression(score, last)
-        weights = _assignment("weights", "[", list(map(repr, score.weights)), "]") if score.weights else ()
+        weights = assign("weights", "[", list(map(repr, score.weights)), "]") if score.weights else ()
         direct = scored == last and score.feature in ("halted", f"answer {last}")
         return attrs.evolve(
             plain,
@@ -264,7 +235,7 @@ def _counting_expression(score: Score, last: int) -> tuple[str, range] | None:
     if score.feature == "answers":
         return "np.isin(reply.label, (0, 1))", range(1, last + 1)
     if score.feature == HYPOTHESES:  # the last example brings none
-        return f"reply.hypothesis.concepts <= {_number(score.centre)}", range(last)
+        return f"reply.hypothesis.concepts <= {write_number(score.centre)}", range(last)
     return None
 
 
@@ -284,35 +255,8 @@ def _reply_expression(score: Score, last: int) -> tuple[int, str]:
 
 def _form_expression(expression: str, score: Score) -> str:
     if score.form == DISTANCE:
-        expression = f"np.abs({expression} - {_number(score.centre)})"
+        expression = f"np.abs({expression} - {write_number(score.centre)})"
     elif score.form == EQUAL:
-        expression = f"{expression} == {_number(score.centre)}"
+        expression = f"{expression} == {write_number(score.centre)}"
         return f"-1.0 * ({expression})" if score.sign < 0 else expression
     return f"-1.0 * {expression}" if score.sign < 0 else expression
-
-
-def _number(value: float) -> str:
-    if math.isinf(value):
-        return "np.inf" if value > 0 else "-np.inf"
-    return repr(float(value))
-
-
-def _point(point: Point) -> str:
-    return f"[{', '.join(map(_point, point))}]" if isinstance(point, tuple) else repr(point)
-
-
-def _sample(name: str, sample: Sample) -> list[str]:
-    counts = ", ".join(f"{count:_}" if count >= 10_000 else str(count) for count in sample.counts.tolist())
-    points = ", ".join(_point(as_point(point)) for point in sample.points)
-    parts = [f"[{points}]", str(sample.labels.tolist()), f"[{counts}]"]
-    return _assignment(name, "Sample(", parts, ")")
-
-
-def _assignment(name: str, opening: str, parts: list[str], closing: str) -> list[str]:
-    """An assignment, on one line if it fits, otherwise broken as a formatter breaks it."""
-    inline = ", ".join(parts)
-    whole = f"{name} = {opening}{inline}{closing}"
-    if len(_INDENT) + len(whole) <= _WIDTH:
-        return [whole]
-    within = [inline] if len(_INDENT) + 4 + len(inline) <= _WIDTH else [f"{part}," for part in parts]
-    return [f"{name} = {opening}", *(f"    {line}" for line in within), closing]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Callable
+from math import inf
 from typing import Any, ClassVar
 
 import attrs
@@ -46,6 +47,15 @@ def function_setting(help: str) -> Any:
     )
 
 
+def _check_domain(instance: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not (isinstance(value, tuple) and len(value) == 2 and -inf < value[0] < value[1] < inf):
+        raise InvalidArgument(
+            "domain must be two finite numbers, the smaller one first",
+            value=value,
+            remedy="Write domain=(0, 1), or leave it out if points may be any numbers.",
+        )
+
+
 @attrs.frozen
 class ForeignMechanism(ReleaseLearner):
     """Base of the learners that wrap a mechanism of other code.
@@ -60,6 +70,12 @@ class ForeignMechanism(ReleaseLearner):
         None,
         help="d, if the sample's points are vectors of d numbers; default: points are numbers",
         check=[whole, at_least(1)],
+    )
+
+    domain: tuple[float, float] | None = setting(
+        None,
+        help="the least and the largest number in a point for which the claim is meant, as 0,1; default: any",
+        check=_check_domain,
     )
 
     @abstractmethod
@@ -78,12 +94,24 @@ class ForeignMechanism(ReleaseLearner):
         """Raises: Unsupported if games release numbers of several shapes, or what `encode_values` refuses."""
         if not training.games:
             return np.zeros(0)
+        for sample in training.samples:
+            self._check_points(sample.points)
         order, parts = [], []
         for sample, games in training.groups():
             order.append(games)
             releases = self.draw_releases(sample, len(games), rng)
             parts.append(_read_releases(self.name, releases, len(games)))
         return _join_releases(self.name, parts)[np.argsort(np.concatenate(order))]
+
+    def _check_points(self, points: np.ndarray) -> None:
+        low, high = self.domain or (-inf, inf)
+        outside = points[(points < low) | (points > high)]
+        if outside.size:
+            raise InvalidArgument(
+                f"the points of {self.name} must lie in its domain, from {low:g} to {high:g}",
+                value=float(outside.flat[0]),
+                remedy="Scale the data, or set another domain.",
+            )
 
 
 def extract_part(sample: Sample, part: str) -> Any:

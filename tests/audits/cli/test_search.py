@@ -8,11 +8,14 @@ import subprocess
 import sys
 from pathlib import Path
 
+import attrs
 import pytest
 from support.command_line import Command
 from support.paths import ROOT
 
-from audits.search import SearchProgress
+from audits.search import SearchProgress, search
+from audits.search.search_text import format_search
+from learners.releases.laplace_count import LaplaceCount
 
 arena = Command("search")
 PLAYERS = ROOT / "tests" / "support" / "players" / "search_players.py"
@@ -42,6 +45,23 @@ def test_nothing_found_is_no_refutation() -> None:
     assert done.exit_code == 0
     assert "Nothing found: of" in done.stdout
     assert "This does not prove privacy." in " ".join(done.stdout.split())
+
+
+def test_the_report_says_what_was_searched_and_what_it_would_have_found() -> None:
+    words = " ".join(arena("laplace-count", "--examples", "30").stdout.split())
+    assert "20 points with numbers from -1e+06 to 1e+06 (domain: unbounded)" in words
+    assert "would have been found with probability 90 %" in words
+    file = f"{ROOT / 'tests' / 'support' / 'players' / 'foreign_mechanisms.py'}:laplace"
+    bounded = arena(file, "--set", "domain=0,1", "--epsilon", "1", "--examples", "5")
+    assert "numbers from 0 to 1 (domain: 0 to 1)" in " ".join(bounded.stdout.split())
+
+
+def test_confirmations_that_fail_often_are_a_sign_of_dependent_games() -> None:
+    result = search(LaplaceCount(), examples=10, pairs=16)
+    assert "share random numbers" not in format_search(result, source=None, output=None)
+    failed = attrs.evolve(result, confirmations=5)
+    text = " ".join(format_search(failed, source=None, output=None).split())
+    assert "5 confirmations on fresh games failed, which is rare if games are independent" in text
 
 
 def test_json_is_one_object() -> None:

@@ -141,3 +141,55 @@ def test_the_easiest_scores_come_first() -> None:
     names = ("answer 1", "answers 1", "answers", "halted")
     block = views(np.eye(4), np.eye(4), *names)
     assert [score.feature for score in simple_scores(block)][:2] == ["halted", "answers 1"]
+
+
+def test_noise_that_rounds_share_cancels() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        noise = rng.laplace(scale=100.0, size=(2, 200, 1))
+        exact = np.array([[[0.0, 5.0, 7.0]], [[1.0, 4.0, 7.0]]])
+        shown = noise * [1.0, 1.0, 0.0] + exact
+        halves.append(views(*shown, "hypothesis 1", "hypothesis 2", "hypothesis 3"))
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score == Score("numbers", "weighted", weights=(1.0, -1.0, 0.0))
+
+
+def test_noise_that_is_shared_in_one_world_only_shows() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    halves = []
+    for _ in range(2):
+        first, second = rng.laplace(scale=10.0, size=(2, 400))
+        halves.append(
+            views(np.stack([first, first], axis=1), np.stack([first, second], axis=1), "value[0]", "value[1]")
+        )
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score is not None
+    assert (found.score.feature, found.score.form) == ("value", "weighted distance")
+
+
+def test_patterns_of_long_games_show() -> None:
+    rng = np.random.default_rng(np.random.SFC64(1))
+    names = tuple(f"answer {t}" for t in range(1, 41))
+    halves = []
+    for _ in range(2):
+        independent = rng.random((400, 40)) < 0.5
+        alternating = (np.arange(40) + (rng.random((400, 1)) < 0.5)) % 2
+        wrong = rng.random((400, 40)) < 0.2
+        halves.append(views(independent, alternating ^ wrong, *names))
+    found = weigh_halves((halves[0], halves[1]), CLAIM)
+    assert found.nats > 20
+    assert found.score is not None
+    assert found.score.feature.startswith("pattern ")
+
+
+def test_coupled_games_say_whether_the_challenge_changes_anything() -> None:
+    point = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 1.0, 0))
+    target = search_target(LaplaceCount())
+    assert weigh_adversary(target, point, Release()).changed == 0
+    label = weigh_adversary(target, COUNT, Release())
+    assert label.changed == 1
+    assert label.objective > weigh_adversary(target, point, Release()).objective + 0.9
+    assert weigh_adversary(search_target(), COUNT, Release()).changed is None  # it declares no such numbers

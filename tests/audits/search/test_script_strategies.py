@@ -2,30 +2,27 @@
 
 from __future__ import annotations
 
+import attrs
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from support.players.search_players import Copying, OnePoint
 
 from arena import BudgetExceeded, InvalidArgument, Learner, Sample, play
+from arena.concepts import Thresholds
 from arena.testing import check_adversary
 from audits.search import Challenge, Script, Show, Special, referee_for
-from audits.search.script_strategies import (
-    MAX_EXAMPLES,
-    MAX_QUERIES,
-    adversaries,
-    counts_of,
-    neighbours,
-    points_of,
-    queries,
-    samples,
-    streams,
-)
+from audits.search.point_strategies import counts_of, far_points_of, points_of, round_limit
+from audits.search.script_strategies import adversaries, neighbours, samples
+from audits.search.step_strategies import MAX_EXAMPLES, MAX_QUERIES, queries, streams
 from learners.everlasting.everlasting_v1 import EverlastingV1
+from learners.foreign.function import Function
 from learners.online.noisy_majority import NoisyMajority
 from learners.pate.ensemble import Teacher
 from learners.pate.pate_gaussian import PateGaussian
 from learners.predictors.between_thresholds_predictor import BetweenThresholdsPredictor
+from learners.predictors.static_erm import StaticErm
 from learners.releases.laplace_count import LaplaceCount
 
 SMALL_V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=300)
@@ -98,6 +95,48 @@ def test_counts_are_those_of_the_program() -> None:
 def test_points_lie_where_some_points_do_and_between() -> None:
     assert points_of(LaplaceCount()) == (0.0, 0.5, 1.0, 0.25, 0.75)
     assert points_of(OnePoint())[0] == (0.0, 0.0)
+
+
+def total(points: np.ndarray, rng: np.random.Generator) -> float:
+    return float(points.sum() + rng.laplace(scale=1.0))
+
+
+def test_far_points_have_sizes_on_a_logarithmic_grid_within_the_domain() -> None:
+    far = far_points_of(Function(function=total, receives="points", epsilon=1.0))
+    assert {1e6, -1e6, 1e-6, 10.0, -100.0} <= set(far)
+    bounded = Function(function=total, receives="points", epsilon=1.0, domain=(0.0, 100.0))
+    assert set(far_points_of(bounded)) == {10.0, 1.0, 0.1, 0.001, 1e-06} - set(points_of(bounded))
+    assert set(points_of(bounded)) == {0.0, 25.0, 50.0, 75.0, 100.0}
+    assert (1.0, 0.0) not in far_points_of(OnePoint())  # one of the usual ones
+    assert (1e3, 1e3) in far_points_of(OnePoint())
+
+
+def test_points_of_a_concept_class_stay_in_it() -> None:
+    learner = StaticErm(concepts=Thresholds(range(64)))
+    assert {*points_of(learner), *far_points_of(learner)} <= set(map(float, range(64)))
+    assert len(far_points_of(learner)) > 20
+
+
+def test_games_are_as_long_as_a_setting() -> None:
+    assert round_limit(SMALL_V1, MAX_QUERIES) == 300
+    assert round_limit(attrs.evolve(SMALL_V1, answers=30), MAX_QUERIES) == MAX_QUERIES
+    assert round_limit(attrs.evolve(SMALL_V1, answers=10**9), MAX_QUERIES) == MAX_QUERIES
+
+
+@pytest.mark.thorough
+def test_samples_have_runs_and_many_points() -> None:
+    runs, points = set(), set()
+
+    @settings(max_examples=300, derandomize=True, database=None, suppress_health_check=list(HealthCheck))
+    @given(samples(BetweenThresholdsPredictor(size=30)))
+    def look(sample: Sample) -> None:
+        assert sample.size == 30
+        runs.add(len(sample.counts))
+        points.add(len(np.unique(sample.points)))
+
+    look()
+    assert max(runs) >= 8
+    assert max(points) == 30
 
 
 def test_a_learner_that_protects_nothing_there_is_refused() -> None:

@@ -19,6 +19,7 @@ from arena import Learner, Sample, play
 from audits import cli
 from audits.registry.players import ADVERSARIES
 from audits.search import Ask, Challenge, Follow, Score, Script, Show, Special, referee_for, search
+from audits.search.script import Memory
 from audits.search.source_code import adversary_source, format_script, replay_command
 from learners.everlasting.everlasting_v1 import EverlastingV1
 from learners.online.noisy_majority import NoisyMajority
@@ -30,6 +31,17 @@ V1 = EverlastingV1(teachers=21, chunk=1, training_rate=0.5, rounds=1, answers=30
 TIED = Sample([0.5, 0.5], [0, 1], [21, 21])
 ASKED = (Ask(0.5, 3), Challenge(0.0, 0.5), Follow(0.25, 0.5, 4), Ask(0.5, 120))
 SHOWN = (Show(0.5, "with", 2), Special((0.5, 0), (0.25, 1)), Show(0.5, "against", 3), Show(0.0, 1, 2))
+REMEMBERED = (
+    Ask(0.5, 3),
+    Follow(0.5, 0.25, 4, Memory("seen", "11")),
+    Challenge(0.0, 0.5, 5, Memory("ends", "01")),
+    Follow(0.25, 0.5, 2, Memory("odd")),
+)
+SHOWN_WHEN = (
+    Show(0.5, "with", 2),
+    Special((0.5, 0), (0.25, 1), 4, Memory("ends", "1")),
+    Show(0.5, "against", 3),
+)
 PAIR = (Sample([0.0], [0], [5]), Sample([0.0, 0.0], [0, 1], [4, 1]))
 VECTOR = Sample([[0.0, 1.0], [1.0, 1.0]], [0, 1], [1, 2])
 
@@ -53,6 +65,36 @@ CASES = [
             Score("answer 6", sign=-1),
             Score("failed"),
         )
+    ),
+    *(
+        (V1, Script(protocol="Figure1", world_0=TIED, steps=REMEMBERED, score=score))
+        for score in (
+            None,
+            Score("answers 1"),
+            Score("pattern 101", sign=-1),
+            Score("answers 1 in 3 to 9", "distance", 2.0),
+        )
+    ),
+    *(
+        (NoisyMajority(), Script(protocol="SpecialRound", steps=SHOWN_WHEN, score=score))
+        for score in (None, Score("hypothesis 3"), Score("hypotheses", "at most", 0.5))
+    ),
+    (
+        NoisyMajority(),
+        Script(
+            protocol="SpecialRound",
+            steps=SHOWN[1:],
+            score=Score("numbers", "weighted", sign=-1, weights=(1.0, 0.0, -0.5, 0.25, 0.0, 1.0)),
+        ),
+    ),
+    (
+        RandomisedResponse(size=3),
+        Script(
+            protocol="Release",
+            world_0=Sample([0.0], [0], [3]),
+            world_1=Sample([0.0, 0.0], [0, 1], [2, 1]),
+            score=Score("value", "weighted distance", 0.5, weights=(1.0, -1.0, 0.5)),
+        ),
     ),
     *(
         (LaplaceCount(), Script(protocol="Release", world_0=PAIR[0], world_1=PAIR[1], score=score))

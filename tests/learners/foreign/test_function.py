@@ -67,6 +67,22 @@ def test_parts_of_the_sample(receives: str, data: Any) -> None:
     assert type(received[0]) is type(data)
 
 
+def test_points_stay_within_the_domain() -> None:
+    bounded = Function(function=scale_sum, receives="points", domain=(0.0, 1.0))
+    assert bounded.some_points.tolist() == [0.0, 0.5, 1.0]
+    play_releases(bounded, Sample([0.0, 1.0], [0, 1]), games=1)
+    with pytest.raises(InvalidArgument, match="must lie in its domain, from 0 to 1"):
+        play_releases(bounded, SAMPLE, games=1)
+    wide = Function(function=scale_sum, receives="points", domain=(-4.0, 4.0))
+    assert wide.some_points.tolist() == [-4.0, 0.0, 4.0]
+
+
+@pytest.mark.parametrize("domain", [(1.0, 0.0), (0.0, np.inf), (0.0,), "0,1", 3])
+def test_a_domain_is_two_numbers(domain: Any) -> None:
+    with pytest.raises(InvalidArgument, match="domain must be two finite numbers, the smaller one first"):
+        Function(function=scale_sum, domain=domain)
+
+
 def test_labels_do_not_overflow() -> None:
     assert (
         play_releases(Function(function=lambda labels, rng: 300 * labels), SAMPLE).tolist()

@@ -1,0 +1,160 @@
+"""Flaws planted in learners that publish a noisy running count, or a noisy majority, every round."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from mutants.online.online_learners import Majority, MajorityState
+from mutants.release_learners import laplace_noise
+
+from arena import BudgetExceeded, Claim, Hypothesis, Learner, PrivacyUnit
+from arena.concepts import Thresholds
+
+
+class CounterState:
+    """Publishes the threshold (count of labels 1) + Lap(rounds/ε), anew in every round."""
+
+    def __init__(self, spec: Counter, games: int, rng: np.random.Generator) -> None:
+        self.spec, self.games, self.rng = spec, games, rng
+        self.round = 0
+        self.count = np.zeros(games)
+
+    def hypothesis(self) -> Hypothesis:
+        self.round += 1
+        if self.round > self.spec.rounds:
+            raise BudgetExceeded(f"{self.spec.name} has spent its {self.spec.rounds} rounds")
+        return Hypothesis(Thresholds(), self.publish())
+
+    def publish(self) -> np.ndarray:
+        return self.count + self.noise()
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.count = self.count + y
+
+    def noise(self) -> np.ndarray:
+        return laplace_noise(self.rng, (self.games,), self.spec.rounds / self.spec.epsilon)
+
+
+@attrs.frozen
+class Counter(Learner):
+    """The correct learner behind the counters below."""
+
+    name = "counter"
+    protocols = ("Oblivious", "Adaptive", "SpecialRound")
+    state_class = CounterState
+
+    epsilon: float = 1.0
+    rounds: int = 12
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.STREAM_EXAMPLE,))
+
+    def start(self, games: int, rng: np.random.Generator) -> CounterState:
+        return self.state_class(self, games, rng)
+
+
+class RestartState(CounterState):
+    def __init__(self, spec: Counter, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self.drawn = laplace_noise(rng, (5, games), spec.rounds / spec.epsilon)
+
+    def noise(self) -> np.ndarray:
+        return self.drawn[self.round % 5]
+
+
+@attrs.frozen
+class RestartRepeatsNoise(Counter):
+    """The flaw: a restart after every five rounds seeds the generator again, so that the noise repeats."""
+
+    name = "restart-repeats-noise"
+    state_class = RestartState
+
+
+class SumState(CounterState):
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.count = self.count + np.maximum(x, 0.0) * y
+
+
+@attrs.frozen
+class ClippedBelowOnly(Counter):
+    """The flaw: the running sum clips points at 0 but not at 1."""
+
+    name = "clipped-below-only"
+    state_class = SumState
+
+
+class FractionState(CounterState):
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        self.count = self.count + np.clip(x, 0.0, 1.0) * y
+
+    def noise(self) -> np.ndarray:
+        return np.rint(super().noise())
+
+
+@attrs.frozen
+class FractionShows(Counter):
+    """The flaw: noise is rounded to whole numbers, the sum of points in [0, 1] is not."""
+
+    name = "fraction-shows"
+    state_class = FractionState
+
+
+class AllOnesState(CounterState):
+    def publish(self) -> np.ndarray:
+        seen = self.round - 1
+        return np.where((self.count == seen) & (seen >= 4), self.count, super().publish())
+
+
+@attrs.frozen
+class BareWhenAllOnes(Counter):
+    """The flaw: from the fifth hypothesis on, the count is published bare if all labels were 1."""
+
+    name = "bare-when-all-ones"
+    state_class = AllOnesState
+
+
+class MistakesState(MajorityState):
+    def __init__(self, spec: Majority, games: int, rng: np.random.Generator) -> None:
+        super().__init__(spec, games, rng)
+        self.mistakes = np.zeros(games)
+        self.shown = np.zeros(games, bool)
+
+    def hypothesis(self) -> Hypothesis:
+        one = self.lead + self.noise() >= 0
+        self.shown = np.where(self.mistakes >= 9, True, one)
+        return Hypothesis(Thresholds(), np.where(self.shown, -np.inf, np.inf))
+
+    def observe(self, x: np.ndarray, y: np.ndarray) -> None:
+        super().observe(x, y)
+        self.mistakes = self.mistakes + (self.shown != (y == 1))
+
+    def noise(self) -> np.ndarray:
+        return laplace_noise(self.rng, (len(self.lead),), 2 * self.spec.rounds / self.spec.epsilon)
+
+
+@attrs.frozen
+class SettlesAfterMistakes(Majority):
+    """The flaw: after exactly nine mistakes, counted without noise, it settles on the label 1."""
+
+    name = "settles-after-mistakes"
+    state_class = MistakesState
+    rounds: int = 40
+
+    @property
+    def common_random_numbers(self) -> bool:
+        return False
+
+
+class LongState(CounterState):
+    def noise(self) -> np.ndarray:
+        return np.where(self.round > self.spec.rounds - 3, 0.0, super().noise())
+
+
+@attrs.frozen
+class LateCounter(Counter):
+    """The flaw: of 120 hypotheses the last three have no noise."""
+
+    name = "late-counter"
+    state_class = LongState
+    rounds: int = 120

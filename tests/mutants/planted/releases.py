@@ -1,0 +1,124 @@
+"""Flaws planted in learners that release once."""
+
+from __future__ import annotations
+
+import attrs
+import numpy as np
+from mutants.release_learners import laplace_noise
+
+from arena import Claim, PrivacyUnit, Sample, Training
+from learners.common.release_learner import ReleaseLearner
+
+
+@attrs.frozen
+class Planted(ReleaseLearner):
+    """Base: a claim of ε for one example."""
+
+    epsilon: float = 1.0
+
+    @property
+    def claim(self) -> Claim:
+        return Claim(epsilon=self.epsilon, delta=0, protects=(PrivacyUnit.TRAINING_EXAMPLE,))
+
+    def release(self, training: Training, rng: np.random.Generator) -> np.ndarray:
+        truth = np.array([self.measure(sample) for sample in training.samples])[training.which]
+        return self.publish(truth, laplace_noise(rng, truth.shape, self.scale))
+
+    @property
+    def scale(self) -> float:
+        """The scale of the noise of each number."""
+        return 1 / self.epsilon
+
+    def measure(self, sample: Sample) -> float | list[float]:
+        """What is released with noise."""
+        return float(sample.counts @ sample.labels)
+
+    def publish(self, truth: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        """The releases, from exact values and noise of the same shape."""
+        return truth + noise
+
+
+@attrs.frozen
+class AlmostEnoughNoise(Planted):
+    """The flaw: noise for 0.05 nats more than the claim."""
+
+    name = "almost-enough-noise"
+
+    @property
+    def scale(self) -> float:
+        return 1 / (self.epsilon + 0.05)
+
+
+@attrs.frozen
+class SortedByTruth(Planted):
+    """The flaw: noisy counts of the labels at 0, ½ and 1, in the order of the exact counts."""
+
+    name = "sorted-by-truth"
+
+    @property
+    def scale(self) -> float:
+        return 2 / self.epsilon
+
+    def measure(self, sample: Sample) -> list[float]:
+        counts = [float(sample.counts @ (sample.points == point)) for point in (0.0, 0.5, 1.0)]
+        return [*counts, float(np.argmax(counts))]
+
+    def publish(self, truth: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        order = np.argsort(-truth[:, :3], axis=1, kind="stable")
+        noisy = np.take_along_axis(truth[:, :3] + noise[:, :3], order, axis=1)
+        return np.column_stack([noisy, order])
+
+
+@attrs.frozen
+class ReleasesMaximum(Planted):
+    """The flaw: beside a noisy count, the largest point is released to give its scale."""
+
+    name = "releases-maximum"
+
+    def measure(self, sample: Sample) -> list[float]:
+        return [float(sample.counts @ sample.labels), float(np.max(sample.points))]
+
+    def publish(self, truth: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        return truth + noise * [1.0, 0.0]
+
+
+@attrs.frozen
+class TailLosesClipping(Planted):
+    """The flaw: the sum of points clips to [-1, 1] only what is within [-100, 100]; outliers get through."""
+
+    name = "tail-loses-clipping"
+
+    @property
+    def scale(self) -> float:
+        return 2 / self.epsilon
+
+    def measure(self, sample: Sample) -> float:
+        points = sample.points
+        return float(sample.counts @ np.where(np.abs(points) <= 100, np.clip(points, -1, 1), points))
+
+
+@attrs.frozen
+class DistinctPoints(Planted):
+    """The flaw: with seven distinct points or more, the number of distinct points is released bare."""
+
+    name = "distinct-points"
+
+    def measure(self, sample: Sample) -> float:
+        return float(len(np.unique(sample.points)))
+
+    def publish(self, truth: np.ndarray, noise: np.ndarray) -> np.ndarray:
+        return np.where(truth >= 7, truth, truth + noise)
+
+
+@attrs.frozen
+class RunningSums(Planted):
+    """The flaw: four counts of the label 1, each with noise for a loss of ε/2 under a claim of ε."""
+
+    name = "running-sums"
+
+    @property
+    def scale(self) -> float:
+        return 2 / self.epsilon
+
+    def measure(self, sample: Sample) -> list[float]:
+        return [float(sample.counts @ sample.labels)] * 4
