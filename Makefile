@@ -32,7 +32,7 @@ help:  ## list the targets
 demo: .venv/ready  ## audit learners on the Adult data, and print what was found
 	@.venv/bin/python examples/adult.py
 
-test: .venv/ready  ## the tests of at most half a second each (three minutes)
+test: .venv/ready  ## the tests of at most half a second each (two minutes)
 	@.venv/bin/$(TEST) "not thorough and not slow"
 
 check: lint test  ## the gate: format, lint, types, import contracts, doctests, all tests but the slow ones
@@ -48,7 +48,7 @@ lint: .venv/ready  ## format, lint, types, import contracts
 check-slow: .venv/ready  ## the slow tests
 	@.venv/bin/$(TEST) slow --hypothesis-profile=exploring
 
-torture: .venv/ready  ## 200 runs killed at any moment, each compared with an undisturbed one (ten minutes)
+torture: .venv/ready  ## 200 runs killed at any moment, each compared with an undisturbed one (four minutes)
 	@.venv/bin/python tests/torture.py
 
 bench: .venv/ready  ## the benchmarks that take seconds, one after the other

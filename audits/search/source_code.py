@@ -77,7 +77,7 @@ def format_script(script: Script, *, about: str) -> str:
             "import attrs",
             "import numpy as np",
             "",
-            f"from arena import {', '.join(_imported_names(script))}",
+            f"from arena import {', '.join(_list_imports(script))}",
             *imports,
             "",
             "",
@@ -109,7 +109,7 @@ def _docstring(result: SearchResult, learner: str, file: str) -> str:
     return "\n".join([*textwrap.wrap(summary, WIDTH - 8), "", "Replay it:", "", command])
 
 
-def _imported_names(script: Script) -> list[str]:
+def _list_imports(script: Script) -> list[str]:
     if script.protocol == "SpecialRound":
         return ["Adversary", "Example", "Moves", "Ready", "setting"]
     queries, points = ["Query"] * bool(script.steps), ["Unlabelled"] * bool(script.handed)

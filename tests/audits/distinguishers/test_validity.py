@@ -78,6 +78,6 @@ class Cheating(DistinguisherTraining):
 
 @statistical(rate=RATE)
 def test_a_distinguisher_that_has_seen_the_block_is_caught(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(audit_estimators, "Learning", Cheating)
+    monkeypatch.setattr(audit_estimators, "DistinguisherTraining", Cheating)
     with expect_rejection("claim too much"):
         check(LaplaceCount(epsilon=0.01), CountSwap(), 0.01, LEARNED, games=200)

@@ -145,7 +145,7 @@ def test_no_confirmation_plays_a_game_that_was_seen() -> None:
 def test_what_looks_bad_but_holds_is_confirmed_again_and_again_and_not_refuted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    monkeypatch.setattr(exploration, "BAR", 0.0)  # so low that everything passes it
+    monkeypatch.setattr(exploration, "EVIDENCE_THRESHOLD", 0.0)  # so low that everything passes it
     monkeypatch.setattr(adversary_search, "_RUN_EXAMPLES", 20)
     results = [
         search(LaplaceCount(), examples=60, pairs=64, confirm_games=400, error=0.02, seed=seed)
