@@ -259,12 +259,12 @@ def test_an_interrupted_run(ledger: Path) -> None:
     stop_run(ledger, 2_000)
     page = page_of(ledger)
     assert (
-        "The run is not finished (2,000 of 5,000 in each world); the games played so far count."
+        "The run is not finished (2,250 of 5,000 in each world); the games played so far count."
         in (prose(page, "p")[1])
     )
     assert prose(page, "figcaption")[2] == (
         "There is no trade-off curve: "
-        "it holds only after 5,000 pairs, as fixed beforehand; 2,000 were played."
+        "it holds only after 5,000 pairs, as fixed beforehand; 2,250 were played."
     )
     assert page.facts["held-out Clopper-Pearson"].startswith("not available: ")
     assert len(page.text["svg"]) == 2

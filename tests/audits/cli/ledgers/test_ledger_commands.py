@@ -91,7 +91,7 @@ def test_runs_lists_what_stands_how(tmp_path: Path, ledger: Path) -> None:
     assert table[0] == ["ledger", "learner", "adversary", "games", "verdict", "state", "size"]
     found = {Path(line[0]).name: " ".join(line[1:]) for line in table[1:]}
     assert set(found) == {"erm", "half", "run.ledger"}
-    assert found["half"].startswith("laplace-count count-swap 500 of 1,000 ε ≥ ")
+    assert found["half"].startswith("laplace-count count-swap 675 of 1,000 ε ≥ ")
     assert found["run.ledger"].startswith("laplace-count count-swap 1,000 of 1,000 ε ≥ ")
     assert ", claimed 1 finished " in found["run.ledger"]
     assert "unfinished" in found["half"]
@@ -184,10 +184,10 @@ def test_a_part_of_what_is_missing(ledger: Path) -> None:
     without(ledger, "1")
     assert read_json("resume", ledger, "--part", "2/2") == {
         "part": "2/2",
-        "blocks": 5,
-        "blocks_planned": 5,
-        "games": 500,
-        "games_planned": 500,
+        "blocks": 3,
+        "blocks_planned": 3,
+        "games": 575,
+        "games_planned": 575,
         "interrupted": False,
     }
 
@@ -262,20 +262,20 @@ def test_a_run_that_another_process_has(endless: Path) -> None:
 def test_machines_share_a_run(tmp_path: Path, ledger: Path) -> None:
     a, b, c = (tmp_path / name for name in "abc")
     assert arena.text(*COUNT, "--ledger", a, "--part", "1/2") == (
-        f"Part 1/2: 5 of 5 blocks, 500 of 500 games in each world, are in {a}.\n"
+        f"Part 1/2: 3 of 3 blocks, 425 of 425 games in each world, are in {a}.\n"
         "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests them.\n"
     )
-    assert read_json(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 500
+    assert read_json(*COUNT, "--ledger", b, "--part", "2/2")["games"] == 575
     said = arena.text("merge", a, b, "--into", c)
     assert [line.split() for line in said.splitlines()] == [
-        [str(a), "5", "blocks"],
-        [str(b), "5", "blocks"],
-        ["in", str(c), "10", "blocks,", "1,000", "of", "1,000", "games"],
+        [str(a), "3", "blocks"],
+        [str(b), "3", "blocks"],
+        ["in", str(c), "6", "blocks,", "1,000", "of", "1,000", "games"],
         [],
         ["arena", "resume", str(c), "prints", "the", "verdict."],
     ]
     assert without_times(read_json("resume", c)) == without_times(read_json("resume", ledger))
-    assert read_json("merge", b, a, "--into", a)["blocks"] == 10
+    assert read_json("merge", b, a, "--into", a)["blocks"] == 6
 
 
 def test_what_goes_with_a_part(tmp_path: Path) -> None:
@@ -318,12 +318,12 @@ def test_what_cannot_be_merged(tmp_path: Path, ledger: Path) -> None:
 
 def test_verify(ledger: Path) -> None:
     assert arena.text("verify", ledger, "--blocks", 3) == (
-        "All checksums of 10 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
+        "All checksums of 6 blocks are correct, and 3 replayed blocks are equal bit for bit.\n"
     )
     assert read_json("verify", ledger, "--all") == {
-        "played": list(range(10)),
+        "played": list(range(6)),
         "differing": [],
-        "blocks": 10,
+        "blocks": 6,
     }
 
 
@@ -338,15 +338,15 @@ def test_verify_finds_what_was_put_there(tmp_path: Path, ledger: Path) -> None:
         forged.add(4, foreign)
     assert read_json("verify", ledger, "--all", status=3)["differing"] == [4]
     assert arena.text("verify", ledger, "--all", status=3).startswith(
-        "1 of 10 replayed blocks differ from the ledger: 4.\n"
+        "1 of 6 replayed blocks differ from the ledger: 4.\n"
     )
 
 
 def test_verify_checks_all_checksums(ledger: Path) -> None:
     with closing(sqlite3.connect(ledger, isolation_level=None)) as database:
-        database.execute("UPDATE blocks SET pairs = pairs + 1 WHERE block = 9")
+        database.execute("UPDATE blocks SET pairs = pairs + 1 WHERE block = 5")
     assert arena.refusal("verify", ledger, "--blocks", 1) == (
-        f"the ledger {ledger} is damaged: block 9 does not match its checksum. {GONE.format('run.ledger')}"
+        f"the ledger {ledger} is damaged: block 5 does not match its checksum. {GONE.format('run.ledger')}"
     )
 
 
@@ -356,7 +356,7 @@ def test_verify_checks_all_checksums(ledger: Path) -> None:
 def test_export(tmp_path: Path, ledger: Path) -> None:
     games, after = tmp_path / "games.csv", tmp_path / "figures.csv"
     assert arena.text("export", ledger, games, "--figures", after) == (
-        f"{games} has 1,000 rows.\n{after} has 10 rows.\n"
+        f"{games} has 1,000 rows.\n{after} has 6 rows.\n"
     )
     assert read_json("export", ledger, games) == {"rows": {str(games): 1_000}}
     assert "must end in .csv or .parquet" in arena.refusal("export", ledger, tmp_path / "games.txt")

@@ -70,7 +70,7 @@ def test_the_command_is_the_one_that_figures_hang_on(tmp_path: Path) -> None:
 
 
 def test_an_audit_without_games_has_no_page(tmp_path: Path, monkeypatch) -> None:
-    def interrupt(*block: object) -> None:
+    def interrupt(*block: object, **options: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("audits.runs.blocks.play_block", interrupt)
