@@ -7,8 +7,9 @@ import pytest
 from scipy import stats
 from support.laws.learner_laws import Views, delta_of_views, view_law, views, views_of
 from support.laws.mechanism_laws import above_law, between_law
+from support.laws.voting_laws import check_views
 from support.players.simple_players import script
-from support.statistical import check_counts, expect_rejection, statistical
+from support.statistical import expect_rejection, statistical
 
 from arena import AnswerLaw, Figure1, Learner, Query, Sample, Train, Training, Unsupported, play
 from arena.concepts import FiniteClass, Thresholds
@@ -21,7 +22,6 @@ from learners.predictors.static_erm import StaticErm
 from learners.predictors.vote_predictor import Electorate
 
 RATE = 1e-8
-SURE = {"rate": RATE, "power": 1 - 1e-8}
 
 SAMPLE = Sample([0.0, 1.0, 1.0, 2.0], [1, 1, 0, 1], [12, 8, 10, 10])  # votes 0, 0.3, 0.5, 0.75
 POINTS = [1.5, -1.0, 0.0, 7.0, 1.0]
@@ -149,27 +149,15 @@ def law_of(learner: Learner) -> AnswerLaw:
 @statistical(rate=RATE)
 def test_what_is_answered_follows_the_law(learner: Learner) -> None:
     points = POINTS[:4]
-    check_views(views(learner, SAMPLE, points, games=400_000), view_law(law_of(learner), points))
+    seen = views(learner, SAMPLE, points, games=400_000)
+    check_views(seen, view_law(law_of(learner), points), rate=RATE, effect=0.01)
 
 
 @statistical(rate=2 * RATE)
 def test_the_law_of_one_halt_less_would_be_noticed() -> None:
     seen = views(between(2), SAMPLE, POINTS[:4], games=400_000)
     with expect_rejection():
-        check_views(seen, view_law(between(3).law(SAMPLE), POINTS[:4]))
-
-
-def check_views(seen: np.ndarray, law: Views) -> None:
-    names, counts = np.unique(seen, return_counts=True)
-    observed = dict(zip(names.tolist(), counts.tolist(), strict=True))
-    cells = sorted({*law, *observed})
-    check_counts(
-        [observed.get(cell, 0) for cell in cells],
-        [law.get(cell, 0.0) for cell in cells],
-        names=cells,
-        effect=0.01,
-        **SURE,
-    )
+        check_views(seen, view_law(between(3).law(SAMPLE), POINTS[:4]), rate=RATE, effect=0.01)
 
 
 # --- claims ---------------------------------------------------------------------------------------------

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 from support.common_random_numbers import check_common_random_numbers
 from support.laws.learner_laws import Views, delta_of_views, view_law, views
-from support.statistical import check_counts, expect_rejection, statistical
+from support.laws.voting_laws import check_views
+from support.statistical import expect_rejection, statistical
 
 from adversaries.figure1.training_swap import TrainingSwap
 from arena import Figure1, Sample, Unsupported, play
@@ -56,29 +57,19 @@ def test_the_law_is_that_of_independent_answers(halts: int) -> None:
         assert chance == pytest.approx(expected.get(view, 0.0), rel=1e-9, abs=1e-15), view
 
 
-def check_views(halts: int, law: Views) -> None:
-    names, counts = np.unique(views(steady(halts), SAMPLE, POINTS, games=400_000), return_counts=True)
-    seen = dict(zip(names.tolist(), counts.tolist(), strict=True))
-    cells = sorted({*law, *seen})
-    check_counts(
-        [seen.get(cell, 0) for cell in cells],
-        [law.get(cell, 0.0) for cell in cells],
-        names=cells,
-        rate=RATE,
-        effect=0.01,
-        power=1 - RATE,
-    )
+def check_games(halts: int, law: Views) -> None:
+    check_views(views(steady(halts), SAMPLE, POINTS, games=400_000), law, rate=RATE, effect=0.01)
 
 
 @statistical(rate=RATE)
 def test_what_is_answered_follows_the_law() -> None:
-    check_views(2, view_law(steady(2).law(SAMPLE), POINTS))
+    check_games(2, view_law(steady(2).law(SAMPLE), POINTS))
 
 
 @statistical(rate=2 * RATE)
 def test_the_law_of_another_budget_would_be_noticed() -> None:
     with expect_rejection():
-        check_views(2, view_law(steady(3).law(SAMPLE), POINTS))
+        check_games(2, view_law(steady(3).law(SAMPLE), POINTS))
 
 
 @pytest.mark.parametrize("halts", [1, 3])
