@@ -91,6 +91,11 @@ class Learner(ABC):
         return False
 
     @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """What it does badly because of its settings, one sentence each; commands print them before games."""
+        return ()
+
+    @property
     def domain(self) -> tuple[float, float] | None:
         """The least and the largest number in a point for which its claim is meant; None: any number."""
         return None

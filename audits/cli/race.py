@@ -97,6 +97,7 @@ class RaceOptions(SeedOption, DataOptions, ConfidenceOption, EntrantOptions):
         if self.get_source() is not None or self.as_set:
             raise click.UsageError("--data and --as-set are for predictors, which play Figure1.")
         players, rounds = build_online_entrants(entrants, settings, against=self.against, rounds=self.rounds)
+        output.print_notes(note for _, learner, _ in players for note in learner.shortcomings)
         return plan_online_race(
             players,
             rounds=rounds,

@@ -97,6 +97,7 @@ def search(asked: SearchOptions, workers: WorkerOptions, output: Output) -> None
     learner = asked.build_learner()
     epsilon, delta = resolve_claim(learner, asked.epsilon, asked.delta, purpose="refute")
     asked.check_file()
+    output.print_notes(learner.shortcomings)
     with _show_progress(output) as watch:
         result = search_adversary(
             learner,

@@ -102,4 +102,4 @@ def setup_predictor(
                 remedy="Name as many --x, or set concepts, as in --set concepts=boxes:2.",
             )
         concepts.check(sample.points)
-    return learner, notes
+    return learner, [*notes, *learner.shortcomings]

@@ -66,6 +66,7 @@ def build_match(
     adversary: Adversary = build_player(
         adversary_class, settings["adversary"], sample=sample, learner=configured
     )
+    notes += configured.shortcomings
     if configured.own_coins:
         notes += (f"{configured.name} draws random numbers of its own, so no seed repeats these games",)
     referee_class = REFEREES[choose_protocol(configured, adversary, protocol)]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from math import log, sqrt
+from math import inf, log, sqrt
+from typing import Self
 
 import attrs
 import numpy as np
@@ -11,6 +12,7 @@ from arena.settings import at_least, setting, whole
 from learners.everlasting.generic_bbl import BBLRound, GenericBBL
 from learners.everlasting.generic_bbl_state import BBLState
 from learners.mechanisms.accounting.composition import best_composition, compose_advanced
+from learners.mechanisms.accounting.monotone_search import largest_affordable
 from learners.mechanisms.noise.laplace_noise import laplace
 
 
@@ -24,7 +26,8 @@ class EverlastingV2(GenericBBL):
     (Theorem 2.6) lacks the term k·ε·(e^ε − 1); the full form is used, as in its Claim D.1.
 
     By default round 2 has only a few teachers, so that games which reach it stay short: it is private, but
-    not accurate. `learners.everlasting.constants` has the printed constants that accuracy requires.
+    not accurate. `learners.everlasting.constants` has the printed constants that accuracy requires. Sized for
+    a small sample it has less noise than in step 3(c): the least with which its claim is (ε, δ).
     """
 
     name = "everlasting-v2"
@@ -34,6 +37,16 @@ class EverlastingV2(GenericBBL):
     answers: int | None = setting(
         4_000, help="R_1, quadrupled every round; none: as many as round 2 needs", check=[whole, at_least(1)]
     )
+
+    def adapt_to(self, sample_size: int) -> Self:
+        learner = super().adapt_to(sample_size)
+        if learner is self or self.noise is not None or learner.claim.epsilon >= self.epsilon:
+            return learner
+
+        def cost(noise: float) -> float:
+            return inf if noise > 1 else attrs.evolve(learner, noise=noise).claim.epsilon
+
+        return attrs.evolve(learner, noise=largest_affordable(cost, self.epsilon))
 
     def start(self, games: int, rng: np.random.Generator) -> V2State:
         return V2State(self, games, rng)

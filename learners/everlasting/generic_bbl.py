@@ -47,6 +47,8 @@ from learners.mechanisms.accounting.composition import (
     label_boost_guarantee,
 )
 
+_LEAST_NOISE_PRODUCT = 4  # T_i·ε′_i at which Laplace noise answers 7 % of unanimous votes wrongly
+
 
 @attrs.frozen(kw_only=True)
 class BBLRound:
@@ -311,13 +313,27 @@ class GenericBBL(Learner):
         """Whether all noise of the round is below 1/16 except with probability β_i (Claim E.3 of v2)."""
         return run.teachers * run.noise >= 16 * log(run.answers / run.beta)
 
+    @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """Those of the first two rounds in which noise often outweighs even a unanimous vote."""
+        return tuple(
+            f"{self.name} answers inaccurately in round {run.index}: the noise on the mean vote of "
+            f"{run.teachers:,} {'teacher' if run.teachers == 1 else 'teachers'} has scale "
+            f"{1 / (run.teachers * run.noise):.3g}"
+            for run in self._first_rounds
+            if run.teachers * run.noise < _LEAST_NOISE_PRODUCT
+        )
+
+    @property
+    def _first_rounds(self) -> list[BBLRound]:
+        return [self.round(index) for index in range(1, min(self.rounds or 2, 2) + 1)]
+
     def explain(self) -> dict[str, str]:
         """The first two rounds, and the constants that the paper prints, as `arena show` prints them."""
-        rounds = [self.round(index) for index in range(1, min(self.rounds or 2, 2) + 1)]
         explanations = {
             f"round {run.index}": f"noise ε′ = {run.noise:.6g} nats, {run.teachers:,} teachers, "
             f"{run.answers:,} answers"
-            for run in rounds
+            for run in self._first_rounds
         }
         if self.in_paper:
             explanations["printed constants"] = self._explain_printed_constants()

@@ -106,6 +106,16 @@ class DpWinnow(HalfspaceLearner):
                 remedy=f"Set draws, or choose a larger margin; these draws would cost {cost:.3g} nats.",
             )
 
+    @property
+    def shortcomings(self) -> tuple[str, ...]:
+        """That it ends before its first update, if its rounds are too few for the mistakes that it needs."""
+        if self.update_threshold < self.rounds / 2:
+            return ()
+        return (
+            f"dp-winnow first updates its weights after about {self.update_threshold:,.0f} mistakes, so that "
+            f"it learns hardly anything in {self.rounds:,} rounds",
+        )
+
     # --- parameters in use ----------------------------------------------------------------------------------
 
     @property

@@ -55,8 +55,11 @@ class AgnosticExperts(Learner):
     delta: float = setting(
         1e-6, unit="probability", help="δ of all draws together", check=[at_least(0), less_than(1)]
     )
-    stretches: int = setting(
-        32, help="K, the stretches of rounds after which experts may move", check=[whole, at_least(1)]
+    stretches: int | None = setting(
+        None,
+        help="K, the stretches of rounds after which experts may move; default: √T, so that regret is not "
+        "linear in T",
+        check=[whole, at_least(1)],
     )
     mistakes: int | None = setting(
         None,
@@ -116,7 +119,8 @@ class AgnosticExperts(Learner):
     @property
     def stretch_length(self) -> int:
         """The number of rounds of a stretch."""
-        return -(-self.rounds // self.stretches)
+        stretches = math.isqrt(self.rounds) if self.stretches is None else self.stretches
+        return -(-self.rounds // stretches)
 
     @property
     def ends(self) -> int:

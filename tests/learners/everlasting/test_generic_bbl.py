@@ -168,6 +168,21 @@ def test_specs_fit_themselves_to_smaller_samples(spec: GenericBBL, size: int) ->
     assert fitted.claim.delta <= 1e-5
 
 
+def test_a_small_sample_gets_the_noise_that_its_claim_allows() -> None:
+    fitted = EverlastingV2().adapt_to(32_561)
+    assert fitted.claim.epsilon == pytest.approx(1)
+    assert 1 / (fitted.teachers * fitted.round(1).noise) < 0.25  # noise on the mean vote
+    assert EverlastingV2(noise=0.001).adapt_to(32_561).noise == 0.001
+
+
+def test_rounds_in_which_noise_outweighs_votes_are_told() -> None:
+    told = EverlastingV2().shortcomings
+    assert len(told) == 1
+    assert "in round 2: the noise on the mean vote of 2 teachers has scale 663" in told[0]
+    assert not EverlastingV2(rounds=1).shortcomings
+    assert not EverlastingV1().shortcomings
+
+
 def test_specs_that_fit_stay() -> None:
     spec = EverlastingV2(teachers=10)
     assert spec.adapt_to(spec.sample_size) is spec

@@ -568,3 +568,8 @@ def test_a_point_outside_the_cube_is_refused_and_not_stored(rng: np.random.Gener
     with pytest.raises(InvalidArgument, match=r"a point must lie in the cube \[-1, 1\]\^d, got 1\.5"):
         state.observe(np.array([[0.5, 1.5]]), np.array([0]))
     assert not state._cache.any()
+
+
+def test_rounds_that_are_too_few_to_learn_are_told() -> None:
+    assert "first updates its weights after about 614 mistakes" in DpWinnow(rounds=1_000).shortcomings[0]
+    assert not DpWinnow().shortcomings
