@@ -6,11 +6,11 @@ The engine hands over copies, to which nobody can write.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Set
 from copy import deepcopy
 from functools import lru_cache
 from math import inf, ldexp
-from numbers import Real
+from numbers import Number, Real
 from typing import TYPE_CHECKING, Any
 
 import attrs
@@ -188,7 +188,6 @@ class Stream(Reply):
 # mechanism releases: the same in every process, so that counts of blocks agree. Two values share one with
 # probability 2^-52.
 _LEAST = ldexp(1.0, 700)
-_ABSENT = "no further value"  # the value in places that other games of a batch fill
 _MAX_TEXTS = 4_096  # codes whose text is remembered for transcripts
 
 _texts: dict[float, str] = {}  # by code; only transcripts read it
@@ -198,9 +197,10 @@ def encode_values(values: Any) -> np.ndarray:
     """(n,) or (n, k): what n games released, in numbers.
 
     values: an array (n, ...), or a list with one value for each game. Numbers, and arrays of numbers of one
-    shape, stay as they are. Everything else is taken apart into numbers and codes, one in each column.
+    shape, stay as they are. Tuples and dictionaries are taken apart, a column for each number, and a code for
+    each other part. Text, None, sets, and lists in which not all are numbers, have one code as a whole.
 
-    Raises: Unsupported if games release numbers of several shapes, or objects without a text of their own.
+    Raises: Unsupported if games release values of several shapes, or objects without a text of their own.
 
     >>> encode_values([1, 2.5]).tolist()
     [1.0, 2.5]
@@ -213,15 +213,16 @@ def encode_values(values: Any) -> np.ndarray:
         array = np.zeros(0, object)
     if array.dtype.kind in "biuf":
         return array
-    single = not any(_is_container(value) for value in values)
     rows = [list(_take_apart(value)) for value in values]
-    width = max([1, *map(len, rows)])
-    if any(len(row) < width for row in rows) and all(isinstance(leaf, Real) for row in rows for leaf in row):
+    records = [_is_record(value) for value in values]
+    if len(set(zip(records, map(len, rows), strict=True))) > 1:
         raise Unsupported(
-            "a release must have the same shape in every game", value="values of several shapes"
+            "a release must have the same shape in every game",
+            value="values of several shapes",
+            remedy="Fill what is missing with None.",
         )
-    codes = [[_encode(leaf) for leaf in [*row, *[_ABSENT] * (width - len(row))]] for row in rows]
-    return np.array(codes, np.float64).reshape(len(rows), width)[:, 0 if single else slice(None)]
+    codes = np.array([[_encode(leaf) for leaf in row] for row in rows], np.float64)
+    return codes if any(records) else codes.reshape(-1)
 
 
 def is_category(values: np.ndarray) -> np.ndarray:
@@ -246,10 +247,13 @@ def format_value(value: Any) -> str:
     return f"[{' '.join(parts)}]" if np.ndim(value) else parts[0]
 
 
-def _is_container(value: object) -> bool:
+def _is_record(value: object) -> bool:
+    """Whether a value is taken apart: a tuple, a dictionary, or numbers in an array or a list."""
     if isinstance(value, np.ndarray):
-        return value.ndim > 0
-    return isinstance(value, Sequence | Mapping | Set) and not isinstance(value, str | bytes | bytearray)
+        return value.ndim > 0 and value.dtype.kind in "biufc"
+    if isinstance(value, list):
+        return bool(value) and all(isinstance(part, Number) or _is_record(part) for part in value)
+    return isinstance(value, tuple | Mapping)
 
 
 def _take_apart(value: Any, *, nested: bool = False) -> Iterator[object]:
@@ -258,17 +262,26 @@ def _take_apart(value: Any, *, nested: bool = False) -> Iterator[object]:
         value = value.item()
     if isinstance(value, complex):
         value = (value.real, value.imag)
-    if not _is_container(value):
+    if not _is_record(value):
         yield value
         return
     if nested:
         yield f"{type(value).__name__} of {len(value)}"
     if isinstance(value, Mapping):
         value = [part for item in sorted(value.items(), key=repr) for part in item]
-    elif isinstance(value, Set):
-        value = sorted(value, key=repr)
     for part in value:
         yield from _take_apart(part, nested=True)
+
+
+def _spell(value: Any) -> str:
+    """The text of a value. The order of sets and dictionaries does not matter."""
+    if isinstance(value, Set):
+        return f"{{{', '.join(sorted(map(_spell, value)))}}}"
+    if isinstance(value, Mapping):
+        return f"{{{', '.join(sorted(f'{_spell(key)}: {_spell(part)}' for key, part in value.items()))}}}"
+    if isinstance(value, list | np.ndarray):
+        return f"[{', '.join(map(_spell, value))}]"
+    return repr(value)
 
 
 def _encode(leaf: object) -> float:
@@ -276,7 +289,7 @@ def _encode(leaf: object) -> float:
         number = _to_float(leaf)
         if abs(number) < _LEAST or abs(number) == inf:
             return number
-    text = repr(leaf)
+    text = _spell(leaf)
     if " at 0x" in text and not isinstance(leaf, str | bytes):  # an address differs between processes
         raise Unsupported(
             "a release must be made of numbers, text and None",

@@ -139,7 +139,10 @@ def _list_settings(run: RunHistory) -> Iterator[tuple[str, str]]:
     distinguisher = plan.get("distinguisher", "")
     yield "distinguisher", _DISTINGUISHERS.get(distinguisher, str(distinguisher))
     limit = "at most, until the claim is refuted, " if numbers.until_refuted else ""
-    yield "games", f"{limit}{numbers.games:,} in each world, in blocks of {plan.get('block', 0):,} pairs"
+    yield (
+        "games",
+        f"{limit}{numbers.games:,} in each world, in blocks of at most {plan.get('block', 0):,} pairs",
+    )
     yield "confidence", percent(numbers.confidence)
     yield "failures", "shown to the adversary" if plan.get("faults") else "end the audit"
     yield "seed", describe_seed(plan.get("seed"), plan.get(OWN_COINS))

@@ -35,6 +35,7 @@ from audits.search.step_strategies import (
 
 _MAX_RUNS = 6  # of a sample whose order matters
 _MAX_SPREAD = 32  # distinct points of a sample
+_LARGE_SIZE = 10_000
 _SMALL_SIZES = range(1, 9)
 _LABELS = ((0,), (1,), (0, 1))
 _SINGLE = 0
@@ -60,10 +61,13 @@ def samples(learner: Learner) -> st.SearchStrategy[Sample]:
     """Samples of the size that the learner needs, or any.
 
     Most have up to three points with one label or both; the others are runs whose order may matter, or have
-    many distinct points.
+    many distinct points, but not in a large sample, where single examples weigh little and cost much time.
     """
     few = _few_points(learner)
-    return st.one_of(few, few, few, _runs(learner), _many_points(learner))
+    others = [_runs(learner)]
+    if (learner.sample_size or 0) <= _LARGE_SIZE:
+        others.append(_many_points(learner))
+    return st.one_of(few, few, few, *others)
 
 
 @st.composite

@@ -45,7 +45,7 @@ class Rough(LaplaceCount):
 
 def rough_plan(folder: Path, how: str, **settings: Any) -> Plan:
     learner = Rough(flag=str(folder / "flag"), how=how)
-    defaults = {"epsilon": 1.0, "delta": 0.0, "games": 15_000, "block": 500, "seed": 1} | settings
+    defaults = {"epsilon": 1.0, "delta": 0.0, "games": 15_000, "block": 500, "seed": 2} | settings
     return Plan(learner=learner, adversary=CountSwap(), referee=Release(), **defaults)
 
 

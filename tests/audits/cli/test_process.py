@@ -13,6 +13,8 @@ import pytest
 from support.paths import ROOT
 from support.waiting import count_blocks, wait_until
 
+from audits.runs.block_sizes import MAX_RELEASE_PAIRS, BlockSizes
+
 ARENA = (sys.executable, "-m", "audits.cli")
 COUNT = ("audit", "laplace-count", "--against", "count-swap")
 
@@ -139,14 +141,14 @@ def test_a_block_that_ends_its_workers_leaves_the_figures_so_far(tmp_path: Path)
     plug_in, ledger = tmp_path / "deadly.py", tmp_path / "run.ledger"
     plug_in.write_text(DEADLY)
     players = (f"{plug_in}:Deadly", "--against", "count-swap")
-    command = ("audit", *players, "--games", "100000", "--seed", "1", "--json")
+    command = ("audit", *players, "--games", "100000", "--seed", "2", "--json")
     failed = arena(*command, "--jobs", "2", "--ledger", str(ledger))
     assert failed.returncode == 2
-    assert failed.stderr.startswith("arena: block 11 ")
+    assert failed.stderr.startswith("arena: block 7 ")
     assert failed.stderr.count("\n") == 1
     assert " failed 3 times; at last it ended its worker (TerminatedWorkerError)" in failed.stderr
     found = json.loads(failed.stdout)
     assert found["interrupted"]
-    assert found["games"] == 11 * 4_096
+    assert found["games"] == sum(list(BlockSizes(100_000, 8_192, MAX_RELEASE_PAIRS))[:7])
     alone = arena(*command, "--ledger", str(ledger))
     assert (alone.returncode, json.loads(alone.stdout)["games"]) == (0, 100_000)

@@ -151,7 +151,7 @@ def test_a_refuted_claim(halts: tuple[Path, Verdict], halts_page: Page) -> None:
     assert page.facts["learner's own claim"].endswith(f", by {V1.theorem}")
     assert page.facts["certified"] == f"ε ≥ {bound} nats at δ = 1e-05, confidence 99.9 %"
     assert page.facts["ceiling"].startswith(f"ε ≥ {verdict.ceiling:.4g} nats, had the adversary ")
-    assert page.facts["games"] == "5,000 in each world, in blocks of 500 pairs"
+    assert page.facts["games"] == "5,000 in each world, in blocks of at most 8,192 pairs"
     assert page.text["h2"] == HEADINGS
 
 

@@ -29,6 +29,7 @@ from arena import (
     Learner,
     Moves,
     NotConforming,
+    NothingTested,
     ProtocolViolation,
     Release,
     Train,
@@ -42,6 +43,7 @@ SECURITY = Path(__file__).parents[3] / "docs" / "security.md"
 # What stops an attack, where it is an error; the others are played, and find nothing.
 ERRORS: dict[str, tuple[type[ArenaError], str]] = {
     "OverriddenDifferences": (ProtocolViolation, "differ in at most one place"),
+    "NegativeZero": (NothingTested, "the same in both worlds"),
     "LyingLabels": (ProtocolViolation, "differ in at most one place"),
     "LargeIntegers": (InvalidArgument, "integers must lie within"),
     "ChangingDigest": (ArenaError, "cannot set WRITEABLE flag"),

@@ -7,9 +7,10 @@ from typing import Any
 
 import attrs
 import pytest
+from hypothesis import strategies as st
 from support.players.search_players import Copying, HalfTheNoise, HaltsOnTheCount, OnePoint, RaisesOnLabels
 
-from arena import Claim, InvalidArgument, Learner, Sample
+from arena import Claim, InvalidArgument, Learner, NothingTested, Sample
 from audits.runs.plan import Plan
 from audits.runs.run import run
 from audits.runs.verdict import Verdict
@@ -22,6 +23,7 @@ from audits.search import (
     SearchResult,
     adversary_search,
     exploration,
+    script_strategies,
     search,
     share_of_error,
 )
@@ -50,7 +52,7 @@ def test_everlasting_v1_falls_to_the_smallest_game() -> None:
     assert (ask.times, found.adversary.rounds) == (7, 8)  # with the challenge, the eighth outcome ⊤
     assert found.adversary.score == Score("halted")
     assert found.verdict is not None
-    assert found.verdict.epsilon_lower > 4
+    assert found.verdict.epsilon_lower > found.claim.epsilon
 
 
 @pytest.mark.slow
@@ -100,7 +102,7 @@ def test_what_holds_is_not_refuted(learner: Learner) -> None:
     assert not found.refuted
     assert (found.adversary, found.plan, found.verdict) == (None, None, None)
     assert 0 < found.examples <= 60
-    assert found.games >= 256 * found.examples
+    assert found.games >= found.examples
 
 
 @pytest.mark.thorough
@@ -202,14 +204,10 @@ def test_an_interrupt_gives_what_there_is() -> None:
     assert found.examples == 5
 
 
-@pytest.mark.thorough
-def test_declined_adversaries_are_counted(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(
-        "audits.search.script_strategies._divide", lambda shares, size: [1] * len(shares)
-    )  # samples of the wrong size
-    found = search(BetweenThresholdsPredictor(), examples=5, pairs=8)
-    assert found.examples == 0
-    assert found.rejected > 0
+def test_a_search_whose_adversaries_are_all_declined_is_an_error(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(script_strategies, "samples", lambda learner: st.just(Sample([0.0], [0], [3])))
+    with pytest.raises(NothingTested, match="configured for 1,000 examples, got 3"):
+        search(BetweenThresholdsPredictor(), examples=5, pairs=8)
 
 
 # --- bad input --------------------------------------------------------------------------------------------

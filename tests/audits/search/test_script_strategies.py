@@ -50,7 +50,8 @@ def test_adversaries_are_legal(learner: Learner, protocol: str, data: st.DataObj
     played = play(learner, script, referee_for(script), games=6, seed=0)
     assert played.flag.all()
     assert played.challenges <= set(learner.claim.protects)
-    assert script.rounds <= (MAX_EXAMPLES if protocol == "SpecialRound" else MAX_QUERIES)
+    usual = MAX_EXAMPLES if protocol == "SpecialRound" else MAX_QUERIES
+    assert script.rounds <= round_limit(learner, usual)
 
 
 @pytest.mark.parametrize("learner", [SMALL_V1, LaplaceCount(), OnePoint()], ids=lambda one: one.name)

@@ -18,7 +18,7 @@ from scipy import stats
 from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
-from audits.statistics.bets import kelly_stakes, single_returns
+from audits.statistics.bets import Bets, kelly_stakes, single_returns
 from audits.statistics.betting import Betting
 from audits.statistics.ceilings import _pairs_between_choices, ceiling, ceilings
 from audits.statistics.score_pairs import PairCounts
@@ -41,6 +41,15 @@ def constant(pairs: int, score: float = 0.0) -> PairCounts:
 # --- the wealth ---------------------------------------------------------------------------------------------
 
 
+def find_part(bets: Bets | None, index: int) -> tuple[int, int] | None:
+    """The column of the bet that serves an ε of the grid, and the index of the ε that it is against."""
+    if bets is None or not bets.span.start <= index < bets.span.stop:
+        return None
+    ends = bets.span.start + np.cumsum(bets.parts) - 1
+    part = int(np.searchsorted(ends, index))
+    return part, int(ends[part])
+
+
 class Gambler:
     """The wealth by its definition: one pair at a time, one λ, one event, one direction."""
 
@@ -49,13 +58,13 @@ class Gambler:
         self.wealth = 1.0
 
     def play(self, pairs: Sequence[tuple[float, float]]) -> None:
-        bets = self.test._bets
-        if bets is None:
+        bets, part = self.test._bets, find_part(self.test._bets, self.index)
+        if bets is None or part is None:
             return
-        scale = math.exp(self.test.grid[self.index])
-        lose_all = bets.log_factors[1, self.direction, self.index]
+        scale = math.exp(self.test.grid[part[1]])
+        lose_all = bets.log_factors[1, self.direction, part[0]]
         stake = -math.expm1(lose_all) / (scale + self.delta)
-        event = bets.events[int(bets.event[self.direction, self.index])]
+        event = bets.events[int(bets.event[self.direction, part[0]])]
         for pair in pairs:
             common, rare = ((score >= event.threshold) == event.upper for score in pair)
             if self.direction == 0:
@@ -73,14 +82,14 @@ class DoubleGambler:
         self.wealth = 1.0
 
     def play(self, pairs: Sequence[tuple[float, float]]) -> None:
-        bets = self.test._bets
-        if bets is None:
+        bets, part = self.test._bets, find_part(self.test._bets, self.index)
+        if bets is None or part is None:
             return
-        scale = math.exp(self.test.grid[self.index])
+        scale = math.exp(self.test.grid[part[1]])
         # In cell 6 the game of world 0 is in the first event and that of world 1 in the second: all is lost.
-        lose_all = bets.log_double[6, self.index]
+        lose_all = bets.log_double[6, part[0]]
         stake = -math.expm1(lose_all) / (2 * (scale + self.delta))
-        first, second = (bets.events[int(e)] for e in bets.couples[bets.couple[self.index]])
+        first, second = (bets.events[int(e)] for e in bets.couples[bets.couple[part[0]]])
         for v0, v1 in pairs:
             f0, f1 = ((v >= first.threshold) == first.upper for v in (v0, v1))
             g0, g1 = ((v >= second.threshold) == second.upper for v in (v0, v1))

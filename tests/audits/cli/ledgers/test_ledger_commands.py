@@ -489,10 +489,10 @@ def test_a_ledger_that_may_not_be_read(ledger: Path) -> None:
 @pytest.mark.thorough
 @pytest.mark.parametrize("jobs", ["1", pytest.param("2", marks=pytest.mark.slow)])
 def test_a_disk_that_fails_ends_a_run_with_its_figures(tmp_path: Path, jobs: str) -> None:
-    """It fails at about the 73rd block of 98 kB, of which two workers bring 64 at most before the first."""
-    ledger, limit = tmp_path / "run.ledger", 8_000_000
+    """It fails at about the 73rd block of 11 kB, of which two workers bring 64 at most before the first."""
+    ledger, limit = tmp_path / "run.ledger", 850_000
     ended = subprocess.run(
-        [*ARENA, *COUNT[:-1], "1e6", "--ledger", str(ledger), "--jobs", jobs, "--json"],
+        [*ARENA, *COUNT[:-1], "2e6", "--ledger", str(ledger), "--jobs", jobs, "--json"],
         cwd=ROOT,
         text=True,
         capture_output=True,

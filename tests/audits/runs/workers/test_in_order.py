@@ -313,15 +313,15 @@ def test_a_block_that_always_ends_its_worker_ends_the_run_with_its_figures(tmp_p
     with pytest.raises(WorkersFailed) as refusal:
         run(plan, jobs=2, ledger=ledger)
     assert str(refusal.value) == (
-        "block 11 failed 3 times; at last it ended its worker (TerminatedWorkerError). To see what it does, "
+        "block 7 failed 3 times; at last it ended its worker (TerminatedWorkerError). To see what it does, "
         "play it in this process: the same command and ledger, with --jobs 1 and neither --backend nor "
         "--cluster."
     )
     verdict = refusal.value.verdict
     assert verdict.interrupted
-    assert verdict.games == 11 * 500
+    assert verdict.games == 7 * 500
     with Ledger.read(ledger) as book:
-        assert set(range(11)) <= book.block_indices()
+        assert set(range(7)) <= book.block_indices()
     # In this process it does no harm, so the run can be ended here.
     assert figures(run(plan, ledger=ledger)) == figures(run(plan))
 
