@@ -109,10 +109,14 @@ def points_differ(first: np.ndarray, second: np.ndarray) -> np.ndarray:
 
 
 def hash_rows(rows: np.ndarray) -> np.ndarray:
-    """(n,) uint64: hashes of the rows of an array (n, F) of float64. Different rows collide with probability
-    about 2^-64.
+    """(n,) uint64: hashes of the rows of an array (n, F) of float64 or int8. Different rows of one type and
+    length collide with probability about 2^-64.
     """
     keys = np.zeros(len(rows), np.uint64)
+    if rows.dtype == np.int8:
+        words = np.zeros((len(rows), -(-rows.shape[1] // 8) * 8), np.int8)
+        words[:, : rows.shape[1]] = rows
+        rows = words.view(np.uint64)
     for column in np.ascontiguousarray(rows.T).view(np.uint64):
         keys ^= column
         keys ^= column >> np.uint64(29)

@@ -166,7 +166,8 @@ class Training:
     @classmethod
     def of(cls, samples: Sequence[Sample], which: np.ndarray) -> Training:
         """Game g gets `samples[which[g]]`. Equal samples are merged, and ordered by their digests."""
-        got = [samples[index] for index in np.unique(which)] or samples
+        occurs = np.bincount(which, minlength=len(samples)) > 0
+        got = [sample for sample, some in zip(samples, occurs, strict=True) if some] or samples
         ordered = sorted(set(got), key=lambda s: s.digest)
         place = {sample: i for i, sample in enumerate(ordered)}
         return cls(tuple(ordered), own_copy(np.array([place.get(s, 0) for s in samples])[which]))

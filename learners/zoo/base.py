@@ -104,7 +104,9 @@ class QueryValues:
         return len(self.which)
 
     def rows(self, per_unit: float = 1.0) -> np.ndarray:
-        """(m, k): for every query its value in each game, times `per_unit`."""
+        """(m, k), or (m, 1) if all games have one sample: the value of every query, times `per_unit`."""
+        if self.distinct.shape[1] == 1:
+            return per_unit * self.distinct
         out = np.empty((len(self.distinct), self.games))
         # With mode="raise" numpy would first fill a copy of `out`.
         return np.take(per_unit * self.distinct, self.which, axis=1, out=out, mode="clip")

@@ -40,6 +40,9 @@ class Svt3(HaltingSvtLearner):
     def noise_scale(self) -> float:
         return 2 * self.halts / self.epsilon
 
+    def allocate(self, games: int) -> np.ndarray:
+        return np.empty((games, self.queries))
+
     def answer(self, values: QueryValues, rng: np.random.Generator, out: np.ndarray) -> None:
         thresholds = self.draw_thresholds(rng, np.empty(values.games))
         noisy = self.add_noise(values, rng)

@@ -35,7 +35,7 @@ def threshold_setting(default: float) -> Any:
 class SvtLearner(CountingLearner):
     """Base of the learners that report which of m queries are above a noisy threshold.
 
-    They release (n, m) float64: 1 for "above", 0 for "below", -1 for a query that is not answered.
+    They release (n, m) int8: 1 for "above", 0 for "below", -1 for a query that is not answered.
     """
 
     queries: int = queries_setting(10)
@@ -51,7 +51,7 @@ class SvtLearner(CountingLearner):
         """The scale b of the threshold's noise ρ ~ Lap(b)."""
 
     def allocate(self, games: int) -> np.ndarray:
-        return np.empty((games, self.queries))
+        return np.empty((games, self.queries), np.int8)
 
 
 @attrs.frozen
