@@ -52,8 +52,11 @@ def points_of(learner: Learner) -> tuple[Point, ...]:
 def far_points_of(learner: Learner) -> tuple[Point, ...]:
     """Points beyond `points_of`: others of a finite domain; powers of ten of both signs; of vectors, halves.
 
-    None lies outside the learner's `domain`, nor outside its concept class.
+    None lies outside the learner's `domain`, nor outside its concept class. A learner that has `some_points`
+    of its own gets these only, since they may be of a kind that nothing else describes.
     """
+    if type(learner).some_points is not Learner.some_points:
+        return ()
     domain, near = finite_domain(learner), points_of(learner)
     if domain is not None:
         places = np.linspace(0, len(domain) - 1, min(len(domain), _MAX_FAR_POINTS)).astype(int)
