@@ -20,7 +20,18 @@ from scipy import stats
 from tabulate import tabulate
 
 from adversaries.release.statdp import StatDP
-from arena import Density, Finite, Independent, Learner, Mixture, Release, Sample, Transformed, setting
+from arena import (
+    Density,
+    Finite,
+    Independent,
+    Learner,
+    Mixture,
+    Release,
+    Sample,
+    Transformed,
+    Unsupported,
+    setting,
+)
 from arena.settings import one_of
 from audits.registry.players import LEARNERS
 from audits.runs.plan import LEARNED, LIKELIHOOD, Plan
@@ -81,6 +92,8 @@ class NoisyVector(CountingLearner):
         return -np.ceil(1 / self.epsilon), 2 + np.ceil(1 / self.epsilon)
 
     def law(self, sample: Sample) -> Any:
+        if (self.noise, self.shape) == (BITS, SIGNED):
+            raise Unsupported("the output distribution of bits with a common sign is not declared")
         counts = self.counts(sample)
         vector = Independent(tuple(self.entry(count) for count in counts))
         if self.shape == SUMS:
@@ -91,6 +104,13 @@ class NoisyVector(CountingLearner):
 
     def entry(self, count: float) -> Any:
         """The distribution of one entry."""
+        noisy = self.noisy_count(count)
+        if self.shape == DROPPED:
+            return Mixture([0.5, 0.5], (Finite([0.0], [1.0]), noisy))
+        return self.clip(count, noisy) if self.shape == CLIPPED and isinstance(noisy, Density) else noisy
+
+    def noisy_count(self, count: float) -> Finite | Density:
+        """The distribution of one count with noise; of rounded noise, clipped if the shape is."""
         scale = 1 / self.epsilon
         if self.noise == BITS:
             chance = min(1.0, 0.5 + count * self.epsilon / 4)
@@ -104,16 +124,20 @@ class NoisyVector(CountingLearner):
             return Finite(values, np.diff(below))
         noisy = laplace_density(count, scale)
         if self.noise == GAUSSIAN:
-            log = partial(stats.norm.logpdf, loc=count, scale=np.sqrt(2) * scale)
-            noisy = attrs.evolve(noisy, log=log, kinks=())
-        if self.shape == DROPPED:
-            return Mixture([0.5, 0.5], (Finite([0.0], [1.0]), noisy))
-        return self.clip(count, noisy) if self.shape == CLIPPED else noisy
+            noisy = attrs.evolve(noisy, log=self.noise_family(count).logpdf, kinks=())
+        return noisy
+
+    def noise_family(self, count: float) -> Any:
+        """The distribution of a count with Laplace or Gaussian noise, of scipy."""
+        if self.noise == GAUSSIAN:
+            return stats.norm(count, np.sqrt(2) / self.epsilon)
+        return stats.laplace(count, 1 / self.epsilon)
 
     def clip(self, count: float, noisy: Density) -> Mixture:
-        """The distribution of a number with Laplace noise, clipped: the limits have positive probability."""
+        """The distribution of a clipped number: the limits have positive probability."""
         low, high = self.limits
-        tails = stats.laplace.cdf([low - count, count - high], scale=1 / self.epsilon)
+        family = self.noise_family(count)
+        tails = np.array([family.cdf(low), family.sf(high)])
         inside = max(1 - tails.sum(), np.finfo(float).tiny)
         log = noisy.log
         between = attrs.evolve(noisy, log=lambda x: log(x) - np.log(inside), low=low, high=high)

@@ -12,6 +12,7 @@ from functools import partial
 import numpy as np
 
 from audits.distinguishers.marginal_ratios import Entries, MarginalCounts
+from audits.distinguishers.quadrant_events import QuadrantEvents, bound_log_ratios
 from audits.distinguishers.view_classifiers import (
     FEW_FEATURES,
     BoostedTrees,
@@ -186,7 +187,9 @@ def _list_kinds(
         yield "regression linear", partial(Regression.fit, views, terms, terms.width)
     for counts in marginals:
         for resolution in counts.resolutions:
-            yield f"marginals {counts.entries.differences} {resolution}", partial(counts.ratios, resolution)
+            for pooled in (True, False) if len(views.names) > 1 else (False,):
+                name = f"marginals {counts.entries.differences} {resolution} {pooled}"
+                yield name, partial(counts.ratios, resolution, pooled=pooled)
     if not fits_more:
         return
     terms = SmoothTerms.fit(views, linear=False)
@@ -200,6 +203,8 @@ def _list_kinds(
         ratios = MarginalTerms(tuple(counts.ratios(1) for counts in marginals))
         if ratios.width:
             yield "regression of marginals", partial(Regression.fit, views, ratios, ratios.width)
+    if len(views.names) > 1:
+        yield "quadrants", partial(QuadrantEvents.fit, views, marginals[-1].ratios(1))
     additive = marginals[0].ratios(1)
     for summary in (True, False) if len(views.names) > 1 else (False,):
         for leaf in sorted({_SMALL_LEAF, max(_SMALL_LEAF, views.pairs // _LEAVES)}):
@@ -208,11 +213,7 @@ def _list_kinds(
 
 
 def _bound_epsilon(scores: PairCounts, delta: float) -> float:
-    """About the ε (nats) that the best event of these scores certifies, to compare kinds.
-
-    The log ratio of the event's probabilities, minus a multiple of its standard error, which guards against
-    rare events that look good by chance. Pairs with both games in the event add nothing to the error.
-    """
+    """About the ε (nats) that the best event of these scores certifies, to compare kinds."""
     pairs = scores.pairs
     values, place = np.unique(scores.scores, return_inverse=True)
     mass = np.bincount(place.ravel(), weights=np.repeat(scores.counts, 2))
@@ -223,9 +224,5 @@ def _bound_epsilon(scores: PairCounts, delta: float) -> float:
     if not len(thresholds):
         return 0.0
     counts = Events(thresholds).count(scores)
-    chances = (counts.world + 0.5) / (pairs + 1)
-    both = counts.both / (pairs + 1)
-    gain, loss = np.concatenate([chances, chances[::-1]], axis=1)
-    gain = np.maximum(gain - delta, 1e-300)
-    error = np.sqrt(np.maximum(1 / gain + 1 / loss - 2 * np.tile(both, 2) / (gain * loss), 0) / pairs)
-    return float((np.log(gain / loss) - _STANDARD_ERRORS * error).max())
+    bounds = bound_log_ratios(counts.world, counts.both, pairs=pairs, delta=delta, errors=_STANDARD_ERRORS)
+    return float(bounds.max())

@@ -56,7 +56,7 @@ class MarginalCounts:
     def of(cls, entries: Entries, pilot: ViewCounts) -> MarginalCounts:
         """Counts of the pilot's games, in bins with cuts at the quantiles of its values."""
         times = pilot.by_world().sum(axis=1)
-        cuts = [_choose_cuts(column, times) for column in entries.columns(pilot)]
+        cuts = [choose_cuts(column, times) for column in entries.columns(pilot)]
         marginals = cls(entries, cuts, [np.zeros((len(cut[-1]) + 1,) * 2, np.int64) for cut in cuts])
         marginals.add(pilot)
         return marginals
@@ -81,19 +81,29 @@ class MarginalCounts:
         """The number of bins of all entries."""
         return sum(len(of_entry[resolution]) + 1 for of_entry in self.cuts)
 
-    def ratios(self, resolution: int) -> MarginalRatios:
-        """The distinguisher with the bins of `RESOLUTIONS[resolution]`."""
-        used, cuts, tables = [], [], []
-        for index, (of_entry, counts) in enumerate(zip(self.cuts, self.counts, strict=True)):
-            coarse = of_entry[resolution]
-            starts = np.concatenate([[0], np.searchsorted(of_entry[-1], coarse) + 1])
-            merged = np.add.reduceat(np.add.reduceat(counts, starts, axis=0), starts, axis=1)
-            table = _shrink_log_ratios(merged)
-            if table.any():
-                used.append(index)
-                cuts.append(coarse)
-                tables.append(table)
-        return MarginalRatios(self.entries, tuple(used), tuple(cuts), tuple(tables))
+    def ratios(self, resolution: int, *, pooled: bool = False) -> MarginalRatios:
+        """The distinguisher with the bins of `RESOLUTIONS[resolution]`.
+
+        pooled: whether entries with equally many bins share their log ratios, which are then learned from all
+            of them.
+        """
+        merged = [
+            _merge_bins(counts, of_entry, resolution)
+            for of_entry, counts in zip(self.cuts, self.counts, strict=True)
+        ]
+        if pooled:
+            totals: dict[int, np.ndarray] = {}
+            for counts in merged:
+                totals[len(counts)] = totals.get(len(counts), 0) + counts
+            merged = [totals[len(counts)] for counts in merged]
+        tables = [_shrink_log_ratios(counts) for counts in merged]
+        used = [index for index, table in enumerate(tables) if table.any()]
+        return MarginalRatios(
+            self.entries,
+            tuple(used),
+            tuple(self.cuts[index][resolution] for index in used),
+            tuple(tables[index] for index in used),
+        )
 
 
 @attrs.frozen(eq=False)
@@ -128,7 +138,7 @@ def find_bins(column: np.ndarray, cuts: np.ndarray) -> np.ndarray:
     return bins
 
 
-def _choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
+def choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...]:
     """The cuts at each of `RESOLUTIONS`, for values (m,) that occurred `times` (m,).
 
     Quantiles are those of the values that are no point masses.
@@ -155,6 +165,12 @@ def _choose_cuts(column: np.ndarray, times: np.ndarray) -> tuple[np.ndarray, ...
         found = np.union1d(found, values[np.searchsorted(below, ranks * games)])
         cuts.append(found)
     return tuple(cuts)
+
+
+def _merge_bins(counts: np.ndarray, cuts: tuple[np.ndarray, ...], resolution: int) -> np.ndarray:
+    """The counts (K, K) of the finest bins of an entry, added up in those of `RESOLUTIONS[resolution]`."""
+    starts = np.concatenate([[0], np.searchsorted(cuts[-1], cuts[resolution]) + 1])
+    return np.asarray(np.add.reduceat(np.add.reduceat(counts, starts, axis=0), starts, axis=1))
 
 
 def _shrink_log_ratios(counts: np.ndarray) -> np.ndarray:

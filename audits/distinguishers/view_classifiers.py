@@ -14,7 +14,7 @@ import numpy as np
 
 from arena.errors import InvalidArgument
 from audits.distinguishers.marginal_ratios import MarginalCounts, MarginalRatios, find_bins
-from audits.distinguishers.view_features import ViewCounts
+from audits.distinguishers.view_features import ViewCounts, summarise_rows
 from audits.statistics.score_pairs import distinct
 
 Distinguisher = Callable[[ViewCounts], np.ndarray]
@@ -89,9 +89,7 @@ class BoostedTrees:
         """(m, c): what the trees see of each view."""
         rows = views.columns(self.names)
         if self.summary:
-            rows = np.column_stack(
-                [rows.sum(axis=1), *(f(rows, axis=1) for f in (np.min, np.max, np.argmin, np.argmax))]
-            )
+            rows = np.column_stack(summarise_rows(rows))
         return np.column_stack([rows, self.additive(views)])
 
     def __call__(self, views: ViewCounts) -> np.ndarray:
@@ -178,7 +176,9 @@ class SmoothTerms:
         ranks = np.concatenate([[_OUTERMOST], np.arange(1, _GRID) / _GRID, [1 - _OUTERMOST]])
         grid = np.quantile(views.rows, ranks, axis=0, method="nearest").T
         inside = np.clip(views.rows, grid[:, 0], grid[:, -1])
-        spread = inside.std(axis=0)
+        # Squares of the largest numbers, such as codes of text, would overflow.
+        size = np.maximum(np.abs(inside).max(axis=0), np.finfo(float).tiny)
+        spread = (inside / size).std(axis=0) * size
         scale = np.divide(1.0, spread, out=np.zeros_like(spread), where=spread > 0)
         return cls(views.names, linear, grid, inside.mean(axis=0), scale)
 

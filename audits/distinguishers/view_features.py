@@ -105,6 +105,12 @@ def follows_a_number(names: tuple[str, ...]) -> frozenset[int]:
     )
 
 
+def summarise_rows(rows: np.ndarray) -> list[np.ndarray]:
+    """Of each row (m, F): its sum, its extremes and where these are, (m,) each."""
+    summary = (np.sum, np.min, np.max, np.argmin, np.argmax)
+    return [np.asarray(function(rows, axis=1), np.float64) for function in summary]
+
+
 def _replace_infinities(rows: np.ndarray) -> np.ndarray:
     rows = rows + 0.0  # turns -0.0 into 0.0, which compares equal but has other bytes
     return np.nan_to_num(rows, nan=2 * _LARGEST, posinf=_LARGEST, neginf=-_LARGEST)

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import warnings
+
 import attrs
 import numpy as np
 import pytest
 
+from arena.replies import encode_values
 from audits.distinguishers import learned_distinguisher
 from audits.distinguishers.learned_distinguisher import (
     DistinguisherTraining,
     TrainingGames,
+    _list_kinds,
     learn_distinguisher,
 )
-from audits.distinguishers.view_classifiers import BoostedTrees, ViewFrequencies
-from audits.distinguishers.view_features import ViewCounts, ViewFeatures
+from audits.distinguishers.quadrant_events import QuadrantEvents
+from audits.distinguishers.view_classifiers import BoostedTrees, SmoothTerms, ViewFrequencies
+from audits.distinguishers.view_features import _LARGEST, ViewCounts, ViewFeatures
 from audits.runs.audit_estimators import AuditEstimators, EstimatorSettings
 
 
@@ -162,7 +167,49 @@ def test_the_best_kind_wins(rng: np.random.Generator) -> None:
     values[1, :, 1] *= -1
     for start in range(0, 4_000, 500):
         learning.learn(block(*values[:, start : start + 500]))
-    assert isinstance(learning.distinguisher, BoostedTrees)
+    assert isinstance(learning.distinguisher, BoostedTrees | QuadrantEvents)
+
+
+@pytest.mark.thorough
+def test_codes_of_text_and_infinities_do_not_overflow(rng: np.random.Generator) -> None:
+    """Every kind has finite scores, without a warning, of views with codes of text next to numbers."""
+    texts = encode_values(["yes", "no", None, "not a number"])
+    numbers = rng.normal(size=(2, 1_500, 4))
+    numbers[:, :, 1] = rng.choice([*texts, 1.0, -_LARGEST, _LARGEST, 2 * _LARGEST], size=(2, 1_500))
+    numbers[:, :, 2] = np.where(rng.random((2, 1_500)) < 0.5, numbers[:, :, 2], texts[0])
+    numbers[:, :, 3] = rng.choice(texts[:2], size=(2, 1_500))
+    numbers[1, :, 3] = np.where(rng.random(1_500) < 0.5, texts[0], numbers[1, :, 3])
+    views = ViewCounts.of(*(ViewFeatures(world, tuple(f"value[{i}]" for i in range(4))) for world in numbers))
+    games = TrainingGames()
+    games.add(views)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        for name, fit in _list_kinds(*games.join()):
+            scores = fit()(views)
+            assert np.isfinite(scores).all(), name
+            world0, world1 = scores[views.which].T
+            assert np.mean(world1) > np.mean(world0), name
+
+
+def test_numbers_whose_squares_overflow_are_standardised() -> None:
+    codes = encode_values(["a", "b"])
+    worlds = (ViewFeatures(np.repeat(codes, 50)[:, None], ("value",)) for _ in range(2))
+    views = ViewCounts.of(*worlds)
+    with np.errstate(all="raise"):
+        terms = SmoothTerms.fit(views, linear=False)(views)
+    assert np.abs(terms[:, 0]) == pytest.approx([1.0, 1.0])
+
+
+def test_pooled_entries_share_their_log_ratios(rng: np.random.Generator) -> None:
+    bits = (rng.random((2, 300, 20)) < 0.5).astype(float)
+    bits[1] = rng.random((300, 20)) < 0.6
+    games = TrainingGames()
+    games.add(block(*bits))
+    _, (counts,) = games.join()
+    tables = counts.ratios(0, pooled=True).tables
+    assert len(tables) == 20
+    assert all(np.array_equal(table, tables[0]) for table in tables)
+    assert tables[0] == pytest.approx(np.log([0.4 / 0.5, 0.6 / 0.5]), abs=0.06)
 
 
 @pytest.mark.thorough
