@@ -34,6 +34,7 @@ MAX_LEVELS = 512
 _MAX_PATHS = 50_000
 _GRID_CELLS = 16_384  # of the grid over a density
 _SMALLEST_RATIO, _LARGEST_RATIO = 1e-4, 50.0  # nats; between these, sums of ratios are told apart
+_RARE = 1e-12  # mass of a tail from which on it is one level
 _DECIMALS = 9  # to which ratios are rounded before they are sorted into levels
 
 Locate = Callable[[np.ndarray], np.ndarray]
@@ -211,11 +212,14 @@ def _ratio_of_parts(world_0: Independent, world_1: Independent) -> LikelihoodRat
         return LikelihoodRatio(single.levels, single.level, lambda values: single.locate(values[:, index]))
 
     def add_ratios(values: np.ndarray) -> np.ndarray:
-        total = np.zeros(len(values))
-        for index in differing:
-            part = ratios[index]
-            total += part.levels[part.level[part.locate(values[:, index])]]
-        return total
+        # Sums of exact ratios: if the games of a pair share their noise, their sums differ by little else.
+        return sum(
+            (
+                _difference(*(law.parts[index].log_density(values[:, index]) for law in (world_0, world_1)))
+                for index in differing
+            ),
+            start=np.zeros(len(values)),
+        )
 
     return _sort_into_fixed_levels(add_ratios)
 
@@ -244,7 +248,7 @@ def _sort_into_levels(loss: np.ndarray, p0: np.ndarray, p1: np.ndarray, locate: 
         mass = np.bincount(which, weights=masses, minlength=len(values))
         below = np.cumsum(mass)
         beyond = np.minimum(below, below[-1] - below + mass)
-        weight += np.divide(mass, beyond, out=np.zeros_like(mass), where=beyond > 0)
+        weight += mass / (beyond + _RARE)
     so_far = np.cumsum(weight)
     group = np.minimum((so_far - weight) / so_far[-1] * MAX_LEVELS, MAX_LEVELS - 1).astype(np.intp)
     starts = np.diff(group, prepend=-1) != 0

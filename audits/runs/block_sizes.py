@@ -9,6 +9,8 @@ from math import ceil
 
 import attrs
 
+from audits.statistics.betting import LATE_START
+
 MAX_BLOCK_PAIRS = (
     8_192  # the arrays of a batch of so many games, those of one world, fit into a processor's cache
 )
@@ -23,6 +25,11 @@ def first_block_pairs(games: int, *, until_refuted: bool) -> int:
     the run may stop early.
     """
     return 16 if until_refuted else max(1, min(MAX_BLOCK_PAIRS, ceil(games / 10)))
+
+
+def keeps_half(games: int, *, until_refuted: bool) -> bool:
+    """Whether the test keeps half of its wealth at first, as blocks are small and many games may follow."""
+    return until_refuted and games > 2 * LATE_START
 
 
 @attrs.frozen

@@ -97,9 +97,7 @@ def read_history(path: str | os.PathLike[str]) -> RunHistory:
         log_wealth=log_wealth,
         log_evidence=log_evidence,
         threshold=betting.threshold,
-        ceilings=ceilings(
-            estimators.block_sizes, delta=settings.delta, confidence=settings.confidence, points=MAX_POINTS
-        ),
+        ceilings=ceilings(estimators.block_sizes, points=MAX_POINTS, **settings.of_ceiling()),
     )
 
 

@@ -20,6 +20,7 @@ from audits.statistics.score_pairs import PairCounts, join_blocks
 
 EPSILON_MAX = 20.0  # nats: a billion pairs certify at most about that much
 RECENT_PAIRS = 32_768  # kept pair by pair, to estimate how the two games of a pair depend on each other
+LATE_START = 65_536  # pairs; bets chosen from fewer lose several nats if the loss hardly exceeds the claim
 _MAX_RECENT_BLOCKS = 16  # in which these pairs are kept
 _FINEST_STEP = 1e-3  # nats; the smallest positive ε of the grid
 _STEP = 1e-3  # by which an ε of the grid exceeds the one before it, relative to it
@@ -34,7 +35,8 @@ class Betting:
 
     delta: δ of the claim, a probability. confidence: 1 − a, strictly between 0 and 1.
     epsilon_claim: the ε under test in nats; None computes the bound only.
-    epsilon_max: the end of the grid of ε in nats, at most 100.
+    epsilon_max: the end of the grid of ε in nats, at most 100. keep_half: whether half of the wealth is kept
+    until `LATE_START` pairs have been seen.
 
     Attributes: grid (G,), the values of ε in nats; threshold, the log wealth log(1/a) that rejects an ε.
 
@@ -48,6 +50,7 @@ class Betting:
         confidence: float,
         epsilon_claim: float | None = None,
         epsilon_max: float = EPSILON_MAX,
+        keep_half: bool = False,
     ) -> None:
         check_value("delta", delta, at_least(0), at_most(1))
         check_value("confidence", confidence, more_than(0), less_than(1))
@@ -65,7 +68,9 @@ class Betting:
         self._recent: deque[PairCounts] = deque()
         self._bets: Bets | None = None
         self._bets_from = 0
-        self._log_wealth = np.zeros((3, len(self.grid)))
+        self._pairs_played = 0
+        # Of three bettors or, if half is kept, of six, of whom three start late.
+        self._log_wealth = np.zeros((6 if keep_half else 3, len(self.grid)))
         self._peak = np.zeros(len(self.grid))
 
     def update(self, block: PairCounts) -> None:
@@ -74,8 +79,12 @@ class Betting:
             return
         if self._bets is not None:
             span = self._bets.span
-            self._log_wealth[:, span] += self._bets.log_growth(block)
+            growth = self._bets.log_growth(block)
+            self._log_wealth[:3, span] += growth
+            if self._pairs_played >= LATE_START:
+                self._log_wealth[3:, span] += growth[: len(self._log_wealth) - 3]
             self._peak[span] = np.maximum(self._peak[span], _log_mean(self._log_wealth[:, span]))
+        self._pairs_played += block.pairs
         self._remember(block)
         if self.pairs >= next_choice(self._bets_from):
             self._choose_bets()

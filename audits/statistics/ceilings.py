@@ -10,15 +10,22 @@ from collections.abc import Iterable, Iterator
 import numpy as np
 
 from audits.statistics.bets import next_choice
-from audits.statistics.betting import EPSILON_MAX, RECENT_PAIRS, Betting
+from audits.statistics.betting import EPSILON_MAX, LATE_START, RECENT_PAIRS, Betting
 from audits.statistics.score_pairs import PairCounts
 
 
 def ceiling(
-    block_sizes: Iterable[int], *, delta: float, confidence: float, epsilon_max: float = EPSILON_MAX
+    block_sizes: Iterable[int],
+    *,
+    delta: float,
+    confidence: float,
+    epsilon_max: float = EPSILON_MAX,
+    keep_half: bool = False,
 ) -> float:
     """The bound in nats that `Betting` certifies from perfectly separated scores in blocks of these sizes."""
-    bounds = ceilings(block_sizes, delta=delta, confidence=confidence, epsilon_max=epsilon_max)
+    bounds = ceilings(
+        block_sizes, delta=delta, confidence=confidence, epsilon_max=epsilon_max, keep_half=keep_half
+    )
     return bounds[-1][1] if bounds else 0.0
 
 
@@ -29,16 +36,18 @@ def ceilings(
     confidence: float,
     epsilon_max: float = EPSILON_MAX,
     points: int = 0,
+    keep_half: bool = False,
 ) -> list[tuple[int, float]]:
     """Growth of the ceiling with the number of pairs, as a list of (pairs, bound in nats).
 
     It is reported after the blocks at which bets are chosen, after `points` other blocks evenly spaced, and
     after the last. Blocks between two choices are joined, which may move a bound by one step of the grid.
     """
-    betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max)
+    betting = Betting(delta=delta, confidence=confidence, epsilon_max=epsilon_max, keep_half=keep_half)
     ends = np.cumsum(np.fromiter(block_sizes, dtype=np.int64))
     stops = np.cumsum(np.fromiter(_pairs_between_choices(ends), dtype=np.int64))
     parts = np.union1d(stops, _recent_starts(ends, stops))
+    parts = np.union1d(parts, ends[ends >= LATE_START][:1])
     if len(ends):
         stops = np.union1d(stops, ends[np.linspace(0, len(ends) - 1, points).round().astype(int)])
     reported, bounds = set(stops.tolist()), []

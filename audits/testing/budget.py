@@ -10,7 +10,7 @@ import attrs
 from arena import Claim, InvalidArgument
 from arena.settings import at_least, whole
 from audits.registry.suggestions import unknown_name
-from audits.runs.block_sizes import MAX_BLOCK_PAIRS, BlockSizes, first_block_pairs
+from audits.runs.block_sizes import MAX_BLOCK_PAIRS, BlockSizes, first_block_pairs, keeps_half
 from audits.statistics.betting import EPSILON_MAX
 from audits.statistics.ceilings import ceiling
 
@@ -104,7 +104,12 @@ def compute_ceiling(
     block: pairs of games in the largest block.
     """
     sizes = BlockSizes(games, first_block_pairs(games, until_refuted=until_refuted), block)
-    return ceiling(sizes, delta=claim.delta, confidence=compute_confidence(error))
+    return ceiling(
+        sizes,
+        delta=claim.delta,
+        confidence=compute_confidence(error),
+        keep_half=keeps_half(games, until_refuted=until_refuted),
+    )
 
 
 def check_power(games: int, *, claim: Claim, error: float, until_refuted: bool = False) -> None:

@@ -19,7 +19,7 @@ from support.statistical import Rejected, expect_rejection, statistical
 
 from arena.errors import InvalidArgument
 from audits.statistics.bets import Bets, kelly_stakes, single_returns
-from audits.statistics.betting import Betting
+from audits.statistics.betting import LATE_START, Betting
 from audits.statistics.ceilings import _pairs_between_choices, ceiling, ceilings
 from audits.statistics.score_pairs import PairCounts
 
@@ -135,6 +135,20 @@ def test_nothing_is_bet_on_the_first_block() -> None:
     test.update(perfect_separation(10**6))
     assert not test.log_wealth.any()
     assert (test.epsilon_lower, test.log_evidence, test.refuted) == (0.0, 0.0, False)
+
+
+def test_half_of_the_wealth_that_is_kept_is_bet_from_a_number_of_pairs_on() -> None:
+    test, usual = betting(epsilon_claim=0.5, keep_half=True), betting(epsilon_claim=0.5)
+    sizes = [16, LATE_START - 17, 100, 100]
+    for size, kept in zip(sizes, (True, True, True, False), strict=True):
+        block = PairCounts.of(np.array([0.0, 1.0]), np.array([1.0, 1.0]), np.array([size - 8, 8]))
+        before = usual._log_wealth.copy()
+        test.update(block)
+        usual.update(block)
+        assert np.array_equal(test._log_wealth[:3], usual._log_wealth)
+        late = 0 if kept else usual._log_wealth - before
+        assert test._log_wealth[3:] == pytest.approx(late)
+    assert test._log_wealth[3:].any()
 
 
 def test_bets_come_from_earlier_blocks_alone() -> None:
