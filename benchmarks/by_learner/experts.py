@@ -48,7 +48,7 @@ from learners.online.weighted_majority import WeightedMajority
 
 CLASS = Thresholds(range(16))
 POINTS = 16
-EPSILON, DELTA = 3.0, 1e-6
+EPSILON, DELTA, STRETCHES = 3.0, 1e-6, 32
 GAMES = 200
 BATCHES = {1_000: 250, 4_000: 500, 16_000: 1_000, 64_000: 2_000}
 ORDERED = 4_000
@@ -67,7 +67,9 @@ LEVEL = 0.025  # of a limit on one side
 
 
 def players(rounds: int) -> dict[str, Learner]:
-    experts = AgnosticExperts(concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA)
+    experts = AgnosticExperts(
+        concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA, stretches=STRETCHES
+    )
     rate = exponential_experts.largest_rate(rounds, epsilon=EPSILON, delta=DELTA)
     best = WeightedMajority(concepts=CLASS, rounds=rounds).eta
     return {
@@ -246,7 +248,9 @@ def follow(spec: AgnosticExperts, skew: float, rng: np.random.Generator) -> Foll
 def compare_regret(rng: np.random.Generator) -> str:
     rows = []
     for rounds in FOLLOWED:
-        spec = AgnosticExperts(concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA)
+        spec = AgnosticExperts(
+            concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA, stretches=STRETCHES
+        )
         told = largest_missed_count(
             spec.ends, spec.counters_epsilon, threshold=spec.candidate_threshold, beta=1 / (rounds * POINTS)
         )
@@ -288,7 +292,9 @@ def experts() -> str:
     """How many there are: in the paper's set J, and here if every point is a candidate."""
     rows = []
     for rounds in FOLLOWED:
-        spec = AgnosticExperts(concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA)
+        spec = AgnosticExperts(
+            concepts=CLASS, rounds=rounds, epsilon=EPSILON, delta=DELTA, stretches=STRETCHES
+        )
         most = spec.automaton.mistakes
         here = sum(math.comb(spec.ends, m) * many for m, many in enumerate(ways(spec.transitions, most)))
         rows.append((f"{rounds:,}", f"{math.comb(rounds + most, 2 * most):.2g}", f"{here:.2g}"))
