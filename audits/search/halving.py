@@ -95,17 +95,19 @@ def detectable_loss(rungs: tuple[Rung, ...], claim: Claim, *, pairs: int, thresh
     def power(x: float) -> float:
         chance, before = 1.0, pairs
         for rung in rungs:
-            chance *= norm.sf(rung.needed - _expected_z(x, claim, before)) if isfinite(rung.needed) else 1.0
+            chance *= (
+                norm.sf(rung.needed - _compute_expected_z(x, claim, before)) if isfinite(rung.needed) else 1.0
+            )
             before = rung.pairs
         # The evidence of z standard deviations is about z²/4 nats, since each half of the games bets alone.
-        return float(chance * norm.sf(2 * sqrt(threshold) - _expected_z(x, claim, before)))
+        return float(chance * norm.sf(2 * sqrt(threshold) - _compute_expected_z(x, claim, before)))
 
     if power(_LARGEST_LOSS) < _POWER:
         return None
     return float(brentq(lambda x: power(x) - _POWER, 0.0, _LARGEST_LOSS, xtol=1e-4))
 
 
-def _expected_z(x: float, claim: Claim, pairs: int) -> float:
+def _compute_expected_z(x: float, claim: Claim, pairs: int) -> float:
     """The z-score at which randomised response with a loss of ε + x breaks the claim after so many pairs."""
     loss = (1 - claim.delta) / (1 + exp(claim.epsilon + x))
     factor = exp(claim.epsilon)

@@ -35,8 +35,8 @@ class Betting:
 
     delta: δ of the claim, a probability. confidence: 1 − a, strictly between 0 and 1.
     epsilon_claim: the ε under test in nats; None computes the bound only.
-    epsilon_max: the end of the grid of ε in nats, at most 100. keep_half: whether half of the wealth is kept
-    until `LATE_START` pairs have been seen.
+    epsilon_max: the end of the grid of ε in nats, at most 100.
+    keep_half: whether half of the wealth is kept until `LATE_START` pairs have been played.
 
     Attributes: grid (G,), the values of ε in nats; threshold, the log wealth log(1/a) that rejects an ε.
 
