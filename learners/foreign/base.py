@@ -173,12 +173,12 @@ def _join_releases(name: str, parts: list[np.ndarray | list[Any]]) -> np.ndarray
     try:
         return encode_values([value for part in parts for value in part])
     except Unsupported as error:
-        raise _release_error(name, str(error.value)) from error
+        raise Unsupported(f"{name}: {error.rule}", value=error.value, remedy=error.remedy) from error
 
 
 def _release_error(name: str, release: str) -> Unsupported:
     return Unsupported(
-        f"{name} must release a number, or an array of numbers, of the same shape in every game",
+        f"{name} must release one value for each game, without nan",
         value=release,
-        remedy="Wrap the mechanism in a function that returns numbers.",
+        remedy="Wrap the mechanism in a function that returns numbers, text, None, or tuples of these.",
     )
