@@ -1,4 +1,4 @@
-"""Search for adversaries that refute a claim: draw, hill-climb, shrink, and confirm on fresh games."""
+"""Search for adversaries that refute a claim: draw, play the best again, shrink, confirm on fresh games."""
 
 from audits.search.adversary_search import SearchProgress, SearchResult, search, share_of_error
 from audits.search.evidence import SearchTarget, weigh_adversary

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from hashlib import sha256
-from math import inf, log, log1p, sqrt
+from math import exp, inf, log, sqrt
 
 import attrs
 import numpy as np
@@ -26,8 +26,6 @@ from audits.statistics.score_pairs import PairCounts
 _MAX_THRESHOLDS = 24  # of one score
 _MAX_SCORES = 160
 _MAX_VIEWS = 1_024  # distinct views above which their frequencies are not learned
-_EASIER_CLAIMS = (1.0, 0.5, 0.25, 0.0)  # factors of ε: claims to refute on the way to the one under test
-_MAX_Z = 4.0  # z-score at which an easier claim counts as refuted
 _MIN_Z = 0.5  # z-score below which bets are not computed
 # Stages: a factor of the number of games, and the z-score that is needed to go on to the next stage.
 _STAGES = {"first": (1, 1.5), "more": (8, 2.5), "most": (64, inf)}
@@ -58,7 +56,6 @@ class Evidence:
     """The evidence in the games of one adversary.
 
     nats: the logarithm of the wealth won against the claim, at least 0.
-    objective: what the search maximises: `nats` plus, for weak evidence, progress against easier claims.
     z: by how many standard deviations the claim fails at the chosen event.
     score: the simple score that was bet on; None if it was a learned one or nothing was bet.
     games: played in each world. faults: whether the adversary saw failures of the learner.
@@ -66,7 +63,6 @@ class Evidence:
     """
 
     nats: float
-    objective: float
     z: float
     score: Score | None
     games: int
@@ -182,22 +178,18 @@ def weigh_halves(
     """
     games = sum(half.pairs for half in halves)
     if changed == 0:
-        return Evidence(nats=0.0, objective=0.0, z=-inf, score=None, games=games, faults=faults, changed=0.0)
+        return Evidence(nats=0.0, z=-inf, score=None, games=games, faults=faults, changed=0.0)
     forward, backward = (
         _CrossFit.of(*pair, claim, simple_scores(pair[0]) if scores is None else scores, scores is None)
         for pair in (halves, halves[::-1])
     )
     z = (forward.z + backward.z) / sqrt(2.0)
     nats = 0.0
-    if z[0] > _MIN_Z:
+    if z > _MIN_Z:
         nats = float(np.logaddexp(forward.log_wealth(claim), backward.log_wealth(claim)) - log(2.0))
-    easier = float(np.clip(z[1:], 0.0, _MAX_Z).sum() / _MAX_Z)
-    # Before any claim can be refuted, the search climbs the number of games that the challenge changes.
-    reached = 0.0 if changed is None else log1p(changed * games) / log1p(games)
     return Evidence(
         nats=max(nats, 0.0),
-        objective=reached + easier + max(nats, 0.0),
-        z=float(z[0]),
+        z=z,
         score=forward.score,
         games=games,
         faults=faults,
@@ -209,12 +201,12 @@ def weigh_halves(
 class _CrossFit:
     """The best event of one half, its simple score, and its result on the other half.
 
-    Shapes: z (claims,), the z-score of each easier claim on the other half, at the event that was best
-        against it; choosing (2, k) and fresh (2, l), whether the games of each pair of the choosing and of
-        the other half are in the best event against the claim itself, with counts (k,) and (l,).
+    z: the z-score of the event on the other half.
+    Shapes: choosing (2, k) and fresh (2, l), whether the games of each pair of the choosing and of the other
+        half are in the event, with counts (k,) and (l,).
     """
 
-    z: np.ndarray
+    z: float
     score: Score | None
     choosing: np.ndarray
     choosing_counts: np.ndarray
@@ -249,18 +241,14 @@ class _CrossFit:
         thresholds = np.concatenate([*events, np.zeros(0)])
         if not len(thresholds):
             nothing = np.zeros((2, 0), bool), np.zeros(0, np.int64)
-            return cls(np.zeros(len(_EASIER_CLAIMS)), None, *nothing, *nothing)
+            return cls(0.0, None, *nothing, *nothing)
         owner = np.repeat(np.arange(len(scores)), [len(event) for event in events])
-        every = np.concatenate(z, axis=1).reshape(len(_EASIER_CLAIMS), -1)
-        event, direction = np.divmod(every.argmax(axis=1), 4)
-        fresh = np.stack([scores[owner[e]].other >= thresholds[e] for e in event], axis=2)
-        hits = np.einsum("k,bke->be", other_counts, fresh)
-        both = np.einsum("k,ke->e", other_counts, fresh[0] & fresh[1])
-        claims = np.arange(len(_EASIER_CLAIMS))
-        best = scores[owner[event[0]]]
-        z_fresh = _z_scores(hits, both, other_counts.sum(), claim)[claims, claims, direction]
-        choosing = best.values >= thresholds[event[0]]
-        return cls(z_fresh, best.score, choosing, counts, fresh[:, :, 0], other_counts)
+        event, direction = divmod(int(np.concatenate(z).argmax()), 4)
+        best, threshold = scores[owner[event]], thresholds[event]
+        fresh = best.other >= threshold
+        hits, both = fresh @ other_counts, (fresh[0] & fresh[1]) @ other_counts
+        z_fresh = _z_scores(hits[:, None], both[None], other_counts.sum(), claim)[0, direction]
+        return cls(float(z_fresh), best.score, best.values >= threshold, counts, fresh, other_counts)
 
     def log_wealth(self, claim: Claim) -> float:
         """The log wealth that bets chosen on the one half win on the other."""
@@ -343,15 +331,15 @@ def _count_events(
 def _z_scores(hits: np.ndarray, both: np.ndarray, pairs: int, claim: Claim) -> np.ndarray:
     """By how many standard deviations P_gain(E) − e^ε P_loss(E) − δ is above 0; every count gets half a game.
 
-    Shapes: hits (2, e) by world, both (e,); result (claims, e, 4): E in world 1, E in world 0, then not E.
+    Shapes: hits (2, e) by world, both (e,); result (e, 4): E in world 1, E in world 0, then not E.
     """
     counts_by_world = np.stack([hits, pairs - hits])  # (2, 2, e): of the event and of its complement
     overlap = np.stack([both, pairs - hits.sum(axis=0) + both])[:, None] / (pairs + 1)
     loss = (counts_by_world + 0.5) / (pairs + 1)
     gain = loss[:, ::-1]
-    factor = np.exp(claim.epsilon * np.array(_EASIER_CLAIMS))[:, None, None, None]
+    factor = exp(claim.epsilon)
     mean = gain - factor * loss - claim.delta
     variance = gain * (1 - gain) + factor**2 * loss * (1 - loss) - 2 * factor * (overlap - gain * loss)
     z = mean / np.sqrt(np.maximum(variance, 0.5 / pairs) / pairs)
     # Events come before directions, so that among equal z-scores the event of the simplest score is chosen.
-    return np.moveaxis(z.reshape(len(_EASIER_CLAIMS), 4, -1), 1, 2)
+    return z.reshape(4, -1).T

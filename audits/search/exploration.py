@@ -1,12 +1,11 @@
-"""One seeded exploration with Hypothesis: draw adversaries, maximise the evidence, shrink the first that
-passes."""
+"""One seeded exploration with Hypothesis: draw adversaries, and shrink the first whose evidence passes."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
 
 import attrs
-from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings, target
+from hypothesis import HealthCheck, Phase, Verbosity, given, reject, seed, settings
 from hypothesis.errors import Unsatisfiable
 
 from arena import REFEREES, ArenaError, PlayerError, Referee, SpecialRound
@@ -92,7 +91,10 @@ class HypothesisRun:
         scripts = adversaries(self._target.learner, self._protocol, **limits)
         limit = settings(
             max_examples=examples,
-            phases=(Phase.generate, Phase.target, Phase.shrink),
+            phases=(
+                Phase.generate,
+                Phase.shrink,
+            ),  # `target` retries adversaries of equal evidence for minutes
             database=None,
             deadline=None,
             report_multiple_bugs=False,
@@ -131,8 +133,6 @@ class HypothesisRun:
             if self._failed >= _MAX_FAILED and not any(self._evidence.values()):
                 raise _LearnerFailed
             reject()
-        if self._smallest is None:
-            target(evidence.objective)
         if evidence.nats >= EVIDENCE_THRESHOLD:
             self._smallest = script  # while shrinking, Hypothesis tries only smaller scripts
             raise _ThresholdPassed

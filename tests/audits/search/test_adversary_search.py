@@ -43,7 +43,7 @@ def figures(result: SearchResult) -> dict[str, Any]:
 
 @pytest.mark.thorough
 def test_everlasting_v1_falls_to_the_smallest_game() -> None:
-    found = search(EverlastingV1(), seed=5)
+    found = search(EverlastingV1(), seed=1)
     assert found.refuted
     assert found.adversary is not None
     challenge, ask = found.adversary.steps

@@ -47,22 +47,13 @@ def test_perfect_separation_is_worth_what_it_can_win() -> None:
     half = views(np.zeros(100), np.ones(100), "value")
     found = weigh_halves((half, half), CLAIM)
     assert found.nats == pytest.approx(100 * np.log1p(np.exp(-1)), rel=0.1)
-    assert found.objective == pytest.approx(3 + found.nats)
     assert weigh_halves((half, half), Claim(epsilon=1, delta=0.999, protects=())).nats == 0
 
 
 def test_worlds_alike_say_nothing() -> None:
     half = views(np.zeros(100), np.zeros(100), "value")
     assert weigh_halves((half, half), CLAIM).nats == 0
-    assert weigh_halves((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).objective == 0
-
-
-def test_a_difference_below_the_claim_can_be_climbed() -> None:
-    rng = np.random.default_rng(np.random.SFC64(1))
-    halves = [views(rng.random(400) < 0.4, rng.random(400) < 0.6, "value") for _ in range(2)]
-    found = weigh_halves((halves[0], halves[1]), CLAIM)
-    assert found.nats == 0
-    assert 0.5 < found.objective < 3
+    assert weigh_halves((views(np.zeros((50, 0)), np.zeros((50, 0))),) * 2, CLAIM).z == 0
 
 
 def test_views_that_no_single_feature_tells_apart_are_learned() -> None:
@@ -189,7 +180,5 @@ def test_coupled_games_say_whether_the_challenge_changes_anything() -> None:
     point = Script(protocol="Release", world_0=SAMPLE, world_1=SAMPLE.replace_one(0, 1.0, 0))
     target = search_target(LaplaceCount())
     assert weigh_adversary(target, point, Release()).changed == 0
-    label = weigh_adversary(target, COUNT, Release())
-    assert label.changed == 1
-    assert label.objective > weigh_adversary(target, point, Release()).objective + 0.9
+    assert weigh_adversary(target, COUNT, Release()).changed == 1
     assert weigh_adversary(search_target(), COUNT, Release()).changed is None  # it declares no such numbers
