@@ -1,8 +1,11 @@
-"""Settings of players, which the command line can list, explain and set; and validators."""
+"""Settings of players, which the command line can list, explain and set; validators; and users' files."""
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable
+from contextvars import ContextVar
+from pathlib import Path
 from typing import Any
 
 import attrs
@@ -11,6 +14,9 @@ import numpy as np
 from arena.errors import InvalidArgument
 
 Check = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+# Told of the path, the content and whether it is code, before a user's file is parsed or run. It may refuse.
+FileGuard = Callable[[Path, bytes, bool], None]
+file_guard: ContextVar[FileGuard | None] = ContextVar("file_guard", default=None)
 
 
 def setting(
@@ -48,6 +54,23 @@ class _Named:
     """The part of an attribute that validators read."""
 
     name: str
+
+
+def read_file(path: str | os.PathLike[str], *, code: bool = False) -> bytes:
+    """The content of a file that the user names, after `file_guard` has seen it. code: whether it is run.
+
+    Raises: OSError; InvalidArgument for a device or a pipe, which may never end; whatever the guard raises.
+    """
+    location = Path(path)
+    if location.exists() and not (location.is_file() or location.is_dir()):
+        raise InvalidArgument(
+            f"{path} is a device or a pipe, not a file", remedy="Copy its content into a file, and name that."
+        )
+    content = location.read_bytes()
+    guard = file_guard.get()
+    if guard is not None:
+        guard(location.resolve(), content, code)
+    return content
 
 
 def at_least(bound: float) -> Check:

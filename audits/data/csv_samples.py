@@ -11,12 +11,12 @@ import os
 import zlib
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from pathlib import Path
 
 import attrs
 
 from arena.errors import InvalidArgument
 from arena.sample import Sample
+from arena.settings import read_file
 
 _MAX_LISTED = 20  # names in an error message
 
@@ -194,7 +194,7 @@ def _read_text(name: str) -> str:
 
 def _read_bytes(name: str) -> bytes:
     try:
-        data = Path(name).read_bytes()
+        data = read_file(name)
         return gzip.decompress(data) if name.endswith(".gz") else data
     except FileNotFoundError:
         raise InvalidArgument(f"{name}: no such file", remedy="Check the path.") from None

@@ -10,6 +10,7 @@ from types import ModuleType
 from typing import Any
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
+from arena.settings import read_file
 
 _PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
 _folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.path
@@ -34,7 +35,7 @@ def load_module(path: str) -> ModuleType:
     """
     try:
         location = Path(path).resolve()
-        source = location.read_bytes()
+        source = read_file(path, code=True)
     except OSError as error:
         raise InvalidArgument(
             f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."

@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from audits.cli.option_groups import argument, option, option_groups, option_record
+from audits.cli.options import ChangesOption, KeyOption
 from audits.cli.output import Output
 from audits.reports.formatting import name_table
 from audits.runs.merge import MergeResult
@@ -12,7 +13,7 @@ from audits.runs.merge import merge as merge_ledgers
 
 
 @option_record
-class MergeOptions:
+class MergeOptions(KeyOption, ChangesOption):
     ledgers: tuple[str, ...] = argument(metavar="LEDGER...", nargs=-1, required=True)
     into: str = option(
         "--into",
@@ -38,7 +39,13 @@ def merge(files: MergeOptions, output: Output) -> None:
       arena resume whole.ledger
     """
     with output.progress_bar("blocks") as bar:
-        result = merge_ledgers(files.ledgers, files.into, watch=bar.update)
+        result = merge_ledgers(
+            files.ledgers,
+            files.into,
+            allow_changes=files.allow_changes,
+            key=files.load_key(),
+            watch=bar.update,
+        )
     output.print_result(result, _format_text)
 
 

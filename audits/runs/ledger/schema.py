@@ -19,6 +19,7 @@ import attrs
 from arena.errors import InvalidArgument
 from audits.runs.ledger.failures import WRITABLE, damage_error
 from audits.runs.ledger.migration import NAMES_SINCE, find_unnamed_players, migrate_notes, migrate_plan
+from audits.runs.ledger.signatures import UNSIGNED, Seal, is_signed
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
 # To be raised whenever the tables, the checksums, the plan or the encoding of blocks changes.
@@ -39,11 +40,16 @@ _IDENTITY = {"name", "class"}  # entries of a player's description that are not 
 
 @attrs.frozen
 class Head:
-    """What a ledger holds besides its blocks. plan, notes: JSON as stored. version: of the schema."""
+    """What a ledger holds besides its blocks. plan, notes: JSON as stored. version: of the schema.
+
+    seal: makes and checks the checksums. signed: whether they have signatures.
+    """
 
     plan: bytes
     notes: bytes
     version: int
+    seal: Seal = UNSIGNED
+    signed: bool = False
 
     def read_plan(self) -> dict[str, Any]:
         """The plan in the form of the present schema."""
@@ -61,8 +67,14 @@ class Head:
 
     def checksum_block(self, block: int, pairs: int, scores: bytes) -> bytes:
         """It covers the plan, so that a block cannot be moved into another run's ledger."""
-        head = f"{hashlib.sha256(self.plan).hexdigest()} {block} {pairs} ".encode()
-        return hashlib.sha256(head + scores).digest()
+        return self.seal.make_checksum("block", self._describe_block(block, pairs) + scores)
+
+    def is_intact(self, path: Path, block: int, pairs: int, scores: bytes, checksum: object) -> bool:
+        """Whether that is the checksum of a block. Raises: InvalidArgument if its signature is none."""
+        return self.seal.matches(path, "block", self._describe_block(block, pairs) + scores, checksum)
+
+    def _describe_block(self, block: int, pairs: int) -> bytes:
+        return f"{hashlib.sha256(self.plan).hexdigest()} {block} {pairs} ".encode()
 
 
 def is_empty(connection: sqlite3.Connection) -> bool:
@@ -71,7 +83,7 @@ def is_empty(connection: sqlite3.Connection) -> bool:
     return not any(_select_one(connection, query) for query in queries)
 
 
-def create(connection: sqlite3.Connection, plan: str, notes: str) -> None:
+def create(connection: sqlite3.Connection, plan: str, notes: str, seal: Seal) -> None:
     """Make an empty file a ledger."""
     connection.execute("PRAGMA journal_mode = WAL")
     with transaction(connection):
@@ -79,7 +91,7 @@ def create(connection: sqlite3.Connection, plan: str, notes: str) -> None:
         connection.execute(f"PRAGMA user_version = {SCHEMA_VERSION}")
         for table in _TABLES[SCHEMA_VERSION].values():
             connection.execute(table)
-        _insert_head(connection, plan.encode(), notes.encode())
+        _insert_head(connection, plan.encode(), notes.encode(), seal)
 
 
 def migrate(
@@ -91,14 +103,17 @@ def migrate(
     """
     if head.version == SCHEMA_VERSION:
         return head
-    present = Head(
-        canonical(head.read_plan()).encode(), canonical(head.read_notes()).encode(), SCHEMA_VERSION
+    present = attrs.evolve(
+        head,
+        plan=canonical(head.read_plan()).encode(),
+        notes=canonical(head.read_notes()).encode(),
+        version=SCHEMA_VERSION,
     )
     with transaction(connection):
         connection.execute("DELETE FROM plan")
         connection.execute("DROP TABLE IF EXISTS notes")
         connection.execute(_NOTES)
-        _insert_head(connection, present.plan, present.notes)
+        _insert_head(connection, present.plan, present.notes, present.seal)
         for block, pairs, scores in rows():
             checksum = present.checksum_block(block, pairs, scores)
             connection.execute("UPDATE blocks SET sha256 = ? WHERE block = ?", (checksum, block))
@@ -107,12 +122,17 @@ def migrate(
 
 
 def read_head(
-    connection: sqlite3.Connection, path: Path, expected: str = WRITABLE, *, check_all: bool = True
+    connection: sqlite3.Connection,
+    path: Path,
+    expected: str = WRITABLE,
+    *,
+    check_all: bool = True,
+    seal: Seal = UNSIGNED,
 ) -> Head:
     """The plan and the notes.
 
-    check_all: have SQLite check the whole file, which takes as long as reading it.
-    Raises: InvalidArgument if the file is not an intact ledger.
+    check_all: have SQLite check the whole file, which takes as long as reading it. seal: checks checksums.
+    Raises: InvalidArgument if the file is not an intact ledger, or not signed with the key of the seal.
     """
     if _select_one(connection, "PRAGMA application_id") != APPLICATION_ID:
         raise InvalidArgument(
@@ -131,14 +151,15 @@ def read_head(
     if fault != "ok":
         raise damage_error(path, " ".join(str(fault).split()))
     plan, checksum = _select_only_row(connection, path, "plan")
-    if checksum != hashlib.sha256(plan).digest():
+    if not seal.matches(path, "plan", plan, checksum):
         raise damage_error(path, "its plan does not match its checksum")
+    head = Head(plan, _NO_NOTES, version, seal, is_signed(checksum))
     if "notes" not in tables:
-        return Head(plan, _NO_NOTES, version)
+        return head
     notes, checksum = _select_only_row(connection, path, "notes")
-    if checksum != _checksum_notes(plan, notes):
+    if not seal.matches(path, "notes", _join_notes(plan, notes), checksum):
         raise damage_error(path, "its notes do not match their checksum")
-    return Head(plan, notes, version)
+    return attrs.evolve(head, notes=notes)
 
 
 @contextmanager
@@ -212,9 +233,20 @@ def _flatten(plan: dict[str, Any], path: tuple[str, ...] = ()) -> dict[tuple[str
     return leaves
 
 
-def _insert_head(connection: sqlite3.Connection, plan: bytes, notes: bytes) -> None:
-    connection.execute("INSERT INTO plan VALUES (?, ?)", (plan.decode(), hashlib.sha256(plan).digest()))
-    connection.execute("INSERT INTO notes VALUES (?, ?)", (notes.decode(), _checksum_notes(plan, notes)))
+def replace_notes(connection: sqlite3.Connection, head: Head, notes: Mapping[str, object]) -> Head:
+    """Store other notes, in one transaction."""
+    present = attrs.evolve(head, notes=canonical(notes).encode())
+    checksum = head.seal.make_checksum("notes", _join_notes(head.plan, present.notes))
+    with transaction(connection):
+        connection.execute("UPDATE notes SET json = ?, sha256 = ?", (present.notes.decode(), checksum))
+    return present
+
+
+def _insert_head(connection: sqlite3.Connection, plan: bytes, notes: bytes, seal: Seal) -> None:
+    checksum = seal.make_checksum("plan", plan)
+    connection.execute("INSERT INTO plan VALUES (?, ?)", (plan.decode(), checksum))
+    checksum = seal.make_checksum("notes", _join_notes(plan, notes))
+    connection.execute("INSERT INTO notes VALUES (?, ?)", (notes.decode(), checksum))
 
 
 def _select_only_row(connection: sqlite3.Connection, path: Path, table: str) -> tuple[bytes, bytes]:
@@ -224,9 +256,9 @@ def _select_only_row(connection: sqlite3.Connection, path: Path, table: str) -> 
     return rows[0][0], rows[0][1]
 
 
-def _checksum_notes(plan: bytes, notes: bytes) -> bytes:
-    # It covers the plan, so that notes cannot be moved into another run's ledger.
-    return hashlib.sha256(hashlib.sha256(plan).digest() + notes).digest()
+def _join_notes(plan: bytes, notes: bytes) -> bytes:
+    """What the checksum of notes covers: the plan too, so that they cannot be moved into another ledger."""
+    return hashlib.sha256(plan).digest() + notes
 
 
 def _select_one(connection: sqlite3.Connection, query: str) -> Any:

@@ -24,6 +24,13 @@ from arena.errors import InternalError, InvalidArgument
 from audits.distinguishers.view_features import Block, decode_block
 from audits.runs.ledger.copying import LOG_PAGES, copy_ledger
 from audits.runs.ledger.failures import READABLE, damage_error, error_code, explain_errors
+from audits.runs.ledger.origins import (
+    Origins,
+    check_origins,
+    drop_digests,
+    join_origins,
+    read_origins,
+)
 from audits.runs.ledger.schema import (
     Head,
     canonical,
@@ -32,8 +39,10 @@ from audits.runs.ledger.schema import (
     is_empty,
     migrate,
     read_head,
+    replace_notes,
     transaction,
 )
+from audits.runs.ledger.signatures import Seal
 
 _ROWS_AT_ONCE = 256
 
@@ -74,26 +83,42 @@ class Store(Generic[BlockType]):
         plan: Mapping[str, object],
         *,
         notes: Callable[[], Mapping[str, object]] = dict,
+        origins: Callable[[Origins], Origins] = lambda recorded: recorded,
+        allow_changes: bool = False,
+        key: bytes | None = None,
     ) -> Self:
         """Open the ledger at `path` for `plan`, after comparing every block with its checksum.
 
         A missing or empty file becomes a new ledger; one of an older schema is migrated to the present one.
         plan: entries that JSON can hold (a tuple counts as a list), nested mappings included.
         notes: called for such entries if the ledger is new; an existing ledger keeps its notes.
+        origins: the present digests and versions, given the recorded ones; they join the notes.
+        allow_changes: these and the digests in the plan may differ from what the ledger holds. key: signs it.
 
         Raises: InvalidArgument if the ledger holds another plan, is in use, is damaged, was written by a
-        newer version, is not a ledger, or cannot be written; LedgerFull or LedgerFailed if the disk fails.
+        newer version or with another key, is not a ledger, or cannot be written; LedgerFull or LedgerFailed
+        if the disk fails.
         """
-        file, text = Path(path), canonical(plan)
+        file, text, seal = Path(path), canonical(plan), Seal(key)
         with explain_errors(file, failure="the plan was not stored"):
             connection = _connect_exclusively(file)
             try:
                 if is_empty(connection):
-                    create(connection, text, canonical(notes()))
-                ledger = cls(file, connection, read_head(connection, file))
-                ledger.check_plan(plan)
+                    create(connection, text, canonical(notes()), seal)
+                ledger = cls(file, connection, read_head(connection, file, seal=seal))
+                if ledger._head.signed and key is None:
+                    raise InvalidArgument(
+                        f"the ledger {file} is signed, so only blocks with signatures can be added",
+                        remedy="Give the key with which it was begun: --key FILE.",
+                    )
+                recorded = read_origins(ledger.notes)
+                present = origins(recorded)
+                if not allow_changes:
+                    check_origins(file, recorded, present)
+                ledger.check_plan(plan, allow_changes=allow_changes)
                 ledger.check_blocks()
                 ledger._head = migrate(connection, ledger._head, ledger._rows)
+                ledger.record_origins(present)
                 # After this the file identifies itself as a ledger without its log.
                 connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
                 return ledger
@@ -103,12 +128,15 @@ class Store(Generic[BlockType]):
 
     @classmethod
     @contextmanager
-    def read(cls, path: str | os.PathLike[str], *, check_all: bool = True) -> Iterator[Self]:
+    def read(
+        cls, path: str | os.PathLike[str], *, check_all: bool = True, key: bytes | None = None
+    ) -> Iterator[Self]:
         """The present contents of the ledger at `path`, whatever its plan: a copy, deleted at the end.
 
         The file and its log are only read, so a run in another process may go on; in the same process,
         reading would release the run's lock. check_all: compare every block with its checksum first;
-        otherwise each is checked when it is read.
+        otherwise each is checked when it is read. key: with which it must be signed; signatures are not
+        checked without one.
 
         Raises: InvalidArgument if it cannot be read, is damaged, was written by a newer version, or is not a
         ledger; LedgerFull or LedgerFailed if there is no room for the copy.
@@ -121,13 +149,17 @@ class Store(Generic[BlockType]):
             with closing(sqlite3.connect(copy, isolation_level=None)) as connection:
                 if is_empty(connection):
                     raise InvalidArgument(f"{file} is empty", remedy=f"Give the path of {READABLE}.")
-                ledger = cls(file, connection, read_head(connection, file, READABLE, check_all=check_all))
+                head = read_head(connection, file, READABLE, check_all=check_all, seal=Seal(key))
+                ledger = cls(file, connection, head)
                 if check_all:
                     ledger.check_blocks()
                 yield ledger
 
-    def check_plan(self, plan: Mapping[str, object]) -> None:
-        """Check that the ledger holds this plan. Raises: InvalidArgument, with the differences."""
+    def check_plan(self, plan: Mapping[str, object], *, allow_changes: bool = False) -> None:
+        """Check that the ledger holds this plan. allow_changes: digests of code and data may differ.
+
+        Raises: InvalidArgument, with the differences.
+        """
         unnamed = self._head.find_unnamed_players()
         if unnamed:
             raise InvalidArgument(
@@ -135,12 +167,21 @@ class Store(Generic[BlockType]):
                 f"({', '.join(unnamed)}), so its plan cannot be compared",
                 remedy="Finish the run with the dp-arena that wrote it; arena report and export read it.",
             )
-        differences = describe_differences(self.plan, plan)
+        old, new = (drop_digests(dict(p)) if allow_changes else p for p in (self.plan, plan))
+        differences = describe_differences(old, new)
         if differences:
             raise InvalidArgument(
                 f"the ledger {self.path} holds another plan: {differences}",
                 remedy="Give the plan that the ledger holds, or the path of a new file.",
             )
+
+    def record_origins(self, origins: Origins, *, replace: bool = False) -> None:
+        """Add to the notes what they lack. replace: also what they hold otherwise."""
+        recorded = read_origins(self.notes)
+        joined = join_origins(origins, recorded) if replace else join_origins(recorded, origins)
+        if joined != recorded:
+            with explain_errors(self.path, failure="the notes were not stored", was_writable=True):
+                self._head = replace_notes(self._live, self._head, {**self.notes, **joined})
 
     def check_blocks(self) -> None:
         """Raises: InvalidArgument if a block does not match its checksum."""
@@ -246,7 +287,8 @@ class Store(Generic[BlockType]):
             start = rows[-1][0] + 1
 
     def _check_row(self, block: int, pairs: int, scores: object, checksum: object) -> tuple[int, int, bytes]:
-        if not isinstance(scores, bytes) or checksum != self._head.checksum_block(block, pairs, scores):
+        intact = isinstance(scores, bytes) and self._head.is_intact(self.path, block, pairs, scores, checksum)
+        if not isinstance(scores, bytes) or not intact:
             raise damage_error(self.path, f"block {block} does not match its checksum")
         return block, pairs, scores
 
