@@ -45,7 +45,7 @@ def rebuild_plan(
     """The plan of the run in the ledger at `path`, the files that it comes from, and the command line.
 
     The recorded command is parsed by those options of `arena audit` on which a plan depends, and the
-    resulting plan must be the ledger's. What it names besides dp-arena's own players is printed.
+    resulting plan must be the ledger's. If it names more than dp-arena's own players, both are printed.
 
     trust: whether such code may run, and data be read that the ledger has no digest of. allow_changes:
     whether they may have changed.
@@ -65,14 +65,15 @@ def rebuild_plan(
         files.look_up(recorded["files"])
         present = {"files": files.digest_by_name(), "packages": {}}
         states = [_describe(source, files, recorded["files"]) for source in sources]
-        states += [f"{name} (changed since)" for name in find_changes(recorded["files"], present["files"])]
-        states = list(dict.fromkeys(states))
+        named = {files.name(source.path.resolve()) for source in sources if source.path is not None}
+        changed = find_changes(recorded["files"], present["files"])
+        states += [f"{name} (changed since)" for name in changed if name not in named]
         if not trust and any(source.is_code or not files.is_agreed(source.path) for source in sources):
             raise _need_trust(path, command, states)
         if not allow_changes:
             check_origins(ledger.path, recorded, present)
-        if sources:
-            output.print_notes([f"the command of the ledger {path} loads {', '.join(states)}"])
+        if states:
+            output.print_notes([command, f"it loads {', '.join(states)}"])
         try:
             plan = make_plan(
                 fill_record(MatchOptions, params), fill_record(PlanOptions, params), output, files
@@ -129,11 +130,11 @@ def _list_sources(params: dict[str, Any]) -> list[_Source]:
 def _describe(source: _Source, files: UsedFiles, recorded: dict[str, str]) -> str:
     if source.path is None:
         return f"{source.text} (of an installed package)"
-    if files.is_agreed(source.path):
-        return f"{source.text} (as recorded)"
-    return (
-        f"{source.text} ({'changed since' if files.name(source.path) in recorded else 'no digest recorded'})"
+    known = files.name(source.path.resolve()) in recorded
+    state = (
+        "as recorded" if files.is_agreed(source.path) else "changed since" if known else "no digest recorded"
     )
+    return f"{source.text} ({state})"
 
 
 def _need_trust(path: str | os.PathLike[str], command: str, states: list[str]) -> InvalidArgument:

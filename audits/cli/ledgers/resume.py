@@ -37,7 +37,7 @@ def resume(
     plan, files, command = rebuild_plan(
         source.run, output, trust=agreed.trust, allow_changes=run.allow_changes
     )
-    if not output.as_json:
+    if not (output.as_json or files.digests):
         output.print_notes([command])
     execute_plan(plan, files, run, workers.build(), output, ledger=source.run, command=command)
 

@@ -55,11 +55,7 @@ def verify(source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions
 def _replay(
     source: LedgerArgument, chosen: VerifyOptions, workers: WorkerOptions, output: Output, key: bytes | None
 ) -> verification.Verification:
-    plan, _, command = rebuild_plan(
-        source.run, output, trust=chosen.trust, allow_changes=chosen.allow_changes
-    )
-    if not output.as_json:
-        output.print_notes([command])
+    plan, _, _ = rebuild_plan(source.run, output, trust=chosen.trust, allow_changes=chosen.allow_changes)
     count = verification.DEFAULT_BLOCKS if chosen.blocks is None else chosen.blocks
     blocks = None if chosen.all_blocks else count
     with output.progress_bar("blocks", blocks) as bar:

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from arena.errors import InvalidArgument
+from audits.registry.used_files import OUTSIDE
 
 # By the name of the entry of the notes, how a value is shown.
 _SHOWN: dict[str, Callable[[str], str]] = {
@@ -21,8 +22,9 @@ _REMEDY = (
     "Restore them, or begin a new ledger. If no figure depends on the change, give --allow-changes: a ledger "
     "then holds games from before and after it."
 )
-# In the description of a plan: the hash of a plug-in in the name of its module; digests of code and data.
-_DIGESTS = re.compile(r"(?<=\w)_[0-9a-f]{12}(?=:)|\b[0-9a-f]{16,64}\b")
+# In the description of a plan: the hash of a plug-in in the name of its module; digests of code, arrays and
+# samples, with their sizes.
+_DIGESTS = re.compile(r"(?<=\w)_[0-9a-f]{12}(?=:)|(\([\d, ]*\) \S+ )?\b[0-9a-f]{16,64}\b( of \d+)?")
 
 Origins = Mapping[str, Mapping[str, str]]
 
@@ -43,8 +45,8 @@ def check_origins(path: Path, recorded: Origins, present: Origins, other: Path |
     """
     where = "now" if other is None else f"in {other}"
     changes = [
-        f"{name} ({_SHOWN[entry](recorded[entry][name])} in {path}, {_SHOWN[entry](value)} {where})"
-        for entry in _SHOWN
+        f"{name.removeprefix(OUTSIDE)} ({show(recorded[entry][name])} in {path}, {show(value)} {where})"
+        for entry, show in _SHOWN.items()
         for name, value in find_changes(recorded[entry], present[entry]).items()
     ]
     if changes:
