@@ -91,7 +91,9 @@ def _print_warnings() -> Iterator[None]:
 
     def show_own(message: Warning | str, category: type[Warning], *place: Any, **more: Any) -> None:
         if category.__module__.partition(".")[0] == "arena":
-            click.echo(f"arena: warning: {message}", err=True)
+            from audits.data.terminal_text import escape_controls  # most commands warn of nothing
+
+            click.echo(f"arena: warning: {escape_controls(str(message), one_line=True)}", err=True)
         else:
             show(message, category, *place, **more)
 
@@ -103,6 +105,7 @@ def _print_warnings() -> Iterator[None]:
 
 def _report_error(error: Exception) -> int:
     from arena.errors import ArenaError  # already imported, unless the error came before any command
+    from audits.data.terminal_text import escape_controls
 
     message, status = str(error), INVALID_USAGE
     if isinstance(error, click.ClickException):
@@ -121,7 +124,7 @@ def _report_error(error: Exception) -> int:
         text = f"{type(error).__name__}: {error}" if str(error) else type(error).__name__
         message, status = f"unexpected {text}; --debug shows the traceback", 1
     with suppress(OSError):
-        click.echo("arena: " + " ".join(message.split()), err=True)
+        click.echo("arena: " + escape_controls(" ".join(message.split())), err=True)
     return status
 
 

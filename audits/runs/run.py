@@ -87,8 +87,14 @@ def run(
             interrupted = True
         except RunStopped as error:
             failure, interrupted = error, True
-        if opened_ledger is not None and failure is None:
-            check_files_after(opened_ledger, plan, files)
+        blocks.close()
+        try:
+            if opened_ledger is not None:
+                if failure is None:
+                    check_files_after(opened_ledger, plan, files)
+                opened_ledger.close()
+        except RunStopped as error:
+            failure = failure or error
     _check_after(plan, estimators)
     verdict = estimators.make_verdict(
         learner=plan.learner.name,
@@ -218,7 +224,7 @@ def _iterate_blocks(
     plan: Plan, workers: Workers, ledger: Ledger | None
 ) -> Generator[tuple[Block, bool], None, None]:
     """All blocks in order, each with whether it is new: those that the ledger lacks are played and stored."""
-    stored_blocks, stored = (iter(()), set()) if ledger is None else (ledger.blocks(), ledger.block_indices())
+    stored = set() if ledger is None else ledger.block_indices()
     keep = None if ledger is None else ledger.add
     exact = plan.blocks.exact
     first_blocks: list[Block] = []
@@ -227,11 +233,7 @@ def _iterate_blocks(
         missing = [index for index in indices if index not in stored] if stored else indices
         with closing(play_blocks(plan, missing, workers, bins=bins, keep=keep)) as new_blocks:
             for index in indices:
-                if index in stored:
-                    # The iterator over the ledger also returns blocks that were added meanwhile.
-                    block = next(block for place, block in stored_blocks if place == index)
-                else:
-                    block = next(new_blocks)
+                block = ledger.block(index) if ledger is not None and index in stored else next(new_blocks)
                 if index < exact:
                     first_blocks.append(block)
                 yield block, index not in stored

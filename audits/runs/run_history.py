@@ -43,11 +43,6 @@ class RunHistory:
 
 def read_audit(ledger: Ledger) -> tuple[EstimatorSettings, LedgerNotes]:
     """The settings and notes of the audit in a ledger. Raises: InvalidArgument if it contains no audit."""
-    if "experiment" in ledger.plan:
-        raise InvalidArgument(
-            f"the ledger {ledger.path} contains an experiment, not an audit",
-            remedy="To resume it, give it to the same arena experiment again.",
-        )
     try:
         return EstimatorSettings.from_ledger(ledger.plan), LedgerNotes.from_ledger(ledger.notes, ledger.plan)
     except ValueError as error:  # also of notes that no claim can have

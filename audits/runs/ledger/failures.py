@@ -25,6 +25,10 @@ class LedgerFull(LedgerFailed):
     """The disk is full. The blocks that were added before are safe."""
 
 
+class LedgerLost(LedgerFailed):
+    """Others deleted, replaced or truncated the files. The message says where their content was saved."""
+
+
 @contextmanager
 def explain_errors(
     path: Path, *, failure: str, expected: str = WRITABLE, was_writable: bool = False
@@ -91,6 +95,8 @@ def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_
 def _find_obstacle(path: Path) -> str:
     if os.path.isdir(path):
         return "it is a directory"
+    if os.path.islink(path) and os.path.islink(os.path.realpath(path)):
+        return "it is a symbolic link that leads in a circle"
     if not os.path.isdir(path.absolute().parent):
         return "its directory does not exist"
     return "the file or its directory is read-only, or its file system cannot lock files"

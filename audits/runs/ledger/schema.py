@@ -20,6 +20,7 @@ from arena.errors import InvalidArgument
 from audits.runs.ledger.failures import WRITABLE, damage_error
 from audits.runs.ledger.migration import NAMES_SINCE, find_unnamed_players, migrate_notes, migrate_plan
 from audits.runs.ledger.signatures import UNSIGNED, Seal, is_signed
+from audits.runs.ledger.stored_plan import MAX_BYTES, parse_entries
 
 APPLICATION_ID = 0x64704C67  # "dpLg", in the header of the file
 # To be raised whenever the tables, the checksums, the plan or the encoding of blocks changes.
@@ -35,6 +36,7 @@ _WITH_NOTES = {"blocks": _BLOCKS, "notes": _NOTES, "plan": _PLAN}
 _TABLES = {1: {"blocks": _BLOCKS, "plan": _PLAN}, 2: _WITH_NOTES, 3: _WITH_NOTES}
 _NO_NOTES = b"{}"
 _PLAYERS = ("learner", "adversary")
+_MOST_DIFFERENCES, _MOST_LETTERS = 5, 60  # that a message lists, and of a value in it
 _IDENTITY = {"name", "class"}  # entries of a player's description that are not settings
 
 
@@ -53,12 +55,12 @@ class Head:
 
     def read_plan(self) -> dict[str, Any]:
         """The plan in the form of the present schema."""
-        plan = dict(json.loads(self.plan))
-        return plan if self.version >= NAMES_SINCE else migrate_plan(plan, json.loads(self.notes))
+        plan = parse_entries(self.plan)
+        return plan if self.version >= NAMES_SINCE else migrate_plan(plan, parse_entries(self.notes))
 
     def read_notes(self) -> dict[str, Any]:
         """The notes in the form of the present schema."""
-        notes = dict(json.loads(self.notes))
+        notes = parse_entries(self.notes)
         return notes if self.version >= NAMES_SINCE else migrate_notes(notes)
 
     def find_unnamed_players(self) -> list[str]:
@@ -122,16 +124,11 @@ def migrate(
 
 
 def read_head(
-    connection: sqlite3.Connection,
-    path: Path,
-    expected: str = WRITABLE,
-    *,
-    check_all: bool = True,
-    seal: Seal = UNSIGNED,
+    connection: sqlite3.Connection, path: Path, expected: str = WRITABLE, *, seal: Seal = UNSIGNED
 ) -> Head:
-    """The plan and the notes.
+    """The plan and the notes, after SQLite has checked that no page of the file is out of place.
 
-    check_all: have SQLite check the whole file, which takes as long as reading it. seal: checks checksums.
+    seal: checks the checksums.
     Raises: InvalidArgument if the file is not an intact ledger, or not signed with the key of the seal.
     """
     if _select_one(connection, "PRAGMA application_id") != APPLICATION_ID:
@@ -147,19 +144,24 @@ def read_head(
     tables = dict(connection.execute("SELECT name, sql FROM sqlite_master"))
     if tables != _TABLES.get(version):
         raise damage_error(path, "its tables are not those of a ledger")
-    fault = _select_one(connection, "PRAGMA quick_check(1)") if check_all else "ok"
+    # `integrity_check` would also compare tables with their indices, of which a ledger has none.
+    fault = _select_one(connection, "PRAGMA quick_check(1)")
     if fault != "ok":
         raise damage_error(path, " ".join(str(fault).split()))
     plan, checksum = _select_only_row(connection, path, "plan")
     if not seal.matches(path, "plan", plan, checksum):
         raise damage_error(path, "its plan does not match its checksum")
-    head = Head(plan, _NO_NOTES, version, seal, is_signed(checksum))
-    if "notes" not in tables:
-        return head
-    notes, checksum = _select_only_row(connection, path, "notes")
-    if not seal.matches(path, "notes", _join_notes(plan, notes), checksum):
-        raise damage_error(path, "its notes do not match their checksum")
-    return attrs.evolve(head, notes=notes)
+    signed, notes = is_signed(checksum), _NO_NOTES
+    if "notes" in tables:
+        notes, checksum = _select_only_row(connection, path, "notes")
+        if not seal.matches(path, "notes", _join_notes(plan, notes), checksum):
+            raise damage_error(path, "its notes do not match their checksum")
+    for name, text in (("plan", plan), ("notes", notes)):
+        try:
+            parse_entries(text)
+        except ValueError as error:
+            raise damage_error(path, f"the text of its {name} {error}") from error
+    return Head(plan, notes, version, seal, signed)
 
 
 @contextmanager
@@ -176,7 +178,7 @@ def transaction(connection: sqlite3.Connection) -> Iterator[sqlite3.Connection]:
 
 
 def canonical(entries: Mapping[str, object]) -> str:
-    """Entries as text, equal for equal ones. Raises: InvalidArgument if JSON cannot hold one of them."""
+    """Entries as text, equal for equal ones. Raises: InvalidArgument if JSON or a ledger cannot hold them."""
     for name, value in entries.items():
         try:
             json.dumps(value, sort_keys=True)
@@ -186,11 +188,18 @@ def canonical(entries: Mapping[str, object]) -> str:
                 value=value,
                 remedy="Write it as text, numbers, lists and mappings.",
             ) from None
-    return json.dumps(dict(entries), sort_keys=True, separators=(",", ":"))
+    text = json.dumps(dict(entries), sort_keys=True, separators=(",", ":"))
+    if len(text) > MAX_BYTES:
+        raise InvalidArgument(
+            f"a plan has at most {MAX_BYTES:,} letters",
+            value=len(text),
+            remedy="Give players large settings as arrays, of which a plan has a digest.",
+        )
+    return text
 
 
 def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -> str:
-    """How two plans differ, in words; empty if they ask for the same games.
+    """How two plans differ, in words: in which settings, the first of them; empty if in none.
 
     A setting of a player may have been renamed: settings that only one of the plans has are the same if their
     values are the same.
@@ -203,10 +212,18 @@ def describe_differences(old: Mapping[str, object], new: Mapping[str, object]) -
     changed = sorted(
         name for name in old_leaves.keys() | new_leaves.keys() if old_leaves.get(name) != new_leaves.get(name)
     )
-    return "; ".join(
-        f"{'.'.join(name)}: {old_leaves.get(name, 'absent')} -> {new_leaves.get(name, 'absent')}"
-        for name in changed
-    )
+    differences = [
+        f"{'.'.join(name)}: {_shorten(old_leaves.get(name))} -> {_shorten(new_leaves.get(name))}"
+        for name in changed[:_MOST_DIFFERENCES]
+    ]
+    more = len(changed) - len(differences)
+    return "; ".join(differences) + (f"; and {more} more" if more else "")
+
+
+def _shorten(value: str | None) -> str:
+    if value is None or len(value) <= _MOST_LETTERS:
+        return "absent" if value is None else value
+    return f"{value[:_MOST_LETTERS]}..."
 
 
 def _drop_renamed(old: dict[str, Any], new: dict[str, Any]) -> None:
@@ -250,10 +267,14 @@ def _insert_head(connection: sqlite3.Connection, plan: bytes, notes: bytes, seal
 
 
 def _select_only_row(connection: sqlite3.Connection, path: Path, table: str) -> tuple[bytes, bytes]:
-    rows = connection.execute(f"SELECT CAST(json AS BLOB), sha256 FROM {table}").fetchall()
-    if len(rows) != 1:
-        raise damage_error(path, f"its table {table} has {len(rows)} rows instead of one")
-    return rows[0][0], rows[0][1]
+    rows = _select_one(connection, f"SELECT count(*) FROM {table}")
+    if rows != 1:
+        raise damage_error(path, f"its table {table} has {rows} rows instead of one")
+    size = _select_one(connection, f"SELECT length(CAST(json AS BLOB)) FROM {table}")
+    if size > MAX_BYTES:
+        raise damage_error(path, f"its {table} has {size:,} bytes, more than any")
+    text, checksum = connection.execute(f"SELECT CAST(json AS BLOB), sha256 FROM {table}").fetchone()
+    return bytes(text), checksum
 
 
 def _join_notes(plan: bytes, notes: bytes) -> bytes:

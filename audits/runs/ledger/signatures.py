@@ -67,6 +67,15 @@ def is_signed(checksum: bytes) -> bool:
     return len(checksum) == 2 * _BYTES
 
 
+def check_signable(path: Path, signed: bool, key: bytes | None) -> None:
+    """Raises: InvalidArgument if a ledger is signed and there is no key to sign what is added."""
+    if signed and key is None:
+        raise InvalidArgument(
+            f"the ledger {path} is signed, so only blocks with signatures can be added",
+            remedy="Give the key with which it was begun: --key FILE.",
+        )
+
+
 def read_key(path: str | os.PathLike[str]) -> bytes:
     """The key in a file: all its bytes. Raises: InvalidArgument if it is none, or others could replace it."""
     try:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from support.command_line import Command
-from support.forged_ledgers import forge_notes
+from support.forged_ledgers import forge
 
 arena = Command()
 COUNT = ("audit", "laplace-count", "--against", "count-swap", "--games", "1_000")
@@ -116,7 +116,7 @@ def command(text: str, folder: Path) -> dict[str, str]:
 def test_no_code_runs_without_trust(folder: Path, way: str, verb: str) -> None:
     text, file = CODE[way]
     notes = command(text, folder)
-    forge_notes(folder / "run.ledger", **notes)
+    forge(folder / "run.ledger", notes=notes)
     said = arena.refusal(verb, "run.ledger")
     assert not marks(folder)
     path = file.format(folder=folder)
@@ -128,9 +128,9 @@ def test_no_code_runs_without_trust(folder: Path, way: str, verb: str) -> None:
 @pytest.mark.parametrize("way", ["a learner", "a setting"])
 def test_a_digest_of_the_strangers_is_no_agreement(folder: Path, way: str) -> None:
     digest = sha256((folder / "evil.py").read_bytes()).hexdigest()
-    forge_notes(folder / "run.ledger", files={"evil.py": digest}, **command(CODE[way][0], folder))
+    forge(folder / "run.ledger", notes={"files": {"evil.py": digest}, **command(CODE[way][0], folder)})
     assert "evil.py (as recorded)" in arena.refusal("resume", "run.ledger")
-    forge_notes(folder / "run.ledger", files={"evil.py": "0" * 64})
+    forge(folder / "run.ledger", notes={"files": {"evil.py": "0" * 64}})
     assert "evil.py (changed since)" in arena.refusal("resume", "run.ledger")
     changed = arena.refusal("resume", "run.ledger", "--trust")
     assert changed.startswith("files or packages from which the players come have changed: evil.py (SHA-256 ")
@@ -140,7 +140,7 @@ def test_a_digest_of_the_strangers_is_no_agreement(folder: Path, way: str) -> No
 
 def test_with_trust_it_runs_after_it_was_shown(folder: Path) -> None:
     text = f"{CODE['a function'][0]} --epsilon 1"
-    forge_notes(folder / "run.ledger", **command(text, folder))
+    forge(folder / "run.ledger", notes=command(text, folder))
     done = arena("resume", "run.ledger", "--trust")
     assert marks(folder)
     assert done.exit_code == 2
@@ -155,7 +155,7 @@ def test_players_of_installed_packages_are_code_too(folder: Path, monkeypatch: p
     monkeypatch.setattr(
         metadata, "entry_points", lambda group: metadata.EntryPoints([point] if group == point.group else [])
     )
-    forge_notes(folder / "run.ledger", **command("mine --against count-swap", folder))
+    forge(folder / "run.ledger", notes=command("mine --against count-swap", folder))
     assert "would load mine (of an installed package)" in arena.refusal("resume", "run.ledger")
     assert not marks(folder)
 
@@ -168,7 +168,7 @@ def test_no_module_is_imported_to_refuse_it(folder: Path, way: str) -> None:
             ("resume", "run.ledger", "--trust"),
             ("audit", *text.split()),
         ):
-            forge_notes(folder / "run.ledger", **command(text, folder))
+            forge(folder / "run.ledger", notes=command(text, folder))
             assert "a text names classifiers of installed packages only" in arena.refusal(*words)
     assert not marks(folder)
     assert not {"evil", "sub", "sub.evil", "antigravity"} & set(sys.modules)
@@ -177,7 +177,7 @@ def test_no_module_is_imported_to_refuse_it(folder: Path, way: str) -> None:
 @pytest.mark.parametrize("word", OPTIONS)
 def test_a_command_has_only_options_that_a_plan_depends_on(folder: Path, word: str) -> None:
     before = sorted(folder.rglob("*"))
-    forge_notes(folder / "run.ledger", **command(f"laplace-count --against count-swap {word}", folder))
+    forge(folder / "run.ledger", notes=command(f"laplace-count --against count-swap {word}", folder))
     assert f"No such option '{word.partition('=')[0]}'" in arena.refusal("resume", "run.ledger", "--trust")
     assert sorted(folder.rglob("*")) == before
 
@@ -192,7 +192,7 @@ def test_data_are_read_only_if_they_are_known(
     for place in ("audits.data.csv_samples.csv.reader", "learners.pate.students.public_points.csv.reader"):
         monkeypatch.setattr(place, refuse)
     file = "points.csv" if way in ("a concept class", "public points") else "data.csv"
-    forge_notes(folder / "run.ledger", **command(FILES[way].format(file), folder))
+    forge(folder / "run.ledger", notes=command(FILES[way].format(file), folder))
     for verb in ("resume", "verify"):
         assert f"would load {file} (no digest recorded)" in arena.refusal(verb, "run.ledger")
 
@@ -201,7 +201,7 @@ def test_data_are_read_only_if_they_are_known(
 @pytest.mark.parametrize("device", ["/dev/zero", "pipe.csv"])
 def test_no_device_is_read(folder: Path, way: str, device: str) -> None:
     os.mkfifo("pipe.csv")
-    forge_notes(folder / "run.ledger", **command(FILES[way].format(device), folder))
+    forge(folder / "run.ledger", notes=command(FILES[way].format(device), folder))
     for words in (("resume", "run.ledger"), ("resume", "run.ledger", "--trust")):
         said = arena.refusal(*words)
         assert device in said
@@ -211,7 +211,7 @@ def test_an_unknown_file_in_a_setting_is_not_parsed(folder: Path) -> None:
     """Whatever a setting's text looks like: the file is compared where it is read."""
     (folder / "points").write_text("0\n1\n")
     text = FILES["a concept class"].format("points")
-    forge_notes(folder / "run.ledger", **command(text, folder))
+    forge(folder / "run.ledger", notes=command(text, folder))
     assert f"{folder / 'points'}" in arena.refusal("resume", "run.ledger")
 
 
@@ -243,7 +243,7 @@ def test_what_only_reads_runs_nothing(folder: Path, words: tuple[str, ...], unfi
         for name in ("run.ledger", "other.ledger"):
             (folder / name).write_bytes(unfinished)
             notes = command(text, folder) | {"learner": "evil.py:Evil", "adversary": "evil.Evil"}
-            forge_notes(folder / name, **notes)
+            forge(folder / name, notes=notes)
         (folder / "whole.ledger").unlink(missing_ok=True)
         assert arena(*words).exit_code in (0, 130)
         assert not marks(folder)
