@@ -234,12 +234,11 @@ READERS = [
 ]
 
 
+@pytest.mark.thorough
 @pytest.mark.parametrize("words", READERS, ids=" ".join)
 def test_what_only_reads_runs_nothing(folder: Path, words: tuple[str, ...], unfinished: bytes) -> None:
     ways = [text for text, _ in CODE.values()] + [*MODULES.values()]
-    ways += [f"evil.py:noisy --against count-swap {word}" for word in OPTIONS]
-    assert len(ways) >= 15
-    for text in ways if words[0] != "report" else ways[:15]:
+    for text in ways:
         for name in ("run.ledger", "other.ledger"):
             (folder / name).write_bytes(unfinished)
             notes = command(text, folder) | {"learner": "evil.py:Evil", "adversary": "evil.Evil"}
