@@ -29,8 +29,8 @@ _SEED_BITS = 53  # of a seed that JSON keeps exactly
 class Verification:
     """The result of `verify`. played, differing: indices of blocks. blocks: the number in the ledger.
 
-    seed: by which the played blocks were chosen; None if all were played, or none. signed: whether all
-    signatures were checked.
+    seed: by which the played blocks were chosen; None if all were played, or none. signatures: "correct",
+    "not checked" for want of the key, or "none".
     """
 
     derived: ClassVar = ("miss_probability",)
@@ -39,7 +39,7 @@ class Verification:
     differing: tuple[int, ...]
     blocks: int
     seed: int | None
-    signed: bool
+    signatures: str
 
     @property
     def miss_probability(self) -> float:
@@ -104,7 +104,7 @@ def verify(
         differing=tuple(differing),
         blocks=len(stored),
         seed=chosen_by,
-        signed=key is not None,
+        signatures="none" if not ledger.signed else "not checked" if key is None else "correct",
     )
 
 
@@ -117,4 +117,4 @@ def verify_signatures(path: str | os.PathLike[str], key: bytes) -> Verification:
         blocks = len(ledger.block_indices())
     if not blocks:
         raise no_games_yet(path)
-    return Verification(played=(), differing=(), blocks=blocks, seed=None, signed=True)
+    return Verification(played=(), differing=(), blocks=blocks, seed=None, signatures="correct")

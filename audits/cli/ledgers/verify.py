@@ -78,7 +78,7 @@ def _format_text(result: verification.Verification) -> str:
             f"{', '.join(map(str, result.differing))}.\n"
             "They were altered, or played by a player, a library or a machine that computes other values."
         )
-    checked = "checksums and signatures" if result.signed else "checksums"
+    checked = "checksums and signatures" if result.signatures == "correct" else "checksums"
     if not result.played:
         return (
             f"All {checked} of the plan, the notes and {result.blocks:,} blocks are correct: who wrote them "
@@ -88,6 +88,8 @@ def _format_text(result: verification.Verification) -> str:
         f"All {checked} of {result.blocks:,} blocks are correct, and {len(result.played):,} replayed blocks "
         "are equal bit for bit."
     )
+    if result.signatures == "not checked":
+        text += "\nIts signatures were not checked: give the key, --key FILE."
     if result.seed is None:
         return text
     return (

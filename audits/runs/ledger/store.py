@@ -31,13 +31,7 @@ from audits.runs.ledger.failures import (
     explain_errors,
 )
 from audits.runs.ledger.losses import LedgerFiles, Row, save_rows
-from audits.runs.ledger.origins import (
-    Origins,
-    check_origins,
-    drop_digests,
-    join_origins,
-    read_origins,
-)
+from audits.runs.ledger.origins import Origins, check_origins, drop_digests, join_origins, read_origins
 from audits.runs.ledger.schema import (
     Head,
     canonical,
@@ -227,6 +221,11 @@ class Store(Generic[BlockType]):
     def notes(self) -> dict[str, Any]:
         """The entries of the notes, as JSON returns them."""
         return self._head.read_notes()
+
+    @property
+    def signed(self) -> bool:
+        """Whether its checksums have signatures."""
+        return self._head.signed
 
     def blocks(self, *, start: int = _LEAST_INDEX) -> Iterator[tuple[int, BlockType]]:
         """Index and result of every block from index `start` on, in order, also of blocks added meanwhile.

@@ -270,7 +270,7 @@ def test_sound_blocks_are_the_same(tmp_path: Path) -> None:
         "differing": [],
         "blocks": 4,
         "seed": None,
-        "signed": False,
+        "signatures": "none",
         "miss_probability": 0.0,
     }
     assert verify(path, PLAN, blocks=9, jobs=2) == found

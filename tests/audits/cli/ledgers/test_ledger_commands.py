@@ -332,7 +332,7 @@ def test_verify(ledger: Path) -> None:
         "differing": [],
         "blocks": 6,
         "seed": None,
-        "signed": False,
+        "signatures": "none",
         "miss_probability": 0.0,
     }
 
