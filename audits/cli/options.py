@@ -78,8 +78,8 @@ class WorkerOptions:
     cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Address of a dask scheduler or a ray head node (or auto) whose workers play. Default: local, a "
-        "cluster that ends with the run.",
+        help="Address of a dask scheduler or a ray head node (or auto, or ray://HOST:PORT from elsewhere) whose "
+        "workers play. Default: local, a cluster that ends with the run.",
     )
     patience: float | None = option(
         "--patience",

@@ -117,7 +117,14 @@ class _Dispatcher:
             self.starts += 1
             if self.starts > TRIES:
                 raise _workers_gone(self.reason)
-            with self._start_workers() as parallel:
+            with ExitStack() as stack:
+                try:
+                    parallel = stack.enter_context(self._start_workers())
+                except WorkersFailed:
+                    raise
+                except Exception as error:  # a worker ended while the others were started
+                    self.reason = describe_error(error)
+                    continue
                 yield from self._use_workers(parallel)
 
     def _start_workers(self) -> Any:

@@ -21,7 +21,7 @@ import numpy as np
 from audits.runs.workers.workers import DASK, LOKY, RAY, THREADING, Workers, WorkersFailed
 
 _TIMEOUT = 5.0  # seconds for a cluster to answer
-_RAY_SCHEME = "ray://"
+_RAY_SCHEME = "ray://"  # of ray's client, on a machine that is no node of the cluster
 _START_COMMANDS = {DASK: "dask scheduler", RAY: "ray start --head"}
 
 # By default the workers of dask use some 5 % of a core to watch themselves.
@@ -222,7 +222,8 @@ def _connect_ray(workers: Workers) -> Iterator[None]:
         return
     options: dict[str, Any] = {"address": "local", "include_dashboard": False, "num_cpus": workers.jobs}
     if not workers.local:
-        _check_ray_address(workers)
+        if workers.cluster != "auto":
+            _check_listening(workers, _parse_address)
         options = {"address": workers.cluster}
     try:
         ray.init(logging_level=logging.CRITICAL, log_to_driver=False, **options)
@@ -234,20 +235,8 @@ def _connect_ray(workers: Workers) -> Iterator[None]:
         ray.shutdown()
 
 
-def _check_ray_address(workers: Workers) -> None:
-    address = workers.cluster or ""
-    if address.startswith(_RAY_SCHEME):
-        raise WorkersFailed(
-            "joblib reaches a ray cluster from one of its nodes only",
-            value=address,
-            remedy="Run this on a node of the cluster, with the address auto.",
-        )
-    if not workers.local and address != "auto":
-        _check_listening(workers, _parse_address)
-
-
 def _parse_address(address: str) -> tuple[str, int]:
-    host, _, port = address.rpartition(":")
+    host, _, port = address.removeprefix(_RAY_SCHEME).rpartition(":")
     return host, int(port)
 
 
