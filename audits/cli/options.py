@@ -78,7 +78,7 @@ class WorkerOptions:
     cluster: str | None = option(
         "--cluster",
         metavar="ADDRESS",
-        help="Address of a dask scheduler or a ray head node (or auto, or ray://HOST:PORT from elsewhere) whose "
+        help="Address of a dask scheduler or a ray head node (auto; ray://HOST:PORT from elsewhere) whose "
         "workers play. Default: local, a cluster that ends with the run.",
     )
     patience: float | None = option(

@@ -28,8 +28,9 @@ class MergeOptions(KeyOption, ChangesOption):
 def merge(files: MergeOptions, output: Output) -> None:
     """Copy the blocks of every LEDGER, of one plan played with the same versions, into one ledger.
 
-    The others are only read. An experiment has no parts, so its ledgers are not merged. A block that two of them contain must be the same in both; otherwise nothing is
-    written. If a merge is killed or runs out of disk space, the same command completes it.
+    The others are only read. A block that two of them contain must be the same in both, and so must the files
+    and packages that they record; otherwise nothing is written. If a merge is killed or runs out of disk
+    space, the same command completes it. An experiment has no parts, so its ledgers are not merged.
 
     \b
     Example: a run shared by two machines
