@@ -35,7 +35,7 @@ def check_output_file(
         raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")
     if not location.absolute().parent.is_dir():
         raise InvalidArgument(f"the directory of the {kind} {path} does not exist", remedy="Create it first.")
-    if ledger is not None and location.resolve() == Path(ledger).resolve():
+    if ledger is not None and os.path.realpath(location) == os.path.realpath(ledger):
         raise InvalidArgument(
             f"the {kind} {path} would take the place of the ledger", remedy="Name another file."
         )

@@ -16,7 +16,7 @@ from arena import InvalidArgument
 from audits.data.output_files import check_output_file, write_atomically
 from audits.distinguishers.view_features import Block
 from audits.runs.ledger import Ledger
-from audits.runs.run_history import no_games_yet, read_audit, read_history
+from audits.runs.run_history import no_games_yet, read_audit, read_figures
 from audits.statistics.score_pairs import PairCounts
 
 CSV, PARQUET = SUFFIXES = (".csv", ".parquet")
@@ -80,8 +80,7 @@ def export_figures(ledger: str | os.PathLike[str], path: str | os.PathLike[str])
     Raises: as `export_blocks`.
     """
     check_table(path, ledger)
-    history = read_history(ledger)
-    games, *figures = (getattr(history, name)[1:] for name in _FIGURES)  # after each block
+    games, *figures = read_figures(ledger)[:, 1:]  # after each block
     blocks = len(games)
     with _open_table(path, ("block", *_FIGURES)) as table:
         table.add([np.arange(blocks), games.astype(np.int64), *figures])

@@ -48,19 +48,22 @@ class LedgerFiles:
         loss = "" if self._log_status is None else _compare(_stat(self._log), self._log_status)
         return f"lost its log {self._log.name}, which was {loss}" if loss else ""
 
-    def close(self, connection: sqlite3.Connection) -> None:
-        """Close the connection, unless closing would write to files, or delete a log, of somebody else."""
+    def close(self, connection: sqlite3.Connection, *, saved: bool = False) -> None:
+        """Close the connection, unless closing would write to a file that others have written.
+
+        saved: the ledger was lost, and its content is elsewhere; its log is removed, as SQLite would take it
+        for that of any file which is put in its place.
+        """
         log = _stat(self._log)
         is_own = log is None or (self._log_status is not None and os.path.samestat(log, self._log_status))
         is_short = log is not None and self._log_status is not None and log.st_size < self._log_status.st_size
         if is_own and not is_short and not self._find_change():
             connection.close()
             os.close(self._descriptor)
-            return
-        if is_own:  # SQLite would take it up where the file is opened again
+        else:  # never freed, and so never closed
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
+        if is_own and saved:
             self._log.unlink(missing_ok=True)
-        # Never freed, and so never closed.
-        ctypes.pythonapi.Py_IncRef(ctypes.py_object(connection))
 
     def _find_change(self) -> str:
         """What others did to the content of the file, wherever it is now."""
@@ -77,7 +80,7 @@ class LedgerFiles:
 
 def _stat(path: Path) -> os.stat_result | None:
     try:
-        return os.stat(path)
+        return os.lstat(path)  # a link in its place would have its log elsewhere
     except OSError:
         return None
 
@@ -91,10 +94,11 @@ def _compare(now: os.stat_result | None, before: os.stat_result) -> str:
     return "truncated" if now.st_size < before.st_size else ""
 
 
-def save_rows(path: Path, head: Head, read: Callable[[], Iterable[Row | None]]) -> str:
+def save_rows(path: Path, head: Head, read: Callable[[], Iterable[Row | None]]) -> tuple[bool, str]:
     """Write a lost ledger anew into a file beside `path`, in the current folder or among temporary files.
 
-    read: its blocks; None for each that cannot be read. Returns where it is and how to go on, in words.
+    read: its blocks; None for each that cannot be read. Returns whether they were saved, and where and how to
+    go on, in words.
     """
     reason = ""
     for find_folder in (lambda: path.parent, Path.cwd, lambda: Path(tempfile.gettempdir())):
@@ -113,8 +117,11 @@ def save_rows(path: Path, head: Head, read: Callable[[], Iterable[Row | None]]) 
         again = f"run arena resume {shlex.quote(str(refuge))}"
         if not head.read_notes().get("command"):
             again = "give that file as the ledger of the same run"
-        return f"{blocks} were saved in {refuge}. The figures so far are right; to go on, {again}."
-    return f"its blocks could not be saved ({reason}). Give the same command again, with another ledger."
+        return True, f"{blocks} were saved in {refuge}. The figures so far are right; to go on, {again}."
+    return (
+        False,
+        f"its blocks could not be saved ({reason}). Give the same command again, with another ledger.",
+    )
 
 
 def _write_ledger(path: Path, head: Head, rows: Iterable[Row | None]) -> tuple[int, int]:

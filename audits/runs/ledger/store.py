@@ -374,9 +374,9 @@ class Store(Generic[BlockType]):
             return
         loss = self._files.find_loss()
         if loss:
-            text = save_rows(self._files.path, self._head, lambda: map(self._try_row, self._stored))
+            saved, text = save_rows(self._files.path, self._head, lambda: map(self._try_row, self._stored))
             connection, self._connection = self._connection, None
-            self._files.close(connection)
+            self._files.close(connection, saved=saved)
             raise LedgerLost(f"the ledger {self.path} {loss} while a run had it open: {text}")
 
     def _try_row(self, index: int) -> Row | None:
