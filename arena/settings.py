@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from collections.abc import Callable, Iterable
 from contextvars import ContextVar
@@ -66,7 +67,10 @@ def read_file(path: str | os.PathLike[str], *, code: bool = False) -> bytes:
         raise InvalidArgument(
             f"{path} is a device or a pipe, not a file", remedy="Copy its content into a file, and name that."
         )
-    content = location.read_bytes()
+    try:
+        content = location.read_bytes()
+    except ValueError as error:  # a zero byte, or half of a pair of surrogates
+        raise FileNotFoundError(errno.ENOENT, "No file can have such a name", str(path)) from error
     guard = file_guard.get()
     if guard is not None:
         guard(location.resolve(), content, code)

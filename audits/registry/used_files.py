@@ -114,13 +114,16 @@ class UsedFiles:
         """The names of the files that changed after they were first read."""
         return sorted({self.name(path) for path, old in self.digests.items() if compute_digest(path) != old})
 
-    def find_packages(self, *players: object, modules: Iterable[str] = ()) -> dict[str, str]:
+    def find_packages(self, *players: object, more: Iterable[str] = ()) -> dict[str, str]:
         """The versions of the packages that these players, their settings and the plug-ins come from.
 
-        They are by the name of the distribution. modules: top-level modules of further packages.
+        They are by the name of the distribution. more: top-level modules of further packages.
         """
-        roots = {root for player in players for root in _list_roots(player)} | set(modules)
-        roots |= {root for path in self.digests if path.suffix == ".py" for root in _list_imports(path)}
+        roots = {root for player in players for root in _list_roots(player)} | set(more)
+        modules = [sys.modules[root] for root in roots if root in sys.modules]
+        sources = {Path(str(getattr(module, "__file__", None))) for module in modules}
+        sources = {path for path in sources if is_users_file(str(path))} | {*self.digests}
+        roots |= {root for path in sources if path.suffix == ".py" for root in _list_imports(path)}
         roots = {root for root in roots - _NOT_COMPARED if not root.startswith(_PLUG_IN)}
         if not roots:
             return {}
@@ -141,7 +144,9 @@ class UsedFiles:
         folders = tuple(str(folder) + os.sep for folder in self.folders)
         for folder in folders:
             yield from (Path(path) for path in _opened.get(folder, ()) if path not in _written)
-        sources, seen = [path for path in self.digests if path.suffix == ".py"], set[str]()
+        # Not even parsed without trust: that can exhaust the interpreter.
+        sources = [path for path in self.digests if path.suffix == ".py" and self.trusted]
+        seen: set[str] = set()
         while sources:
             roots = _list_imports(sources.pop())
             for name, module in [*sys.modules.items()]:
@@ -159,6 +164,19 @@ class UsedFiles:
             if path.is_relative_to(folder):
                 return path.relative_to(folder).as_posix()
         return OUTSIDE + path.name
+
+
+def find_other_versions(packages: Mapping[str, str]) -> str:
+    """Which of these packages have another version here, in words."""
+    present = {}
+    for name in packages:
+        try:
+            present[name] = metadata.version(name)
+        except metadata.PackageNotFoundError:
+            present[name] = "not installed"
+    return ", ".join(
+        f"{name} {packages[name]} ({found})" for name, found in present.items() if found != packages[name]
+    )
 
 
 @cache
@@ -214,7 +232,7 @@ def _list_imports(path: Path) -> set[str]:
     """The top-level modules that a source file imports, anywhere in it."""
     try:
         nodes = [*ast.walk(ast.parse(path.read_bytes()))]
-    except (OSError, SyntaxError, ValueError):
+    except (OSError, SyntaxError, ValueError, RecursionError, MemoryError):
         return set()
     names = [alias.name for node in nodes if isinstance(node, ast.Import) for alias in node.names]
     names += [node.module or "" for node in nodes if isinstance(node, ast.ImportFrom) and not node.level]

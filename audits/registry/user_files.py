@@ -34,8 +34,8 @@ def load_module(path: str) -> ModuleType:
     value, so they need not be able to import them.
     """
     try:
-        location = Path(path).resolve()
         source = read_file(path, code=True)
+        location = Path(path).resolve()
     except OSError as error:
         raise InvalidArgument(
             f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."

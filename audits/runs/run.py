@@ -200,7 +200,7 @@ def describe_origins(plan: Plan, files: UsedFiles | None, recorded: Iterable[str
     learning = ("sklearn",) if plan.distinguisher == LEARNED else ()
     return {
         "files": files.digest_by_name(),
-        "packages": files.find_packages(plan.learner, plan.adversary, modules=learning),
+        "packages": files.find_packages(plan.learner, plan.adversary, more=learning),
     }
 
 

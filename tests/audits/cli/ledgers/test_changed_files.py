@@ -18,9 +18,11 @@ from support.forged_ledgers import forge
 from arena import InvalidArgument
 from audits.registry.match import build_match
 from audits.registry.used_files import UsedFiles
+from audits.runs.blocks import play_with_packages
 from audits.runs.ledger import Ledger
 from audits.runs.plan import Plan
 from audits.runs.run import run
+from audits.runs.workers import WorkersFailed
 
 arena = Command()
 PLUG_IN = """
@@ -259,6 +261,17 @@ def test_packages_of_shipped_players(tmp_path: Path, words: tuple[str, ...], pac
     game, asked = fill_record(MatchOptions, params), fill_record(PlanOptions, params)
     plan = make_plan(game, asked, Quiet(quiet=True), files)
     assert [*describe_origins(plan, files)["packages"]] == packages
+
+
+def test_workers_of_a_cluster_have_the_same_packages() -> None:
+    installed = {"scikit-learn": metadata.version("scikit-learn")}
+    assert play_with_packages(installed, lambda index: index + 1, 3) == 4  # type: ignore[arg-type]
+    with pytest.raises(
+        WorkersFailed, match=rf"other versions: scikit-learn 0.1 \({installed['scikit-learn']}\)"
+    ):
+        play_with_packages({"scikit-learn": "0.1"}, lambda index: index, 3)  # type: ignore[arg-type]
+    with pytest.raises(WorkersFailed, match=r"nowhere 1.0 \(not installed\)"):
+        play_with_packages({"nowhere": "1.0"}, lambda index: index, 3)  # type: ignore[arg-type]
 
 
 def test_ledgers_of_other_versions_do_not_merge(folder: Path) -> None:

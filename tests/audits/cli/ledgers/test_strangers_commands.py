@@ -207,6 +207,26 @@ def test_no_device_is_read(folder: Path, way: str, device: str) -> None:
         assert device in said
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "\ud800.py:f --against count-swap",
+        "laplace-count --against count-swap --data x\0y --x a --y b",
+        "realizable --against shattered-tree --set concepts=matrix:\0",
+        "laplace-count --against count-swap --data . --x a --y b",
+        ".py:f --against count-swap",
+        "'' --against ''",
+        "laplace-count --against count-swap -- evil.py:noisy",
+        "laplace-count --against count-swap --protocol evil.py:noisy",
+    ],
+)
+def test_names_that_no_file_has(folder: Path, text: str) -> None:
+    forge(folder / "run.ledger", notes=command(text, folder))
+    for words in (("resume", "run.ledger"), ("verify", "run.ledger", "--trust")):
+        assert arena.refusal(*words).startswith(("the plan in the ledger", "the command in the ledger"))
+    assert not marks(folder)
+
+
 def test_an_unknown_file_in_a_setting_is_not_parsed(folder: Path) -> None:
     """Whatever a setting's text looks like: the file is compared where it is read."""
     (folder / "points").write_text("0\n1\n")
