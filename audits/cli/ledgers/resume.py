@@ -9,6 +9,8 @@ from audits.cli.ledgers.recorded_command import rebuild_plan
 from audits.cli.option_groups import option_groups
 from audits.cli.options import LedgerArgument, TrustOption, WorkerOptions
 from audits.cli.output import Output
+from audits.runs.ledger import Ledger
+from audits.runs.ledger.signatures import read_key
 from audits.runs.run_status import RunFollower
 from audits.runs.verdict import Verdict
 
@@ -30,6 +32,9 @@ def resume(
       arena resume run.ledger --jobs 8
       arena resume run.ledger --html report.html
     """
+    if run.key is not None:
+        with Ledger.read(source.run, key=read_key(run.key)):
+            pass  # also of a finished run, whose verdict is printed without its players
     verdict = None if run.estimators or run.html is not None else _read_final_verdict(source.run)
     if verdict is not None:
         print_verdict(verdict, output)

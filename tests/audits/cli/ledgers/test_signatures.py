@@ -96,6 +96,8 @@ def test_a_merged_ledger_is_signed_anew(folder: Path) -> None:
     arena.text("merge", "1.ledger", "2.ledger", "--into", "whole.ledger", "--key", "key")
     assert "6 blocks are correct" in arena.text("verify", "whole.ledger", "--key", "key")
     arena.text("resume", "whole.ledger", "--key", "key")
+    assert "not signed with this key" in arena.refusal("resume", "whole.ledger", "--key", "other.key")
+    assert "Not refuted" in arena.text("resume", "whole.ledger")  # finished, so that nothing is added
     arena.text("merge", "1.ledger", "2.ledger", "--into", "plain.ledger")
     assert arena.refusal("verify", "plain.ledger", "--key", "key") == (
         "the ledger plain.ledger is not signed (its plan). Leave out --key, or get the ledger that was "
