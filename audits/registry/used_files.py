@@ -102,13 +102,18 @@ class UsedFiles:
             for name, found in sorted(by_name.items())
         }
 
-    def look_up(self, names: Iterable[str]) -> None:
-        """Add the files of these names, which may not have been opened yet."""
-        for name in names:
-            if not name.startswith(OUTSIDE) and ".." not in name.split("/"):
-                paths = [folder / name for folder in self.folders]
-                for path in [path for path in paths if path.is_file()] or paths:
-                    self.digests.setdefault(path, compute_digest(path))
+    def look_up(self, recorded: Mapping[str, str]) -> None:
+        """Add the files of these names and digests in the plug-ins' folders: they may be opened later."""
+        for name, digest in recorded.items():
+            if name.startswith(OUTSIDE) or ".." in name.split("/"):
+                continue
+            paths = [folder / name for folder in self.folders]
+            present = {path: compute_digest(path) for path in paths if path.is_file()}
+            present = present or dict.fromkeys(paths, GONE)
+            # Another plug-in's folder may have a file of that name which nobody opens.
+            same = {path: found for path, found in present.items() if found == digest}
+            for path, found in (same or present).items():
+                self.digests.setdefault(path, found)
 
     def find_changed(self) -> list[str]:
         """The names of the files that changed after they were first read."""

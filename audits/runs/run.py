@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Iterable
+from collections.abc import Callable, Generator, Mapping
 from contextlib import closing, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -193,10 +193,12 @@ def open_ledger(
     )
 
 
-def describe_origins(plan: Plan, files: UsedFiles | None, recorded: Iterable[str] = ()) -> Origins:
-    """What the players of a plan come from, as a ledger records it. recorded: names of files it has."""
+def describe_origins(
+    plan: Plan, files: UsedFiles | None, recorded: Mapping[str, str] | None = None
+) -> Origins:
+    """What the players of a plan come from, as a ledger records it. recorded: its digests of files."""
     files = UsedFiles() if files is None else files
-    files.look_up(recorded)
+    files.look_up(recorded or {})
     learning = ("sklearn",) if plan.distinguisher == LEARNED else ()
     return {
         "files": files.digest_by_name(),

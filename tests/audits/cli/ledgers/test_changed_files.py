@@ -157,6 +157,30 @@ def test_a_file_that_is_gone_is_a_change(folder: Path) -> None:
     assert "held_parts/offset.py (SHA-256 " in arena.refusal("resume", "1.ledger", "--trust")
 
 
+@pytest.mark.thorough
+def test_files_of_one_name_in_two_folders(folder: Path) -> None:
+    """Of those that are opened each is compared, and another one does not matter."""
+    (folder / "other").mkdir()
+    (folder / "other" / "held_swap.py").write_text(
+        "import attrs\nfrom pathlib import Path\nfrom adversaries.release.count_swap import CountSwap\n"
+        "SIZE = (Path(__file__).parent / 'table.csv').read_text()\n"
+        "@attrs.frozen\nclass Swap(CountSwap):\n    name = 'swap'\n"
+    )
+    (folder / "other" / "table.csv").write_text("3,4")
+    (folder / "other" / "constant.txt").write_text("never opened")
+    words = ("audit", "plug.py:noisy", "--against", "other/held_swap.py:Swap", "--epsilon", "1")
+    words = (*words, "--games", "300", "--ledger", "own.ledger", "--part", "1/2")
+    arena.text(*words)
+    change(folder / "other" / "constant.txt")
+    arena.text(*words)
+    for path in (folder / "other" / "table.csv", folder / "table.csv"):
+        before = path.read_text()
+        change(path)
+        assert "table.csv (SHA-256 " in arena.refusal("resume", "own.ledger", "--trust")
+        path.write_text(before)
+    arena.text("resume", "own.ledger", "--trust")
+
+
 def test_without_trust_the_changed_files_are_shown(folder: Path) -> None:
     change(folder / "constant.txt")
     said = arena.refusal("resume", "1.ledger")
