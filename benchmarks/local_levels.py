@@ -1,4 +1,4 @@
-"""The coefficients of the polynomial in audits/statistics/confidence_limits.py, from levels that are searched.
+"""The coefficients of the polynomial in audits/statistics/confidence_limits.py, from levels that are sought.
 
 Every level is that at which the limits are left with a probability of 0.995 of the allowed error, half-way
 between the least and the largest that are accepted. Half an hour on a core.
