@@ -72,7 +72,6 @@ class Betting:
         # Of three bettors or, if half is kept, of six, of whom three start late.
         self._log_wealth = np.zeros((6 if keep_half else 3, len(self.grid)))
         self._peak = np.zeros(len(self.grid))
-        self._least_peak: np.ndarray | None = None  # as of `_evidence`, computed when it is first needed
 
     def update(self, block: PairCounts) -> None:
         """Play the current bets on a block, then learn from the block."""
@@ -91,7 +90,6 @@ class Betting:
             if self._pairs_played >= LATE_START:
                 self._log_wealth[3:, span] += growth[: len(self._log_wealth) - 3]
             self._peak[span] = np.maximum(self._peak[span], _log_mean(self._log_wealth[:, span]))
-            self._least_peak = None
         self._pairs_played += block.pairs
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
@@ -150,21 +148,16 @@ class Betting:
 
         The highest log wealth so far against the claim's ε or, if less, a smaller ε of the grid.
         """
-        return 0.0 if self._claim is None else float(self._evidence()[self._claim])
+        return 0.0 if self._claim is None else float(self._peak[: self._claim + 1].min())
 
     @property
     def refuted(self) -> bool:
         """Whether the claim is certified to be false: its ε and every smaller ε of the grid are rejected."""
         return self._claim is not None and self.log_evidence >= self.threshold
 
-    def _evidence(self) -> np.ndarray:
-        """(G,): at each ε of the grid, the least peak of the log wealth at this and all smaller ε."""
-        if self._least_peak is None:
-            self._least_peak = np.minimum.accumulate(self._peak)
-        return self._least_peak
-
     def _count_rejected(self) -> int:
-        return int(np.count_nonzero(self._evidence() >= self.threshold))
+        stands = self._peak < self.threshold
+        return int(stands.argmax()) if stands.any() else len(stands)
 
 
 def _log_mean(log_wealth: np.ndarray) -> np.ndarray:

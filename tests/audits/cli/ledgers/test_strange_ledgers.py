@@ -10,6 +10,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from contextlib import closing
+from itertools import combinations
 from pathlib import Path
 
 import pytest
@@ -186,23 +187,33 @@ def make_header(path: Path) -> None:
 # --- pages that are not in their places ---------------------------------------------------------------------
 
 
-@pytest.mark.thorough
-def test_swapped_pages_are_seen_by_every_command(finished: Path, tmp_path: Path) -> None:
+def swap_pages(path: Path, whole: bytes, one: int, other: int) -> None:
+    parts = [whole[start : start + 4_096] for start in range(0, len(whole), 4_096)]
+    parts[one], parts[other] = parts[other], parts[one]
+    path.write_bytes(b"".join(parts))
+
+
+@pytest.mark.slow
+def test_swapped_pages_never_make_another_verdict(finished: Path) -> None:
     """Every two pages of the file: `runs` never calls such a run finished with no verdict or another."""
     whole, verdict = finished.read_bytes(), arena.json("runs", finished)["runs"][0]
-    pages = len(whole) // 4_096
-    seen = 0
-    for one in range(pages):
-        for other in range(one + 1, pages):
-            parts = [whole[4_096 * page : 4_096 * (page + 1)] for page in range(pages)]
-            parts[one], parts[other] = parts[other], parts[one]
-            finished.write_bytes(b"".join(parts))
-            for words in (("runs", finished), ("runs", "--fast", finished)):
-                (status,) = arena.json(*words)["runs"]
-                seen += "error" in status
-                if words[1] != "--fast" and "error" not in status:
-                    assert status == verdict
+    seen, pages = 0, len(whole) // 4_096
+    for one, other in combinations(range(pages), 2):
+        swap_pages(finished, whole, one, other)
+        (status,) = arena.json("runs", finished)["runs"]
+        seen += "error" in status
+        assert "error" in status or status == verdict
     assert seen > pages
+
+
+@pytest.mark.thorough
+def test_a_ledger_with_swapped_pages_is_listed_with_its_error(finished: Path, tmp_path: Path) -> None:
+    swap_pages(finished, finished.read_bytes(), 1, 3)  # the roots of two tables
+    for words in (("runs", finished), ("runs", "--fast", finished)):
+        (status,) = arena.json(*words)["runs"]
+        assert set(status) == {"ledger", "error"}
+    for words in reading(finished, tmp_path).values():
+        assert "is damaged" in arena.refusal(*words)
 
 
 # --- another kind -------------------------------------------------------------------------------------------
@@ -224,6 +235,7 @@ def test_an_experiments_ledger_is_named_in_one_sentence(tmp_path: Path) -> None:
     assert arena.refusal("merge", whole, whole, "--into", path) == expected
 
 
+@pytest.mark.thorough
 def test_an_audits_ledger_is_no_experiments(finished: Path) -> None:
     pytest.importorskip("sklearn")
     data = ROOT / "examples" / "data" / "mushroom.csv.gz"
