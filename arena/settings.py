@@ -1,7 +1,9 @@
-"""Settings of players, which the command line can list, explain and set; and validators."""
+"""Settings of players, which the command line can list, explain and set; validators; and the user's files."""
 
 from __future__ import annotations
 
+import os
+import stat
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -91,3 +93,33 @@ def _rule(holds: Callable[[Any], bool], text: str) -> Check:
             raise InvalidArgument(f"{attribute.name} must be {text}", value=value)
 
     return check
+
+
+def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int) -> bytes:
+    """The content of a regular file. kind: what error messages call it. mebibytes: its largest size.
+
+    Raises: InvalidArgument if it is a pipe, a device or a socket, or larger; OSError if it cannot be read.
+    """
+    with open(path, "rb", opener=_open_without_waiting) as file:
+        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+            raise InvalidArgument(
+                f"the {kind} {path} is a pipe, a device or the like, which may never end",
+                remedy="Save what it gives as a file, and name that.",
+            )
+        content = file.read(mebibytes * 2**20 + 1)
+    check_size(kind, path, content, mebibytes=mebibytes)
+    return content
+
+
+def check_size(kind: str, path: str | os.PathLike[str], content: bytes, *, mebibytes: int) -> None:
+    """Raises: InvalidArgument if the content of a file is larger than so many mebibytes."""
+    if len(content) > mebibytes * 2**20:
+        raise InvalidArgument(
+            f"the {kind} {path} is larger than {mebibytes} MiB, the most that is kept in memory",
+            remedy="Give a part of it.",
+        )
+
+
+def _open_without_waiting(path: str, flags: int) -> int:
+    """Open a file, also a pipe that nobody writes to."""
+    return os.open(path, flags | getattr(os, "O_NONBLOCK", 0))

@@ -10,7 +10,9 @@ from types import ModuleType
 from typing import Any
 
 from arena.errors import InvalidArgument, describe_error, is_users_file
+from arena.settings import read_file
 
+_MAX_SIZE = 4  # MiB
 _PREFIX = "arena_plugin_"  # of the names of plug-ins' modules
 _folders: list[str] = []  # of plug-ins, the last one first, at the end of sys.path
 
@@ -34,7 +36,7 @@ def load_module(path: str) -> ModuleType:
     """
     try:
         location = Path(path).resolve()
-        source = location.read_bytes()
+        source = read_file("plug-in", location, mebibytes=_MAX_SIZE)
     except OSError as error:
         raise InvalidArgument(
             f"the plug-in {path} cannot be read ({error.strerror})", remedy="Check the path."
