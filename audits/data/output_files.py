@@ -34,7 +34,8 @@ def check_output_file(
     location = Path(os.path.realpath(path))
     if location.is_dir():
         raise InvalidArgument(f"the {kind} {path} is a directory", remedy="Name a file in it.")
-    if os.path.lexists(location) and not location.is_file():
+    # A link to a pipe leads nowhere, and one to itself is never resolved.
+    if not location.is_file() and (os.path.exists(path) or os.path.lexists(location)):
         raise InvalidArgument(
             f"the {kind} {path} is a pipe, a device or the like",
             remedy="Name a regular or a new file.",

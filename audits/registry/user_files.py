@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -35,7 +36,7 @@ def load_module(path: str) -> ModuleType:
     value, so they need not be able to import them.
     """
     try:
-        location = Path(path).resolve()
+        location = Path(os.path.realpath(path))
         source = read_file("plug-in", location, mebibytes=_MAX_SIZE)
     except OSError as error:
         raise InvalidArgument(

@@ -28,11 +28,13 @@ def find_ledgers(folder: str | os.PathLike[str], *, recursive: bool = False) -> 
             f"there is no folder {folder}", remedy="Name folders that contain ledgers, or ledgers."
         )
     paths = root.rglob("*") if recursive else root.iterdir()
-    return (path for path in sorted(paths) if path.is_file() and is_ledger(path))
+    return (path for path in sorted(paths) if is_ledger(path))
 
 
 def is_ledger(path: Path) -> bool:
     """Whether the header of the file at `path` is that of a ledger, of any schema."""
+    if not path.is_file():  # reading a pipe might never end
+        return False
     try:
         with path.open("rb") as file:
             header = file.read(_APPLICATION.stop)
