@@ -77,6 +77,12 @@ class Betting:
         """Play the current bets on a block, then learn from the block."""
         if not block.pairs:
             return
+        self._play_bets(block)
+        self._remember(block)
+        if self.pairs >= next_choice(self._bets_from):
+            self._choose_bets()
+
+    def _play_bets(self, block: PairCounts) -> None:
         if self._bets is not None:
             span = self._bets.span
             growth = self._bets.log_growth(block)
@@ -85,9 +91,6 @@ class Betting:
                 self._log_wealth[3:, span] += growth[: len(self._log_wealth) - 3]
             self._peak[span] = np.maximum(self._peak[span], _log_mean(self._log_wealth[:, span]))
         self._pairs_played += block.pairs
-        self._remember(block)
-        if self.pairs >= next_choice(self._bets_from):
-            self._choose_bets()
 
     def start_again(self, blocks: Iterable[PairCounts]) -> None:
         """Continue with another distinguisher and the same wealth; blocks: its scores of earlier blocks."""

@@ -477,9 +477,7 @@ class Peeking(Betting):
     def update(self, block: PairCounts) -> None:
         self._remember(block)
         Betting._choose_bets(self)
-        if self._bets is not None:
-            self._log_wealth += self._bets.log_growth(block)
-            np.maximum(self._peak, self.log_wealth, out=self._peak)
+        self._play_bets(block)
 
 
 class Forgetful(Betting):

@@ -155,12 +155,12 @@ def test_a_worker_of_dask_that_hangs_is_restarted(tmp_path: Path) -> None:
 def test_a_block_that_always_ends_its_worker_of_dask_is_named(tmp_path: Path) -> None:
     plan, ledger = rough_plan(tmp_path, "always"), tmp_path / "run.ledger"
     with pytest.raises(
-        WorkersFailed, match=r"block 11 failed 3 times; at last it ended its worker"
+        WorkersFailed, match=r"block 7 failed 3 times; at last it ended its worker"
     ) as refusal:
         run(plan, jobs=Workers(backend="dask", jobs=2), ledger=ledger)
-    assert refusal.value.verdict.games == 11 * 500
+    assert refusal.value.verdict.games == 7 * 500
     with Ledger.read(ledger) as book:
-        assert set(range(11)) <= book.block_indices()
+        assert set(range(7)) <= book.block_indices()
 
 
 # --- the command line -----------------------------------------------------------------------------------
