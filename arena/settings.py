@@ -101,19 +101,21 @@ def read_file(kind: str, path: str | os.PathLike[str], *, mebibytes: int) -> byt
     Raises: InvalidArgument if it is a pipe, a device or a socket, or larger; OSError if it cannot be read.
     """
     with open(path, "rb", opener=_open_without_waiting) as file:
-        if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+        found = os.fstat(file.fileno())
+        if not stat.S_ISREG(found.st_mode):
             raise InvalidArgument(
                 f"the {kind} {path} is a pipe, a device or the like, which may never end",
                 remedy="Save what it gives as a file, and name that.",
             )
+        check_size(kind, path, found.st_size, mebibytes=mebibytes)
         content = file.read(mebibytes * 2**20 + 1)
-    check_size(kind, path, content, mebibytes=mebibytes)
+    check_size(kind, path, len(content), mebibytes=mebibytes)  # it may have grown
     return content
 
 
-def check_size(kind: str, path: str | os.PathLike[str], content: bytes, *, mebibytes: int) -> None:
-    """Raises: InvalidArgument if the content of a file is larger than so many mebibytes."""
-    if len(content) > mebibytes * 2**20:
+def check_size(kind: str, path: str | os.PathLike[str], size: int, *, mebibytes: int) -> None:
+    """Raises: InvalidArgument if the content of a file, of so many bytes, is larger than the limit."""
+    if size > mebibytes * 2**20:
         raise InvalidArgument(
             f"the {kind} {path} is larger than {mebibytes} MiB, the most that is kept in memory",
             remedy="Give a part of it.",

@@ -199,7 +199,7 @@ def _read_bytes(name: str) -> bytes:
         if name.endswith(".gz"):
             with gzip.open(io.BytesIO(data)) as file:
                 data = file.read(_MAX_SIZE * 2**20 + 1)
-            check_size("unpacked data file", name, data, mebibytes=_MAX_SIZE)
+            check_size("unpacked data file", name, len(data), mebibytes=_MAX_SIZE)
         return data
     except FileNotFoundError:
         raise InvalidArgument(f"{name}: no such file", remedy="Check the path.") from None
