@@ -247,8 +247,9 @@ def _play_part(
     output.print_result(
         played,
         lambda played: (
-            f"Part {run.part}: {played.blocks:,} of {played.blocks_planned:,} blocks, {played.games:,} of "
-            f"{played.games_planned:,} games in each world, are in {ledger}.\n"
+            f"Part {run.part}{', interrupted' if played.interrupted else ''}: {played.blocks:,} of "
+            f"{played.blocks_planned:,} blocks, {played.games:,} of {played.games_planned:,} games in each "
+            f"world, are in {ledger}.\n"
             "A part has no verdict: arena merge combines the ledgers of all parts, and arena resume tests "
             "them."
         ),

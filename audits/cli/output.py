@@ -9,6 +9,7 @@ from typing import Any
 
 import click
 
+from audits.cli import PRINTED
 from audits.cli.option_groups import option, option_record
 from audits.data.terminal_text import escape_controls
 
@@ -43,6 +44,7 @@ class Json:
         format_json: Callable[[Any], str] | None = None,
     ) -> None:
         """Print a result as text, or as one line of JSON. format_json: default: `to_json`."""
+        click.get_current_context().meta[PRINTED] = True
         if not self.as_json:
             click.echo(escape_controls(format_text(result)))
             return

@@ -62,7 +62,7 @@ def run_experiment(
         keep = None if book is None else book.add
         interrupted = False
         with closing(
-            map_in_order(play, missing, Workers.from_jobs(jobs), keep=keep, unit="repetition")
+            map_in_order(play, missing, Workers.from_jobs(jobs, len(missing)), keep=keep, unit="repetition")
         ) as results:
             try:
                 if watch is not None:

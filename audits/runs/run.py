@@ -62,7 +62,7 @@ def run(
     Raises: NotConforming and NothingTested as `check_players` does; whatever `arena.play` raises;
     InvalidArgument and LedgerFailed of the ledger; WorkersFailed of the workers.
     """
-    workers = Workers.from_jobs(jobs)
+    workers = Workers.from_jobs(jobs, len(plan.blocks))
     start = time.perf_counter()
     check_players(plan)
     estimators = AuditEstimators(EstimatorSettings.from_plan(plan), all_estimators=all_estimators)

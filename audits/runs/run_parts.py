@@ -97,7 +97,8 @@ def play_part(
         missing = [index for index in own if index not in stored]
         blocks, games = len(own) - len(missing), sum(plan.blocks[index] for index in own if index in stored)
         bins = choose_bins(plan) if missing else EXACT
-        with closing(play_blocks(plan, missing, jobs, bins=bins, keep=opened_ledger.add)) as results:
+        workers = Workers.from_jobs(jobs, len(missing))
+        with closing(play_blocks(plan, missing, workers, bins=bins, keep=opened_ledger.add)) as results:
             try:
                 for result in results:
                     blocks, games = blocks + 1, games + result.pairs

@@ -92,8 +92,8 @@ def verify(
             indices = sorted(stored[place] for place in places)
         exact = range(plan.blocks.exact)
         first_blocks = [ledger.block(index) for index in exact] if stored[: len(exact)] == [*exact] else None
-        bins = choose_bins(plan, first_blocks)
-        with closing(play_blocks(plan, indices, jobs, bins=bins)) as results:
+        bins, workers = choose_bins(plan, first_blocks), Workers.from_jobs(jobs, len(indices))
+        with closing(play_blocks(plan, indices, workers, bins=bins)) as results:
             for index, result in zip(indices, results, strict=True):
                 if not equal_results(ledger.block(index), result):
                     differing.append(index)

@@ -16,6 +16,8 @@ from arena.errors import InvalidArgument
 from arena.points import as_labels, as_points, freeze
 from arena.settings import read_file
 
+_MAX_SIZE = 256  # MiB of text
+
 
 def as_matrix(matrix: Any) -> np.ndarray:
     """A matrix of 0 and 1 as read-only bool. Raises: InvalidArgument if it is not one."""
@@ -55,7 +57,8 @@ class FiniteClass(MatrixClass):
         Raises: InvalidArgument with the file, line and column of an entry that cannot be read.
         """
         try:
-            lines = csv.reader(io.StringIO(read_file(path).decode("utf-8-sig"), newline=""))
+            text = read_file("matrix", path, mebibytes=_MAX_SIZE).decode("utf-8-sig")
+            lines = csv.reader(io.StringIO(text, newline=""))
             rows = [(lines.line_num, [entry.strip() for entry in line]) for line in lines if line]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InvalidArgument(f"cannot read a matrix from {path}: {error}") from error

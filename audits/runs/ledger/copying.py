@@ -10,11 +10,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from arena.errors import InvalidArgument
-from audits.runs.ledger.failures import READABLE, LedgerFull
+from audits.runs.ledger.failures import READABLE, LedgerFull, not_a_ledger
 
 # Size at which SQLite moves the write-ahead log into the file and starts the log again, in pages of 4 KiB:
 # 64 MiB are seconds of the fastest run, and are copied in a fraction of that.
 LOG_PAGES = 16_384
+MAGIC = b"SQLite format 3\x00"  # with which a ledger begins
 _LOG_HEADER = 32  # bytes, which hold the salts of the log
 _TRIES = 20
 
@@ -52,6 +53,9 @@ def copy_ledger(path: Path, copy: Path) -> None:
 
 def _try_copy(path: Path, copy: Path) -> bool:
     """Copy, and return whether the copy is consistent."""
+    with path.open("rb") as file:  # whose size may be that of a disk
+        if file.read(len(MAGIC)) not in (MAGIC, b""):
+            raise not_a_ledger(path, READABLE)
     log, log_copy = log_of(path), log_of(copy)
     header, changed = _read_header(log), path.stat().st_mtime_ns
     shutil.copyfile(path, copy)

@@ -61,7 +61,18 @@ def damage_error(path: Path, fault: str) -> InvalidArgument:
     )
 
 
+def not_a_ledger(path: Path, expected: str) -> InvalidArgument:
+    """The error for a file that is no SQLite database. expected: what the path should name."""
+    return InvalidArgument(
+        f"{path} is not a ledger, or its header is damaged", remedy=f"Give the path of {expected}."
+    )
+
+
 def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_writable: bool) -> ArenaError:
+    if os.path.exists(path) and not os.path.isfile(path) and not os.path.isdir(path):
+        return InvalidArgument(
+            f"the ledger {path} is a pipe, a device or the like", remedy=f"Give the path of {expected}."
+        )
     kind = error_code(error)
     cannot_lock = getattr(error, "sqlite_errorcode", 0) == sqlite3.SQLITE_IOERR_LOCK
     loss = f"{failure}, but every block that was added before is safe"
@@ -85,9 +96,7 @@ def _explain(path: Path, error: sqlite3.Error, failure: str, expected: str, was_
             remedy="Give a path that can be written.",
         )
     if kind == sqlite3.SQLITE_NOTADB:
-        return InvalidArgument(
-            f"{path} is not a ledger, or its header is damaged", remedy=f"Give the path of {expected}."
-        )
+        return not_a_ledger(path, expected)
     message = str(error)
     return damage_error(path, message if message.isascii() and message.isprintable() else _UNREADABLE)
 

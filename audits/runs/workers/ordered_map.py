@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 import attrs
 
 from arena.errors import describe_error
-from audits.runs.interrupts import ignore_interrupts
+from audits.runs.interrupts import start_processes
 from audits.runs.workers.envelope import ERROR, RESULT, UNOPENED, Envelope, perform, restore_error, software
 from audits.runs.workers.pools import Pool, open_pool
 from audits.runs.workers.workers import Workers, WorkersFailed
@@ -63,7 +63,7 @@ def map_in_order(
         return
     arrived: dict[int, Envelope | Result] = {}
     with ExitStack() as stack:
-        with ignore_interrupts():
+        with start_processes():
             pool = stack.enter_context(open_pool(workers, call))
         dispatcher = _Dispatcher(pool, tasks, find_fault, unit)
         results = stack.enter_context(closing(dispatcher.results()))
@@ -129,7 +129,7 @@ class _Dispatcher:
 
     def _start_workers(self) -> Any:
         try:
-            with ignore_interrupts():
+            with start_processes():
                 return self.pool.parallel(
                     timeout=self.pool.workers.patience,
                     batch_size=1,  # so that an early stop has little to wait for
@@ -145,7 +145,7 @@ class _Dispatcher:
         while failure is None and self.first_unread < len(self.tasks):
             self.call_number += 1
             try:
-                with ignore_interrupts():
+                with start_processes():
                     self.ahead = max(_MIN_AHEAD, _AHEAD * self.pool.size)
                     self.remaining = _PER_CALL * self.pool.size
                     envelopes = parallel(self._hand_out(self.call_number))

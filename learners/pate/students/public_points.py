@@ -13,6 +13,8 @@ from arena.errors import InvalidArgument
 from arena.points import as_points, freeze
 from arena.settings import read_file
 
+_MAX_SIZE = 256  # MiB of text
+
 
 def _copy(points: Any) -> np.ndarray:
     return freeze(as_points(points).astype(np.float64))
@@ -50,7 +52,8 @@ class PublicPoints:
         if not text.endswith(".csv"):
             return cls(_numbers(text.split(","), "public points"))
         try:
-            lines = csv.reader(io.StringIO(read_file(text).decode("utf-8-sig"), newline=""))
+            content = read_file("file of public points", text, mebibytes=_MAX_SIZE).decode("utf-8-sig")
+            lines = csv.reader(io.StringIO(content, newline=""))
             rows = [_numbers(line, f"{text}, line {lines.line_num}") for line in lines if line]
         except (OSError, UnicodeDecodeError, csv.Error) as error:
             raise InvalidArgument(f"cannot read public points from {text}: {error}") from error
